@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inspect } from "node:util";
+import { page } from "./page";
 import { cardsOf, cardView, objectIds, type Card } from "../src/conversation/cards";
 import { EntryFeed, PAGE } from "../src/conversation/entryFeed";
-import { parseIntention } from "../src/conversation/messages";
+import { parseIntention, type CardView } from "../src/conversation/messages";
 import { parseSent, slashCompletions } from "../src/conversation/slashCommands";
+import { Cards } from "../src/conversation/webview/cards";
 import { recalled } from "../src/conversation/webview/recall";
 import type { ApproveParams, AskParams, Edits, Plan } from "../src/protocol";
 import { isRewindable, type Session } from "../src/session";
@@ -86,6 +88,49 @@ test("without a folder or trust the conversation says what is missing, with a bu
     ["The agent runs only in a workspace that you trust.", "Manage Trust"],
   ]);
   assert.deepEqual(shown(undefined), []);
+});
+
+test("another session that waits for the user has a card that shows it", () => {
+  const store = new Store();
+  const question: AskParams = { sessionId: "other", toolCallId: "1", question: "Which?", options: [] };
+  store.startRun("other", "Fix the tests");
+  store.addQuestion(question);
+  const session = store.startRun("s", "Task");
+  const others = (active: Session | undefined): unknown[] =>
+    cardsOf(active, READY, same, store.sessions).map(({ title, buttons }) => [title, buttons.at(0)?.action]);
+  const waits = ["“Fix the tests” is waiting for you.", { kind: "showSession", sessionId: "other" }];
+  assert.deepEqual(others(session), [waits]);
+  assert.deepEqual(others(undefined), [waits]);
+  assert.deepEqual(
+    cardsOf(store.get("other"), READY, same, store.sessions).map(({ title }) => title),
+    ["Which?"],
+  );
+});
+
+test("a card that stays keeps the focus and its text when another one comes or goes; else the focus is handed over", () => {
+  let lost = 0;
+  const drawn = new Cards(() => (lost += 1));
+  page.body.append(drawn.element);
+  const view = (id: string): CardView => ({ id, title: id, subject: "", details: [], buttons: [], takesText: true });
+  drawn.update([view("b")]);
+  const input = drawn.element.querySelector("input");
+  assert.ok(input);
+  input.focus();
+  input.value = "typed";
+  for (const ids of [["a", "b"], ["a", "b", "c"], ["b"]]) {
+    drawn.update(ids.map(view));
+    assert.deepEqual(
+      [...drawn.element.children].map((child) => (child as HTMLElement).dataset.card),
+      ids,
+    );
+    assert.equal(page.activeElement, input);
+    assert.equal(input.value, "typed");
+  }
+  assert.equal(lost, 0);
+  drawn.update([view("c")]);
+  assert.equal(lost, 1);
+  drawn.update([]);
+  assert.equal(lost, 1);
 });
 
 test("an object has the same id each time, and no other one has it", () => {

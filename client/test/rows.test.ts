@@ -212,6 +212,8 @@ test("cost and tokens are short, and the use of the window is a sentence", () =>
   assert.deepEqual([850, 34_400, 999_600, 1_240_000].map(shortCount), ["850", "34k", "1.0M", "1.2M"]);
   assert.equal(usageSummary({ ...usage, costUsd: 0.123 }), "$0.12 · 10k");
   assert.equal(usageSummary({ ...usage, costUsd: null }), "10k");
+  const unused = { inputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 0 };
+  assert.equal(usageSummary({ ...usage, ...unused, costUsd: null }), "");
   assert.equal(
     contextUsage({ ...usage, contextTokens: 34_000, contextLimit: 200_000 }),
     "The conversation uses 34,000 tokens, 17 % of the model's window.",

@@ -52,6 +52,9 @@ editorTest("a question is answered in the conversation", async ({ page }) => {
   await appears(page, ".answer strong", "plan");
   await appears(page, ".answer", "All of it is done.");
   assert.equal(await inView(page, ".card .title", { hasText: "tone" }).count(), 0);
+  await page.until("the focus in the prompt", () =>
+    inView(page, "textarea").evaluate((input) => document.activeElement === input),
+  );
 });
 
 editorTest(

@@ -3,8 +3,8 @@
 import type { CardView } from "./messages";
 import type { AskParams } from "../protocol";
 import { describeApproval } from "../questions/approvalTexts";
-import type { NoticeAction } from "../questions/noticeTexts";
-import { isReadyToGo, pauseReason } from "../questions/waiting";
+import { nameOf, type NoticeAction } from "../questions/noticeTexts";
+import { isReadyToGo, otherWaiting, pauseReason } from "../questions/waiting";
 import type { Session } from "../session";
 import { plural } from "../ui/format";
 import { escapeInvisible, visibleText } from "../ui/text";
@@ -15,6 +15,7 @@ export type CardAction =
   | { readonly kind: "reply"; readonly question: AskParams; readonly text: string }
   | { readonly kind: "retry"; readonly sessionId: string }
   | { readonly kind: "setKey"; readonly sessionId: string }
+  | { readonly kind: "showSession"; readonly sessionId: string }
   | { readonly kind: "command"; readonly command: string };
 
 export interface Card {
@@ -37,9 +38,16 @@ export interface Readiness {
 /** Stop reasons after which the run can continue. */
 const UNFINISHED = ["cancelled", "max_tokens", "lost"];
 
-export function cardsOf(session: Session | undefined, ready: Readiness, relative: (uri: string) => string): Card[] {
+/** `sessions` are all of them: those that wait while `session` is shown have a card too. */
+export function cardsOf(
+  session: Session | undefined,
+  ready: Readiness,
+  relative: (uri: string) => string,
+  sessions: readonly Session[] = [],
+): Card[] {
   const blocked = blockingCard(ready);
-  if (!session) return blocked;
+  const others = otherWaiting(sessions, session).map(otherCard);
+  if (!session) return [...blocked, ...others];
   return [
     ...session.approvals.map((approval): Card => {
       const { dialogTitle, subject, choices } = describeApproval(approval, relative);
@@ -66,7 +74,13 @@ export function cardsOf(session: Session | undefined, ready: Readiness, relative
     })),
     ...blocked,
     ...(session.running ? [] : restCards(session)),
+    ...others,
   ];
+}
+
+function otherCard(session: Session): Card {
+  const show = { label: "Show", action: { kind: "showSession", sessionId: session.id } } as const;
+  return { about: `session ${session.id}`, title: `${nameOf(session)} is waiting for you.`, buttons: [show] };
 }
 
 /** What the user can do while nothing runs. */

@@ -51,8 +51,8 @@ export class Conversation implements vscode.Disposable {
     private readonly rewind: (session: Session, prompt: PromptEntry) => Promise<void>,
   ) {
     const unsubscribe = store.onChange((change, session) => {
-      // "sessions": another session may have become the active one
-      if (session === store.active || change === "sessions") this.redraw.schedule();
+      // another session may have become the active one, or wait for the user
+      if (session === store.active || change !== "conversation") this.redraw.schedule();
     });
     const schedule = (): void => {
       this.redraw.schedule();
@@ -251,7 +251,8 @@ export class Conversation implements vscode.Disposable {
 
   private cards(): Card[] {
     const hasFolder = (vscode.workspace.workspaceFolders?.length ?? 0) > 0;
-    return cardsOf(this.store.active, { hasFolder, isTrusted: vscode.workspace.isTrusted }, relative);
+    const ready = { hasFolder, isTrusted: vscode.workspace.isTrusted };
+    return cardsOf(this.store.active, ready, relative, this.store.sessions);
   }
 }
 

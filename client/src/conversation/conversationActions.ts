@@ -114,6 +114,9 @@ export class ConversationActions implements vscode.Disposable {
       case "setKey":
         await this.runs.setKeyAndRetry(action.sessionId);
         return;
+      case "showSession":
+        this.store.show(action.sessionId);
+        return;
       case "command":
         await vscode.commands.executeCommand(action.command);
         return;

@@ -5,7 +5,7 @@ import { goRow, inferredRow, otherRow, outsideRow, pauseRow, retryRow, stepRow, 
 import type { ApproveParams, AskParams, CommandStarted, Evidence, FileEdits, Outside, PlanItem } from "../protocol";
 import type { Session } from "../session";
 import { nameOf } from "../questions/noticeTexts";
-import { failedEnd, isReadyToGo, isWorking, needsDecision, openRequests, pauseReason } from "../questions/waiting";
+import { failedEnd, isReadyToGo, isWorking, otherWaiting, pauseReason } from "../questions/waiting";
 
 /** A step of the plan. */
 export interface StepNode {
@@ -106,9 +106,11 @@ export function topNodes(session: Session, relative: (uri: string) => string): P
 
 /** The rows of the other sessions that wait for the user. */
 export function otherNodes(sessions: readonly Session[], shown: Session | undefined): PlanNode[] {
-  return sessions
-    .filter((session) => session !== shown && (openRequests(session) > 0 || needsDecision(session)))
-    .map((session) => ({ kind: "other", sessionId: session.id, row: otherRow(session.id, nameOf(session)) }));
+  return otherWaiting(sessions, shown).map((session) => ({
+    kind: "other",
+    sessionId: session.id,
+    row: otherRow(session.id, nameOf(session)),
+  }));
 }
 
 /** What the user can do while nothing runs. */

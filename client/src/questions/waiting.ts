@@ -20,6 +20,11 @@ export function waitingCount(sessions: readonly Session[], active: Session | und
   return sessions.reduce((sum, session) => sum + openRequests(session), hidden.length);
 }
 
+/** The other sessions that wait for the user, while one is shown. */
+export function otherWaiting(sessions: readonly Session[], shown: Session | undefined): Session[] {
+  return sessions.filter((session) => session !== shown && (openRequests(session) > 0 || needsDecision(session)));
+}
+
 /** Whether the session has ended its run early or after a plan, and continues when the user says so. */
 export function needsDecision(session: Session): boolean {
   return session.pause !== undefined || isReadyToGo(session);

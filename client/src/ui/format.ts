@@ -28,9 +28,10 @@ export function shortCount(count: number): string {
   return `${(count / 1_000_000).toFixed(1)}M`;
 }
 
-/** What a run has cost so far, such as `$0.12 · 34k`. Only the tokens if the model's price is unknown. */
+/** What a run has cost so far, such as `$0.12 · 34k`. Only the tokens if the model's price is unknown. Empty if it used none. */
 export function usageSummary(usage: Usage): string {
   const tokens = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens;
+  if (tokens === 0) return "";
   return [usage.costUsd === null ? "" : `$${usage.costUsd.toFixed(2)}`, shortCount(tokens)].filter(Boolean).join(" · ");
 }
 

@@ -64,7 +64,8 @@ function tooltip(active: Session | undefined, sessions: readonly Session[], rela
   const others = sessions
     .filter((session) => session !== active && session.running)
     .map((session) => `${nameOf(session)} is running`);
-  const spent = usage ? [`This run: ${usageSummary(usage)} tokens`, contextUsage(usage)] : [];
+  const used = usage ? usageSummary(usage) : "";
+  const spent = usage && used !== "" ? [`This run: ${used} tokens`, contextUsage(usage)] : [];
   return [...waits, title, doing, retry?.reason ?? "", pauseReason(active) ?? "", ...spent, ...others]
     .filter(Boolean)
     .join("\n");

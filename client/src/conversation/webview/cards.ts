@@ -8,8 +8,12 @@ export class Cards {
   readonly element = element("div", "cards");
   private readonly drawn = new Map<string, { readonly text: string; readonly element: HTMLElement }>();
 
+  /** `onFocusLost` is called when the card with the focus is gone. */
+  constructor(private readonly onFocusLost: () => void) {}
+
   /** Draws the cards. One that did not change stays, with what is typed in it and the focus. */
   update(cards: readonly CardView[]): void {
+    const hadFocus = this.element.contains(document.activeElement);
     const elements = cards.map((card) => {
       const text = JSON.stringify(card);
       const known = this.drawn.get(card.id);
@@ -18,8 +22,13 @@ export class Cards {
       return drawn.element;
     });
     for (const id of this.drawn.keys()) if (!cards.some((card) => card.id === id)) this.drawn.delete(id);
-    const isSame = elements.length === this.element.children.length && elements.every((each) => each.isConnected);
-    if (!isSame) this.element.replaceChildren(...elements);
+    for (const old of [...this.element.children]) if (!elements.some((each) => each === old)) old.remove();
+    // an element that is moved would lose the focus
+    elements.forEach((each, index) => {
+      const here = this.element.children[index] ?? null;
+      if (here !== each) this.element.insertBefore(each, here);
+    });
+    if (hadFocus && !this.element.contains(document.activeElement)) this.onFocusLost();
   }
 }
 

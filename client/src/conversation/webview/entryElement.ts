@@ -82,7 +82,7 @@ function parts(view: Exclude<EntryView, { kind: "answer" }>): Node[] {
     case "step": {
       const label = element("span", "label", view.label);
       label.dir = "auto";
-      return [element("h2", "", mark(view.mark), label, note(view.description))];
+      return [element("h2", "", mark(view.mark), label, " ", note(view.description))];
     }
     case "tool":
       return [toolPart(view)];
@@ -111,7 +111,7 @@ function toolPart(view: Extract<EntryView, { kind: "tool" }>): HTMLElement {
   state.setAttribute("role", "img");
   state.setAttribute("aria-label", TOOL_WORDS[view.state]);
   const open = view.place ? [placeLink(view.place, "Open", `Open ${view.title}`)] : [];
-  const head = element("span", "head", state, title, note(view.note));
+  const head = element("span", "head", state, title, " ", note(view.note));
   if (view.body.text === "") return element("div", "line", head, ...open);
   const part = folded(head, [preformatted(view.body.text, "Output")], view.body);
   part.open = view.state === "failed";

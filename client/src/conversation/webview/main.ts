@@ -16,7 +16,9 @@ const host = acquireVsCodeApi();
 const send = (intention: Intention): void => {
   host.postMessage(intention);
 };
-const cards = new Cards();
+const cards = new Cards(() => {
+  prompt.focus();
+});
 const heading = element("h1", "session");
 const replay = element("p", "replay");
 const working = element("p", "working");
