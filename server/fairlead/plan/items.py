@@ -42,7 +42,7 @@ class PlanItem:
 class PlanningState:
     """A snapshot of the plan (P2).
 
-    `version` grows with every change, `revision` only if an id, a content, a status or the order changes.
+    `version` increases with every change, `revision` only if an id, content, status, hold, check or the order changes.
     """
 
     items: tuple[PlanItem, ...] = ()
