@@ -2,7 +2,8 @@
 
 import fs from "node:fs";
 
-/** The process ids of the agent's servers. */
+/** The process ids of its extension hosts, and of the agent's servers. */
+export const hostPids = (code) => pids(code, (command) => command.some((part) => part.includes("extensionHost")));
 export const serverPids = (code) => pids(code, (command) => command.includes("fairlead") && command.includes("serve"));
 
 function pids(code, wanted) {
