@@ -48,7 +48,7 @@ class Figures:
 
     def table(self) -> str:
         """The figures in Markdown, as docs/performance.md has them."""
-        lines = ["| what | figure | beside | ratio | at most | |", "|---|---:|---:|---:|---:|---|"]
+        lines = ["| what | figure | baseline | ratio | target (at most) | |", "|---|---:|---:|---:|---:|---|"]
         for each in self.all:
             if each.compared is None:
                 beside, ratio, most = "", "", f"{each.target:,g} {each.unit}"
