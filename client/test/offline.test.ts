@@ -39,7 +39,7 @@ before(async () => {
   await (await scripts("platform-wheels.mjs")).downloadWheels(target, wheels, [version]);
   const dist = path.join(folder, "dist");
   const options = ["--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", dist];
-  execFileSync(python, ["-m", "pip", "wheel", ...options, ROOT]);
+  execFileSync(python, ["-m", "pip", "wheel", "--disable-pip-version-check", ...options, ROOT]);
   wheel = path.join(dist, fs.readdirSync(dist)[0] ?? "");
   fs.cpSync(path.join(ROOT, "requirements"), path.join(dist, "requirements"), { recursive: true });
   // what asks the network now gets no answer

@@ -83,7 +83,7 @@ editorTest("plan first does nothing but plan, and the message's Go starts the wo
   await page.page.evaluate(() => {
     window.said = [];
     new MutationObserver((changes) => {
-      for (const { target } of changes) window.said.push(target.textContent);
+      for (const { addedNodes } of changes) for (const node of addedNodes) window.said.push(node.textContent);
     }).observe(document.querySelector(".monaco-aria-container"), {
       subtree: true,
       childList: true,
@@ -102,6 +102,16 @@ editorTest(
     const typed = "the quick brown fox jumps over the lazy dog and on and on it goes while the agent works ".repeat(2);
     await page.openFile("notes.txt");
     await page.typeText("");
+    // VS Code applies the setting to an open editor late, and replaces the element that has the focus.
+    const input = page.page.locator(".native-edit-context");
+    await page.until("the screen reader's mode", async () => {
+      const label = await input.getAttribute("aria-label");
+      return label !== null && !label.includes("not accessible");
+    });
+    await page.page.evaluate(() => {
+      window.focused = [];
+      document.addEventListener("focusin", ({ target }) => window.focused.push(target.outerHTML.slice(0, 200)));
+    });
     const typing = page.page.keyboard.type(typed, { delay: 60 });
     await pressFromAfar(page, "Allow: echo wait", "Allow Once");
     await page.rows(PLAN, (rows) => find(rows, "Allow: echo again"));
@@ -111,6 +121,7 @@ editorTest(
     await page.until("2/2", async () => /^2\/2/.test(await page.viewDescription(PLAN)));
     await typing;
     await page.editorLines((shown) => shown[0] === typed.trimEnd() || shown.join(" ").includes(typed.trim()));
+    assert.deepEqual(await page.page.evaluate(() => window.focused), []);
     assert.ok(await page.page.evaluate(() => document.activeElement?.closest(".editor-group-container") !== null));
     await page.until("the bar's end", async () => (await bar(page).count()) === 0);
     const said = (await page.page.evaluate(() => window.said)).join("\n");

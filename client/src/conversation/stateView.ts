@@ -30,8 +30,12 @@ export function stateView(
 
 /** What the agent of a running session does. */
 export function doing(session: Session): string {
+  return isBlocked(session) && !session.isStarting ? "Waiting for you" : working(session);
+}
+
+/** As `doing`, also while the session waits for the user. */
+export function working(session: Session): string {
   if (session.isStarting) return "Starting the agent";
-  if (isBlocked(session)) return "Waiting for you";
   if (session.retry) return "Waiting to send the request again";
   const step = session.plan?.items.find(({ status }) => status === "in_progress");
   return step ? step.activeForm || step.content : "Working";

@@ -1,8 +1,9 @@
 // The progress of runs as notifications, for screen readers: an extension can have nothing else read aloud. Others see it in the views,
-// so that nothing covers the editor. VS Code does not tell an extension that it has detected a screen reader, only the setting.
+// so that nothing covers the editor. What waits for the user has a notification of its own.
+// VS Code does not tell an extension that it has detected a screen reader, only the setting.
 
 import * as vscode from "vscode";
-import { doing } from "../conversation/stateView";
+import { working } from "../conversation/stateView";
 import { nameOf } from "../questions/noticeTexts";
 import type { Session } from "../session";
 import type { Store } from "../state";
@@ -47,7 +48,7 @@ export class SpokenProgress implements vscode.Disposable {
       this.spoken.delete(id);
       end();
     }
-    for (const session of wanted) this.say(this.spoken.get(session.id) ?? this.begin(session), doing(session));
+    for (const session of wanted) this.say(this.spoken.get(session.id) ?? this.begin(session), working(session));
   }
 
   private say(spoken: Spoken, text: string): void {
