@@ -20,10 +20,11 @@ export const TARGETS = Object.keys(TAGS);
 /** Downloads the wheels of a list in requirements/ for each Python that Fairlead supports, or for those given. */
 export async function downloadWheels(target, folder, pythons = PYTHONS, list = "server") {
   const platforms = TAGS[target].flatMap((tag) => ["--platform", tag]);
+  const download = ["-m", "pip", "download", "--quiet", "--disable-pip-version-check"];
   const what = ["--dest", folder, "-r", path.join(root, "requirements", `${list}.txt`)];
   for (const python of pythons) {
-    const options = ["--quiet", "--no-deps", "--only-binary=:all:", "--python-version", python, ...platforms];
-    const { code, output } = await run(venvProgram("python"), ["-m", "pip", "download", ...options, ...what]);
+    const options = ["--no-deps", "--only-binary=:all:", "--python-version", python, ...platforms];
+    const { code, output } = await run(venvProgram("python"), [...download, ...options, ...what]);
     if (code !== 0) throw new SetupError(output);
   }
 }
