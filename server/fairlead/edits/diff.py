@@ -160,10 +160,10 @@ def hunks_of_blocks(
     found: list[Hunk] = []
     for a0, a1, b0, b1 in blocks:
         old, new = tuple(a[a0:a1]), tuple(b[b0:b1])
-        says = content_key(old, new)
-        while (hunk_id := _digest(says, seen[says])) in decided:
-            seen[says] += 1
-        seen[says] += 1
+        key = content_key(old, new)
+        while (hunk_id := _digest(key, seen[key])) in decided:
+            seen[key] += 1
+        seen[key] += 1
         found.append(Hunk(hunk_id, a0, old, b0, new))
     return tuple(found)
 
@@ -173,5 +173,5 @@ def content_key(old: Sequence[str], new: Sequence[str]) -> bytes:
     return repr((tuple(old), tuple(new))).encode("utf-8", "surrogatepass")
 
 
-def _digest(says: bytes, occurrence: int) -> str:
-    return hashlib.sha256(says + b"%d" % occurrence).hexdigest()[:16]
+def _digest(key: bytes, occurrence: int) -> str:
+    return hashlib.sha256(key + b"%d" % occurrence).hexdigest()[:16]
