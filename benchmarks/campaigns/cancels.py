@@ -4,9 +4,9 @@
 the machine busy meanwhile. Its last lines report how long stops took, and how long a bare pygls server took to
 answer at the same time, which is the machine's share.
 
-The run looks, proposes with parallel calls, and runs a command. In each session it is cancelled at another event, once
-or twice, by its id or by its session, and the next prompt is sent before the cancelled run has answered. The strict
-fake API must refuse nothing.
+The run reads files, proposes with parallel calls, and runs a command. In each session it is cancelled at another event,
+once or twice, by its id or by its session, and the next prompt is sent before the cancelled run has answered. The
+strict fake API must not refuse any request.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ async def cancel_at(client: Client, api: FakeApi, number: int, before: int, ways
         How many seconds it took until the stopped run was answered.
 
     Raises:
-        AssertionError: something came otherwise than promised; the message names the point.
+        AssertionError: something is wrong; the message names the point.
     """
     where = f"round {number}, event {before}, cancelled by {ways}"
     session = (await client.request("agent/sessions/create", {}))["sessionId"]

@@ -2,10 +2,10 @@
 
 `python benchmarks/campaigns/hands.py [SESSIONS]` plays many sessions, `test_hands.py` a few.
 
-Every line of a file is there once, and says who it belongs to. The agent proposes some of them in capitals, a rename
-and a deletion; the user types, opens, closes and decides; other programs write closed files, also when the editor has
-the edit and has not applied it. The editor applies it at once, late, half, not at all, says so wrongly, or never
-answers. After each step every line must be there exactly once, in capitals or not.
+Every line of a file is unique and names its author. The agent proposes to capitalize some lines, a rename and a
+deletion. The user types, opens and closes files, and decides. Other programs write closed files, also while the editor
+has an edit that it has not applied. The editor applies an edit at once, late, in part or not at all, reports a wrong
+result, or never answers. After each step, every line must occur exactly once, in capitals or not.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ async def campaign(sessions: int, first: int = 0) -> Counter[str]:
     """Play sessions with seeds from `first` on, half of them with an editor that checks edits. Returns the results.
 
     Raises:
-        AssertionError: a line is gone or doubled; the message holds the seed and all steps.
+        AssertionError: a line is missing or duplicated; the message contains the seed and all steps.
     """
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:

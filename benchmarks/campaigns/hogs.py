@@ -1,14 +1,14 @@
 """`python benchmarks/campaigns/hogs.py`: commands that use all resources that they can get, in the sandbox.
 
-    --only TEXT            those with the text in their name
-    --without-bubblewrap   as if it were not installed (as root)
-    --user UID             the server as an ordinary user (as root)
+    --only TEXT            only the commands with this text in their name
+    --without-bubblewrap   as if bubblewrap were not installed (needs root)
+    --user UID             runs the server as an ordinary user (needs root)
     --processes N          the limit (setting bash.processes), and --memory MB (bash.memoryMb)
 
-Of each it prints the server's slowest answer, how many processes and how much memory the command had at most, when the
-last of its processes was gone and when what it changed was read back (in seconds after its end or its time limit), and
-why it was ended. The exit code is 1 where an answer took more than a second, a process was there 5 s later, or the file
-that the command wrote first was lost.
+For each command it prints the server's slowest answer, the most processes and the most memory of the command, when its
+last process had ended and when its changes were read back (in seconds after its end or its time limit), and why it was
+ended. The exit code is 1 if an answer took more than a second, a process was still running 5 s later, or the file that
+the command wrote first was lost.
 """
 
 from __future__ import annotations
@@ -146,9 +146,9 @@ def judge(figures: Figures) -> list[str]:
     if figures.slowest > SLOWEST:
         found.append("an answer took too long")
     if figures.gone > GONE:
-        found.append("it was gone too late")
+        found.append("its processes ended too late")
     if not figures.kept:
-        found.append("its change is lost")
+        found.append("its change was lost")
     return found
 
 

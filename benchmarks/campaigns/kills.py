@@ -1,8 +1,8 @@
 """`python benchmarks/campaigns/kills.py --kills N`: kills the server at random moments of a long run and continues it.
 
     --kills N      how many kills (default 200)
-    --seed S       other moments
-    --window T     a model with so few tokens that the conversation is compacted several times
+    --seed S       another seed of the moments
+    --window T     a window of T tokens, so that the conversation is compacted several times
 
 The model is a script of 30 rounds with parallel calls and a plan. It continues from the round that the conversation
 shows. Meanwhile the user accepts files and rejects one. After each kill a new server starts on the same storage and
@@ -36,7 +36,7 @@ ROUNDS = 30
 FILES = 5
 REJECTED = "rejected.txt"
 SUMMED_UP = re.compile(r"Done up to step (\d+)")
-LATENCY = 0.01  # seconds; what a model takes, so that a kill may come while it is waited for
+LATENCY = 0.01  # seconds that a model takes at most, so that a kill may happen while the server waits for it
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def model(body: Json) -> Turn:
     """The next round, derived from the conversation: the first step without a successful call."""
     time.sleep(random.uniform(0, LATENCY))
     texts = [block["text"] for message in body["messages"] for block in message["content"] if block["type"] == "text"]
-    told = max((int(n) for text in texts for n in SUMMED_UP.findall(text)), default=0)
+    summed_up = max((int(n) for text in texts for n in SUMMED_UP.findall(text)), default=0)
     failed = {
         block["tool_use_id"]
         for message in body["messages"]
@@ -67,7 +67,7 @@ def model(body: Json) -> Turn:
         and block["name"] == "todo"
         and block["id"] not in failed
     }
-    step = next((n for n in range(told + 1, ROUNDS + 1) if f"step {n}" not in done), None)
+    step = next((n for n in range(summed_up + 1, ROUNDS + 1) if f"step {n}" not in done), None)
     if texts[-1].startswith("<summarise>"):
         return Turn((Text(f"Done up to step {ROUNDS if step is None else step - 1}."),), chunk=5)
     return (

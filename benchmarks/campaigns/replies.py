@@ -1,13 +1,12 @@
-"""`python benchmarks/campaigns/replies.py --cases N`: the agent loop and a server that answers nonsense, N times.
+"""`python benchmarks/campaigns/replies.py --cases N`: runs the agent loop with a server that answers nonsense, N times.
 
     --cases N    how many answers (default 20000)
-    --seed S     other answers
+    --seed S     another seed of the random answers
 
 Each answer is a stream in which fields have other types and events are missing, repeated or moved, or a page, or an
 error with any status, headers and body (tests/support/nonsense.py). It is sent over HTTP, once or to every attempt.
-The run must end with a message for the user and never with a fault of Fairlead's own, and the next run must work with
-a history that the API accepts. The recordings' reader gets as many damaged recordings. The exit code is 1 where
-anything is wrong.
+The run must end with a message for the user and never with an internal error, and the next run must work with a history
+that the API accepts. The reader of recordings gets as many damaged recordings. The exit code is 1 if anything is wrong.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ BATCH = 250
 """Cases for one server, whose record of requests grows."""
 DONE = Turn((SaidText("Done."),))
 MAX_MESSAGE = 3000
-# what the stand-in cannot know of an answer that it sent as bytes, and blocks of a type that only a later API has
+# what the stand-in cannot know about an answer that it sent as bytes, and block types that only a later API has
 UNKNOWABLE = ("signature", "thinking", "does not match any of the expected tags", "Input tag")
 
 

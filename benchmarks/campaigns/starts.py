@@ -2,11 +2,11 @@
 
     --starts N     how many times (default 50)
     --servers S    how many servers each time (default 16)
-    --seed S       another choice of servers that are killed
+    --seed S       another seed for the choice of killed servers
 
-Each server is given a task of four commands in the sandbox at the same moment. Half of the servers are killed after
-their answer, so the next start finds folders that nobody owns. A command that is refused is wrong, and so is a folder
-that is still there after the last sweep. The exit code is 1 where anything is wrong.
+All servers run a task of four sandboxed commands at the same time. Half of the servers are killed after their answer,
+so the next start finds folders without an owner. It is wrong if a command is refused, or if a folder still exists after
+the last sweep. The exit code is 1 if anything is wrong.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ async def window(workspace: Path, storage: Path, together: asyncio.Barrier, numb
     async with Client(workspace, settings={"replay": str(script)}, storage=storage) as client:
         await together.wait()
         await client.run(deadline=SECONDS)
-        told = [event["text"] for event in client.events("tool_finished")]
+        texts = [event["text"] for event in client.events("tool_finished")]
         if kill:
             client.process.kill()
             await client.process.wait()
-    wrong = [text for n, text in enumerate(told) if not text.startswith(f"{number}.{n}\n")]
-    return [*wrong, *["a command did not end"] * (COMMANDS - len(told))]
+    wrong = [text for n, text in enumerate(texts) if not text.startswith(f"{number}.{n}\n")]
+    return [*wrong, *["a command did not end"] * (COMMANDS - len(texts))]
 
 
 async def start(folder: Path, servers: int, chance: random.Random) -> list[str]:
@@ -58,8 +58,8 @@ async def start(folder: Path, servers: int, chance: random.Random) -> list[str]:
     killed = set(chance.sample(range(servers), servers // 2))
     lives = [window(workspace, storage, together, n, kill=n in killed) for n in range(servers)]
     wrong: list[str] = []
-    for told in await asyncio.gather(*lives, return_exceptions=True):
-        wrong += [f"a server did not end well: {told!r}"] if isinstance(told, BaseException) else told
+    for result in await asyncio.gather(*lives, return_exceptions=True):
+        wrong += [f"a server failed: {result!r}"] if isinstance(result, BaseException) else result
     return wrong
 
 
@@ -90,7 +90,7 @@ def main() -> int:
     parser.add_argument("--servers", type=int, default=16)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
-    ForkedServer.use()  # the imports would keep the servers apart
+    ForkedServer.use()  # otherwise, the imports would delay the servers by different times
     with tempfile.TemporaryDirectory(prefix="fairlead-starts-") as folder:
         wrong = asyncio.run(campaign(Path(folder), given.starts, given.servers, given.seed))
     print("\n".join(wrong[:20]))

@@ -1,7 +1,7 @@
 """The user's editor: applies the server's workspace edits byte by byte, updates open files, and saves.
 
-Here: what an editor does to files and tells the server of. It is strict: an edit that a real editor would have to guess
-at (a place that is not there, a file in the way, another version) is a `Fault`, and the replay ends with it.
+It is strict: an edit with which a real editor would have to guess (a position that does not exist, an existing file,
+another version) is a `Fault` and ends the replay.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from random import Random
 from urllib.parse import unquote_to_bytes
 
-from history.text import Dress, common_ends, one_end, split_lines, undress
+from history.text import TextFormat, common_ends, decode, one_end, split_lines
 from support import server_process
 from support.client import EDITOR, Client, Json
 
@@ -45,7 +45,7 @@ class Open:
     uri: str
     text: str
     version: int
-    dress: Dress
+    text_format: TextFormat
     dirty: bool = False
 
 
@@ -80,13 +80,13 @@ class Editor(Client):
         self.wire.append({"from the server": message})
         await super()._take(message)
         name, _ = self.log[-1]
-        if name in STATES:  # only the last of each is looked at, and all of them would fill the memory
+        if name in STATES:  # only the last of each is needed, and all of them would fill the memory
             self._states[name], old = len(self.log) - 1, self._states.get(name)
             if old is not None:
                 self.log[old] = (name, None)
 
-    def begin_anew(self, rng: Random) -> None:
-        """Begin another commit: forget the messages and seed the random choices."""
+    def begin_commit(self, rng: Random) -> None:
+        """Begin the next commit: forget the messages and seed the random choices."""
         self.rng = rng
         self.log.clear()
         self._states.clear()
@@ -98,10 +98,10 @@ class Editor(Client):
     def open_file(self, path: Path, coming: str) -> bool:
         """Open a text file from disk, if an editor can represent both its present and its future text."""
         data = read(path)
-        found = undress(data) if data is not None else None
+        found = decode(data) if data is not None else None
         if path in self.files or found is None or one_end(found.text, coming) not in ("\n", "\r\n"):
             return False
-        self.files[path] = Open(path.as_uri(), found.text, 1, found.dress)
+        self.files[path] = Open(path.as_uri(), found.text, 1, found.text_format)
         self._tell_open(path)
         return True
 
@@ -110,8 +110,8 @@ class Editor(Client):
         held = self.files.get(path)
         if held is None:
             data = read(path) or b""
-            found = undress(data)
-            overwrite(path, (found.dress if found else Dress()).encode(text))
+            found = decode(data)
+            overwrite(path, (found.text_format if found else TextFormat()).encode(text))
             return
         change = typed(held.text, text, self.units)
         held.text, held.dirty = text, True
@@ -132,14 +132,14 @@ class Editor(Client):
         """Save all unsaved files in their own encodings."""
         for path, held in self.files.items():
             if held.dirty:
-                path.write_bytes(held.dress.encode(held.text))
+                path.write_bytes(held.text_format.encode(held.text))
                 held.dirty = False
                 self.notify("textDocument/didSave", {"textDocument": {"uri": held.uri}})
 
     def content(self, path: Path) -> bytes | None:
         """A file as the user sees it: the open buffer or the disk; None if there is none."""
         held = self.files.get(path)
-        return held.dress.encode(held.text) if held is not None else read(path)
+        return held.text_format.encode(held.text) if held is not None else read(path)
 
     # workspace/applyEdit
 
@@ -159,7 +159,7 @@ class Editor(Client):
             path = self.path(uri)
             held = self.files.get(path)
             if (held is None or not held.dirty) and sha256(read(path) or b"").hexdigest() != digest:
-                raise Fault(f"{path.name}: an edit for other bytes than the file has")
+                raise Fault(f"{path.name}: the edit was made for another content of the file")
 
     @property
     def _operations(self) -> dict[str, Callable[[Json], None]]:
@@ -170,19 +170,19 @@ class Editor(Client):
         held = self.files.get(path)
         if held is not None:
             if version != held.version:
-                raise Fault(f"{path.name}: an edit for version {version}, the document has {held.version}")
+                raise Fault(f"{path.name}: the edit is for version {version}, the document has version {held.version}")
             self._edit_open(path, held, change["edits"])
             return
         if version is not None:
-            raise Fault(f"{path.name}: an edit for version {version} of a document that is not open")
+            raise Fault(f"{path.name}: the edit is for version {version} of a document that is not open")
         data = read(path)
         if data is None:
-            raise Fault(f"{path.name}: an edit of a file that is not there")
-        found = undress(data)
-        if found is None or found.dress.codec != "utf-8":
-            raise Fault(f"{path.name}: an edit of a closed file that is not UTF-8, which an editor may misread")
+            raise Fault(f"{path.name}: the edited file does not exist")
+        found = decode(data)
+        if found is None or found.text_format.codec != "utf-8":
+            raise Fault(f"{path.name}: the edited file is closed and not UTF-8, so an editor may misread it")
         new, _ = edited(found.text, change["edits"], self.units)
-        overwrite(path, found.dress.encode(new))
+        overwrite(path, found.text_format.encode(new))
 
     def _edit_open(self, path: Path, held: Open, edits: list[Json]) -> None:
         held.text, steps = edited(held.text, edits, self.units)
@@ -195,7 +195,7 @@ class Editor(Client):
     def _create(self, change: Json) -> None:
         path = self.path(change["uri"])
         if os.path.lexists(path):
-            raise Fault(f"{path.name}: to be created, and is there already")
+            raise Fault(f"{path.name}: cannot be created, because it exists")
         _make_parents(path)
         path.touch(mode=0o644)
 
@@ -210,13 +210,13 @@ class Editor(Client):
         old, new = self.path(change["oldUri"]), self.path(change["newUri"])
         self._must_be_file(old, "renamed")
         if os.path.lexists(new):
-            raise Fault(f"{old.name}: to be renamed to {new.name}, which is there already")
+            raise Fault(f"{old.name}: cannot be renamed to {new.name}, which exists")
         _make_parents(new)
         old.rename(new)
         held = self.files.get(old)
-        if held is not None:  # as VS Code does it: the text moves with its unsaved changes
+        if held is not None:  # as in VS Code, the text moves with its unsaved changes
             self.close_file(old)
-            self.files[new] = Open(new.as_uri(), held.text, 1, held.dress, held.dirty)
+            self.files[new] = Open(new.as_uri(), held.text, 1, held.text_format, held.dirty)
             self._tell_open(new)
 
     def _tell_open(self, path: Path) -> None:
@@ -225,7 +225,7 @@ class Editor(Client):
         self.notify("textDocument/didOpen", {"textDocument": document})
 
     def path(self, uri: str) -> Path:
-        """The file that a URI names; nothing outside of the workspace, not even through links."""
+        """The file that a URI names, in the workspace also after links are resolved."""
         if not uri.startswith("file:///"):
             raise Fault(f"no file's address: {uri}")
         path = Path(os.path.normpath(os.fsdecode(unquote_to_bytes(uri.removeprefix("file://")))))
@@ -266,7 +266,7 @@ def _make_parents(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise Fault(f"{path.name}: its folder cannot be made: {error.strerror}") from error
+        raise Fault(f"{path.name}: its folder cannot be created: {error.strerror}") from error
 
 
 def edited(text: str, edits: list[Json], units: str) -> tuple[str, list[Json]]:
@@ -285,7 +285,7 @@ def edited(text: str, edits: list[Json], units: str) -> tuple[str, list[Json]]:
         line = lines[row].rstrip("\r\n") if row < len(lines) else ""
         inner = _characters(line, column, units)
         if inner is None:
-            raise Fault(f"an edit at column {column} of line {row + 1}, which is no place there")
+            raise Fault(f"an edit at column {column} of line {row + 1}, where no character begins")
         return starts[row] + inner
 
     spans = [(offset(edit["range"]["start"]), offset(edit["range"]["end"]), edit) for edit in edits]
@@ -294,7 +294,7 @@ def edited(text: str, edits: list[Json], units: str) -> tuple[str, list[Json]]:
     last = 0
     for start, end, edit in spans:
         if start < last or end < start:
-            raise Fault("edits that overlap")
+            raise Fault("the edits overlap")
         parts += [text[last:start], edit["newText"]]
         last = end
     steps = [{"range": edit["range"], "text": edit["newText"]} for _, _, edit in reversed(spans)]
@@ -302,7 +302,7 @@ def edited(text: str, edits: list[Json], units: str) -> tuple[str, list[Json]]:
 
 
 def typed(old: str, new: str, units: str) -> Json:
-    """The change of the differing characters within their lines, as if it was typed."""
+    """The change of the differing characters within their lines, as if it were typed."""
     head, tail = common_ends(old, new)
     start, end = head, len(old) - tail
     while any(at > 0 and text[at - 1 : at + 1] == "\r\n" for at, text in ((start, old), (start, new))):

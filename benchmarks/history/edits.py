@@ -1,7 +1,7 @@
 """Turns one text into another with `edit_file` calls like a model's: small pieces with unique context.
 
-Here: pure functions on texts. A piece is only used where the product's rule for line ends (the new lines get those of
-the lines they replace) leaves exactly the wanted text.
+Pure. A piece is only used if it results in exactly the wanted text under the product's rule for line endings (new lines
+get the endings of the lines that they replace).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from random import Random
 
-from history.text import common_ends, end_of, line_ends, one_end, split_lines, stands_once, with_lf
+from history.text import common_ends, end_of, line_ends, occurs_once, one_end, split_lines, with_lf
 
 MAX_LINES = 20_000
 MAX_GROUPS = 400
@@ -43,7 +43,7 @@ def pieces(old: str, new: str, rng: Random) -> list[Piece] | None:
         return None
     end = one_end(old, new)
     if end is None and "\r" in (old + new).replace("\r\n", ""):
-        return None  # lone CRs beside other line ends: lines melt together while they are edited
+        return None  # lone CRs and other line endings: an edit may join lines
     relaxed = end not in (None, "\n") and rng.random() < 0.5
     order = rng.choice(("down", "up", "any"))
     if order == "up":
@@ -101,7 +101,7 @@ def _groups(a: list[str], b: list[str], near: int) -> list[_Group] | None:
 
 
 def _piece(lines: list[str], group: _Group, end: str | None, relaxed: bool, rng: Random) -> Piece | None:
-    """A group with enough context to be unique. `end` is its line ending, None if it is mixed."""
+    """A group with enough context to be unique. `end` is its line ending, None if it has several."""
     text = "".join(lines)
     plain = with_lf(text)
     if rng.random() < 0.4:
@@ -112,7 +112,7 @@ def _piece(lines: list[str], group: _Group, end: str | None, relaxed: bool, rng:
     up = True
     while True:
         old = "".join(lines[start:stop])
-        if old and stands_once(plain, with_lf(old)):
+        if old and occurs_once(plain, with_lf(old)):
             break
         if (start == 0 and stop == len(lines)) or stop - start > MAX_CONTEXT + len(group.old):
             return None
@@ -145,7 +145,7 @@ def _without_last_end(old: str, new: str, plain: str) -> tuple[str, str]:
     if not end or end_of(new) != end:
         return old, new
     shorter = old[: -len(end)]
-    return (shorter, new[: -len(end)]) if shorter and stands_once(plain, with_lf(shorter)) else (old, new)
+    return (shorter, new[: -len(end)]) if shorter and occurs_once(plain, with_lf(shorter)) else (old, new)
 
 
 def _fragment(group: _Group, plain: str, rng: Random) -> Piece | None:
@@ -157,7 +157,7 @@ def _fragment(group: _Group, plain: str, rng: Random) -> Piece | None:
     start, stop = head, len(old) - tail
     grown = rng.randrange(3)
     while start > 0 or stop < len(old):
-        if stop > start and grown <= 0 and stands_once(plain, old[start:stop]):
+        if stop > start and grown <= 0 and occurs_once(plain, old[start:stop]):
             return Piece(old[start:stop], old[start:head] + new[head : len(new) - tail] + old[len(old) - tail : stop])
         grown -= 1
         start, stop = max(0, start - rng.randint(0, 4)), min(len(old), stop + rng.randint(1, 4))

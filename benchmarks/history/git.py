@@ -1,6 +1,6 @@
-"""Reads an untrusted repository with plumbing commands: nothing of it is run or checked out.
+"""Reads an untrusted repository with plumbing commands: none of its programs runs, and nothing is checked out.
 
-Here also: a bare repository made of folders, so that two versions of a package are a commit like any other.
+Also makes a bare repository from folders, so that two versions of a package are a commit like any other.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Repository:
                 found[path] = Entry(mode, oid)
             else:
                 self.unusable.add(path)
-        self._trees = {**dict(list(self._trees.items())[-1:]), commit: found}  # the next commit's parent among them
+        self._trees = {**dict(list(self._trees.items())[-1:]), commit: found}  # among them the next commit's parent
         return found
 
     def changes(self, commit: Commit) -> list[Change]:
@@ -127,7 +127,7 @@ class Repository:
         return list(_changes(self.git("diff-tree", *options, *between).split(b"\0")[:-1]))
 
     def blob(self, entry: Entry) -> bytes:
-        """A file's bytes (of a link: where it leads); nothing for a submodule."""
+        """A file's bytes, or a link's target; empty for a submodule."""
         if entry.mode == SUBMODULE:
             return b""
         if self._blobs is None:
@@ -140,10 +140,10 @@ class Repository:
         self._blobs.stdin.flush()
         answer = self._blobs.stdout.readline().split()
         if len(answer) != 3:
-            raise GitError(f"object {entry.oid} is not there")
+            raise GitError(f"object {entry.oid} does not exist")
         data = self._blobs.stdout.read(int(answer[2]) + 1)[:-1]
         if answer[1] != b"blob":
-            raise GitError(f"object {entry.oid} is no file's content")
+            raise GitError(f"object {entry.oid} is not the content of a file")
         return data
 
     def close(self) -> None:
@@ -167,7 +167,7 @@ def merged(mine: bytes, base: bytes, theirs: bytes) -> bytes | None:
 
 
 def usable(path: str) -> bool:
-    """Whether a folder can contain a tree's name: a tree may contain anything, even `..`."""
+    """Whether a folder can contain a name of a tree, which may be anything, even `..`."""
     parts = path.split("/")
     if any(part in ("", ".", "..") or part.lower() == ".git" for part in parts):
         return False
@@ -192,9 +192,9 @@ def _changes(fields: list[bytes]) -> Iterator[Change]:
 
 
 def repository_of(folders: Sequence[Path], where: Path) -> Repository:
-    """A new bare repository with one commit for each folder, whatever lies in it, byte for byte.
+    """A new bare repository with one commit for each folder, whose content is taken byte for byte.
 
-    The same folders make the same commits, so that a commit's id names it in the next run too.
+    The same folders lead to the same commits, so a commit's id is valid in the next run too.
     """
     where.mkdir(parents=True)
     make = [*_command(where), "init", "--bare", "--quiet", "--template=", "--initial-branch=main", "."]
@@ -235,7 +235,7 @@ def _files(folder: Path) -> Iterator[tuple[bytes, str, bytes]]:
 
 
 def _quoted(path: bytes) -> bytes:
-    """A name as fast-import reads it: everything but plain letters as an escape."""
+    """A name as fast-import reads it: all characters except plain letters are escaped."""
     return b'"' + b"".join(b"\\%03o" % code for code in path) + b'"'
 
 

@@ -1,6 +1,6 @@
-"""A commit's changes as the agent's tool calls, and what has to be done without the agent, with the reason.
+"""A commit's changes as the agent's tool calls, and those that are made without the agent, with the reasons.
 
-Here: what the product can be asked for, by its pages. Not here: asking it.
+What the product can do is taken from its documentation.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from history import text as texts
 from history.edits import Piece, pieces, shares
 from history.git import LINK, SUBMODULE, Change, Entry, merged
-from history.text import MAX_BYTES, PLAIN, Dress, Text, undress
+from history.text import MAX_BYTES, PLAIN, Text, TextFormat, decode
 from history.tree import Blob, mode_of
 
 Call = dict[str, dict[str, Any]]
@@ -29,18 +29,18 @@ NEW = Entry("100644", "")
 
 @dataclass
 class Job:
-    """One file that the agent changes. `path` is where it is, `new_path` where it comes to be; one of them may be None.
+    """One file that the agent changes. It moves from `path` to `new_path`; one of them may be None.
 
-    `text` is what the file says in the end, `texts` what it says after each call. `typed` is what the user makes of
-    the old text meanwhile; then `text` has both. `refusable` says why the product may refuse all of the calls: then the
-    change is made without it.
+    `text` is the file's text at the end, `texts` its text after each call. `typed` is the old text with the changes
+    that the user makes meanwhile; then `text` contains both. `refusable` says why the product may refuse all of the
+    calls; then the change is made without it.
     """
 
     change: Change
     path: str | None
     new_path: str | None
     text: str | None
-    dress: Dress
+    text_format: TextFormat
     calls: list[Call] = field(default_factory=list)
     refusable: str = ""
     texts: list[str | None] = field(default_factory=list)
@@ -49,8 +49,8 @@ class Job:
     def __post_init__(self) -> None:
         self.texts = self.texts or [self.text] * len(self.calls)
 
-    def behind(self, count: int) -> Job | None:
-        """What is proposed once some of the calls were made; None where none was."""
+    def proposed_after(self, count: int) -> Job | None:
+        """What is proposed after this many calls; None without calls."""
         if not count:
             return None
         moved = any("rename_file" in call for call in self.calls[:count])
@@ -100,7 +100,7 @@ def plan(changes: Sequence[Change], blob: Blob, rng: Random) -> Plan:
 
 
 def _job(change: Change, blob: Blob, rng: Random) -> Job | str:
-    """What the agent does, or why it cannot."""
+    """What the agent does, or why it cannot do it."""
     for entry in (change.old, change.new):
         if entry is not None and not entry.regular:
             return {LINK: "symbolic link", SUBMODULE: "submodule"}.get(entry.mode, "unknown mode")
@@ -122,14 +122,14 @@ def _job(change: Change, blob: Blob, rng: Random) -> Job | str:
 
 
 def _creation(change: Change, data: bytes, rng: Random) -> Job | str:
-    found = undress(data)
+    found = decode(data)
     if found is None:
         return "binary"
-    if found.dress.codec != "utf-8":
-        return f"new file in {found.dress.codec}"
+    if found.text_format.codec != "utf-8":
+        return f"new file in {found.text_format.codec}"
     if len(data) > MAX_BYTES:
         return "too large"
-    content = data.decode()  # a byte order mark is a character of it
+    content = data.decode()  # the byte order mark is a character of the text
     calls, written = [_write(_name(change.new_path, rng), content)], [content]
     lines = texts.split_lines(content)
     if len(lines) > 1 and rng.random() < CORRECTIONS:
@@ -142,17 +142,17 @@ def _creation(change: Change, data: bytes, rng: Random) -> Job | str:
 
 
 def _deletion(change: Change, data: bytes, rng: Random) -> Job:
-    found = undress(data)
+    found = decode(data)
     call: Call = {"delete_file": {"path": _name(change.path, rng)}}
-    return Job(change, change.path, None, None, found.dress if found else PLAIN, [call], _no_text(data))
+    return Job(change, change.path, None, None, found.text_format if found else PLAIN, [call], _no_text(data))
 
 
 def _rename(change: Change, old: bytes, new: bytes, rng: Random) -> Job | str:
-    found = undress(old)
+    found = decode(old)
     move: Call = {"rename_file": {"path": _name(change.path, rng), "new_path": _name(change.new_path, rng)}}
     if old == new:
-        text, dress = (found.text, found.dress) if found else (None, PLAIN)
-        return Job(change, change.path, change.new_path, text, dress, [move], _no_text(old))
+        text, text_format = (found.text, found.text_format) if found else (None, PLAIN)
+        return Job(change, change.path, change.new_path, text, text_format, [move], _no_text(old))
     inner = _modification(change, old, new, rng)
     if isinstance(inner, str):
         return inner
@@ -168,10 +168,10 @@ def _rename(change: Change, old: bytes, new: bytes, rng: Random) -> Job | str:
 def _modification(change: Change, old: bytes, new: bytes, rng: Random) -> Job | str:
     if len(old) > MAX_BYTES or len(new) > MAX_BYTES:
         return "too large"
-    found = undress(old)
-    if found is None or undress(new) is None:
+    found = decode(old)
+    if found is None or decode(new) is None:
         return "binary"
-    text = texts.in_dress(new, found.dress)
+    text = texts.decode_as(new, found.text_format)
     if text is None:
         return "encoding or byte order mark changes"
     shared = _shared(change, found, text, rng)
@@ -182,19 +182,19 @@ def _modification(change: Change, old: bytes, new: bytes, rng: Random) -> Job | 
     if edits is not None:
         calls = _edits(change.path, edits, rng)
         written = [edit.text for edit in edits]
-        return Job(change, change.path, change.new_path, text, found.dress, calls, texts=list(written))
+        return Job(change, change.path, change.new_path, text, found.text_format, calls, texts=list(written))
     if _can_rewrite(found.text, text):
         end = texts.one_end(found.text, text)
         plain = end is not None and texts.line_ends(found.text) and rng.random() < 0.5
         calls.append(_write(_name(change.path, rng), texts.with_lf(text) if plain else text))
     else:
         return CARRIAGE_RETURNS_GO
-    return Job(change, change.path, change.new_path, text, found.dress, calls)
+    return Job(change, change.path, change.new_path, text, found.text_format, calls)
 
 
 def _shared(change: Change, old: Text, new: str, rng: Random) -> Job | None:
     """A file that the agent and the user change at the same time, if Git merges that to the same result."""
-    if change.status != "M" or old.dress.codec != "utf-8" or rng.random() > TYPED:
+    if change.status != "M" or old.text_format.codec != "utf-8" or rng.random() > TYPED:
         return None
     parts = shares(old.text, new, rng)
     if parts is None or merged(*(text.encode() for text in (parts[1], old.text, parts[0]))) != new.encode():
@@ -203,7 +203,7 @@ def _shared(change: Change, old: Text, new: str, rng: Random) -> Job | None:
     if edits is None:
         return None
     calls = _edits(change.path, edits, rng)
-    return Job(change, change.path, change.path, new, old.dress, calls, typed=parts[1])
+    return Job(change, change.path, change.path, new, old.text_format, calls, typed=parts[1])
 
 
 def _can_rewrite(old: str, new: str) -> bool:
@@ -212,7 +212,7 @@ def _can_rewrite(old: str, new: str) -> bool:
 
 
 def _stages(jobs: list[Job], blob: Blob, rng: Random) -> list[list[Job]]:
-    """Where a file makes way for a folder of its name, or the other way round, it goes first, in a run of its own."""
+    """The jobs in stages: a file that a folder of its name replaces, or the reverse, is deleted in an earlier stage."""
     gone = {job.path for job in jobs if job.path is not None and job.path != job.new_path}
     come = {job.new_path for job in jobs if job.new_path is not None and job.path != job.new_path}
     colliding = {name for name in gone if name is not None and _above(name) & come}
@@ -232,7 +232,7 @@ def _stages(jobs: list[Job], blob: Blob, rng: Random) -> list[list[Job]]:
         if change.new is not None:
             come_change = Change("A", change.new_path, change.new_path, None, change.new)
             again = _creation(come_change, blob(change.new), rng)
-            if isinstance(again, str):  # a new file that only a rename could make
+            if isinstance(again, str):  # a new file that only a rename could create
                 again = Job(come_change, None, change.new_path, None, PLAIN, [], again)
             second.append(again)
     return [stage for stage in (first, second) if stage]
@@ -259,7 +259,7 @@ def _name(path: str, rng: Random) -> str:
 def _no_text(data: bytes) -> str:
     if len(data) > MAX_BYTES:
         return "too large"
-    return "binary" if undress(data) is None else ""
+    return "binary" if decode(data) is None else ""
 
 
 def _is_unicode(name: str) -> bool:
@@ -280,7 +280,7 @@ def _kinds(change: Change, job: Job) -> list[str]:
     if job.text is not None:
         ends = texts.describe_ends(job.text)
         odd += [ends] if ends in ("CRLF", "CR", "mixed") else []
-        odd += [job.dress.name] if job.dress != PLAIN else []
+        odd += [job.text_format.name] if job.text_format != PLAIN else []
         odd += ["no final newline"] if job.text and not texts.end_of(job.text) else []
         odd += ["non-ASCII"] if not job.text.isascii() else []
     return [kind, *odd]

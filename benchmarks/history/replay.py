@@ -53,7 +53,7 @@ class Figures:
 class Place:
     """Where and how a replay works: `home` for the workspace and the recording, `kept` for reproductions.
 
-    `units` is the position encoding, None where chance chooses it; `command` is what replays the same source again.
+    `units` is the position encoding, None for a random one; `command` replays the same source again.
     """
 
     home: Path
@@ -93,7 +93,7 @@ class Replay:
         return self.figures
 
     async def _commit(self, commit: Commit) -> None:
-        """Replay one commit. No failure ends the others, not even a fault of this tool."""
+        """Replay one commit. A failure, even one of this tool, does not stop the others."""
         run = None
         differences: list[Difference] = []
         try:
@@ -138,7 +138,7 @@ class Replay:
             await self.editor.__aenter__()
             self._commits_left, self._bytes_left = PROCESS_COMMITS, PROCESS_BYTES
         self._commits_left -= 1
-        self.editor.begin_anew(rng)
+        self.editor.begin_commit(rng)
         return self.editor
 
     def used(self, size: int) -> None:
@@ -233,7 +233,7 @@ class _Commit:
                 self._open_some(editor, jobs)
             proposed: dict[Path, Job] = {}
             for job, count in zip(jobs, counts, strict=True):
-                left = None if job in refused else _left(editor, job.behind(count))
+                left = None if job in refused else _left(editor, job.proposed_after(count))
                 if left is not None:
                     proposed[self.workspace.root / (left.path or left.new_path or "")] = left
             review = Review(editor, session, proposed, self.rng, self.figures.decisions, self.figures.slowest)
@@ -258,7 +258,7 @@ class _Commit:
             raise Mismatch(f"the run ended with {result['stopReason']}: {result['error'] or result['message']}")
 
     def _rounds(self, files: Sequence[Sequence[Call]]) -> list[list[Call]]:
-        """The calls, file by file or mixed, with a plan's steps in some."""
+        """The calls, file by file or mixed, some of them with the steps of a plan."""
         queues = [list(calls) for calls in files if calls]
         mixed = self.rng.random() < 0.4
         calls: list[Call] = []
@@ -275,7 +275,7 @@ class _Commit:
         return rounds
 
     def _open_some(self, editor: Editor, jobs: Sequence[Job]) -> None:
-        """In some commits the user has some of the files open."""
+        """In some commits, the user has some of the files open."""
         if self.rng.random() > 0.4:
             return
         for job in self.rng.sample(list(jobs), min(len(jobs), 20)):
@@ -283,7 +283,7 @@ class _Commit:
                 editor.open_file(self.workspace.root / job.path, job.text or "")
 
     def _refused(self, editor: Editor, jobs: Sequence[Job], rounds: Sequence[Sequence[Call]]) -> list[Job]:
-        """Looks at the answers to the last calls; returns the jobs that the agent may refuse, and did."""
+        """Checks the answers to the last calls; returns the jobs that the agent could refuse, and did."""
         count = len([call for one in rounds for call in one])
         started = {event["toolCallId"]: event for event in editor.events("tool_started")}
         finished = editor.events("tool_finished")[-count:] if count else []
@@ -321,12 +321,12 @@ def _left(editor: Editor, job: Job | None) -> Job | None:
         return job if there[0] else None
     if not there[0] and there[1]:
         job = replace(job, path=job.new_path)
-    settled = job.text is None or editor.content(new_path) == job.dress.encode(job.text)
+    settled = job.text is None or editor.content(new_path) == job.text_format.encode(job.text)
     return None if job.path == job.new_path and settled else job
 
 
 def _batches(jobs: Sequence[Job]) -> Iterator[list[Job]]:
-    """Jobs in portions: every state of the proposals is sent whole, so a session is kept to a size that people see."""
+    """The jobs in portions, because every state of the proposals is sent whole, and real sessions are small."""
     batch: list[Job] = []
     calls = size = 0
     for job in jobs:

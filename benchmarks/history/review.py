@@ -1,7 +1,7 @@
 """The user: decides on the proposals in random order, undoes and redoes decisions, and checks the result each time.
 
-After every request the files and the proposals are compared with what they must be; the first thing that is otherwise
-ends the review with a `Mismatch`.
+After every request, the files and the proposals are compared with the expected ones. The first difference ends the
+review with a `Mismatch`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SINGLE_DECISIONS = 40
 LOOKED_AT = 4
 
 Contents = dict[Path, bytes | None]
-# the files in question, their modes, and the proposals
+# the files of the jobs, their modes, and the proposals
 State = tuple[Contents, dict[Path, int | None], Json]
 
 
@@ -42,7 +42,7 @@ class Mismatch(Exception):
 
 @dataclass
 class Slowest:
-    """The longest answer, and what it was to."""
+    """The slowest answer, and its request."""
 
     seconds: float = 0.0
     what: str = ""
@@ -72,7 +72,7 @@ class Review:
     steps: list[_Step] = field(default_factory=list)
 
     async def run(self, to_the_end: bool) -> None:
-        """Decides until nothing is left, every proposal accepted; or on some of it, and leaves the rest."""
+        """Accepts all proposals in the end; or decides on some of them and leaves the rest."""
         self.edits = self._shown() or {"sessionId": self.session, "version": 0, "files": []}
         await self._typed()
         self._check_proposals()
@@ -93,9 +93,9 @@ class Review:
         return self.edits["files"]
 
     async def _typed(self) -> None:
-        """What the user writes into files while proposals wait. The next accept must notice it.
+        """Types into files while proposals wait. The next accept must notice it.
 
-        That the proposals moved along is checked with all the rest: they lead from what is there to `Job.text`.
+        That the proposals are rebased is checked with everything else: they lead from the new text to `Job.text`.
         """
         typed = [(path, job) for path, job in self.jobs.items() if job.typed is not None]
         for path, job in typed:
@@ -188,7 +188,7 @@ class Review:
             raise Mismatch(f"{what}: refused: {error.message}", self._subject(target)) from error
         self.slowest.note(time.perf_counter() - start, what)
         if self.editor.faults:
-            raise Mismatch(f"{what}: the editor was asked for what cannot be done: {self.editor.faults[0]}")
+            raise Mismatch(f"{what}: the editor got an impossible request: {self.editor.faults[0]}")
         self.edits = result["edits"]
         shown = self._shown()
         if shown is not None and shown["version"] > self.edits["version"]:
@@ -213,7 +213,7 @@ class Review:
         for path, data in expected.items():
             found = self.editor.content(path)
             if found != data:
-                raise Mismatch(f"{path.name}: other bytes after {what}", path, data, found)
+                raise Mismatch(f"{path.name}: wrong bytes after {what}", path, data, found)
 
     def _state(self, contents: Contents) -> State:
         return contents, {path: file_mode(path) for path in contents}, _shape(self.edits)
@@ -227,10 +227,10 @@ class Review:
         own = _shape(self.edits)
         if own != proposals:
             odd = [uri for uri in {*own, *proposals} if own.get(uri) != proposals.get(uri)]
-            raise Mismatch(f"{what}: the proposals are not what they were: {odd[:3]}", self.editor.path(odd[0]))
+            raise Mismatch(f"{what}: the proposals have changed: {odd[:3]}", self.editor.path(odd[0]))
 
     def _check_gone(self, target: Json, before: Json) -> None:
-        """What was decided on is gone; the rest keeps its ids, but for changes that the diff now shows otherwise."""
+        """What was decided on is no longer proposed; the rest keeps its ids, unless the diff shows it differently."""
         now = _shape(self.edits)
         for uri, file in before.items():
             chosen = "all" in target or (target.get("uri") == uri and "hunk" not in target)
@@ -247,7 +247,7 @@ class Review:
                     raise Mismatch(f"{uri}: changed by a decision on another file", self.editor.path(uri))
 
     def _ids_by_content(self, target: Json) -> dict[tuple[str, str], list[str]]:
-        """Of the file in which one hunk is decided: the ids of the others by what they say, in order."""
+        """For the file in which one hunk is decided: the ids of its other hunks by their content, in order."""
         found: dict[tuple[str, str], list[str]] = {}
         for file in self.files:
             path = self.editor.path(file["uri"])
@@ -263,14 +263,14 @@ class Review:
         return found
 
     def _check_ids(self, target: Json, before: dict[tuple[str, str], list[str]]) -> None:
-        """A hunk that says what it said has the id that it had, though others were decided."""
+        """A hunk with the same content has the same id after others were decided."""
         for says, ids in self._ids_by_content(target).items():
             known = before.get(says, [])
             if len(known) == len(ids) and known != ids:
-                raise Mismatch(f"{target}: hunks that say the same have other ids: {known[:3]}, now {ids[:3]}")
+                raise Mismatch(f"{target}: hunks with the same content have other ids: {known[:3]}, now {ids[:3]}")
 
     def _files_after(self, target: Json) -> Contents:
-        """The files once a target is accepted."""
+        """The files after a target is accepted."""
         found: Contents = {}
         for file in self.files:
             if "uri" in target and target["uri"] != file["uri"]:
@@ -296,13 +296,13 @@ class Review:
         if job.text is None:
             return {**gone, new_path: self.editor.content(path)}
         if hunks is None:
-            return {**gone, new_path: job.dress.encode(job.text)}
-        return {path: job.dress.encode(with_hunks(self._own(path), job.text, hunks))}
+            return {**gone, new_path: job.text_format.encode(job.text)}
+        return {path: job.text_format.encode(with_hunks(self._own(path), job.text, hunks))}
 
     def _own(self, path: Path) -> str:
         """A file's text for the user, read in the encoding that it had at first."""
-        data, dress = self.editor.content(path) or b"", self.jobs[path].dress
-        return data[len(dress.bom) :].decode(dress.codec)
+        data, text_format = self.editor.content(path) or b"", self.jobs[path].text_format
+        return data[len(text_format.bom) :].decode(text_format.codec)
 
     # the proposals
 
@@ -318,7 +318,7 @@ class Review:
             if (file["kind"], file["state"]) != (kind, "pending") or new != self.editor.root / (job.new_path or path):
                 raise Mismatch(f"{path.name}: proposed as {file['kind']} ({file['state']}), not as {kind}", path)
         if shown:
-            raise Mismatch(f"proposed, though nobody asked for it: {[path.name for path in shown][:5]}")
+            raise Mismatch(f"proposed, although no job does that: {[path.name for path in shown][:5]}")
 
     async def _look(self) -> None:
         """The proposed text of some files, as the diff shows it."""
@@ -326,13 +326,13 @@ class Review:
         for path, job in self.rng.sample(texts, min(LOOKED_AT, len(texts))):
             uri = f"fairlead-proposed://{self.session}{path.as_uri().removeprefix('file://')}"
             shown = (await self.editor.request("workspace/textDocumentContent", {"uri": uri}, DEADLINE))["text"]
-            # a mark at the beginning is the file's and no part of its text
+            # a byte order mark at the beginning is not a part of the text
             if shown != (job.text or "").removeprefix("\ufeff"):
-                expected, found = job.dress.encode(job.text or ""), shown.encode("utf-8", "surrogatepass")
-                raise Mismatch(f"{path.name}: the proposed text is another", path, expected, found)
+                expected, found = job.text_format.encode(job.text or ""), shown.encode("utf-8", "surrogatepass")
+                raise Mismatch(f"{path.name}: the proposed text is wrong", path, expected, found)
 
     def _subject(self, target: Json | None) -> Path | None:
-        """The file that a request is about, as far as one can be named."""
+        """The file that a request is about, if there is one."""
         if target is not None:
             return self.editor.path(target["uri"]) if "uri" in target else None
         return next(iter(self.steps[-1].before[0]), None) if self.steps else None

@@ -4,15 +4,15 @@
     --pair OLD NEW       two versions of a folder as one commit; may be given again
     --pairs FILE         a list of such pairs: on each line two paths with a tab between them
     --commits N          only the newest N commits of each repository
-    --commit ID          only this commit; what a kept reproduction names
-    --first-parent       the first parents' line with its merges, instead of all commits but merges
-    --seed S             another order of everything that is left to chance
-    --units ENCODING     the position encoding (utf-8, utf-16, utf-32), otherwise left to chance; reproductions name it
-    --max-files N        commits that change more files are passed over
-    --keep DIR           where reproductions of mismatches go; a new temporary folder if left out
-    --json FILE          the figures, for programs
+    --commit ID          only this commit, such as one that a reproduction names
+    --first-parent       the first parents with their merges, instead of all commits without merges
+    --seed S             another seed of the random choices
+    --units ENCODING     the position encoding (utf-8, utf-16, utf-32; default: random); reproductions name it
+    --max-files N        skips commits that change more files
+    --keep DIR           where reproductions of mismatches are written (default: a new temporary folder)
+    --json FILE          writes the figures
 
-The exit code is 1 where anything did not come out as it should, 2 where a source could not be read.
+The exit code is 1 if there is a mismatch, 2 if a source could not be read.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from history.replay import Figures, Place, run
 def main() -> int:
     given = _arguments()
     os.umask(0o022)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the temporary folders go then too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the temporary folders are deleted then too
     home = Path(tempfile.mkdtemp(prefix="fairlead-history-"))
     kept = given.keep or Path(tempfile.mkdtemp(prefix="fairlead-mismatches-"))
     base = [sys.executable, str(Path(__file__).resolve()), "--seed", str(given.seed)]
@@ -95,7 +95,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _sources(given: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
-    """Each source's name, and the arguments that mean it alone."""
+    """Each source's name, and the arguments that select only it."""
     for repo in given.repo:
         yield str(repo), ["--repo", str(repo.resolve()), *(["--first-parent"] if given.first_parent else [])]
     pairs = [tuple(map(str, pair)) for pair in given.pair]
@@ -121,7 +121,7 @@ def _commits(repository: Repository, given: argparse.Namespace, pair: bool) -> l
 
 
 def report(figures: Figures) -> str:
-    """The figures of a source, for people."""
+    """The figures of a source as text."""
     hunks = figures.decisions["hunks accepted"]
     lines = [
         f"{figures.name}: {figures.commits} commits, {sum(figures.calls.values())} calls, {hunks} hunks accepted, "

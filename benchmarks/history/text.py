@@ -1,6 +1,6 @@
 """An independent implementation of what the documentation says about encodings, line endings and lines.
 
-Here: what a file's bytes say, and whether a tool call can turn one text into another. Not here: the calls themselves.
+Decodes a file's bytes, and says whether a tool call can turn one text into another.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _END = re.compile(r"\r\n|\r|\n")
 
 
 @dataclass(frozen=True)
-class Dress:
+class TextFormat:
     """How a text is stored in a file."""
 
     codec: str = "utf-8"
@@ -35,55 +35,55 @@ class Dress:
         return f"{self.codec} with BOM" if self.bom and self.codec == "utf-8" else self.codec
 
 
-PLAIN = Dress()
+PLAIN = TextFormat()
 
 
 @dataclass(frozen=True)
 class Text:
-    """A file's text, without its byte order mark, and its dress."""
+    """A file's text, without its byte order mark, and its format."""
 
     text: str
-    dress: Dress
+    text_format: TextFormat
 
     def encode(self) -> bytes:
-        return self.dress.encode(self.text)
+        return self.text_format.encode(self.text)
 
 
-def undress(data: bytes) -> Text | None:
-    """The text of a file that is there, None where it is binary."""
+def decode(data: bytes) -> Text | None:
+    """The text of a file, None if it is binary."""
     for bom, codec in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
         if data.startswith(bom):
-            return _decoded(data, Dress(codec, bom))
+            return _decoded(data, TextFormat(codec, bom))
     if b"\0" in data:
         return None
     bom = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
-    found = _decoded(data, Dress("utf-8", bom))
+    found = _decoded(data, TextFormat("utf-8", bom))
     if found is None and not bom and not _CONTROLS.search(data):
-        found = _decoded(data, Dress("cp1252")) or _decoded(data, Dress("latin-1"))
+        found = _decoded(data, TextFormat("cp1252")) or _decoded(data, TextFormat("latin-1"))
     return found
 
 
-def in_dress(data: bytes, dress: Dress) -> str | None:
-    """The text that `data` holds where the file keeps its dress; None where the dress changes with it."""
-    own = undress(data)
+def decode_as(data: bytes, text_format: TextFormat) -> str | None:
+    """The text of `data` if the file keeps this format; None if the format changes too."""
+    own = decode(data)
     if own is None:
         return None
-    if own.dress == dress:
+    if own.text_format == text_format:
         return own.text
-    plain = own.dress == PLAIN and data.isascii()
-    return own.text if plain and dress.codec in WESTERN else None
+    plain = own.text_format == PLAIN and data.isascii()
+    return own.text if plain and text_format.codec in WESTERN else None
 
 
-def _decoded(data: bytes, dress: Dress) -> Text | None:
+def _decoded(data: bytes, text_format: TextFormat) -> Text | None:
     try:
-        text = data[len(dress.bom) :].decode(dress.codec)
+        text = data[len(text_format.bom) :].decode(text_format.codec)
     except UnicodeDecodeError:
         return None
-    return None if "\0" in text else Text(text, dress)
+    return None if "\0" in text else Text(text, text_format)
 
 
 def split_lines(text: str) -> list[str]:
-    """Lines with their ends, as LSP counts them: `\\n`, `\\r\\n` and `\\r` end one."""
+    """Lines with their endings, as LSP counts them: `\\n`, `\\r\\n` and `\\r` end a line."""
     return _LINE.findall(text)
 
 
@@ -105,7 +105,7 @@ def one_end(*texts: str) -> str | None:
     return None if len(ends) > 1 else next(iter(ends), "\n")
 
 
-def stands_once(text: str, piece: str) -> bool:
+def occurs_once(text: str, piece: str) -> bool:
     """Whether a piece occurs exactly once in a text, counting overlaps."""
     first = text.find(piece)
     return first >= 0 and text.find(piece, first + 1) < 0

@@ -1,4 +1,4 @@
-"""The workspace's files on the disk: making them a commit's tree, and comparing them with one, byte for byte."""
+"""Writes a commit's tree to the workspace on disk, and compares the workspace with a tree, byte for byte."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def mode_of(entry: Entry) -> int:
 
 
 class Workspace:
-    """A folder that is moved from tree to tree."""
+    """A folder that contains one tree after the other."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -40,7 +40,7 @@ class Workspace:
         root.mkdir(parents=True, exist_ok=True)
 
     def become(self, tree: Tree, blob: Blob) -> None:
-        """Makes the folder this tree; paths that this disk cannot hold stay in `absent`."""
+        """Gives the folder the content of a tree; paths that this disk cannot represent are in `absent`."""
         self.prune()
         wanted = {path: entry for path, entry in tree.items() if entry.mode != SUBMODULE}
         for path in [path for path, entry in self.tree.items() if wanted.get(path) != entry]:
@@ -58,7 +58,7 @@ class Workspace:
         self.tree, self.absent, self._stamps = {}, set(), {}
 
     def put(self, path: str, entry: Entry, data: bytes) -> None:
-        """Write a file as it is in a tree, replacing whatever is there; never through a link."""
+        """Write a file as it is in a tree, replacing whatever exists; never through a link."""
         whole = self._at(path)
         try:
             self._make_way(path)
@@ -118,7 +118,7 @@ class Workspace:
         expected = {path: entry for path, entry in tree.items() if entry.mode != SUBMODULE and path not in self.absent}
         stamps = dict(self._walk())
         for path in stamps.keys() - expected.keys():
-            found.append(Difference(path, "must not be there", None, self.bytes_of(path)))
+            found.append(Difference(path, "must not exist", None, self.bytes_of(path)))
         for path, entry in expected.items():
             stamp = stamps.get(path)
             if stamp is None:
@@ -142,10 +142,10 @@ class Workspace:
         elif stat.S_IMODE(status.st_mode) != mode_of(entry):
             yield Difference(path, f"has mode {stat.S_IMODE(status.st_mode):o}, not {entry.mode}", data, own)
         elif not touched:
-            yield Difference(path, "was written, though nothing in it was to change", data, own)
+            yield Difference(path, "was written, although nothing in it changes", data, own)
 
     def _make_way(self, path: str) -> None:
-        """Create the parent folders of a path and delete whatever is at it."""
+        """Create the parent folders of a path, and delete what is there."""
         parents = path.split("/")[:-1]
         for depth in range(1, len(parents) + 1):
             folder = self._at("/".join(parents[:depth]))

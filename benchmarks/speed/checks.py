@@ -1,8 +1,8 @@
 """What the evidence of a step costs (`npm run bench`, or this file alone): the digests of the files that a session
-knows, per edit, and a check beside the bare command.
+knows, per edit, and a check compared with the bare command.
 
-In ms, medians or means of some runs. The edit changes one file of the given size, while the session knows some more of
-4 kB each.
+In ms, medians or means of some runs. The edit changes one file of the given size, while the session knows others of 4
+kB each.
 """
 
 import asyncio

@@ -12,7 +12,7 @@ import psutil
 
 @dataclass(frozen=True)
 class Figure:
-    """What was measured once, and what it may be at most: a number, or so many times another figure of the same run."""
+    """A measured value and its limit, which is a number, or a multiple of another figure of the same run."""
 
     name: str
     value: float
@@ -70,7 +70,7 @@ def _shown(value: float) -> str:
 
 
 def machine() -> dict[str, str | int]:
-    """What a reader must know to compare figures."""
+    """What is needed to compare figures."""
     head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
     return {
         "date": date.today().isoformat(),

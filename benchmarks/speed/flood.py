@@ -1,7 +1,7 @@
 """A command that writes 1 GB (`npm run bench`, or this file alone): what it costs the server, in time and memory.
 
-The command runs through a real server, outside the sandbox; beside it the same command into a pipe that nobody
-bounds, read by a bare loop.
+The command runs through a real server, outside the sandbox. For comparison, a bare loop reads the same command from a
+pipe without limits.
 """
 
 import asyncio
@@ -62,13 +62,13 @@ async def _measured(folder: Path, size: int) -> tuple[float, float, float, int, 
 
 def main(smallest: bool = False) -> None:
     size = SMALLEST if smallest else BYTES
-    seconds, before, peak, shown, told = asyncio.run(through_the_server(size))
+    seconds, before, peak, shown, to_model = asyncio.run(through_the_server(size))
     print(f"a command that writes {size:,} bytes")
     print(f"  read by a bare loop, in s        {bare(size):8.2f}")
     print(f"  through the server, in s         {seconds:8.2f}")
     print(f"  the server's memory, in MB       {before:8.1f} before, {peak:.1f} at most")
     print(f"  reaches the user, in bytes       {shown:8,}")
-    print(f"  reaches the model, in bytes      {told:8,}")
+    print(f"  reaches the model, in bytes      {to_model:8,}")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """What a proposal in a long file costs (`npm run bench`, or this file alone), at ten times the length each.
 
-A file with proposed changes from its first to its last line: a hundred of them, and one in every ten lines. Each figure
-is the median of a few times, in ms of processor time; the last column is the last figure to the one before it, which
-should be about ten.
+The proposed changes are distributed over the whole file: a hundred of them, or one in every ten lines. Each figure is
+the median of a few times, in ms of processor time. The last column is the ratio of the last two figures, which should
+be about ten.
 """
 
 import statistics
@@ -58,7 +58,7 @@ def figures(length: int, count: int, times: int) -> dict[str, float]:
     text = old.proposed or ""
     new = replace_once(text, f"changed = {2 + (length // count) * 50}\n", "changed = 0\nagain = 1\n")
     typed = (old.current or "").replace("    return None\n", "    return None  # typed\n", 1)
-    some = old.hunks[len(old.hunks) // 2].id  # of very many, those that lie near each other are one
+    some = old.hunks[len(old.hunks) // 2].id  # if there are very many, adjacent ones are joined
 
     def accept_one() -> Proposal:
         fresh = the(changes)

@@ -1,6 +1,6 @@
-"""A Messages API server as fast as can be, in a process of its own; it measures the gap from answer to next request.
+"""A very fast Messages API server in a separate process. It measures the gap between an answer and the next request.
 
-Run as `python messages_server.py ROUNDS TOOL`; prints its port, then, at the end of its input, the times when requests
+Run as `python messages_server.py ROUNDS TOOL`; prints its port. At the end of its input, it prints when the requests
 had arrived and the gaps before them, in seconds as JSON.
 """
 

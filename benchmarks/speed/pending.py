@@ -1,7 +1,7 @@
-"""What pending files cost (`npm run bench`, or this file alone): rounds that each edit another file.
+"""What pending files cost (`npm run bench`, or this file alone), in a run in which each round edits another file.
 
-In ms: the gap from an answer to the next request while few and while many files are pending, then decisions with all of
-them pending. Beside it what the states cost that the client gets in the run.
+In ms: the gap between an answer and the next request while few or many files are pending, then decisions with all of
+them pending. Also counts the states that the client receives during the run, and their sizes.
 """
 
 import asyncio

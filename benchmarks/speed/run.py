@@ -1,14 +1,14 @@
-"""`npm run bench`: the gap per round, start-up and memory of the server, beside a plain SDK loop and a bare server;
-then what many pending files cost (pending.py), what proposals in long files cost (long_files.py), what a flood of
-output does (flood.py), what the sandbox costs per command (sandbox.py), what a search takes (search.py), what the
-evidence of a step costs (checks.py),
-what language servers cost (language_servers.py), and one long run (soak.py). At the end it prints the figures that have
-a target (docs/performance.md); `--json FILE` writes them too.
+"""`npm run bench`: runs all benchmarks of this folder, one after the other.
 
-With `--smallest` each of them runs once and as small as it can be. The tests do that, so that none breaks unnoticed.
+First come the gap per round, the start and the memory of the server, compared with a plain SDK loop and a bare server.
+Then come the other modules: pending files, long files, a flood of output, the sandbox, search, checks, language
+servers, and one long run (soak.py). At the end it prints the figures that have a target (docs/performance.md);
+`--json FILE` also writes them to a file.
 
-Everything runs on this machine: a Messages API server in a process of its own, and the server over LSP as an editor
-starts it. Figures are medians; they depend on the machine, so only the ratios of one run say something.
+With `--smallest`, each benchmark runs once, at its smallest size. The tests do that, so that none breaks unnoticed.
+
+Everything runs on this machine: a Messages API server in a separate process, and the server over LSP as an editor
+starts it. Figures are medians. They depend on the machine, so compare only the ratios of one run.
 """
 
 import argparse
@@ -68,7 +68,7 @@ async def fairlead_run(rounds: int) -> tuple[list[float], float, float]:
             await client.request("agent/sessions/create", {})
             server = psutil.Process(client.process.pid)
             await warm(server)
-            await client.request("agent/warm", {})  # as an editor does when the box for a task opens
+            await client.request("agent/warm", {})  # as an editor does when the input box for a task opens
             start = time.time()
             result = await client.run(deadline=300)
             assert result["stopReason"] == "end_turn", result
@@ -163,7 +163,7 @@ def plan_cost() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--smallest", action="store_true", help="run each once, as small as it can be")
+    parser.add_argument("--smallest", action="store_true", help="run each benchmark once, at its smallest size")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures that have a target")
     given = parser.parse_args()
     smallest, figures = given.smallest, Figures()

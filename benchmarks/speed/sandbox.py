@@ -1,4 +1,4 @@
-"""What the sandbox costs per command, beside the bare command, in workspaces of 100 and of 100,000 files.
+"""What the sandbox costs per command, compared with the bare command, in workspaces of 100 and of 100,000 files.
 
 Part of `npm run bench`; alone with `.venv/bin/python benchmarks/speed/sandbox.py`. Medians in ms of alternating runs.
 """

@@ -1,4 +1,4 @@
-"""What a search takes, beside ripgrep alone, in workspaces of 100 and of 100,000 files.
+"""What a search costs, compared with ripgrep alone, in workspaces of 100 and of 100,000 files.
 
 Part of `npm run bench`; alone with `.venv/bin/python benchmarks/speed/search.py`. Medians in ms of some runs.
 """

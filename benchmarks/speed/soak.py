@@ -1,8 +1,8 @@
 """One long run: 500 rounds with reads, edits, commands and reviews; memory and time per round at its start and end.
 
 `python benchmarks/speed/soak.py [ROUNDS]`. The model is the strict fake of the Messages API in this process. The server
-is a process of its own, as an editor starts it. The window is small, so the conversation
-outgrows it several times. A round's time is that from one request to the next, the fake's checks included.
+is a separate process, as an editor starts it. The window is small, so the conversation outgrows it several times. The
+time of a round is the time from one request to the next, including the fake's checks.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ REVIEW_EVERY = 10
 
 
 class Script:
-    """The model's side: a plan now and then, and each round a read, an edit and a command at once."""
+    """The model's side: sometimes a plan, and in each round a read, an edit and a command at once."""
 
     def __init__(self, rounds: int) -> None:
         self.rounds = rounds
@@ -52,7 +52,7 @@ class Script:
         ]
         if self.played % REVIEW_EVERY == 1:
             calls.append(Call("todo", {"items": [{"content": f"Part {self.played}", "status": "in_progress"}]}))
-        return Turn((Text("On with it."), *calls), usage=usage)
+        return Turn((Text("Continue."), *calls), usage=usage)
 
 
 async def soak(rounds: int) -> None:
@@ -68,7 +68,7 @@ async def soak(rounds: int) -> None:
         async with Client(workspace, env=env, settings=settings, answers=allow, storage=storage) as client:
             server = psutil.Process(client.process.pid)
             memory: list[float] = []
-            _, answer = client.begin("agent/runTask", {"prompt": "Go on for long."})
+            _, answer = client.begin("agent/runTask", {"prompt": "Work for a long time."})
             for done in range(REVIEW_EVERY, rounds + 1, REVIEW_EVERY):
                 await client.until(lambda done=done: script.played >= done, 600)
                 await accept(client)

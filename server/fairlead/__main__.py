@@ -7,7 +7,7 @@ import sys
 def main(arguments: list[str] | None = None) -> int:
     """Runs a command; returns the process's exit code.
 
-    All that takes time to import is imported in here, so that Ctrl-C is answered in good order meanwhile too.
+    Slow imports are inside, so that Ctrl-C during an import also ends the process cleanly.
     """
     try:
         return _run(arguments)
@@ -18,7 +18,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _run(arguments: list[str] | None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["serve"]:
-        gc.disable()  # nothing of what is imported is garbage, and looking through it takes longer than the imports
+        gc.disable()  # imports leave no garbage, and a collection would take longer than the imports
         import asyncio  # noqa: PLC0415  at the top Ctrl-C would meet it before `main` can answer
 
         from fairlead.lsp.serve import serve  # noqa: PLC0415  the terminal's modules are no part of the server

@@ -1,4 +1,4 @@
-"""What is computed for each item of a sequence that grows, once per item. Pure, below all other modules."""
+"""Computes a value once for each item of a growing sequence. Pure, below all other modules."""
 
 from collections.abc import Callable, Sequence
 from itertools import compress, count
@@ -26,7 +26,7 @@ class PerItem(Generic[T, V]):
         self._values: list[V] = []
 
     def of(self, items: Sequence[T]) -> Sequence[V]:
-        """The values of all items. Holds until the next call."""
+        """The values of all items. Valid until the next call."""
         shared = common_prefix(self._items, items)
         self._items[shared:] = items[shared:]
         self._values[shared:] = map(self._compute, items[shared:])

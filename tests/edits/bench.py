@@ -62,7 +62,7 @@ class Bench:
         self._remember("amend", FileDecision(before, after, False))
 
     def undo(self) -> None:
-        """Raises MovedOn where it cannot be."""
+        """Raises CannotUndo where it cannot be."""
         [file] = self.decisions.done[-1].files
         self._revert(file)
         self.decisions = self.decisions.undo([0])

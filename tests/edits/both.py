@@ -7,7 +7,7 @@ import hypothesis.strategies as st
 import pytest
 
 from edits.slots import LINES, Model, Refused, content
-from fairlead.edits.undo import MovedOn
+from fairlead.edits.undo import CannotUndo
 
 # few slots and few contents, so that both work on the same ones
 STARTS = st.lists(st.integers(0, len(LINES) - 1), min_size=2, max_size=3)
@@ -80,7 +80,7 @@ class Both:
             getattr(self.model, what)()
         except Refused:
             before = self.engine.changes, self.engine.disk, self.engine.decisions
-            with pytest.raises(MovedOn):
+            with pytest.raises(CannotUndo):
                 getattr(self.engine, what)()
             assert (self.engine.changes, self.engine.disk, self.engine.decisions) == before
             return

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from edits.bench import PATH, Bench
 from fairlead.edits.proposal import Proposal
 from fairlead.edits.text import split_lines
-from fairlead.edits.undo import Decision, DecisionLog, FileDecision, MovedOn
+from fairlead.edits.undo import CannotUndo, Decision, DecisionLog, FileDecision
 
 BASE = "x\na\ny\na\nz\n"
 
@@ -52,7 +52,7 @@ def test_whatever_happens_an_undo_leads_back_or_is_refused(start: str | None, st
                 file = file if what == "undo" else file.inverse
                 try:
                     getattr(bench, what)()
-                except MovedOn:
+                except CannotUndo:
                     assert (bench.disk, len(bench.decisions.done)) == (disk, decided)
                 else:
                     assert bench.disk == (file.before.current if file.in_file else disk)
@@ -114,7 +114,7 @@ def test_what_the_user_typed_since_forbids_the_undo_of_an_accept() -> None:
     bench.propose("A\nb\n")
     bench.accept(None)
     bench.type("A\nb\nmine\n")
-    with pytest.raises(MovedOn, match="has changed since"):
+    with pytest.raises(CannotUndo, match="has changed since"):
         bench.undo()
     bench.type("A\nb\n")
     bench.undo()
@@ -131,7 +131,7 @@ def test_what_the_user_typed_since_stays_when_a_rejection_is_taken_back() -> Non
     assert (bench.disk, bench.proposal.proposed) == ("a\nb\nmine\n", "A\nb\nmine\n")
     bench.reject(None)
     bench.type("b\nmine\n")
-    with pytest.raises(MovedOn):
+    with pytest.raises(CannotUndo):
         bench.undo()
     assert bench.disk == "b\nmine\n"
 
@@ -170,7 +170,7 @@ def test_a_new_file_is_made_and_gone_as_a_whole() -> None:
     bench.redo()
     assert bench.disk == "new\n"
     bench.type("new\nmine\n")
-    with pytest.raises(MovedOn):
+    with pytest.raises(CannotUndo):
         bench.undo()
     assert bench.disk == "new\nmine\n"
 
@@ -181,7 +181,7 @@ def test_a_new_file_that_the_agent_goes_on_with_is_not_taken_back() -> None:
     bench.propose("new\n")
     bench.accept(None)
     bench.propose("new\nmore\n")
-    with pytest.raises(MovedOn, match="the agent has proposed something else"):
+    with pytest.raises(CannotUndo, match="the agent has proposed something else"):
         bench.undo()
     bench.reject(None)
     bench.undo()
@@ -218,7 +218,7 @@ def test_an_amended_new_file_is_not_proposed_again_where_it_was() -> None:
     bench.propose("agent\n")
     bench.amend("user\n")
     bench.changes = bench.changes.without(PATH)
-    with pytest.raises(MovedOn):
+    with pytest.raises(CannotUndo):
         bench.undo()
     assert len(bench.changes) == 0
 

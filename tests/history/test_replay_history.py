@@ -16,7 +16,7 @@ from history.edits import pieces
 from history.git import Entry, GitError, Repository, repository_of, usable
 from history.recording import write_recording
 from history.replay import Figures, Place, run
-from history.text import in_dress, undress
+from history.text import decode, decode_as
 from history.tree import Workspace
 
 NUMBERED = [f"line {number}" for number in range(1, 31)]
@@ -147,8 +147,8 @@ def test_a_wrong_tree_is_noticed(tmp_path: Path) -> None:
         "bytes": "has other bytes",
         "missing": "is missing",
         "mode": "has mode 600, not 100644",
-        "written": "was written, though nothing in it was to change",
-        "leftover.tmp": "must not be there",
+        "written": "was written, although nothing in it changes",
+        "leftover.tmp": "must not exist",
     }
 
 
@@ -204,8 +204,8 @@ def test_a_typed_change_and_an_edit_mean_the_same(old: str, new: str, units: str
 @given(st.binary(max_size=40))
 def test_bytes_and_text_are_the_same(data: bytes) -> None:
     """A text encodes to the bytes that it was, or there is none."""
-    found = undress(data)
-    assert found is None or (found.encode() == data and in_dress(data, found.dress) == found.text)
+    found = decode(data)
+    assert found is None or (found.encode() == data and decode_as(data, found.text_format) == found.text)
 
 
 def test_any_text_can_be_recorded(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from edits.both import BACK, STARTS, WRITES, Both
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.proposal import Proposal, empty_proposal
 from fairlead.edits.selection import Change
-from fairlead.edits.undo import DecisionLog, MovedOn
+from fairlead.edits.undo import CannotUndo, DecisionLog
 from fairlead.session.review import decisions
 from fairlead.session.review.target import Target
 from session.harness import SessionHarness, run_sync
@@ -64,11 +64,11 @@ class Desk:
 
     def undo(self) -> None:
         if not self.harness.undo():
-            raise MovedOn
+            raise CannotUndo
 
     def redo(self) -> None:
         if not self.harness.redo():
-            raise MovedOn
+            raise CannotUndo
 
     def _target(self, ids: list[str]) -> Target:
         return Target(tuple(Change(str(self.path), hunk_id) for hunk_id in ids))

@@ -117,23 +117,23 @@ class CheckFinished:
     accepted: int
     """How many of the agent's changes the user has accepted."""
     total: int
-    """With the rejected and the undecided ones."""
+    """The number of all changes, with the rejected and the undecided ones."""
     proves: bool
-    """It fails without any of the changes and passes with all of them."""
+    """Whether it fails without any of the changes and passes with all of them."""
     outdated: bool
-    """A file or a proposal changed while it ran."""
+    """Whether a file or a proposal changed while it ran."""
     message: str
     """What the result means, for the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckSearch:
-    """A search for the smallest set of changes with which checks pass tests another set (docs/plan.md P19)."""
+    """Progress of the search for the smallest set of changes with which the checks pass (docs/plan.md P19)."""
 
     handle: str
     commands: tuple[str, ...]
     runs: int
-    """The number of this run, from 1. A run is one of each check, until one fails."""
+    """The number of this run, from 1. A run executes each check once, until one fails."""
     most_runs: int
     """How many runs there can be at most."""
     changes: int
@@ -183,7 +183,7 @@ class ReminderSent:
 
 @dataclass(frozen=True, slots=True)
 class FeedbackSent:
-    """The model was told about the user's messages, decisions or edits (docs/plan.md L6)."""
+    """The model got a text about the user's messages, decisions or edits (docs/plan.md L6)."""
 
     text: str
 

@@ -224,12 +224,12 @@ class _Run:
         It continues if the user has written meanwhile (L6), if the proposals have new errors (L18), or once if the
         answer is incomplete or empty (L13).
         """
-        if reply.stop_reason == "tool_use" and reply.text:  # only calls would need another round
+        if reply.stop_reason == "tool_use" and reply.text:  # without calls, the text is a complete answer
             reply = replace(reply, stop_reason="end_turn")
         is_done = reply.stop_reason in DONE
         if is_done and await self.must_continue():
             feedback = await self.take_feedback()
-            if feedback:  # an error may be gone meanwhile, with the text that had it
+            if feedback:  # an error is gone if the text that had it was replaced meanwhile
                 self.agent.history.add_user_message(map(text_block, feedback))
                 return None
         continuation = CONTINUATIONS.get(reply.stop_reason)

@@ -1,4 +1,4 @@
-"""What Fairlead itself says to the model during a run: continuations, refused calls and compaction."""
+"""The texts that Fairlead itself sends to the model during a run: continuations, refused calls and compaction."""
 
 import re
 

@@ -7,7 +7,7 @@ from fairlead.lsp import protocol as wire
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.paths import Roots
 
-# at the start of a word, so that an address of e-mail is none
+# at the start of a word, so that an e-mail address is not a mention
 _MENTION = re.compile(r"""(?<![^\s(\[{"'])@(?:"([^"\n]+)"|([^\s"@]+))""")
 _PUNCTUATION = ".,;:!?)]}'\""
 

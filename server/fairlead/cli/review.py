@@ -129,7 +129,7 @@ class Review:
                     break
 
     async def _decide_on(self, uri: str, key: str, sides: Sides) -> bool:
-        """Carry out the answer for a file. False if the file changed and must be shown again."""
+        """Apply the answer for a file. False if the file changed and must be shown again."""
         match key:
             case "h":
                 return await self._by_hunk(uri, sides)

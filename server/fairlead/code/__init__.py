@@ -1,1 +1,1 @@
-"""What others know about the code: the editor's language support and language servers, and what the agent asks them."""
+"""Questions about the user's code, which the editor's language support or a language server answers."""

@@ -56,7 +56,7 @@ class Problem:
     source: str
     code: str
     json: Mapping[str, Any] = field(compare=False, repr=False)
-    """As the provider sent it, which wants it back in a request for fixes."""
+    """As the provider sent it. A request for fixes must contain it."""
 
     @property
     def line(self) -> int:
@@ -77,7 +77,7 @@ def read_answer(decode: Callable[[Any], T], answer: Any, name: str) -> T:
 
 
 def places(answer: Any) -> list[Place]:
-    """The places of a `Location`, several, or several `LocationLink`s, each line once. Omits what is in no file.
+    """The places in files of a `Location` or a list of `Location` or `LocationLink`, each line once.
 
     Raises:
         KeyError, TypeError, ValueError, AttributeError: it is something else.

@@ -16,7 +16,7 @@ class Provider(Protocol):
 
     @property
     def name(self) -> str:
-        """For people: "the editor", or the name of the language server."""
+        """For users: "the editor", or the name of the language server."""
         ...
 
     @property
@@ -41,7 +41,7 @@ class Provider(Protocol):
 
 
 class LanguageServer(Provider, Protocol):
-    """A provider that is shown texts which are in no file: the proposed ones."""
+    """A provider that also knows texts that are in no file: the proposed ones."""
 
     async def show(self, texts: Mapping[Path, str]) -> None:
         """Makes exactly these files open documents with these texts. Files of other languages are ignored.

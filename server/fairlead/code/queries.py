@@ -1,4 +1,4 @@
-"""Asks about the code, of whoever can answer best (`choice.py`)."""
+"""Asks the best provider about the code (`choice.py`)."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -93,7 +93,7 @@ class CodeQueries:
         return self.has_editor or self._has_files
 
     async def look(self) -> None:
-        """Looks whether the workspace has a file that a language server knows."""
+        """Finds out whether the workspace has a file that a language server knows."""
         suffixes = self.servers.suffixes()
         proposed = any(Path(each.target).suffix in suffixes for each in self._files.changes)
         if suffixes and not proposed:
@@ -289,7 +289,7 @@ class CodeQueries:
         )
         empty: Answer[Any] | None = None
         error = NoAnswer(
-            "Nobody answers questions about this file's language here. Continue with search and read_file."
+            "Questions about this file's language cannot be answered here. Continue with search and read_file."
         )
         for who in order:
             try:

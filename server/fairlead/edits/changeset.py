@@ -46,7 +46,7 @@ class Changeset:
         return renamed or (own if own is not None and own.new_path is None else None)
 
     def proposed_below(self, start: str) -> str | None:
-        """A path that begins like this, of a file that exists once all proposals are accepted; else None."""
+        """A file's path that begins with `start` and exists once all proposals are accepted; None if there is none."""
         for path in filter(methodcaller("startswith", start), chain(self.files, self._renamed)):
             proposal = self.for_target(path)
             if proposal is not None and proposal.proposed is not None:

@@ -1,4 +1,4 @@
-"""Gives a rewritten text the line endings of the text before, so that only intended lines change."""
+"""Gives a rewritten text the line endings of the text that it replaces, so that only intended lines change."""
 
 from fairlead.edits.diff import changed_blocks
 from fairlead.edits.text import body, line_end, split_lines, with_line_end

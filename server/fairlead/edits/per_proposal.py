@@ -1,4 +1,4 @@
-"""What is computed for each proposal of a changeset, again only for those that changed. Pure."""
+"""Computes a value for each proposal of a changeset, and again only for proposals that changed. Pure."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType

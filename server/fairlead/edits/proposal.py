@@ -209,7 +209,10 @@ class Proposal:
         return "".join(replaced(theirs, [(region.theirs, base[slice(*region.base)]) for region in ordered]))
 
     def with_text(self, proposed: str, origin: Origin | None, *, by_hand: bool = False) -> "Proposal":
-        """A copy with another proposed text. Changed lines get `origin`, or with `by_hand` the item around them."""
+        """A copy with another proposed text.
+
+        Changed lines get `origin`, or with `by_hand` the plan item of the lines around them.
+        """
         old = self.proposed or ""
         origins = self.origins.amended(old, proposed) if by_hand else self.origins.after(old, proposed, origin)
         return replace(self, proposed=proposed, origins=origins, raw=replace(self.raw, data=None))

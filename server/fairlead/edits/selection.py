@@ -58,9 +58,9 @@ def only(changes: Changeset, chosen: Collection[Change]) -> Changeset:
 
 
 def differs_only_by(changes: Changeset, without: Collection[Change], path: str, text: str | None) -> bool:
-    """Whether a file with this text is what some changes proposed, except that some of `without` are missing.
+    """Whether a text is the one that was proposed for a file, except that some of the changes in `without` are missing.
 
-    So it is after the user accepted any of the changes and rejected some of `without`, but not after another edit.
+    That is true after the user accepted changes and rejected some of `without`, but not after any other edit.
     """
     proposal = changes.for_target(path) or changes.get(path)
     if proposal is None:

@@ -66,7 +66,10 @@ class SmallestSetSearch(Generic[T]):
                 await self._remove_chunks(half)
 
     async def _remove_one(self) -> bool:
-        """Removes one change that is not needed; false if there is none. It may be one that was needed by another."""
+        """Removes one change that is not needed; false if there is none.
+
+        It may have been needed by a change that was removed since.
+        """
         for change in reversed(self.found or ()):
             if await self._try_without([change]):
                 return True

@@ -1,7 +1,8 @@
 """Undo and redo of the user's decisions: a linear log of decisions, and the effect of each on the proposals.
 
-A decision leads in both directions between two states of each file. What the agent proposed and the user typed since
-then stays: proposals are merged. Only the user's file must contain exactly what it contained right after the decision.
+A decision contains each file before and after it, so a redo is the undo of its inverse. Proposals and edits made since
+then stay, because proposals are merged. Only the user's file must contain exactly what it contained right after the
+decision.
 """
 
 from collections.abc import Collection
@@ -11,12 +12,12 @@ from typing import Literal
 from fairlead.edits.merge import MergeConflict, merged
 from fairlead.edits.proposal import PLAIN, Proposal, Raw, empty_proposal
 
-# why a decision cannot be undone, or one that was undone cannot be redone, when the user's file has another text
+# why a decision cannot be undone or redone if the user's file has another text
 CHANGED_SINCE_DECISION = "{name} has changed since. First undo your own changes to it in the editor."
 CHANGED_SINCE_UNDO = "{name} has changed since the undo. First restore the text that it had right after the undo."
 
 
-class MovedOn(Exception):
+class CannotUndo(Exception):
     """A decision can no longer be undone; the message tells the user why."""
 
 
@@ -116,23 +117,23 @@ def revert(
         changed: the message for a file with another text, with a place for the name.
 
     Raises:
-        MovedOn: the file, or the proposal in the lines of the decision, has changed since.
+        CannotUndo: the file, or the proposal in the lines of the decision, has changed since.
     """
     before, after = decision.before, decision.after
     now = now or empty_proposal(after.path, current)
     if _state(now) == _state(after):
         return before
     if decision.in_file and now.current != after.current:
-        raise MovedOn(changed.format(name=name))
+        raise CannotUndo(changed.format(name=name))
     if before.decided_as_whole or after.decided_as_whole or now.decided_as_whole:
         if decision.in_file or not (now.is_settled and after.is_settled):
-            raise MovedOn(f"{name}: the agent has proposed something else there since.")
+            raise CannotUndo(f"{name}: the agent has proposed something else there since.")
         return before.rebased(current)
     try:
         base = merged(after.base or "", now.base or "", before.base or "")
         text = merged(after.proposed or "", now.proposed or "", before.proposed or "")
     except MergeConflict as error:
-        raise MovedOn(f"{name}: the same lines have another proposal now.") from error
+        raise CannotUndo(f"{name}: the same lines have another proposal now.") from error
     return replace(
         now,
         base=base,

@@ -27,7 +27,7 @@ class ProposedContent:
         self._sessions = sessions
         self._sent: dict[str, Changeset] = {}
         self._fetched: set[str] = set()
-        """The URIs whose text the client has got. It needs no refresh of others."""
+        """The URIs whose text the client has requested. Others need no refresh."""
         self._pending: set[asyncio.Task[None]] = set()
         self.registered = False
 

@@ -84,7 +84,7 @@ class Publisher:
 
 
 def _stream(event: SessionEvent) -> Any:
-    """The same for deltas that can be joined; for any other event only for itself."""
+    """A key that is equal for deltas that can be joined. Each other event has its own."""
     match event:
         case Text() | Thinking():
             return type(event)

@@ -185,5 +185,5 @@ def _converter() -> Converter:
 def _import_all() -> None:
     price_list()
     load_sdk()
-    # modules stay in memory, and collecting them again and again would stall the event loop most
+    # modules stay in memory, and examining them in each collection would stall the event loop
     gc.freeze()

@@ -53,7 +53,8 @@ def read_frame(stream: BinaryIO) -> bytes | None:
 class StdioFrames:
     """Reads frames in a daemon thread, which works on all systems and ends with the process.
 
-    After the last frame nobody needs the process. It ends `end_after` seconds later even if the event loop is blocked.
+    After the last frame, the process is no longer needed. It ends `end_after` seconds later even if the event loop is
+    blocked.
     """
 
     def __init__(self, stream: BinaryIO, loop: asyncio.AbstractEventLoop, end_after: float = 10.0) -> None:

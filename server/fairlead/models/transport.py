@@ -20,7 +20,7 @@ def transport_errors() -> tuple[type[Exception], ...]:
 
 @contextmanager
 def decoding_errors(sdk: Any) -> Generator[None]:
-    """Convert what the libraries let through when they decode a response: a wrong charset, or a wrong frame.
+    """Convert the libraries' own errors in decoding a response, such as a wrong charset or a wrong frame.
 
     Only calls of the libraries belong inside, because each of their decoders fails in its own way.
 

@@ -55,17 +55,17 @@ class CommandRun:
     """None: it was killed."""
     seconds: float
     stopped: bool = False
-    """On purpose, which is not a failure."""
+    """It was stopped on purpose, which is not a failure."""
     verified: tuple[Verification, ...] = ()
     """What it verifies: exit code 0 means that all of it passed."""
     state: int | None = None
     """The number of the file state that it ran on (`FileStates`); None if it verifies nothing."""
     without_changes: int | None = None
-    """The number of a file state: this is the same command on the files without the proposals of that state."""
+    """The number of a file state, if the command ran on the files without the proposals of that state."""
 
     @property
     def failed(self) -> bool:
-        """Without the changes it may fail."""
+        """Whether it failed. A run without the changes may fail, so it does not count."""
         return self.exit_code != 0 and not self.stopped and self.without_changes is None
 
 

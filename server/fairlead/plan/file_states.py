@@ -23,7 +23,7 @@ class FileStates:
         return replace(self, changes=(*self.changes, changed))
 
     def at(self, state: int) -> Iterator[tuple[str, str]]:
-        """The digests of the known files in a state, by path; a path may come several times, its last digest counts."""
+        """The paths and digests of the known files in a state. The last digest of a path counts."""
         yield from self.first.items()
         for changed in self.changes[: state + 1]:
             yield from changed.items()

@@ -31,7 +31,7 @@ class Support:
     flaky: bool = False
     """The command has passed and failed on the same files, so it verifies nothing."""
     new_errors: int = 0
-    """How many new errors the proposed texts of the files have that it changed. With some it is not `verified`."""
+    """The number of new errors in the proposed files that it changed. If there are any, it is not `verified`."""
 
 
 def supports(

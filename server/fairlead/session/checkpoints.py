@@ -1,11 +1,11 @@
-"""What a session was when the user sent a prompt, so that it can be rewound to it. Pure values."""
+"""The state of a session when the user sent a prompt, so that it can be rewound to that prompt. Pure values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from fairlead.agent.messages import Message
 from fairlead.edits.changeset import Changeset
-from fairlead.edits.undo import CHANGED_SINCE_DECISION, FileDecision, MovedOn, revert
+from fairlead.edits.undo import CHANGED_SINCE_DECISION, CannotUndo, FileDecision, revert
 from fairlead.plan.evidence import Record
 from fairlead.plan.items import PlanItem, UserEdits
 from fairlead.session.feedback import PendingFeedback
@@ -14,7 +14,7 @@ from fairlead.session.recorder import Inferred
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A session right before a prompt. Shares its values with the session's state, which are never changed."""
+    """The state of a session right before a prompt. Shares immutable values with the session's current state."""
 
     id: int
     """From 1, in the order of the prompts."""
@@ -33,7 +33,7 @@ class Checkpoint:
 def without_decision(
     checkpoints: Sequence[Checkpoint], undone: Sequence[FileDecision], before: int, after: int
 ) -> tuple[Checkpoint, ...]:
-    """The checkpoints as if a decision that the user has undone had not been made, so that a rewind keeps it undone.
+    """Removes an undone decision from the checkpoints, so that a rewind does not restore it.
 
     Args:
         undone: the decision's files that were undone.
@@ -54,6 +54,6 @@ def _reverted(changes: Changeset, undone: Sequence[FileDecision]) -> Changeset:
         current = now.current if now is not None else file.after.current
         try:
             changes = changes.with_proposal(revert(file, now, current, file.after.path, CHANGED_SINCE_DECISION))
-        except MovedOn:  # something else was proposed there already
+        except CannotUndo:  # something else was proposed there already
             continue
     return changes

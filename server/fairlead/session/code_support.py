@@ -29,7 +29,7 @@ class CodeSupport:
         self.problems = ProposedProblems(files, servers, check_seconds)
 
     async def take_report(self, plan: PlanningState) -> list[str]:
-        """What the model must read between two rounds: the new errors, after a step was completed (L18)."""
+        """The new errors that the model must read between two rounds, after a step was completed (L18)."""
         await self.problems.check_once_per_step([item.id for item in plan.items if item.status == "completed"])
         self.problems.warm()
         return self.problems.take_report()

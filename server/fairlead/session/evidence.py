@@ -1,4 +1,4 @@
-"""What a session knows of the work on its steps, and which of it holds for the files as they are now."""
+"""The evidence for a session's steps, and which of it holds for the files as they are now."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 

@@ -26,7 +26,7 @@ CHANGED = (
 
 @dataclass(frozen=True, slots=True)
 class PendingFeedback:
-    """What the model has not been told yet."""
+    """The feedback that the model has not read yet."""
 
     said: tuple[str, ...] = ()
     plan_edits: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class PendingFeedback:
     items: tuple[str, ...] = ()
     rejected: bool = False
     conflicts: tuple[tuple[str, str], ...] = ()
-    """The conflicts that the model was told: the file's path, and the user's lines."""
+    """The conflicts that were reported to the model: the file's path, and the user's lines."""
 
 
 class Feedback:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from fairlead.agent.messages import Message, clean_text
 from fairlead.display import escape_to_one_line
-from fairlead.session.told import Told
+from fairlead.session.sent_notes import SentNotes
 from fairlead.workspace.paths import Roots
 
 BEGIN, END = "<folders>", "</folders>"
@@ -16,15 +16,15 @@ class FoldersNote:
     """Decides when a conversation needs a note about the folders."""
 
     def __init__(self) -> None:
-        self._told = Told(f"{BEGIN}\n")
+        self._sent_notes = SentNotes(f"{BEGIN}\n")
 
     def take(self, roots: Roots, messages: Sequence[Message]) -> list[str]:
-        """The note for now: none if the last one still holds, or the workspace is one folder."""
-        told = self._told.of(messages)
-        if not roots.folders or not (told or roots.has_names):
+        """The note to send now: none if the last one still applies, or if the workspace is one folder."""
+        sent = self._sent_notes.of(messages)
+        if not roots.folders or not (sent or roots.has_names):
             return []
         lines = [LEAD, *(f"- {root.name}: {escape_to_one_line(str(root.path))}" for root in roots.folders)]
         if not roots.has_names:
             lines = [SINGLE.format(path=escape_to_one_line(str(roots.first.path)))]
         note = clean_text("\n".join([BEGIN, *lines, END]))
-        return [] if told and told[-1] == note else [note]
+        return [] if sent and sent[-1] == note else [note]

@@ -1,4 +1,4 @@
-"""The files that sandboxed commands must not read or not write."""
+"""The files that sandboxed commands must not read or must not write."""
 
 import asyncio
 import logging
@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 
 class GuardedFiles:
-    """The guarded files below a root. Remembers what it found, so that later looks are quick."""
+    """The guarded files below a root. Remembers what it found, so that later searches are quick."""
 
     def __init__(self, root: Path) -> None:
         self._secrets, self._protected = SecretFinder(root), ProtectedFiles(root)
@@ -22,7 +22,7 @@ class GuardedFiles:
         self._first_look: asyncio.Task[View] | None = None
 
     def start(self) -> None:
-        """Begins the first look, which takes longest, unless there was one."""
+        """Starts the first search, which takes longest, unless it has started before."""
         if self._first_look is None:
             self._first_look = asyncio.create_task(self.view())
             self._first_look.add_done_callback(_log_failure)
@@ -61,6 +61,6 @@ async def guarded_view(roots: Roots, guarded_files: Callable[[Root], GuardedFile
 
 
 def _log_failure(look: asyncio.Task[View]) -> None:
-    """The command that needs the files looks again, and reports what is wrong."""
+    """Logs the error of the first search. The command that needs the files searches again and reports it."""
     if not look.cancelled() and look.exception() is not None:
-        log.info("the first look at the guarded files failed: %s", look.exception())
+        log.info("the first search for guarded files failed: %s", look.exception())

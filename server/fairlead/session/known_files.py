@@ -132,7 +132,7 @@ def _mode(path: Path) -> int:
 
 
 def _signature(path: Path) -> str:
-    """Replaces the digest of a file that cannot be read: its size and time."""
+    """The size and time of a file that cannot be read, in place of its digest."""
     try:
         status = os.stat(path)
     except OSError:

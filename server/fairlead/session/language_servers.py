@@ -1,4 +1,4 @@
-"""What the language servers of a session need of it (`code/servers/servers.py`, `Workspace`)."""
+"""Starts the language servers of a session, and gives them its workspace (`Workspace` in `code/servers/servers.py`)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -82,7 +82,7 @@ class FolderServers:
                 await closed.aclose()
         root = self._files.roots.folder_of(path)
         if root is None:
-            raise NoAnswer(f"{path} is in no folder of the workspace, so nobody is asked about it.")
+            raise NoAnswer(f"{path} is in no folder of the workspace, so no language server knows it.")
         return await self._of(root).server(path)
 
     def suffixes(self) -> Collection[str]:

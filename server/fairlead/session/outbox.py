@@ -1,4 +1,4 @@
-"""Holds what a run does for a moment, so that one entry of the journal and one state serve many events."""
+"""Holds the events of a run for a moment, so that many events need only one journal entry and one state."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ _AT_ONCE = (RunStarted, RunFinished, CommandStarted, CommandEnded)
 
 
 class Outbox:
-    """The events that were not saved and sent yet.
+    """The events that have not been saved and sent yet.
 
     Most wait until the next request is under way. The start and the end of a run or a command do not wait, and neither
     does a change outside of a run.

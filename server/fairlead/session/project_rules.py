@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fairlead.agent.events import Event, RulesFound, RulesSource
 from fairlead.agent.messages import Message, clean_text
-from fairlead.session.told import Told
+from fairlead.session.sent_notes import SentNotes
 from fairlead.workspace.files import Files
 from fairlead.workspace.rules_files import RulesFile, folders_with_rules, read_rules
 
@@ -27,7 +27,7 @@ class ProjectRules:
         """The folders whose rules apply in those that were looked at."""
         self._found: dict[Path, RulesFile | None] = {}
         self._roots = files.roots
-        self._told = Told("<rules ")
+        self._sent_notes = SentNotes("<rules ")
         self._reported = True
 
     async def begin_run(self) -> None:
@@ -52,8 +52,8 @@ class ProjectRules:
         found = [rules for folder in self._applying if (rules := self._found[folder]) is not None]
         found.sort(key=lambda rules: rules.path)
         texts = {rules: self._text(rules, self._lead(rules)) for rules in found}
-        told = self._told.of(messages) if texts else ()
-        new = {rules: text for rules, text in texts.items() if text not in told}
+        sent = self._sent_notes.of(messages) if texts else ()
+        new = {rules: text for rules, text in texts.items() if text not in sent}
         self._report(list(new))
         return list(new.values())
 

@@ -29,7 +29,7 @@ NEW_ERRORS = (
 
 Texts = Mapping[Path, str]
 Error = tuple[Path, str, str]
-"""What identifies an error while its line moves: the file, the message and the code."""
+"""Identifies an error even if its line moves: the file, the message and the code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class ProposedProblems:
         self._files, self._servers, self._seconds = files, servers, seconds
         self._baselines: dict[Path, tuple[str, Counter[Error]]] = {}
         self._checked: dict[Path, _Checked] = {}
-        self._told: set[Error] = set()
+        self._reported: set[Error] = set()
         self.version = 0
         """Increases when a check finds other errors than the one before."""
         self._state: object = None
@@ -90,7 +90,7 @@ class ProposedProblems:
     async def _start(self, path: Path) -> None:
         try:
             await self._servers.server(path)
-        except ToolError as error:  # also: there is no place where it can run
+        except ToolError as error:  # or there is no place where it can run
             log.info("no language server: %s", error)
 
     async def check_once_per_step(self, completed: Collection[str]) -> None:
@@ -121,7 +121,7 @@ class ProposedProblems:
         """A text about the new errors that the model has not read yet; none if there are none."""
         errors = self.errors()
         new = self._unread(errors)
-        self._told = {_key(path, problem) for path, found in errors.items() for problem in found}
+        self._reported = {_key(path, problem) for path, found in errors.items() for problem in found}
         if not new:
             return []
         lines = [self._line(path, problem) for path, problem in new[:MAX_REPORTED]]
@@ -133,7 +133,7 @@ class ProposedProblems:
     def _unread(self, errors: Mapping[Path, Sequence[Problem]]) -> list[tuple[Path, Problem]]:
         """The errors that the model has not read."""
         found = [(path, problem) for path, problems in errors.items() for problem in problems]
-        return [(path, problem) for path, problem in found if _key(path, problem) not in self._told]
+        return [(path, problem) for path, problem in found if _key(path, problem) not in self._reported]
 
     @property
     def has_report(self) -> bool:
@@ -154,7 +154,7 @@ class ProposedProblems:
             shown = self._shown(paths)
             for path, found in (await self._diagnose(server, shown, paths)).items():
                 known = self._baselines.get(path) or ("", Counter[Error]())
-                if known[0] == (self._user_text(path) or ""):  # else the user's text was not checked in time
+                if known[0] == (self._user_text(path) or ""):  # otherwise, the user's text was not checked in time
                     checked[path] = _Checked(shown[path], _new_errors(path, found, known[1]))
         except ToolError as error:
             log.info("the proposed texts were not checked: %s", error)

@@ -9,7 +9,7 @@ from fairlead.plan.evidence import Record
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """The versions and values of both states. Compared by identity where possible, because each delta compares it."""
+    """The versions and values of both states. Each delta compares them, by identity where possible."""
 
     plan: int
     record: Record

@@ -23,7 +23,7 @@ CONVERSATION_REWOUND = "rewound the conversation to this message; the plan, the 
 
 @dataclass(frozen=True, slots=True)
 class Rewound:
-    """A session that is at an earlier prompt."""
+    """The result of a rewind."""
 
     session: Session
     prompt: str
@@ -48,7 +48,7 @@ async def rewind(session: Session, checkpoint_id: int) -> Rewound:
 
 
 async def rewind_conversation(session: Session, checkpoint_id: int) -> Rewound:
-    """Restores the conversation only. The model is told that everything else stayed.
+    """Restores the conversation only. The model gets a note that everything else stayed.
 
     Raises:
         As `rewind`.
@@ -84,7 +84,7 @@ def _checkpoint(session: Session, checkpoint_id: int) -> Checkpoint:
 
 @asynccontextmanager
 async def _alone(session: Session) -> AsyncGenerator[None]:
-    """Keeps runs and decisions away from a session.
+    """Prevents runs and decisions of a session.
 
     Raises:
         RequestRefused: it is running, or being rewound already.
@@ -151,7 +151,7 @@ def _earlier(state: SessionState, checkpoint: Checkpoint) -> tuple[Checkpoint, .
 
 
 def _with_costs(record: Record, later: Record, step: str) -> Record:
-    """The record with what was spent after it: the work is gone, the money too."""
+    """The record with what was spent after it: a rewind discards work, but not its cost."""
     evidence, all_evidence = record.by_step.values(), later.by_step.values()
     tokens = sum(each.tokens for each in all_evidence) - sum(each.tokens for each in evidence)
     before, after = ([each.cost for each in part] for part in (evidence, all_evidence))

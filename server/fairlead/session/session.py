@@ -97,7 +97,7 @@ class Session:
         self.editor = TimedEditor(context.editor, context.clock)
         self.reviewing = asyncio.Lock()
         self.awaiting_report = asyncio.Event()
-        """Set while the server waits for the editor to report a document that it says it changed."""
+        """Set while the server waits until the editor reports a document that it has edited."""
         self.approvals = Approvals(self.editor, session_id)
         servers = FolderServers(self.files, self._servers_of)
         self._code = CodeSupport(
@@ -315,7 +315,7 @@ class Session:
         await self._model.connect()
 
     def prepare_exit(self) -> None:
-        """The process is about to end: a run that ends now counts as interrupted."""
+        """Call it when the process is about to end: a run that ends from now on counts as interrupted."""
         self._exiting = True
 
     async def close(self) -> None:
@@ -485,7 +485,7 @@ class Session:
         folders = self._folders_note.take(self.roots, self.history.messages)
         rules = await self._rules.take_new(self.files.read_tracker.folders, self.history.messages)
         report = await self._code.take_report(self.plan.snapshot())
-        # last: what is taken is in no saved state until it is in the history
+        # last, because the feedback that was taken is not saved until it is in the history
         return [*folders, *await self.feedback.take(), *rules, *report]
 
     def _agent(self, mode: Mode, commands: Commands, checkpoint: int | None) -> Agent:

@@ -245,7 +245,7 @@ class Sessions:
             ) from error
 
     def change_folders(self) -> None:
-        """The open folders are others now. Sessions continue; what they propose elsewhere waits for its folder."""
+        """The open folders have changed. Sessions continue; proposals in a removed folder wait for its return."""
         for session in self:
             session.change_folders(self._context.roots)
 
@@ -337,7 +337,7 @@ class Sessions:
         for session in self:
             try:
                 session.outbox.flush()
-            except Exception:  # an answer that is about to be sent does not depend on every session
+            except Exception:  # one session that fails must not stop the answer that is about to be sent
                 log.exception("what the session %s holds cannot be sent", session.id)
 
     async def close(self) -> None:

@@ -91,7 +91,7 @@ class SessionsSettings:
 
 @dataclass(frozen=True)
 class Settings:
-    """Named as in docs/protocol.md, `Settings`. Empty strings are not set; 0 `context_tokens`: from the model list."""
+    """Named as in docs/protocol.md, `Settings`. An empty string means that a setting is not set."""
 
     model: str = "claude-sonnet-5-5"
     max_tokens: int = 32_000

@@ -25,7 +25,7 @@ class BackgroundCommand:
     exit_code: int | None = None
     """None if it was killed."""
     end_report: str = ""
-    """What the model is told about the end, in addition to `ended` and `exit_code`."""
+    """What the model reads about the end, in addition to `ended` and `exit_code`."""
     finished: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
     """Set when the command has ended and `on_end` has run."""
 

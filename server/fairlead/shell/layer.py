@@ -59,7 +59,7 @@ class Limits:
 
     @classmethod
     def from_settings(cls, processes: int = 0, memory_mb: int = 0) -> "Limits":
-        """The limits of the settings. 0 depends on the machine: enough for normal builds, and it stays usable."""
+        """The limits of the settings; 0 means what the machine allows for a build without becoming unusable."""
         return cls(
             processes or max(_MIN_PROCESSES, _PROCESSES_PER_CPU * (os.cpu_count() or 1)),
             memory_mb << 20 or _available_memory() // 2,

@@ -35,7 +35,7 @@ class Found:
     verified: tuple[Verification, ...] = ()
     """Exit code 0 means that all of these passed, if `pipefail` is set."""
     hidden: tuple[str, ...] = ()
-    """The programs of those whose result the exit code does not show."""
+    """The programs of the verifications whose result the exit code does not show."""
     piped: bool = False
     """Whether a pipe may hide an exit code without `pipefail`."""
 

@@ -89,7 +89,7 @@ async def _run(commands: Commands, check: CheckRun, call: RunningCall) -> CheckE
     found = find_check(check.command)
     layer = await commands.layer()
     view = await commands.view(layer.roots, check.changes) if layer.where == "sandboxed" else View()
-    # other commands may run beside it
+    # other commands may run at the same time
     box = await open_box(layer, found.line(check.command), view, limits=commands.limits, background=True)
     running = Command(box.launch, commands.timeout, call.output)
     job = Job(commands, call, check.command, layer, False, box, running, handle=check.handle)

@@ -117,4 +117,4 @@ class Checks:
 
 
 def _ignore(_: str) -> None:
-    """The output without the changes does not interest the user."""
+    """The user does not see the output without the changes."""

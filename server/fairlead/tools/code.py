@@ -120,7 +120,7 @@ class Code:
             return max(by_server.values(), key=len)[0]
         if self._queries.has_editor:
             return roots.first.path
-        raise NoAnswer("Nobody knows the symbols of this workspace. Use search.")
+        raise NoAnswer("No editor or language server knows the symbols of this workspace. Use search.")
 
 
 def _text(text: str, note: str) -> str:

@@ -46,7 +46,7 @@ class Problems:
             shown = await self._source.diagnostics(None if below.is_dir() else below)
             return self._with_editor(shown, within, is_open, checked, found)
         if not checked:
-            raise ToolError("Nobody here knows the problems of all files. Name a file, or check with a command.")
+            raise ToolError("The problems of all files are not known here. Name a file, or check with a command.")
         note = f"(Only your {len(checked)} proposed files were checked. Name another file to check it.)"
         return "\n".join([*(problem_lines(found, roots) or ["No problems."]), note])
 

@@ -8,7 +8,7 @@ from typing import Literal, Protocol, get_args
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """An open document: the truth about its file, saved or not."""
+    """An open document. Its text is the text of its file, saved or not."""
 
     text: str
     version: int
@@ -92,7 +92,7 @@ class FileEdit:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """The editor's answer to an edit. `reason` is for people, empty if it gave none. `timed_out`: it did not answer."""
+    """The editor's answer to an edit. `reason` is for users, empty if it gave none. `timed_out`: it did not answer."""
 
     ok: bool
     reason: str = ""

@@ -15,13 +15,13 @@ from fairlead.workspace.disk import BinaryFile
 from fairlead.workspace.editor import Buffers, FileEdit
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.long_work import Yielder, is_long
-from fairlead.workspace.looks import Looks
 from fairlead.workspace.names import plain_parts
 from fairlead.workspace.paths import Roots
 from fairlead.workspace.protected import is_repository
 from fairlead.workspace.read_tracker import ReadTracker
 from fairlead.workspace.rejections import Rejections
 from fairlead.workspace.repositories import in_git_folder
+from fairlead.workspace.reread_queue import RereadQueue
 from fairlead.workspace.secrets import secret_names
 from fairlead.workspace.user_files import UserFiles
 
@@ -41,7 +41,7 @@ class Files:
     def __init__(self, roots: Roots, buffers: Buffers, on_interest: Callable[[Path], None] = lambda _: None) -> None:
         self.user_files = UserFiles(roots, buffers)
         self.read_tracker = ReadTracker(self.read, self._preload, self.user_files.open_paths)
-        self._looks = Looks(str)
+        self._reread_queue = RereadQueue(str)
         self.rejections = Rejections()
         self._on_interest = on_interest
         self._changes = Changeset()
@@ -149,7 +149,7 @@ class Files:
         return None if self.proposal(path) else self.current(path)
 
     async def read_for_agent(self, path: Path) -> str | None:
-        """As `read`. From now on, the model is told when somebody else changes the file."""
+        """As `read`. From now on, the model gets a note when somebody else changes the file."""
         await self.user_files.preload(path)
         text = self.read(path)
         self.read_tracker.note(path, text)
@@ -439,15 +439,15 @@ class Files:
             return None
 
     def changed_paths(self) -> list[Path]:
-        """The proposed files whose text may have changed since it was read, of those that `Looks` chooses."""
+        """The proposed files whose text may have changed since it was read, of those that `RereadQueue` chooses."""
         proposals = self._changes.files
-        looks = self._looks.take(proposals.keys(), self.user_files.open_paths())
-        return [path for each in looks if self.user_files.may_differ(path := Path(each), proposals[each].current)]
+        paths = self._reread_queue.take(proposals.keys(), self.user_files.open_paths())
+        return [path for each in paths if self.user_files.may_differ(path := Path(each), proposals[each].current)]
 
     def report_changes(self, paths: Iterable[Path] | None) -> None:
-        """The next boundary looks at these files; None: at all, because a command ran on them."""
-        self._looks.report(paths)
-        self.read_tracker.looks.report(paths)
+        """These files are read again at the next boundary; None: all files, because a command ran on them."""
+        self._reread_queue.report(paths)
+        self.read_tracker.reread_queue.report(paths)
 
     async def observe_all(self) -> None:
         """As `observe_closely`, for all proposals."""

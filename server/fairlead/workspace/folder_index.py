@@ -1,6 +1,6 @@
-"""What is noted about the folders of a workspace, found again only where names have changed.
+"""Notes about the folders of a workspace, updated only where names have changed.
 
-The times of a folder change with each name in it, so a look at unchanged folders costs one `stat` each.
+The times of a folder change with each name in it, so an unchanged folder costs only one `stat`.
 """
 
 import os
@@ -22,7 +22,7 @@ _Stamp = tuple[int, int, int, int]
 @dataclass(frozen=True, slots=True)
 class _Known(Generic[T]):
     stamp: _Stamp | None
-    """None: the folder is read again at the next look."""
+    """None: the folder is read again the next time."""
     below: Sequence[str]
     """The paths of the folders in it."""
     noted: T | None

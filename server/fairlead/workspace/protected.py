@@ -188,7 +188,7 @@ def _name_risk(path: PurePath) -> Risk | None:
 
 
 def _git_paths(root: Path) -> set[str]:
-    """What git runs programs by where that is not below a `.git`: where this leads to, or what its settings name."""
+    """The paths outside of `.git` that make Git run programs: in the folder that `.git` names, and the hooks."""
     folder, hooks = git_folder(root / ".git"), hooks_folder(root)
     elsewhere = folder != root / ".git" and folder != root and folder.is_relative_to(root)
     closed = [*(executable_parts(folder) if elsewhere else ()), *([hooks] if hooks is not None else [])]

@@ -9,7 +9,7 @@ from fairlead.edits.diff import changed_blocks
 from fairlead.edits.text import split_lines
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.long_work import Yielder, compute
-from fairlead.workspace.looks import Looks
+from fairlead.workspace.reread_queue import RereadQueue
 
 MAX_SPANS = 50
 
@@ -36,11 +36,11 @@ class ReadTracker:
         self._texts: dict[Path, str | None] = {}
         self.folders: dict[str, None] = {}
         """The folders of these files."""
-        self.looks = Looks(Path)
+        self.reread_queue = RereadQueue(Path)
 
     def forget(self) -> None:
         """Forgets all files, because what was read of them is no longer in the conversation."""
-        self._texts, self.folders, self.looks = {}, {}, Looks(Path)
+        self._texts, self.folders, self.reread_queue = {}, {}, RereadQueue(Path)
 
     @property
     def paths(self) -> Collection[Path]:
@@ -53,18 +53,18 @@ class ReadTracker:
         self._texts[path] = text
 
     def acknowledge(self, path: Path, before: str | None) -> None:
-        """Marks a change as known, if the agent knew the text before: the model learns of it in another way."""
+        """Marks a change as known if the agent knew the text before it, because the model reads about it elsewhere."""
         if path in self._texts and self._texts[path] == before:
             self._texts[path] = self._current(path)
 
     async def take_changes(self) -> list[Changed]:
-        """The files that have changed since the agent read them, of those that `Looks` chooses.
+        """The files that have changed since the agent read them, of those that `RereadQueue` chooses.
 
         Each change is returned once.
         """
         found: list[Changed] = []
         yielder = Yielder()
-        for path in self.looks.take(self._texts.keys(), self._open_paths()):
+        for path in self.reread_queue.take(self._texts.keys(), self._open_paths()):
             await yielder.checkpoint()
             await self._preload(path)
             known, now = self._texts[path], self._current(path)

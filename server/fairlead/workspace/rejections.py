@@ -22,7 +22,7 @@ class Rejected:
     """Identifies the change."""
     reason: str
     warned: bool = False
-    """Whether the model was told that the user rejected it."""
+    """Whether the model has read that the user rejected it."""
 
 
 class Rejections:

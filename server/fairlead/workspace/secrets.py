@@ -173,7 +173,7 @@ def _examine(is_secret: Rules, folder: str, entries: Entries) -> tuple[_Noted | 
 
 
 def _is_secret_link(is_secret: Rules, root: Path, link: str) -> bool:
-    """Whether a link's own name looks like a secret; one to a folder if every file in a folder of its name would."""
+    """Whether a link's own name looks like a secret, or for a link to a folder, the names of all files in it would."""
     return is_secret(f"{link}/x" if (root / link).is_dir() else link)
 
 

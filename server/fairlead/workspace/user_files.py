@@ -29,7 +29,7 @@ DocumentState = Literal["closed", "saved", "unsaved", "new", "stray"]
 
 
 class UserFiles:
-    """Reads the user's files. An open document is the truth about its file, saved or not."""
+    """Reads the user's files. The text of an open document is the text of its file, saved or not."""
 
     def __init__(self, roots: Roots, buffers: Buffers) -> None:
         self.roots = roots
@@ -189,7 +189,7 @@ class UserFiles:
         return self._buffers.open_paths()
 
     def check_can_hold(self, path: Path, text: str) -> None:
-        """Checks that a file can contain a text, and that nothing else of it would change.
+        """Checks that a file can contain a text, and that nothing else in it would change.
 
         Raises:
             WorkspaceError: an editor that has it open would change more, or its encoding cannot represent the text.
@@ -238,7 +238,7 @@ def is_blank(text: str) -> bool:
 
 
 def _lost(buffer: str, disk: DiskText) -> str:
-    """What of the disk's text the next save of the buffer would lose, in words; empty for nothing."""
+    """What the next save of the buffer would lose of the disk's text, in words; empty if nothing."""
     if disk.encoding != "utf-8" and "\ufffd" in buffer and "\ufffd" not in disk.text:
         return disk.oddity
     endings = unusual_line_endings(disk.text)

@@ -41,7 +41,7 @@ def write_files(changes: Sequence[FileChange], roots: Roots | None = None) -> No
         roots: nothing outside of them is written, even if a link is created in the meantime.
 
     Raises:
-        WorkspaceError: a file does not contain the expected bytes, or is behind a link; nothing was changed.
+        WorkspaceError: a file does not contain the expected bytes, or its path contains a link; nothing was changed.
         OSError: a file could not be written; nothing was changed.
     """
     transaction = _Transaction(roots)

@@ -1,1 +1,1 @@
-"""The language servers that Fairlead starts itself, so that somebody knows the proposed text."""
+"""The language servers that Fairlead starts itself, because the user's editor does not know the proposed text."""

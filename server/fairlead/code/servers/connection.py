@@ -64,7 +64,7 @@ class Connection(JsonRPCClient):
     """Sends and receives the messages of a server. `ended` has the reason once it is over.
 
     Args:
-        name: the server's, for people.
+        name: the server's name, for users.
         on_notification: gets each notification of the server, as method and params.
         on_request: answers each request of the server; raises KeyError for an unknown method.
     """
@@ -175,7 +175,7 @@ class Connection(JsonRPCClient):
             self.end("it sent a message that is nested too deeply")
         except NoAnswer:  # the connection ended while one of its requests was answered
             pass
-        except Exception as error:  # a message that nothing foresaw must not leave requests without an answer
+        except Exception as error:  # an unforeseen message must not leave requests without an answer
             log.exception("%s sent a message that could not be handled", self._name)
             self.end(f"it sent a message that Fairlead could not handle ({type(error).__name__})")
 
@@ -258,7 +258,7 @@ async def _frame(stdout: asyncio.StreamReader) -> bytes:
 
 
 async def _rest(stdout: asyncio.StreamReader) -> bytes:
-    """A little more of what is not a message, which says more than its first line."""
+    """A little more of a text that is not a message, because its first line may not explain it."""
     try:
         async with asyncio.timeout(0.2):
             return await stdout.read(300)
@@ -284,5 +284,5 @@ async def _parsed(body: bytes) -> Any:
 
 
 def _parse_slowly(body: bytes) -> Any:
-    """As `json.loads`. Its own loop keeps the interpreter's lock until it is done; a call of Python lets others run."""
+    """As `json.loads`, which would block all other threads until it is done. The calls of the hook let them run."""
     return json.loads(body, object_hook=lambda value: value)

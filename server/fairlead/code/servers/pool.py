@@ -1,4 +1,4 @@
-"""The language servers of all sessions of this process: a few at once, and none that nobody asks."""
+"""The language servers of all sessions of this process: only a few run at once, and idle ones are stopped."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -37,7 +37,7 @@ class ServerPool:
 
     @asynccontextmanager
     async def place(self) -> AsyncGenerator[None]:
-        """A place for a server that is started in this block, and added at its end.
+        """Reserves a place for a server that this block starts and adds (`add`).
 
         Stops the least recently used server that answers no question; waits if there is none.
         """
@@ -60,7 +60,7 @@ class ServerPool:
         self._timers[server] = self._call_later(IDLE, lambda: self._stop(server))
 
     def used(self, server: Server) -> None:
-        """Begins the server's idle time again, at the end of a question."""
+        """Restarts the server's idle time after a question."""
         self._changed.set()
         if server in self._timers:
             self.remove(server)

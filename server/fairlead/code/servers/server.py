@@ -135,7 +135,7 @@ class Server:
 
     @property
     def is_busy(self) -> bool:
-        """Whether somebody waits for an answer."""
+        """Whether a request waits for an answer."""
         return self._questions > 0
 
     @contextlib.contextmanager
@@ -265,7 +265,7 @@ class Server:
         return await self._pulled(path)
 
     async def _settled(self, path: Path) -> Sequence[Any] | None:
-        """What was published about a document, once nothing more comes. None: something came, or it can be asked."""
+        """What was published about a document, or None if more came or the server can be asked now."""
         published, ended = self._published.get(path), self.connection.ended
         if published is None:  # another question has closed it
             return ()
@@ -289,14 +289,14 @@ class Server:
         return asyncio.get_running_loop().time() < self._noticed_at
 
     def files_changed(self, events: Mapping[Path, int]) -> None:
-        """Tells the server which files exist now (1), have changed (2) or are gone (3)."""
+        """Reports to the server which files exist now (1), have changed (2) or were removed (3)."""
         changes = [{"uri": path.as_uri(), "type": kind} for path, kind in events.items()]
         if changes:
             self.connection.notify("workspace/didChangeWatchedFiles", {"changes": changes})
         if any(kind != CHANGED for kind in events.values()):
             self._noticed_at = asyncio.get_running_loop().time() + self._seconds.notice
         if changes and not self._can_pull.is_set():
-            # without a new version nobody could tell whether problems were published before or after
+            # the new version shows whether problems were published before or after this
             for path, text in self._shown.items():
                 self._send_text(path, text)
 
@@ -305,7 +305,7 @@ class Server:
         await asyncio.shield(self.begin_end())
 
     def begin_end(self) -> asyncio.Task[None]:
-        """As `end`, which the task does. It cannot be asked anything from now on."""
+        """Returns the task that does what `end` does. The server cannot be asked anything from now on."""
         if not self.connection.ended.done():
             self.was_stopped = True
         self._begin_end()

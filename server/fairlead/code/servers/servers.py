@@ -180,7 +180,7 @@ class SessionServers:
         view = await self._workspace.view(layer)
         token, proposed = self._workspace.change_token(), self._workspace.proposed()
         seen = SeenFiles(self._workspace.root, spec, proposed, self._workspace.is_hidden)
-        # the first look, before the server starts, so that no later change is missed
+        # the first search, before the server starts, so that no later change is missed
         await asyncio.to_thread(seen.changes, None, on_disk=True)
         async with self._pool.place():
             try:
@@ -223,7 +223,7 @@ class SessionServers:
             state.not_before = self._clock() + PAUSES[state.failures - 1]
 
     async def _updated(self, server: Server, state: _State) -> None:
-        """As `_update`, which goes on if the caller is cancelled, because the server would miss changes."""
+        """As `_update`, which continues even if the caller is cancelled, because the server would miss changes."""
         if state.updating is not None:
             await asyncio.shield(state.updating)
         state.updating = asyncio.ensure_future(self._update(server, state))

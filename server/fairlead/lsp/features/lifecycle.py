@@ -107,7 +107,7 @@ def _open_workspace(server: AgentServer) -> None:
 
 
 def change_folders(server: AgentServer, params: types.DidChangeWorkspaceFoldersParams) -> None:
-    """The user added or removed folders. They are used as all others: all, if the workspace is trusted, or none."""
+    """The user added or removed folders. All folders are used if the workspace is trusted, otherwise none."""
     removed = {path for folder in params.event.removed if (path := file_path(folder.uri)) is not None}
     before = [(root.path, root.name) for root in server.context.roots.folders if root.path not in removed]
     try:

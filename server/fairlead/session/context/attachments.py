@@ -20,11 +20,11 @@ from fairlead.workspace.secrets import secret_rules
 ItemKind = Literal["file", "selection", "problems", "changes"]
 
 MAX_CHARS = 24_000
-"""All contents together."""
+"""The limit of all contents together."""
 MAX_FILE_CHARS = 12_000
 MAX_CHANGES_CHARS = 20_000
 WINDOW_SHARE = 0.5
-"""The part of what the results of a round may take, in a small window."""
+"""In a small window, the contents get this share of what the results of a round may take."""
 DIAGNOSTICS_SECONDS = 5.0
 
 REFERS = "The user refers to:"
@@ -41,7 +41,7 @@ _DIFF_FILE = re.compile(r"^diff --(?:git|cc|combined) .*$", re.MULTILINE)
 _DIFF_NAME = re.compile(r'^(?:--- |\+\+\+ |rename from |rename to )"?(?:[ab]/)?(.*?)"?\t?$', re.MULTILINE)
 _DIFF_HEAD = re.compile(r'^diff --git "?a/(.*?)"? "?b/(.*?)"?$')
 _MERGE_HEAD = re.compile(r'^diff --(?:cc|combined) "?(.*?)"?$')
-"""Of a file with conflicts."""
+"""The first line of a file with conflicts."""
 
 
 @dataclass(frozen=True, slots=True)

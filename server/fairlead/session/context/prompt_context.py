@@ -33,7 +33,7 @@ class PromptContext:
         """The blocks that follow a prompt after these messages.
 
         Args:
-            surroundings: what the user is looking at; None: the model is not told.
+            surroundings: what the user is looking at; None: the model does not get it.
             limit: how long the results of a round may be, in characters; None: unknown.
         """
         attached = await Attacher(self._files, self._diagnostics, limit).attach(items)

@@ -20,7 +20,7 @@ CHANGED_LEAD = "What the user is looking at now, as far as it changed:"
 UNCHANGED = "What the user is looking at has not changed."
 NOTHING = "none"
 
-# the longest texts, in characters; all sections together stay below 2,000
+# limits in characters; all sections together stay below 2,000
 MAX_ACTIVE = 250
 MAX_TABS = 350
 MAX_PROBLEMS = 600
@@ -73,7 +73,7 @@ class Surroundings:
     tabs: tuple[Path, ...] = ()
     """The open files."""
     errors: int = 0
-    """In the open files."""
+    """The number of errors in the open files."""
     warnings: int = 0
     worst: tuple[Diagnostic, ...] = ()
     """Some of these problems."""
@@ -88,17 +88,17 @@ def lines_text(first: int, last: int) -> str:
 def surroundings_block(
     now: Surroundings, roots: Roots, is_secret: Callable[[str], bool], messages: Sequence[Message]
 ) -> str | None:
-    """The block for a prompt after these messages. None: there is nothing to say.
+    """The block for a prompt after these messages; None if there is nothing to say.
 
     Args:
         is_secret: whether a path that `Roots.relative` returned looks like a secret. Such files are not named.
     """
     sections = _sections(_visible_part(now, roots, is_secret), roots)
-    told = _told(messages)
-    if not told:
+    known = _known_sections(messages)
+    if not known:
         return _block(LEAD, sections.values()) if sections else None
-    changed = [text for label, text in sections.items() if told.get(label) != text]
-    gone = [f"{label}: {NOTHING}" for label, text in told.items() if label not in sections and not _is_none(text)]
+    changed = [text for label, text in sections.items() if known.get(label) != text]
+    gone = [f"{label}: {NOTHING}" for label, text in known.items() if label not in sections and not _is_none(text)]
     if not changed and not gone:
         return f"{BEGIN}\n{UNCHANGED}\n{END}"
     return _block(CHANGED_LEAD, [*changed, *gone])
@@ -124,15 +124,15 @@ def _is_none(section: str) -> bool:
     return section.endswith(f": {NOTHING}")
 
 
-def _told(messages: Sequence[Message]) -> Mapping[str, str]:
+def _known_sections(messages: Sequence[Message]) -> Mapping[str, str]:
     """The sections that the model knows, by label. Compaction may have removed some."""
-    told: dict[str, str] = {}
+    known: dict[str, str] = {}
     for message in messages:
         for block in message["content"] if message["role"] == "user" else ():
             found = _BLOCK.fullmatch(block["text"]) if block["type"] == "text" else None
             if found is not None:
-                told |= {section[1]: section[0] for section in _SECTION.finditer(found[1])}
-    return told
+                known |= {section[1]: section[0] for section in _SECTION.finditer(found[1])}
+    return known
 
 
 def _visible_part(now: Surroundings, roots: Roots, is_secret: Callable[[str], bool]) -> Surroundings:

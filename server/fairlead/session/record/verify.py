@@ -76,8 +76,8 @@ def _content(path: Path, roots: Roots) -> FileContent | None:
 async def run_check(command: str, roots: Roots, sandbox: Capability, hidden: Sequence[Path], timeout: float) -> Finding:
     """Runs a command of a record on the present files, and discards its changes.
 
-    The command is untrusted, so it runs nowhere but in the sandbox. Each has a layer of its own: what one leaves, such
-    as a cache, must not make another one pass.
+    The command is untrusted, so it runs nowhere but in the sandbox. Each command has its own layer, because what one
+    leaves, such as a cache, must not make another one pass.
 
     Args:
         hidden: our own folders, which commands must not read.

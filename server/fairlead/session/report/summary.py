@@ -1,4 +1,4 @@
-"""The record of a session's work for people: a line at the end of a run, a page for a pull request.
+"""The record of a session's work for users: a line at the end of a run, a page for a pull request.
 
 Both cover the whole session, including steps that are no longer in the plan, and the outcome of each change.
 """

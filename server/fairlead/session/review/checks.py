@@ -21,7 +21,7 @@ from fairlead.workspace.paths import Roots
 MAX_NAMED = 3
 
 NO_CHECKS = "No check is set. Attach one to a step, or list commands in the setting “checks”."
-NOTHING_PROPOSED = "Nothing was proposed, so there is no state without the changes."
+NOTHING_PROPOSED = "Nothing was proposed, so the check cannot run without the changes. Run it when there are proposals."
 OUTDATED = " Files have changed since it started, so run it again."
 FLAKY = " It has passed and failed on the same files, so it is flaky and proves nothing."
 
@@ -159,7 +159,7 @@ def _review_of(session: Session) -> _Review:
 
 
 def _seen(session: Session, request: _Request) -> Changeset | None:
-    """The proposals that the check sees; None: all. Without any undecided changes, there are no others."""
+    """The proposals that the check sees; None: all, as always if no change is undecided."""
     changes = session.files.changes
     return None if request.chosen is None or not len(changes) else selection.only(changes, request.chosen)
 

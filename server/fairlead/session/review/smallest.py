@@ -151,7 +151,7 @@ class _Search:
         except ToolError as error:
             if not is_part:
                 raise ToolError(f"`{check.command}` could not run. {error}") from error
-            self._all_ran = False  # it may be impossible to show, such as a file in a folder that was not created
+            self._all_ran = False  # some sets cannot be shown, such as a file in a folder that was not created
             return False
 
     def _progress(self) -> CheckSearch:

@@ -1,4 +1,7 @@
-"""Undo and redo of decisions: one at a time, the last one first. A file that moved on blocks the whole decision."""
+"""Undo and redo of decisions: one at a time, the last one first.
+
+If a file of the decision has changed since, nothing of the decision is undone.
+"""
 
 import contextlib
 from collections import defaultdict
@@ -7,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fairlead.edits.proposal import Proposal
-from fairlead.edits.undo import CHANGED_SINCE_DECISION, CHANGED_SINCE_UNDO, Decision, FileDecision, MovedOn, revert
+from fairlead.edits.undo import CHANGED_SINCE_DECISION, CHANGED_SINCE_UNDO, CannotUndo, Decision, FileDecision, revert
 from fairlead.session.errors import RequestRefused
 from fairlead.session.review.apply import apply_edits
 from fairlead.session.review.target import HunkOutcome
@@ -117,7 +120,7 @@ async def _undo(
         await yielder.checkpoint()
         try:
             files.append((index, _file_undo(session, file_decision, changed)))
-        except MovedOn as error:
+        except CannotUndo as error:
             if as_a_whole:
                 session.publish()
                 raise RequestRefused(f"Nothing was changed, because later changes would be lost. {error}") from error
@@ -154,7 +157,7 @@ def _file_undo(session: Session, decision: FileDecision, changed: str) -> _FileU
     proposal = revert(decision, now, current, name, changed)
     other = session.files.changes.for_target(proposal.target)
     if other is not None and other.path not in (str(path), str(now_at)):
-        raise MovedOn(f"{name}: the agent now proposes another file at this path. Reject that first.")
+        raise CannotUndo(f"{name}: the agent now proposes another file at this path. Reject that first.")
     return _FileUndo(decision, proposal, inverse_edit(session, decision, changed) if decision.in_file else None)
 
 
@@ -162,32 +165,32 @@ def inverse_edit(session: Session, decision: FileDecision, changed: str = CHANGE
     """The edit that restores the user's file from before a decision.
 
     Raises:
-        MovedOn: the file has changed since the decision, or another file is at its old path.
+        CannotUndo: the file has changed since the decision, or another file is at its old path.
     """
     path, new_path = Path(decision.after.path), decision.before.new_path
     now_at = Path(new_path) if new_path is not None else path
     name = session.roots.relative(now_at)
     _check_open(session, now_at, path)
     if read_text(session, now_at) != decision.after.current:
-        raise MovedOn(changed.format(name=name))
+        raise CannotUndo(changed.format(name=name))
     if not session.files.resolves_to_itself(now_at):
-        raise MovedOn(f"{name} now leads elsewhere, through a symbolic link. Restore it first.")
+        raise CannotUndo(f"{name} now leads elsewhere, through a symbolic link. Restore it first.")
     buffer = session.files.user_files.buffer(now_at)
     edit = FileEdit(now_at, decision.after.current, decision.before.current, buffer.version if buffer else None)
     after_path = decision.after.new_path
     move_to = path if new_path is not None else Path(after_path) if after_path is not None else None
     if move_to is not None:
         if read_text(session, move_to) is not None:
-            raise MovedOn(f"{session.roots.relative(move_to)} exists again. Move it away first.")
+            raise CannotUndo(f"{session.roots.relative(move_to)} exists again. Move it away first.")
         edit = replace(edit, new_path=move_to)
     return replace(edit, data=decision.raw_before.data, mode=decision.raw_before.mode)
 
 
 def _check_open(session: Session, *paths: Path) -> None:
-    """Raises MovedOn if the folder of a file was removed from the workspace."""
+    """Raises CannotUndo if the folder of a file was removed from the workspace."""
     closed = next((path for path in paths if not session.roots.contains(path)), None)
     if closed is not None:
-        raise MovedOn(f"The folder of {closed} is not part of the workspace anymore. Add it again first.")
+        raise CannotUndo(f"The folder of {closed} is not part of the workspace anymore. Add it again first.")
 
 
 def _remove_empty(folders: Sequence[str]) -> None:
@@ -201,14 +204,14 @@ def read_text(session: Session, path: Path) -> str | None:
     """The text of the user's file; None if there is none, or a folder.
 
     Raises:
-        MovedOn: the file cannot be read.
+        CannotUndo: the file cannot be read.
     """
     try:
         return session.files.user_files.text(path, binary=True)
     except WorkspaceError as error:
         if path.is_dir():
             return None
-        raise MovedOn(str(error)) from error
+        raise CannotUndo(str(error)) from error
 
 
 def _set_proposal(session: Session, undone: _FileUndo) -> None:

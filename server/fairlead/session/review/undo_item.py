@@ -6,7 +6,7 @@ from pathlib import Path
 from fairlead.edits import changeset as cs
 from fairlead.edits.merge import MergeConflict, merged
 from fairlead.edits.proposal import Proposal, empty_proposal
-from fairlead.edits.undo import Decision, FileDecision, MovedOn
+from fairlead.edits.undo import CannotUndo, Decision, FileDecision
 from fairlead.session.errors import RequestRefused
 from fairlead.session.review.apply import apply_edits
 from fairlead.session.review.target import HunkOutcome
@@ -37,7 +37,7 @@ async def undo_item(session: Session, item_id: str) -> list[HunkOutcome]:
         for path, files in accepts.items():
             try:
                 edits.append(_edit(session, Path(path), files, item_id))
-            except MovedOn as error:
+            except CannotUndo as error:
                 outcomes.append(HunkOutcome(Path(path), None, "failed", str(error)))
         edits = [edit for edit in edits if edit.old != edit.new or edit.new_path is not None]
         label = f"Undo step {item_id}"
@@ -66,7 +66,7 @@ def _edit(session: Session, path: Path, accepts: list[FileDecision], item_id: st
     """The edit that undoes an item's part of some accepts of a file, the last one first.
 
     Raises:
-        MovedOn: it would lose later changes.
+        CannotUndo: it would lose later changes.
     """
     last = accepts[-1]
     if last.before.decided_as_whole:
@@ -80,7 +80,7 @@ def _edit(session: Session, path: Path, accepts: list[FileDecision], item_id: st
             text = merged(accepted.after.current or "", text, without)
         except MergeConflict as error:
             name = session.roots.relative(path)
-            raise MovedOn(
+            raise CannotUndo(
                 f"{name}: the same lines were changed again since. Undo that first, or edit the file yourself."
             ) from error
     buffer = session.files.user_files.buffer(path)

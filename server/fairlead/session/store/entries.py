@@ -58,7 +58,7 @@ class EntryEncoder:
         self._state = content.state
         self._texts = {text: number for number, text in content.texts.items()}
         self._uses = Counter[str]()
-        """How often a state contains each text. Only one that it contains keeps its number."""
+        """How often the state contains each text. A text that it no longer contains loses its number."""
         state = content.state
         self._count([*_proposals_of(_decisions_in(state.decisions).values()), *_proposals_in(state)], 1)
         self._decisions = {id(decision): (number, decision) for number, decision in content.decisions.items()}

@@ -152,7 +152,7 @@ class Journal:
             self._lock = None
 
     def _write_whole(self, state: SessionState) -> None:
-        """Creates the file, or replaces it by one with the same meaning."""
+        """Creates the file, or replaces it by a shorter one with the same state."""
         assert self._path is not None
         encoder = EntryEncoder()
         entry = encoder.entry(state)

@@ -32,7 +32,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class JournalInfo:
-    """What the first and the last line of a journal tell about its session."""
+    """What the first and the last line of a journal say about its session."""
 
     id: str
     folders: tuple[str, ...]

@@ -77,7 +77,7 @@ class JournalWriter:
         self.save()
 
     def close(self) -> None:
-        """Writes what is missing, as the process is about to end."""
+        """Writes what is missing, because the process is about to end."""
         for timer in (self._output_timer, self._retry_timer):
             if timer is not None:
                 timer.cancel()

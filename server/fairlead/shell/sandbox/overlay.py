@@ -305,7 +305,7 @@ class SandboxLayer:
         self._clear()
         return NotRun(
             f"The command was not run: no space, or no inode, is left for its sandbox in {self._folder.parent}. The "
-            "builds of earlier commands in the sandbox were removed. Try again; if this error comes again, ask the "
+            "builds of earlier commands in the sandbox were removed. Try again; if this error occurs again, ask the "
             "user to free some space.",
             reason,
         )
@@ -315,7 +315,7 @@ class SandboxLayer:
     ) -> Changes:
         """The changes in the uppers of a box. Raises OSError, as `collect_changes.collect`."""
         by_path = {Path(layer["target"]): Path(layer["upper"]) for layer in spec["layers"]}
-        # the repository of several folders is looked at once
+        # several folders may share a repository, which is inspected once
         first = {
             tops[0]: [by_path[path]] for path, tops in self._tops.outside_repositories().items() if path in by_path
         }

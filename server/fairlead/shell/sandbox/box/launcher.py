@@ -297,7 +297,8 @@ def _existing_binds(spec: "BoxSpec") -> "list[tuple[str, str, bool]]":
 
 
 def _outer_masks(spec: "BoxSpec") -> "list[tuple[str, str, bool]]":
-    """The read-only binds outside of the layers and the box's own folders. Their targets belong to others and may go.
+    """The read-only binds outside of the layers and the box's own folders. Their targets belong to others and may
+    disappear.
 
     Binds over our own folder are left out, because that folder contains the sources of all others.
     """

@@ -317,7 +317,7 @@ class _Collector:
         return path not in self._hidden
 
     def _is_ignored(self, path: str, folder: _Folder, *, as_folder: bool) -> bool:
-        """By the rules from before the command for an existing file, and by the current rules for a new one."""
+        """Whether git ignores a path: an existing file by the rules from before the command, a new one by those now."""
         if path in self.view.proposed or (as_folder and path in self._proposed_folders):
             return False
         if folder.is_ignored or (as_folder and self._before.ignores_folder(path)):

@@ -1,7 +1,7 @@
 """A copy of Git's index for commands that see only one folder of the work tree.
 
-Git would report all other files as deleted. So their entries are marked like `git update-index --assume-unchanged` does
-it, and Git does not look for these files. The format is `gitformat-index(5)`. The index is not trusted.
+Git would report all other files as deleted. So their entries are marked as `git update-index --assume-unchanged` does,
+and Git does not look for these files. The format is `gitformat-index(5)`. The index is not trusted.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Which files a boundary looks at (docs/plan.md L6): as many of a thousand files as of a hundred."""
+"""Chooses the files that are read again between two rounds (docs/plan.md L6): as many of 1,000 files as of 100."""
 
 import os
 from collections.abc import Callable, Collection, Iterable
@@ -11,33 +11,33 @@ AT_ONCE = 20
 K = TypeVar("K")
 
 
-class Looks(Generic[K]):
+class RereadQueue(Generic[K]):
     """Chooses files that may have changed: those that were reported, and some of the others in turn.
 
-    Each change is noticed, because each file has its turn. One that nobody reports, on a drive that cannot be watched,
-    is noticed some rounds later.
+    Each change is noticed, because each file has its turn. A change that nobody reports, such as on a drive that cannot
+    be watched, is noticed some rounds later.
     """
 
     def __init__(self, key: Callable[[Path], K]) -> None:
-        """`key` returns what a file is known by."""
+        """`key` returns what identifies a file."""
         self._key = key
         self._reported: dict[Path, None] = {}
         self._next = 0
         self._all = False
 
     def report(self, paths: Iterable[Path] | None) -> None:
-        """The next look includes these files; None: all."""
+        """Adds these files to the next turn; None: all."""
         if paths is None:
             self._all = True
         else:
             self._reported.update(dict.fromkeys(paths))
 
     def take(self, known: Collection[K], open_paths: Iterable[Path]) -> list[K]:
-        """The files to look at now.
+        """The files to read now.
 
         Args:
             known: all files; can be asked quickly whether it contains one.
-            open_paths: the open documents, which are always looked at.
+            open_paths: the open documents, which are always included.
         """
         reported, self._reported = self._reported, {}
         everything, self._all = self._all, False

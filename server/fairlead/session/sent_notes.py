@@ -1,4 +1,4 @@
-"""The notes of one kind that a conversation contains. Compaction may have removed some."""
+"""Finds the notes of one kind that a conversation contains. Compaction may have removed some."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -7,8 +7,8 @@ from fairlead.agent.messages import Message
 from fairlead.per_item import PerItem
 
 
-class Told:
-    """Finds the texts for the model that begin in a certain way. Looks at each message once."""
+class SentNotes:
+    """Finds the texts for the model that begin with `begin`. Reads each message once."""
 
     def __init__(self, begin: str) -> None:
         self._begin = begin
