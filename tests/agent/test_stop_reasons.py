@@ -14,7 +14,9 @@ NOTHING = say(stop_reason="tool_use")
 
 
 async def test_l13_fault_15_a_call_cut_by_max_tokens_is_not_run(connect: Connect, workspace: Path) -> None:
-    """docs/plan.md L13, docs/faults.md 15: nor is the complete first call; the model is told, and the run continues."""
+    """docs/plan.md L13, docs/faults.md 15: nor is the complete first call; the model reads why, and the run
+    continues.
+    """
     cut = say(
         Text("I write."),
         Call("write_file", {"path": "whole.txt", "content": "x"}),

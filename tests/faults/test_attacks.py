@@ -131,7 +131,7 @@ async def begun_and_cancelled(client: Client, way: str) -> tuple[str, asyncio.Fu
 
 @pytest.mark.parametrize("way", ["agent/cancel", "$/cancelRequest"])
 async def test_fault_20_a_cancel_in_the_same_moment_as_the_task(workspace: Path, replay: Replay, way: str) -> None:
-    """docs/faults.md 20: the run starts and ends in good order, and the next one works."""
+    """docs/faults.md 20: the run starts and ends properly, and the next one works."""
     never = asyncio.Event()
     settings = replay({"calls": [{"bash": {"command": "true"}}]}, {"text": "b"})
     async with Client(workspace, settings=settings, answers={"agent/approve": lambda _: never.wait()}) as client:

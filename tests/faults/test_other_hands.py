@@ -116,7 +116,7 @@ async def test_fault_06_a_file_that_is_created_meanwhile_is_noticed(workspace: P
         assert (workspace / "made" / "by" / "hand").read_text() == "mine\n"
 
 
-async def test_fault_06_the_model_is_told_about_changed_files(workspace: Path, connect: Connect) -> None:
+async def test_fault_06_changed_files_are_reported_to_the_model(workspace: Path, connect: Connect) -> None:
     """docs/faults.md 6: after the round's results, once: files that it knows, and where.
 
     Its own edits are not reported.
@@ -162,7 +162,7 @@ async def test_fault_06_the_agents_own_command_counts_as_another_program(workspa
         assert api.refusals == []
 
 
-async def test_the_model_is_told_about_a_review_after_the_next_results(workspace: Path, connect: Connect) -> None:
+async def test_a_review_is_reported_to_the_model_after_the_next_results(workspace: Path, connect: Connect) -> None:
     """docs/protocol.md, `feedback`: decisions during the stream reach the model after the results of that round."""
     (workspace / "a").write_text(LINES)
     go_on = threading.Event()

@@ -187,7 +187,7 @@ async def test_fault_35_text_that_changed_during_the_question_is_not_accepted(wo
 
 
 async def test_a_secret_is_read_only_after_a_yes(workspace: Path, replay: Replay) -> None:
-    """docs/protocol.md: `agent/approve` of kind `file`; the model is told about a no and continues."""
+    """docs/protocol.md: `agent/approve` of kind `file`; the model reads about a no and continues."""
     (workspace / ".env").write_text("TOKEN=1\n")
     calls = [
         {"read_file": {"path": ".env"}},

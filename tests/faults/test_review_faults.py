@@ -373,8 +373,9 @@ async def test_fault_68_an_editor_that_does_nothing(workspace: Path, replay: Rep
 
 
 async def test_fault_68_an_editor_that_changes_other_lines(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 68: an editor that ignores versions loses a line: the user is told, and nothing is written over
-    it."""
+    """docs/faults.md 68: an editor that ignores versions loses a line: the user reads that, and nothing is
+    overwritten.
+    """
     file = workspace / "a"
     file.write_text(LINES)
     settings = replay({"calls": [edit("a", "line 5\n", "LINE 5\n")]}, {"text": "."})

@@ -63,8 +63,9 @@ async def test_fault_56_a_full_disk(workspace: Path, replay: Replay, tmp_path: P
 async def test_fault_56_a_command_fills_the_sandbox(
     workspace: Path, replay: Replay, tmp_path: Path, options: str, fill: str
 ) -> None:
-    """docs/faults.md 56: what a command builds takes all the space, or all the inodes: the next one is not run, which
-    is an error that says why, and the one after that runs."""
+    """docs/faults.md 56: what a command builds takes all the space, or all the inodes: the next command is not run,
+    with an error that says why, and the one after that runs.
+    """
     (workspace / ".gitignore").write_text("*.o\n")
     see = [{"write_file": {"path": "a.txt", "content": "x" * 9000}}]  # which must be put into the layer
     calls = [[{"bash": {"command": line}}] for line in (f"{fill}; echo filled", "echo two", "cat a.txt; ls")]
@@ -84,11 +85,10 @@ async def test_fault_56_a_command_fills_the_sandbox(
 
 
 @pytest.mark.parametrize("how", ["while it is quiet", "as it ends"])
-async def test_room_again_keeps_what_could_not_be_written(
-    workspace: Path, replay: Replay, tmp_path: Path, how: str
-) -> None:
-    """docs/faults.md 22, 56: saving is tried again, also where nothing happens in the session any more; the user
-    hears that it is saved."""
+async def test_after_a_full_disk_everything_is_saved(workspace: Path, replay: Replay, tmp_path: Path, how: str) -> None:
+    """docs/faults.md 22, 56: saving is tried again, even if nothing else happens in the session; the user reads that it
+    is saved.
+    """
     (workspace / "a.txt").write_text("one\n")
     blocked = tmp_path / "file"
     blocked.write_text("")
@@ -122,7 +122,7 @@ DAMAGED = {
 
 @pytest.mark.parametrize("line", DAMAGED.values(), ids=DAMAGED)
 async def test_a_damaged_file_hides_no_other_task(workspace: Path, replay: Replay, storage: Path, line: str) -> None:
-    """docs/faults.md 22 and 65: the others are there and listed, whatever one of them says."""
+    """docs/faults.md 22 and 65: the others are listed, whatever one of them contains."""
     (workspace / "a.txt").write_text("one\n")
     settings = replay({"calls": edits(("one", "1"))}, {"text": "."})
     async with Client(workspace, settings=settings, storage=storage) as client:

@@ -144,7 +144,7 @@ async def test_p18_a_flaky_check_proves_nothing(workspace: Path, replay: Replay)
 async def test_p18_checks_run_one_at_a_time_beside_the_agent_and_can_be_stopped(
     workspace: Path, replay: Replay
 ) -> None:
-    """A second request waits. Stopping has no result; a run of the agent goes on."""
+    """A second request waits. A stopped check has no result; the agent's run continues."""
     write_workspace(workspace)
     turns = [
         {"calls": [todo(*BEGIN, check="sleep 60"), edit("a.txt", "one", "two")]},

@@ -243,8 +243,8 @@ async def test_p17_the_user_sets_changes_and_removes_a_check(workspace: Path, re
     client.answers["agent/ask"] = answer
     async with client:
         await client.run()
-        told = "".join(event["text"] for event in client.events("feedback"))
-        assert "set the check of #1, which must pass before it is completed: false" in told
+        feedback = "".join(event["text"] for event in client.events("feedback"))
+        assert "set the check of #1, which must pass before it is completed: false" in feedback
         assert "(check: false)" in results(client)[1]
         assert "The check of #1 failed: `false`" in results(client)[2]
         assert steps(client)[0] == ("in_progress", "none")

@@ -34,8 +34,10 @@ def results(client: Client) -> list[str]:
     return [event["text"] for event in client.events("tool_finished")]
 
 
-async def test_questions_reach_the_editor_in_lsps_words(workspace: Path, replay: Replay) -> None:
-    """The model names a line and a text; the editor gets UTF-16 columns. The answers come back as lines of files."""
+async def test_questions_reach_the_editor_as_lsp_requests(workspace: Path, replay: Replay) -> None:
+    """The model names a line and a text; the editor gets UTF-16 columns. The model gets the answers as lines of
+    files.
+    """
     main, util = workspace / "main.py", workspace / "util.py"
     main.write_text("from util import help_\ns = '🚀'; help_(s)\n")
     util.write_text("def help_(x):\n    return x\n")
@@ -118,7 +120,7 @@ async def test_a_rename_is_proposed_exactly_as_answered(workspace: Path, replay:
     ],
 )
 async def test_a_rename_is_all_or_nothing(workspace: Path, replay: Replay, edit: Any, message: str) -> None:
-    """One part that cannot be proposed, and nothing is."""
+    """If one part cannot be proposed, nothing is."""
     (workspace / "a.py").write_text("old = 1\n")
     (workspace / ".env").write_text("TOKEN=1\n")
 

@@ -115,8 +115,10 @@ async def test_what_a_command_changes_is_proposed_under_its_step(workspace: Path
     assert (workspace / "run.sh").stat().st_mode & 0o111
 
 
-async def test_wider_than_the_sandbox_asks(workspace: Path, replay: Replay) -> None:
-    """`network` and `unsandboxed` are asked for with the place and the reason; a no keeps the command from running."""
+async def test_more_than_the_sandbox_allows_asks(workspace: Path, replay: Replay) -> None:
+    """For `network` and `unsandboxed`, the user is asked with the place and the reason; after a no, the command does
+    not run.
+    """
     calls = [bash("echo net > a", network=True), bash("echo free > b", unsandboxed=True)]
     settings = replay({"calls": calls}, {"text": "Done."})
     async with Client(
@@ -185,7 +187,9 @@ async def test_fault_36_rules_through_the_tool(workspace: Path, replay: Replay) 
 
 
 async def test_secrets_of_the_workspace_are_hidden_from_commands(workspace: Path, replay: Replay) -> None:
-    """Also those that are ignored or lie deep; a command neither reads nor changes them, and they are no proposals."""
+    """Also ignored ones and those in deep folders; a command neither reads nor changes them, and they are not
+    proposed.
+    """
     (workspace / "app" / "conf").mkdir(parents=True)
     for name in (".env", "app/conf/server.pem"):
         (workspace / name).write_text("s3cret\n")
@@ -203,7 +207,7 @@ async def test_secrets_of_the_workspace_are_hidden_from_commands(workspace: Path
 async def test_links_that_are_named_like_secrets_are_hidden_with_what_they_lead_to(
     workspace: Path, replay: Replay, tmp_path: Path
 ) -> None:
-    """Within the workspace their end cannot be read, and one that leads outside is not there."""
+    """Within the workspace their target cannot be read, and a link that leads outside does not exist."""
     outside = Path("/srv") if os.access("/srv", os.W_OK) else tmp_path
     elsewhere = outside / f"fairlead-{tmp_path.parent.name}-{tmp_path.name}"
     elsewhere.write_text("s3cret\n")
@@ -240,8 +244,8 @@ async def test_a_secret_that_comes_while_the_question_is_open_is_hidden(workspac
         assert "Permission denied" in result and "s3cret" not in result
 
 
-async def test_the_model_hears_of_hidden_files_when_a_command_fails(workspace: Path, replay: Replay) -> None:
-    """Else it would look for the reason in the program; a command that went well needs no word."""
+async def test_a_failed_command_reports_its_hidden_files(workspace: Path, replay: Replay) -> None:
+    """Otherwise, it would look for the reason in the program; after a success, nothing is said."""
     (workspace / ".env").write_text("s3cret\n")
     calls = [bash("cat .env; true"), bash("exit 1"), bash("echo Permission denied")]
     async with Client(workspace, settings=replay({"calls": calls}, {"text": "Done."})) as client:
@@ -253,8 +257,8 @@ async def test_the_model_hears_of_hidden_files_when_a_command_fails(workspace: P
         assert [line in result for result in texts(client)] == [True, True, False]
 
 
-async def test_the_model_hears_why_a_file_of_another_group_cannot_be_changed(workspace: Path, replay: Replay) -> None:
-    """The kernel's words ("Value too large for defined data type") say nothing of it; other commands need no word."""
+async def test_a_failed_command_reports_files_of_another_group(workspace: Path, replay: Replay) -> None:
+    """The kernel's words ("Value too large for defined data type") do not say so; other commands get no note."""
     if os.geteuid() != 0:
         pytest.skip("only root can give a file to any group")
     (workspace / "shared.txt").write_text("ours\n")

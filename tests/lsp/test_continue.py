@@ -1,4 +1,4 @@
-"""docs/protocol.md, runTask `continue`: a run whose prompt the server words."""
+"""docs/protocol.md, runTask `continue`: a run with a prompt of the server."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +20,7 @@ def todo(status: str) -> Turn:
     return Turn((Call("todo", {"items": [{"content": "Greet", "status": status, "activeForm": ""}]}),))
 
 
-async def test_an_approved_plan_is_carried_out(connect: Connect) -> None:
+async def test_an_approved_plan_is_executed(connect: Connect) -> None:
     """The model reads that the plan is approved. Refused while there is no plan, and when all of it is completed."""
     with FakeApi(turns=[SAID, todo("pending"), SAID, todo("completed"), SAID]) as api:
         async with connect(api) as client:
@@ -59,7 +59,7 @@ async def test_a_paused_run_continues(connect: Connect) -> None:
     ],
 )
 async def test_contradictory_params(workspace: Path, replay: Replay, params: Json, reason: str) -> None:
-    """Params that say two things, or nothing, are refused with the reason."""
+    """Contradictory and missing params are refused with the reason."""
     async with Client(workspace, settings=replay({"text": "Done."}, {"text": "And on."})) as client:
         session = {"sessionId": (await client.run("Hello."))["sessionId"]}
         error = await client.error("agent/runTask", {**session, **params})

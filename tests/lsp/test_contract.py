@@ -120,7 +120,7 @@ async def test_a_run_is_cancelled_each_way_and_still_answers(workspace: Path, re
         assert (await client.run(sessionId=session))["message"] == "again"
 
 
-async def test_progress_tells_the_item_and_the_count(workspace: Path, replay: Replay) -> None:
+async def test_progress_shows_the_item_and_the_count(workspace: Path, replay: Replay) -> None:
     """docs/protocol.md: work-done progress with the active form of the current item and the count."""
     asking = {"calls": [{"bash": {"command": "true"}}]}
     async with Client(
@@ -254,7 +254,7 @@ async def test_approvals_name_the_proposals_that_a_command_does_not_see(workspac
 
 
 async def test_an_untrusted_workspace_gets_no_run(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 39, its part here: no request, no command before trust; trust can come later."""
+    """docs/faults.md 39: without trust there is no request and no command; trust can come later."""
     with FakeApi(turns=[Turn((Text("ok"),))]) as api:
         env = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": api.url}
         async with Client(workspace, env=env, trusted=False) as client:
@@ -296,7 +296,7 @@ async def test_credentials_go_before_settings_and_environment_and_nowhere_else(w
             assert "sk-" not in str(client.log)
 
 
-async def test_context_is_told_to_the_model(connect: Callable[..., Client], workspace: Path) -> None:
+async def test_context_reaches_the_model(connect: Callable[..., Client], workspace: Path) -> None:
     """docs/protocol.md, runTask `context`: the files and lines that the user attaches."""
     uri = (workspace / "a.py").as_uri()
     span = {"start": {"line": 2, "character": 0}, "end": {"line": 4, "character": 0}}

@@ -33,8 +33,9 @@ def results(client: Client) -> list[str]:
 
 
 async def test_the_model_reads_what_the_editor_shows(workspace: Path, replay: Replay) -> None:
-    """The worst first, places from 1, one line each, of the folder that was asked for; nothing from outside the
-    workspace. A look is evidence of the step."""
+    """One line each, the most severe first, with places from 1, for the requested folder; nothing from outside the
+    workspace. The call is evidence of the step.
+    """
     first, second = workspace / "a b.py", workspace / "lib" / "問候.py"
     second.parent.mkdir()
     for path in (first, second):
@@ -60,9 +61,10 @@ async def test_the_model_reads_what_the_editor_shows(workspace: Path, replay: Re
         assert item["evidence"]["looks"] == 3
 
 
-async def test_it_is_said_that_the_editor_does_not_know_proposed_edits(workspace: Path, replay: Replay) -> None:
-    """With the files that it is about, and only where there are such. That no problem is shown is said too, and that
-    this means little of a file that is not open."""
+async def test_a_note_says_that_the_editor_does_not_know_proposed_edits(workspace: Path, replay: Replay) -> None:
+    """The note names the files, and there is none without such files. If no problem is shown, the result says so, and
+    that files that are not open may not be checked.
+    """
     for name in ("a.py", "b.py"):
         (workspace / name).write_text("one\n")
     edit = {"edit_file": {"path": "a.py", "old_text": "one", "new_text": "two"}}
@@ -90,8 +92,8 @@ async def test_many_problems_are_bounded(workspace: Path, replay: Replay) -> Non
 
 
 @pytest.mark.parametrize("answer", [Refuse("no"), None, {"files": [{"uri": "file:///a", "diagnostics": [{}]}]}, [1]])
-async def test_without_a_sound_answer_the_model_goes_on(workspace: Path, replay: Replay, answer: Any) -> None:
-    """An error, nothing and nonsense are one thing: no answer, with what to do instead."""
+async def test_without_a_valid_answer_the_model_continues(workspace: Path, replay: Replay, answer: Any) -> None:
+    """An error, an empty answer and nonsense have the same result: no answer, and what to do instead."""
 
     def answered(_: Json) -> Any:
         if isinstance(answer, Refuse):

@@ -272,7 +272,7 @@ class _Case:
             assert self._target.stat().st_mode & 0o777 == change.mode
 
     def _texts(self) -> dict[str, bytes]:
-        """What the files say for the session: the open document, or the disk."""
+        """The texts of the files for the session: the open document, or the disk."""
         user_files = self._room.session.files.user_files
         found: dict[str, bytes] = {}
         for path in {self._file, self._target}:

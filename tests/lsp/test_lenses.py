@@ -1,4 +1,4 @@
-"""Code lenses (docs/protocol.md): accept and reject beside each hunk for any LSP client, and what their commands do."""
+"""Code lenses (docs/protocol.md): accept and reject at each hunk for any LSP client, and what their commands do."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -33,7 +33,9 @@ async def run(client: Client) -> str:
 
 
 async def type_in(client: Client, path: Path, text: str, moved: list[int]) -> None:
-    """The user types. Whenever the client is asked to, it asks for the lenses again, until they are at these lines."""
+    """The user types. The client refreshes the lenses whenever the server requests it, until they are at these
+    lines.
+    """
     client.type(path, text)
     refreshes = 0
     while [line for line, _ in await titles(client, path.as_uri())] != moved:
@@ -62,7 +64,7 @@ def proposed(session: str, path: Path) -> str:
     return f"fairlead-proposed://{session}{path.as_uri().removeprefix('file://')}"
 
 
-async def test_lenses_stand_at_the_hunks_of_the_file_and_of_the_proposed_text(workspace: Path, replay: Replay) -> None:
+async def test_lenses_are_at_the_hunks_of_the_file_and_of_the_proposed_text(workspace: Path, replay: Replay) -> None:
     """Each is where its hunk begins in that text. A deletion at the end is on the last line."""
     file = workspace / "a ü.txt"
     file.write_text(LINES)
@@ -153,7 +155,7 @@ async def test_whole_files_have_one_pair_at_the_top(workspace: Path, replay: Rep
 
 
 async def test_a_lens_that_is_out_of_date_does_nothing(workspace: Path, replay: Replay) -> None:
-    """Its hunk is decided already; the answer is an error, and the client was asked to ask for the lenses again."""
+    """Its hunk is decided already; the answer is an error, and the client got a request to refresh the lenses."""
     file = workspace / "a.txt"
     file.write_text(LINES)
     calls = [edit("a.txt", "line 2\n", "two\n"), edit("a.txt", "line 9\n", "nine\n")]

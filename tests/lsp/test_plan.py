@@ -27,8 +27,9 @@ ALLOW = {"agent/approve": lambda _: {"option": "allow_once"}}
 
 
 async def test_p15_what_happens_under_a_step_is_on_its_record(workspace: Path, replay: Replay) -> None:
-    """A drifting model: work before the plan, a step with evidence, one without, one whose last command
-    failed, work between steps, one that is left open. What the user sees in each case, and the record in words."""
+    """A drifting model: work before the plan, a step with evidence, one without, one whose last command failed, work
+    between steps, one that stays open. Checks what the user sees in each case, and the record as text.
+    """
     (workspace / "a.txt").write_text("one\n")
     settings = replay(
         {"calls": [{"read_file": {"path": "a.txt"}}]},
@@ -134,8 +135,9 @@ async def test_a_mode_looks_and_does_nothing(workspace: Path, replay: Replay, mo
 
 
 async def test_a_question_reaches_the_user(workspace: Path, replay: Replay) -> None:
-    """agent/ask where the client announced it, a message with the options where not, no answer where there is no way:
-    the model reads which."""
+    """By agent/ask if the client announced it, otherwise as a message with the options, or not at all; the model reads
+    the answer.
+    """
     question = {"ask_user": {"question": "Tabs or blanks?", "options": ["Tabs", "Blanks"]}}
     free = {"ask_user": {"question": "Which name?"}}
     settings = replay({"calls": [question, free]}, {"text": "."})

@@ -17,8 +17,8 @@ DONE = Turn((Text("Done."),))
 MAX_SURROUNDINGS = 2000
 
 
-def told(request: Request) -> list[str]:
-    """The texts of the last prompt after its words."""
+def context_of(request: Request) -> list[str]:
+    """The texts that follow the last prompt."""
     prompt = [message for message in request.body["messages"] if message["role"] == "user"][-1]
     return [block["text"] for block in prompt["content"][1:]]
 
@@ -34,7 +34,7 @@ def write(workspace: Path, files: dict[str, str]) -> None:
 
 
 def looking(workspace: Path, name: str = "a.py", **more: object) -> Json:
-    """An editor that shows a file."""
+    """What an editor that shows a file sends."""
     uri = (workspace / name).as_uri()
     return {"activeFile": uri, "visibleRange": span(0, 39), "openFiles": [uri], **more}
 
@@ -66,7 +66,7 @@ async def test_the_model_reads_what_the_user_is_looking_at(connect: Connect, wor
         async with connect(api) as client:
             result = await client.run(editor=editor)
             opened = await client.request("agent/sessions/open", {"sessionId": result["sessionId"]})
-        [text] = told(api.requests[0])
+        [text] = context_of(api.requests[0])
     assert text == (
         "<context>\nWhat the user is looking at:\n"
         "Active file: a.py, lines 1 to 40 visible, lines 3 to 4 selected\n"
@@ -109,9 +109,9 @@ async def test_a_follow_up_gets_only_what_changed_and_no_earlier_message_changes
             for editor in shown:
                 await client.run(sessionId=session, editor=editor)
         assert api.refusals == []
-        told_each = [told(request)[0].splitlines()[1:-1] for request in api.requests]
+        each_context = [context_of(request)[0].splitlines()[1:-1] for request in api.requests]
         sent = [request.body["messages"] for request in api.requests]
-    assert told_each[1:] == [
+    assert each_context[1:] == [
         ["What the user is looking at has not changed."],
         [
             "What the user is looking at now, as far as it changed:",
@@ -151,7 +151,7 @@ async def test_hostile_and_long_texts_stay_small_and_in_their_lines(
         async with connect(api) as client:
             result = await client.run(editor=editor)
             await client.run(sessionId=result["sessionId"], editor=editor)
-        [first], [second] = map(told, api.requests)
+        [first], [second] = map(context_of, api.requests)
     assert len(first) <= MAX_SURROUNDINGS
     assert first.count("</context>") == 1
     assert first.isprintable() or set(first) - {"\n"} <= {c for c in first if c.isprintable()}
@@ -164,7 +164,7 @@ async def test_hostile_and_long_texts_stay_small_and_in_their_lines(
 async def test_without_git_of_the_editor_the_branch_comes_from_the_repository(
     connect: Connect, workspace: Path, head: str
 ) -> None:
-    """Git is not run: the repository's programs (hooks, filters, fsmonitor) have nothing to say."""
+    """Git is not run, so the repository's programs (hooks, filters, fsmonitor) are not run either."""
     marker = workspace.parent / "ran"
     write(workspace, {".git/HEAD": head, ".git/config": f"[core]\n\tfsmonitor = touch {marker}\n"})
     for folder in ("objects", "refs"):
@@ -172,7 +172,7 @@ async def test_without_git_of_the_editor_the_branch_comes_from_the_repository(
     with FakeApi([DONE]) as api:
         async with connect(api) as client:
             await client.run()
-        [text] = told(api.requests[0])
+        [text] = context_of(api.requests[0])
     branch = "topic/x" if "topic" in head else "no branch, at commit 01234567"
     assert text == f"<context>\nWhat the user is looking at:\nGit branch: {branch}\n</context>"
     assert not marker.exists()
@@ -184,7 +184,7 @@ async def test_the_setting_switches_it_off(connect: Connect, workspace: Path) ->
     with FakeApi([DONE]) as api:
         async with connect(api, settings={"context": {"editor": False}}) as client:
             await client.run(editor=looking(workspace), context=[{"uri": (workspace / "a.py").as_uri()}])
-        texts = told(api.requests[0])
+        texts = context_of(api.requests[0])
     assert [text.splitlines()[0] for text in texts] == ["The user refers to:", "<attached>"]
 
 
@@ -207,8 +207,8 @@ async def test_a_named_file_is_sent_with_its_text_and_counts_as_read(connect: Co
             result = await client.run(context=context)
             client.type(workspace / "a.py", "new\nand more\n")
             await client.run(sessionId=result["sessionId"])
-        places, attached = told(api.requests[0])
-        later = told(api.requests[2])
+        places, attached = context_of(api.requests[0])
+        later = context_of(api.requests[2])
     assert places == (
         "The user refers to:\n- a.py\n- lib/b.py, lines 2 to 3 (selected)\n- lib/b.py, line 1\n- lib\n"
         "- long.txt (too long to attach; read what you need)\n- none.txt (no such file)"
@@ -220,7 +220,7 @@ async def test_a_named_file_is_sent_with_its_text_and_counts_as_read(connect: Co
 
 
 async def test_a_secret_file_is_named_but_not_sent(connect: Connect, workspace: Path) -> None:
-    """Also not in a diff, in problems, or behind a link. The model can ask with read_file."""
+    """Also not in a diff, in problems, or through a link. The model can ask with read_file."""
     write(workspace, {".env": "KEY=hunter2\n", "a.py": "1\n", "deep/ge.pem": "hunter2\n"})
     (workspace / "link").symlink_to(".env")
     names = [".env", "link", "deep/ge.pem"]
@@ -244,7 +244,7 @@ async def test_a_secret_file_is_named_but_not_sent(connect: Connect, workspace: 
     with FakeApi([DONE]) as api:
         async with connect(api, capabilities={**EDITOR, **ABLE}, answers=problems) as client:
             await client.run(context=context)
-        text = "\n".join(told(api.requests[0]))
+        text = "\n".join(context_of(api.requests[0]))
     assert "hunter2" not in text
     assert text.count("looks like a secret; read_file asks the user") == len(names)
     assert "+two\n" in text
@@ -265,7 +265,7 @@ async def test_problems_are_those_of_the_editor(connect: Connect, workspace: Pat
             await client.run(context=[{"kind": "problems", "uri": uri}])
         async with connect(api) as client:
             await client.run(context=[{"kind": "problems"}])
-        everything, one, nothing = ("\n".join(told(request)) for request in api.requests)
+        everything, one, nothing = ("\n".join(context_of(request)) for request in api.requests)
     assert "a.py:1:1 error first\nb.py:1:1 warning second\n" in everything
     assert "<problems>\nb.py:1:1 warning second\n</problems>" in one
     assert "The editor did not report its problems." in nothing
@@ -282,7 +282,7 @@ async def test_the_contents_are_bounded_together(connect: Connect, workspace: Pa
             await client.run(context=[{"kind": "changes", "text": diff}])
         async with connect(api, settings={"contextTokens": 12_000}) as client:
             await client.run(context=files)
-        together, cut, small = ("\n".join(told(request)) for request in api.requests)
+        together, cut, small = ("\n".join(context_of(request)) for request in api.requests)
     assert together.count("(too long to attach; read what you need)") == 2
     assert 20_000 < len(together) < 24_500
     assert "(These are the first 20,000 of" in cut

@@ -95,9 +95,10 @@ async def test_p15_the_record_is_of_all_plans_of_the_session(workspace: Path, re
 
 
 @pytest.mark.usefixtures("sandbox")
-async def test_p15_the_record_tells_what_became_of_each_change(workspace: Path, replay: Replay, storage: Path) -> None:
-    """Accepted, rejected, undone, to review, and what the agent itself took back; a rename is one file, also once it is
-    accepted; what a command changed belongs to it. A restart keeps all of it."""
+async def test_p15_the_record_has_the_outcome_of_each_change(workspace: Path, replay: Replay, storage: Path) -> None:
+    """Accepted, rejected, undone, to review, and withdrawn by the agent; a rename is one file, also after it is
+    accepted; what a command changed is included. A restart preserves all of it.
+    """
     (workspace / "sub").mkdir()
     for name in ("a.txt", "b.txt", "c.txt", "d.txt", "sub/e.txt"):
         (workspace / name).write_text(LINES)

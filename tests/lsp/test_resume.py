@@ -1,4 +1,4 @@
-"""A session outlives its server: journalled in the client's storage folder, there after a restart, however it ended."""
+"""A session outlives its server: it is saved in the client's storage folder, and restored however the server ended."""
 
 import asyncio
 import threading
@@ -15,9 +15,10 @@ async def never(_: Json) -> Json:
 
 
 async def test_fault_22_a_session_outlives_a_kill(workspace: Path, replay: Replay, storage: Path) -> None:
-    """docs/faults.md 22: after SIGKILL and a restart session, plan with its versions and proposals are there, an
-    amendment too, on the file as it is now; nothing runs again automatically, and the conversation continues; versions
-    and the events' numbers continue to increase."""
+    """docs/faults.md 22: after SIGKILL and a restart, the session has its plan with all versions, and its proposals
+    with an amendment on the file as it is now. Nothing runs again automatically, and the conversation continues.
+    Versions and the numbers of events continue to increase.
+    """
     file = workspace / "a.txt"
     file.write_text("one\ntwo\nthree\nfour\nfive\n")
     turns = [{"calls": [{"todo": PLAN}, *edits(("two", "TWO"), ("five", "FIVE"))]}, {"text": "Proposed."}]
@@ -87,8 +88,9 @@ async def test_fault_22_a_tool_that_was_interrupted_has_its_result(
 
 
 async def test_fault_22_killed_in_a_stream_and_between_rounds(connect: Connect, workspace: Path, storage: Path) -> None:
-    """docs/faults.md 22: killed while an answer streams, twice: the rounds before it are in the conversation, which
-    the API accepts; a word to the run that it had not heard yet is heard."""
+    """docs/faults.md 22: killed while an answer streams, twice: the rounds before it are in the conversation, which the
+    API accepts; the model reads a message of the user that it had not read yet.
+    """
     (workspace / "a.txt").write_text("one\n")
     never_set = threading.Event()
     cut = Wait(Turn((Text("I am about to..."),), chunk=4), never_set, before=4)
@@ -115,8 +117,9 @@ async def test_fault_22_killed_in_a_stream_and_between_rounds(connect: Connect, 
 
 
 async def test_fault_22_killed_while_an_accept_is_under_way(workspace: Path, replay: Replay, storage: Path) -> None:
-    """docs/faults.md 22: the server dies before the editor has answered; what the editor did then is taken as it is,
-    and nothing is proposed twice."""
+    """docs/faults.md 22: the server dies before the editor has answered; it continues with what the editor did then,
+    and nothing is proposed twice.
+    """
     (workspace / "a.txt").write_text("one\n")
     (workspace / "b.txt").write_text("one\n")
     other = {"edit_file": {**edit("one", "ONE"), "path": "b.txt"}}
@@ -134,7 +137,7 @@ async def test_fault_22_killed_while_an_accept_is_under_way(workspace: Path, rep
         _, accepting = client.begin("agent/edits/accept", {**session, **target})
         await asked.wait()
         await kill(client, accepting)
-    (workspace / "a.txt").write_text("ONE\n")  # the editor came to it after all
+    (workspace / "a.txt").write_text("ONE\n")  # the editor applied it after all
     async with Client(workspace, **options) as client:
         await client.until(lambda: client.last("agent/edits"))
         left = (await client.request("agent/sessions/open", session))["edits"]["files"]
@@ -142,8 +145,9 @@ async def test_fault_22_killed_while_an_accept_is_under_way(workspace: Path, rep
 
 
 async def test_undo_outlives_a_kill(workspace: Path, replay: Replay, storage: Path) -> None:
-    """What was decided can be taken back after a restart, and done again: an accept, in the file, and a rejection; and
-    what was rejected is refused when it comes again."""
+    """Decisions can be undone and redone after a restart: an accept, in the file, and a rejection. A rejected change is
+    refused when it is proposed again.
+    """
     (workspace / "a.txt").write_text("one\ntwo\n")
     (workspace / "b.txt").write_text("one\n")
     other = {"edit_file": {**edit("one", "ONE"), "path": "b.txt"}}

@@ -73,7 +73,7 @@ async def test_accept_by_hunk_file_item_and_all(workspace: Path, replay: Replay)
 
 
 async def test_fault_09_reject_by_hunk_and_all_touches_nothing(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 9: rejected, bytes and mtime are what they were."""
+    """docs/faults.md 9: after a reject, the bytes and the modification time are unchanged."""
     file = workspace / "a.txt"
     file.write_bytes(b"one\r\ntwo\r\nthree\r\nfour\r\nfive")
     before = file.stat().st_mtime_ns
@@ -92,7 +92,9 @@ async def test_fault_09_reject_by_hunk_and_all_touches_nothing(workspace: Path, 
 
 
 async def test_a_decision_on_an_old_state_is_refused(workspace: Path, replay: Replay) -> None:
-    """docs/protocol.md, `version`: the target changed since: -32801 and nothing is done; other files do not matter."""
+    """docs/protocol.md, `version`: if the target changed since, the answer is -32801 and nothing is done; other files
+    do not matter.
+    """
     for name in "ab":
         (workspace / name).write_text("1\n")
     settings = replay(
@@ -111,7 +113,7 @@ async def test_a_decision_on_an_old_state_is_refused(workspace: Path, replay: Re
 
 
 async def test_fault_06_a_file_that_changed_underneath_is_a_conflict(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 6: the disk's content is not lost; the other file is accepted all the same."""
+    """docs/faults.md 6: the disk's content is not lost; the other file is accepted anyway."""
     for name in "ab":
         (workspace / name).write_text("1\n2\n3\n")
     settings = replay({"calls": [edit("a", "2", "two"), edit("b", "2", "two")]}, {"text": "end"})
@@ -131,7 +133,7 @@ async def test_fault_06_a_file_that_changed_underneath_is_a_conflict(workspace: 
 
 
 async def test_fault_07_a_dirty_buffer_is_the_truth(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 7: read, edited, accepted on the buffer; what was typed stays, the disk too."""
+    """docs/faults.md 7: reads, edits and accepts use the buffer; the typed text stays, and the disk is unchanged."""
     file = workspace / "a.py"
     file.write_text("disk = 1\n")
     settings = replay(
@@ -178,7 +180,9 @@ async def test_incremental_changes_with_odd_line_breaks_stay_in_step(workspace: 
 
 
 async def test_fault_10_the_editor_refuses_an_accept(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 10: exact outcomes, what did not apply stays, good ones are not held up."""
+    """docs/faults.md 10: the outcomes are exact, what was not applied stays proposed, and the other files do not wait
+    for it.
+    """
     for name in "abc":
         (workspace / name).write_text("1\n")
     settings = replay({"calls": [edit(name, "1", "2") for name in "abc"]}, {"text": "."})

@@ -134,7 +134,9 @@ async def test_the_labels_say_what_would_be_undone_and_done_again(workspace: Pat
 
 
 async def test_decisions_of_a_session_take_turns(workspace: Path, replay: Replay) -> None:
-    """docs/protocol.md: sent at once, they are carried out one after the other, each on what the one before left."""
+    """docs/protocol.md: requests that arrive together are executed one after the other, each on the result of the one
+    before.
+    """
     (workspace / "a").write_text("".join(f"{n}\n" for n in range(20)))
     calls = [edit("a", f"\n{n}\n", f"\n{n}!\n") for n in range(1, 19, 3)]
     async with Client(workspace, settings=replay({"calls": calls}, {"text": "."})) as client:

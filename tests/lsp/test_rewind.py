@@ -97,7 +97,7 @@ def total_tokens(record: Json) -> int:
 
 
 async def test_proposals_are_as_they_were(workspace: Path, connect: Connect) -> None:
-    """A proposal from before the prompt is there again, also one that was rejected since; later ones are gone."""
+    """A proposal from before the prompt is restored, also one that was rejected since; later ones are removed."""
     (workspace / "a.txt").write_text(ONE)
     turns = [replaced("one", "1"), said("."), replaced("two", "2"), said("."), replaced("one", "1"), said(".")]
     with FakeApi(turns=turns) as api:
@@ -138,7 +138,7 @@ async def test_text_that_the_user_changed_since_stays(workspace: Path, replay: R
 
 
 async def test_only_the_conversation(workspace: Path, connect: Connect) -> None:
-    """Plan, proposals and files stay, and the model is told so with the next prompt."""
+    """Plan, proposals and files stay, which the model reads with the next prompt."""
     (workspace / "a.txt").write_text(ONE)
     turns = [said("First."), todo("Count"), replaced("one", "1"), said("Second."), said("Third.")]
     with FakeApi(turns=turns) as api:
@@ -183,7 +183,7 @@ async def test_a_new_session_from_there(workspace: Path, replay: Replay) -> None
 
 
 async def test_an_undone_decision_stays_undone(workspace: Path, replay: Replay) -> None:
-    """The user accepts before a prompt and undoes that after it: a rewind brings back the proposal, not the text."""
+    """The user accepts before a prompt and undoes that after it: a rewind restores the proposal, not the text."""
     (workspace / "a.txt").write_text(ONE)
     settings = replay({"calls": [edit("a.txt", "one", "1")]}, {"text": "."}, {"text": "."})
     async with Client(workspace, settings=settings) as client:

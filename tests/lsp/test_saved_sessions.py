@@ -103,7 +103,7 @@ async def test_fault_52_a_window_closes_while_another_ones_session_comes_free(
     first = replay({"calls": edits(("one", "ONE"))}, {"text": "."})
     async with Client(workspace, settings=first, storage=storage) as one:
         await one.run("The first")
-        # a second until it is ended: in that time the other session is looked for again
+        # it ends within a second, in which it searches for the other session again
         stubborn = {"bash": {"command": "trap '' TERM; echo on; while true; do sleep 9; done", "background": True}}
         second = replay({"calls": [stubborn]}, {"text": "."})
         allow = {"agent/approve": lambda _: {"option": "allow_once"}}  # where there is no sandbox

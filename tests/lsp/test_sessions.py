@@ -1,4 +1,4 @@
-"""Several sessions of one server: their list, two at work at once, opening, deleting, and a word to one that runs."""
+"""Several sessions of one server: their list, two runs at once, opening, deleting, and messages to a run."""
 
 import asyncio
 import json
@@ -151,8 +151,9 @@ async def test_a_session_is_opened_whole(workspace: Path, replay: Replay) -> Non
 
 
 async def test_a_deleted_session_is_gone_and_the_files_stay(workspace: Path, replay: Replay, tmp_path: Path) -> None:
-    """docs/protocol.md, `agent/sessions/delete`: refused while it runs; then its proposals go, its journal too, the
-    file is as it was, and nothing comes back at the next start."""
+    """docs/protocol.md, `agent/sessions/delete`: refused while it runs. Then its proposals and its journal are removed,
+    the file is unchanged, and the next start does not restore anything.
+    """
     (workspace / "a.txt").write_text("one\n")
     storage = tmp_path / "storage"
     gate = Gate()
@@ -201,7 +202,7 @@ async def test_a_run_that_a_kill_interrupted_is_paused(workspace: Path, replay: 
 
 
 async def test_a_run_that_the_end_of_the_window_interrupted_is_paused(connect: Connect, tmp_path: Path) -> None:
-    """An orderly shutdown in the middle of a run: as after a kill. A session at rest comes back at rest."""
+    """After an orderly shutdown in the middle of a run, as after a kill. An idle session is restored as idle."""
     storage = tmp_path / "storage"
     gate = Gate()
     write = Call("write_file", {"path": "new.txt", "content": "new\n"})
@@ -220,7 +221,7 @@ async def test_a_run_that_the_end_of_the_window_interrupted_is_paused(connect: C
         assert api.refusals == []
 
 
-async def test_l6_a_word_to_a_run_is_heard_at_the_next_boundary(connect: Connect) -> None:
+async def test_l6_a_message_to_a_run_is_read_at_the_next_boundary(connect: Connect) -> None:
     """docs/plan.md L6: after the results of the round, before everything else. The event comes at once. Two messages
     wait together, and only the next request contains them."""
     gate = Gate()
@@ -256,8 +257,8 @@ async def test_l6_a_word_to_a_run_is_heard_at_the_next_boundary(connect: Connect
         assert api.refusals == []
 
 
-async def test_l1_a_word_as_the_model_ends_its_turn_is_worth_one_more_round(connect: Connect) -> None:
-    """docs/plan.md L1: the run does not end with something unheard; the transcript has both answers."""
+async def test_l1_a_message_at_the_end_of_a_turn_starts_one_more_round(connect: Connect) -> None:
+    """docs/plan.md L1: the run does not end before the model has read it; the transcript has both answers."""
     released = threading.Event()
     last = Wait(Turn((Text("All is done."),), chunk=4), released, before=4)
     turns = [last, Turn((Text("Now with tabs."),))]
@@ -278,7 +279,7 @@ async def test_l1_a_word_as_the_model_ends_its_turn_is_worth_one_more_round(conn
         assert api.refusals == []
 
 
-async def test_a_word_that_a_stopped_run_did_not_hear_goes_with_the_next_task(connect: Connect) -> None:
+async def test_a_message_that_a_stopped_run_did_not_read_goes_with_the_next_task(connect: Connect) -> None:
     """docs/protocol.md, `agent/steer`: a stop loses no message of the user."""
     gate = Gate()
     turns = [Turn((Call("ask_user", {"question": "Sure?"}),)), Turn((Text("Done."),))]

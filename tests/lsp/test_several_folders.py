@@ -99,8 +99,10 @@ async def test_l17_each_folder_has_its_rules(connect: Connect, workspace: Path, 
 
 
 @pytest.mark.usefixtures("web")
-async def test_a_folder_that_is_added_is_told_and_used(connect: Connect, workspace: Path, web: Path) -> None:
-    """Within a conversation: paths of one folder get their folder's name, which the next boundary tells the model."""
+async def test_a_folder_that_is_added_is_reported_and_used(connect: Connect, workspace: Path, web: Path) -> None:
+    """Within a conversation: paths of one folder get their folder's name, which the model reads at the next
+    boundary.
+    """
     (web / "AGENTS.md").write_text("Web.")
     with FakeApi([read("a.txt"), DONE, read("a.txt"), read("web/a.txt"), DONE]) as api:
         async with connect(api) as client:

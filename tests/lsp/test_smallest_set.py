@@ -163,8 +163,7 @@ async def test_p19_a_flaky_check_proves_nothing(workspace: Path, replay: Replay)
 
 
 async def test_p19_a_search_is_stopped(workspace: Path, replay: Replay) -> None:
-    """Through its handle, with what it has found; or by cancelling the request. It is over for all, and another one
-    can begin."""
+    """Through its handle, with the smallest set so far; or by cancelling the request. Then another search can begin."""
     gate = write_gate(workspace)
     async with Client(workspace, settings=replay(*GATED_TURNS)) as client:
         _, answer = await search_to_gate(client)

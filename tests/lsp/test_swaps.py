@@ -1,4 +1,4 @@
-"""A folder takes a file's place, and gives it back."""
+"""A folder replaces a file, and the file replaces the folder again."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +11,7 @@ Replay = Callable[..., dict[str, Any]]
 
 
 async def test_fault_14_a_file_becomes_a_folder_and_again_a_file(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 14: accepted at once, undone, and done again; what else is in the folder keeps it there."""
+    """docs/faults.md 14: accepted at once, undone, and redone; the folder stays if it contains other files."""
     (workspace / "a").write_bytes(b"a\xe9\n")
     calls = [
         {"delete_file": {"path": "a"}},

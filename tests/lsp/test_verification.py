@@ -1,4 +1,4 @@
-"""A completed step proves something (docs/plan.md P16): through the real server, in a real sandbox.
+"""The verification of completed steps (docs/plan.md P16), through the real server, in a real sandbox.
 
 The tests of the workspace are a program of five lines, so that no test runner is needed.
 """

@@ -92,7 +92,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     "cut off": (WHOLE[:-30], "It is not valid JSON: "),
     "two values": (WHOLE + WHOLE, "It is not valid JSON: Extra data"),
     "too deep": (b"[" * 100_000, "It is nested too deeply."),
-    "a number that JSON does not have": (changed("seconds", float("nan")), "NaN is not a number of JSON."),
+    "a number that JSON does not have": (changed("seconds", float("nan")), "NaN is not a JSON number."),
     "a number of very many digits": (b'{"format": ' + b"1" * 5000 + b"}", "It is not valid JSON: "),
     "a list": (b"[]", "It is not a record: it has no “format”."),
     "another object": (b'{"name": "fairlead"}', "It is not a record: it has no “format”."),

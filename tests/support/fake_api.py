@@ -1,9 +1,9 @@
 """The strict fake of the Messages API: a real HTTP server on loopback that plays a script.
 
-It refuses what the API refuses. Tests import all they need from here.
+It refuses what the API refuses. Tests import everything from here.
 
-Here: the server and its record of what came. Not here: what can be scripted (`fake_api_turns`), what is
-refused (`fake_api_rules`), the accounting of the prompt cache (`fake_api_cache`), context editing (`fake_api_edits`).
+This module has the server and its record of the requests. `fake_api_turns` has what can be scripted, `fake_api_rules`
+what is refused, `fake_api_cache` the prompt cache, and `fake_api_edits` context editing.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ HIDES_THINKING = ("claude-sonnet-5-5",)
 class Request:
     """One received request.
 
-    `headers` has lower-case names, `body` is {} if `raw` is no JSON object, `at` is `time.monotonic()` when
-    it had come in whole, `path` is without the query.
+    `headers` has lower-case names, `body` is {} if `raw` is not a JSON object, `at` is the `time.monotonic()` at which
+    all of it had arrived, `path` is without the query.
     """
 
     headers: Mapping[str, str]
@@ -104,13 +104,13 @@ class Request:
 class FakeApi:
     """Plays `turns`, one for each request that it accepts, while its `with` block lasts.
 
-    - `key`: the only one that is let in, as a bearer token or as x-api-key (401 for others);
-      `require_key=False` lets in everybody.
+    - `key`: the only accepted one, as a bearer token or as x-api-key (401 for others);
+      `require_key=False` accepts any key or none.
     - `plain`: speaks the Messages API without caching, thinking, output_config, eager_input_streaming and
       system messages in mid-conversation, as some local servers do.
     - `alternate`: refuses two messages of one role in a row, as some local servers do.
     - `caching`: reports usage as if prompts were cached (see `PromptCache`); else nothing is ever cached.
-    - `window`: refuses what is too long for it, and counts usage as it does. Refused requests take no turn.
+    - `window`: refuses requests that are longer, and counts usage in its tokens. A refused request takes no turn.
 
     All methods may be called from any thread.
     """

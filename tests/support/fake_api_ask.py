@@ -1,6 +1,6 @@
-"""A request to the fake Messages API as its rules see it, and the ways to walk through one.
+"""A request to the fake Messages API as its rules see it, and functions to read one.
 
-Here: parsing, the blocks, the cache marks, what the server handed out before. Not here: any rule.
+It parses requests, finds blocks and cache marks, and remembers what the server sent before. It has no rules.
 """
 
 from __future__ import annotations

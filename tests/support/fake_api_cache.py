@@ -1,8 +1,6 @@
 """The accounting of the fake Messages API's prompt cache: what a request reads from it and writes to it.
 
-Here: the rendered prompt, its entries, the counts. Not here: which marks are allowed (`fake_api_rules`).
-
-After the API's prompt-caching guide: the prompt is tools, system, messages, in this order. A mark writes an
+Follows the API's prompt-caching guide: the prompt is tools, system, messages, in this order. A mark writes an
 entry for everything before its end. To read, a mark looks for an entry at its own block and then back,
 20 blocks in all, where a row of tool calls or of tool results counts as one. Left out: the smallest prompt
 that is cached, and the expiry.

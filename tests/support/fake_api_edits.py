@@ -1,6 +1,6 @@
 """Context editing of the fake Messages API: what it refuses of `context_management`, and what it clears.
 
-Here: `clear_tool_uses_20250919` alone. Tokens are counted as 4 characters of the messages' JSON.
+It knows `clear_tool_uses_20250919` only. Tokens are counted as 4 characters of the messages' JSON.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def context_edits(ask: Ask) -> Iterator[str]:
 
 
 def edited(body: Json) -> tuple[Json, Json | None]:
-    """A body as the model reads it, and the answer's `context_management`; None where the request has none."""
+    """A body as the model reads it, and the answer's `context_management`; None if the request has none."""
     if not body.get("context_management"):
         return body, None
     applied: list[Json] = []

@@ -1,7 +1,6 @@
 """What the Messages API refuses in `messages` and `system`: one small function for each rule.
 
-Here: roles, blocks, calls and their results, thinking. Not here: the other fields, and the tables that say in
-which order the rules run (`fake_api_rules`). A rule may rely on those before it in its table.
+The tables in `fake_api_rules` say in which order the rules run. A rule may rely on those before it in its table.
 """
 
 from __future__ import annotations
@@ -188,7 +187,7 @@ def thinking_genuine(ask: Ask) -> Iterator[str]:
 
 
 def thinking_kept(ask: Ask) -> Iterator[str]:
-    """The latest assistant message with a call: its thinking is all there, in its place among the calls."""
+    """The latest assistant message with a call has all of its thinking, at the same positions among the calls."""
     calling = [index for index, message in enumerate(ask.messages) if ids_of(message, "tool_use", "id")]
     for index in calling[-1:]:
         got = outline_of(ask.messages[index]["content"])

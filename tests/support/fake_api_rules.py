@@ -1,7 +1,6 @@
 """What the Messages API refuses: one small function for each rule, and the tables at the end.
 
-Here: the rules for the request as a whole, its tools and its cache marks, and those of other servers. Not
-here: the rules for the messages (`fake_api_message_rules`), the key and the path (`fake_api`: 401 and 404).
+These are the rules for the request as a whole, its tools and its cache marks, and those of other servers.
 A reason is worded as the real API words it where that is known. A rule may rely on those before it in its
 table.
 """

@@ -1,7 +1,6 @@
-"""What the fake Messages API says: turns and faults as plain values, and the stream events that they become.
+"""What the fake Messages API answers: turns and faults as plain values, and their stream events.
 
-Here: the vocabulary of the scripts and its pure translation. Not here: sockets (`fake_api`), what is refused
-(`fake_api_rules`). The events' order and fields are those of the Messages API's streaming reference.
+Pure. The events' order and fields are those of the Messages API's streaming reference.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ class Text:
 class Thinking:
     """A thinking block. Without a `signature` the server makes one, different for each block.
 
-    Where the request asks for `display: "omitted"` (the default of claude-sonnet-5-5) the client gets the
-    signature and an empty text, and that is what it has to send back.
+    If the request has `display: "omitted"` (the default of claude-sonnet-5-5), the client gets the signature and an
+    empty text, and must send these back.
     """
 
     thinking: str
@@ -80,7 +79,7 @@ class Turn:
 class HttpError:
     """An HTTP status instead of an answer, for example `HttpError(529, "overloaded_error", "Overloaded")`.
 
-    `body` is sent as it is where it is given: other servers have other forms.
+    A given `body` is sent unchanged, because other servers have other forms.
     """
 
     status: int
@@ -117,7 +116,7 @@ class Cut:
     - "close" ends the body cleanly.
     - "drop" closes the connection inside the body.
     - "reset" sends a TCP RST; systems other than Linux may then lose what came before.
-    - "hang" sends no more, until the client goes or the server stops.
+    - "hang" sends nothing more until the client disconnects or the server stops.
     """
 
     turn: Streamed

@@ -1,6 +1,6 @@
 """A window for the fake Messages API: longer requests are refused in the words of a real server.
 
-Here: the sizes and the refusals' texts (fixtures/refusals.yaml has them, with sources). Not here: when they are said.
+The texts of the refusals are in fixtures/refusals.yaml, with their sources.
 """
 
 from __future__ import annotations

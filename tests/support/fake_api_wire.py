@@ -1,7 +1,4 @@
-"""Requests to the Messages API as data, and a way to send one without the SDK.
-
-Here: short builders of bodies. Not here: what the fake says and refuses (`fake_api`).
-"""
+"""Requests to the Messages API as data, and a way to send one without the SDK."""
 
 from __future__ import annotations
 

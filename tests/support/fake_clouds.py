@@ -1,8 +1,7 @@
 """Stand-ins of Amazon Bedrock and Google Vertex AI: each checks its cloud's rules, then those of the Messages API.
 
-Here: paths, credentials, the body's differences, AWS's frames and both ways to say an error. A script says what a
-cloud says: `HttpError(429, "ThrottlingException", ...)`, `MidStreamError(..., "throttlingException", ...)`. Not here:
-the turns and the rules for messages, which are `fake_api`'s.
+This module has the paths, the credentials, the differences of the body, AWS's frames and both forms of errors. A script
+uses the cloud's names: `HttpError(429, "ThrottlingException", ...)`, `MidStreamError(..., "throttlingException", ...)`.
 """
 
 from __future__ import annotations

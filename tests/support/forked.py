@@ -1,7 +1,7 @@
 """Processes that are forked from one that has imported the product, because imports take most of a start.
 
-A forked process runs the same `main` with its own streams, environment and memory. Here: the fork, and what a test may
-do with the process. server_process.py and cli/forked_command.py hold what runs in it.
+A forked process runs the same `main` with its own streams, environment and memory. `server_process.py` and
+`cli/forked_command.py` contain what runs in it.
 """
 
 import asyncio

@@ -9,7 +9,7 @@ from fairlead.code.provider import LanguageServer
 
 
 class LineServer:
-    """Knows the texts that it was shown. `unchecked` are files that it never checks in time."""
+    """Knows the shown texts. `unchecked` are files that it never checks in time."""
 
     name, encoding = "lines", "utf-16"
 

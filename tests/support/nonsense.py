@@ -277,5 +277,5 @@ def written_recording(value: Any) -> bytes:
 
 @st.composite
 def recordings(draw: st.DrawFn) -> bytes:
-    """The bytes of a recording in which a few values are of other types or are no YAML."""
+    """The bytes of a recording in which a few values have other types or are not YAML."""
     return draw(damaged(written_recording(draw(_changed(RECORDING, [*ODD_VALUES, *TAGGED], 3)))))

@@ -1,4 +1,4 @@
-"""Loads what a forked server finds in memory: its modules, and what they create once per process."""
+"""Loads what a forked server needs in memory: its modules, and what they create once per process."""
 
 import json
 from contextlib import suppress

@@ -139,7 +139,7 @@ class Player:
         """Run a task with one round of these calls.
 
         Each of `results` is part of a call's result, in the order of the calls; an error begins with "Error:".
-        `feedback` are parts of what the model is told besides its task and the results; `[]` means nothing.
+        `feedback` are parts of what the model reads in addition to its task and the results; `[]` means nothing.
         """
         turn = Turn(tuple(Call(name, given) for call in calls for name, given in call.items()))
         for one in [*([turn] if calls else []), Turn((Text("Done."),))]:

@@ -19,8 +19,8 @@ OPTIONS = (
 )
 FILE_OPTIONS = (
     Option("y", "yes, once", "let the agent use this file"),
-    Option("s", "for this session", "and do not ask about this file again"),
-    Option("n", "no", "do not let it; you can give the agent a reason"),
+    Option("s", "for this session", "let it use this file, and do not ask about it again"),
+    Option("n", "no", "do not allow it; you can give the agent a reason"),
 )
 CONFIRM_OPTIONS = (
     Option("y", "yes", "accept the changes of this file"),

@@ -44,11 +44,11 @@ RUN_ABOUT = """\
 Runs a task in a folder. The agent proposes its changes: you see them as diffs
 at the end, and your files change only where you accept.
 
-The model is Claude (ANTHROPIC_API_KEY), or a model of a server of the
-Messages API at --base-url (or ANTHROPIC_BASE_URL): Ollama, llama.cpp, LM Studio,
-vLLM. --provider selects Claude on Amazon Bedrock or Google Vertex AI, with your
-sign-in, region (AWS_REGION; CLOUD_ML_REGION) and project
-(ANTHROPIC_VERTEX_PROJECT_ID) there.
+The model is Claude (ANTHROPIC_API_KEY), or a model that another server offers
+through the Messages API: Ollama, llama.cpp, LM Studio or vLLM, with the address
+in --base-url (or ANTHROPIC_BASE_URL). --provider selects Claude on Amazon Bedrock
+or Google Vertex AI, with your sign-in, region (AWS_REGION; CLOUD_ML_REGION) and
+project (ANTHROPIC_VERTEX_PROJECT_ID) there.
 
 With several --workspace, the agent works in all of these folders, and paths
 begin with the name of the folder.

@@ -82,7 +82,7 @@ class Review:
         self._reports = {file["uri"]: FileReport(self._name(file["uri"]), file["kind"]) for file in edits["files"]}
 
     async def decide(self, accept: Accept | None) -> None:
-        """Show and decide on each file as `accept` says. None: neither.
+        """Show and decide on each file as `accept` says. None: show and decide nothing.
 
         Raises:
             Interrupted: Ctrl-C. Earlier decisions are not undone.
@@ -264,8 +264,8 @@ def _decision_count(file: wire.FileWire) -> int:
 def _is_decided_by_hunk(file: wire.FileWire) -> bool:
     """Whether each hunk is decided on, not the file as a whole.
 
-    New, deleted, renamed and binary files are one decision, and so are new permissions. A file that the user has
-    deleted too, because it has no text for a hunk.
+    New, deleted, renamed and binary files are one decision, and so are new permissions. So is a file that the user has
+    deleted, because it has no text for a hunk.
     """
     conflicts = (hunk["conflict"] for hunk in file["hunks"])
     if any(conflict is not None and conflict["current"] is None for conflict in conflicts):

@@ -42,7 +42,7 @@ class Symbol:
     place: Place
     container: str = ""
     depth: int = 0
-    """How many symbols of the file it is inside of."""
+    """The number of symbols that it is inside of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Problem:
 
 
 def read_answer(decode: Callable[[Any], T], answer: Any, name: str) -> T:
-    """`decode(answer)`.
+    """Returns `decode(answer)`.
 
     Raises:
         NoAnswer: the answer does not have LSP's shape. `name` is the provider's.

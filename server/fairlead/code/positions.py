@@ -45,7 +45,7 @@ def apply_text_edits(text: str, changes: list[dict[str, Any]], encoding: str) ->
     """Apply LSP TextEdits, whose positions all refer to the old text.
 
     Raises:
-        ValueError: two of them overlap, or a position is none.
+        ValueError: two of them overlap, or a position is invalid.
     """
     lines = split_lines(text)
     starts = [0, *accumulate(map(len, lines))]

@@ -1,4 +1,4 @@
-"""The port to whoever answers LSP's language requests: the user's editor, or a language server of our own."""
+"""The port for LSP's language requests, which the user's editor or a language server of our own answers."""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -35,7 +35,7 @@ class Provider(Protocol):
             method: LSP's own name, such as `textDocument/references`.
 
         Raises:
-            NoAnswer: it does not support the method, refused, did not answer in time, or is gone.
+            NoAnswer: it does not support the method, refused, did not answer in time, or has ended.
         """
         ...
 
@@ -44,10 +44,10 @@ class LanguageServer(Provider, Protocol):
     """A provider that also knows texts that are in no file: the proposed ones."""
 
     async def show(self, texts: Mapping[Path, str]) -> None:
-        """Makes exactly these files open documents with these texts. Files of other languages are ignored.
+        """Opens these files as documents with these texts, and closes all others. Ignores files of other languages.
 
         Raises:
-            NoAnswer: the server is gone.
+            NoAnswer: the server has ended.
         """
         ...
 
@@ -57,7 +57,7 @@ class LanguageServer(Provider, Protocol):
         Unchecked JSON. A file is missing if the server did not check it in time.
 
         Raises:
-            NoAnswer: the server is gone.
+            NoAnswer: the server has ended.
         """
         ...
 

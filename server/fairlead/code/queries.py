@@ -50,7 +50,7 @@ class Fix:
 
 
 class _Asked:
-    """A provider that is asked, and the texts that it knows. `shown`: those of open documents when it was asked."""
+    """A provider that is asked, and the texts that it knows. `shown` are those of open documents at that time."""
 
     def __init__(self, provider: Provider, read: Callable[[Path], str | None], shown: Mapping[Path, str]) -> None:
         self.provider, self.read, self.shown = provider, read, shown
@@ -58,7 +58,7 @@ class _Asked:
     def text(self, path: Path, name: str) -> str:
         text = self.read(path)
         if text is None:
-            raise NoAnswer(f"{self.provider.name} knows no file {name}.")
+            raise NoAnswer(f"{self.provider.name} does not know the file {name}.")
         return text
 
     async def request(self, method: str, params: dict[str, Any], reader: Callable[[Any], T]) -> T:
@@ -89,7 +89,7 @@ class CodeQueries:
 
     @property
     def can_answer(self) -> bool:
-        """Whether anybody could answer a question about a file of this workspace, as of the last `look`."""
+        """Whether a question about a file of this workspace could be answered, as of the last `look`."""
         return self.has_editor or self._has_files
 
     async def look(self) -> None:
@@ -105,7 +105,7 @@ class CodeQueries:
         """The places that are related to a symbol.
 
         Raises:
-            NoAnswer: nobody answered; the message says why.
+            NoAnswer: there was no answer; the message says why.
         """
 
         async def ask(asked: _Asked) -> list[Place]:
@@ -307,7 +307,7 @@ class CodeQueries:
         return empty
 
     async def _server(self, path: Path) -> _Asked:
-        """The language server of a file, which has been shown the texts as the agent sees them."""
+        """The language server of a file, after it got the texts as the agent sees them."""
         server = await self.servers.server(path)
         texts = {file: text for file, text in self._files.texts_not_on_disk() if text is not None}
         own = self._files.read(path)

@@ -91,7 +91,7 @@ class Origins:
         return [o for o in (*self.lines[start:end], *self.gaps[start : end + 1]) if o is not None]
 
     def of(self, hunk: Hunk) -> Origin | None:
-        """The latest origin in a hunk, else the nearest: a diff may show another of several equal lines as changed."""
+        """The latest origin in a hunk, else the nearest one, because a diff may mark another of several equal lines."""
         start, made = hunk.new_start, self.within(hunk)
         if made:
             return max(made, key=lambda o: o.order)

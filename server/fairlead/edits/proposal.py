@@ -160,7 +160,7 @@ class Proposal:
         return {hunk.id: self.origins.of(hunk) or self.file_origin for hunk in self.hunks}
 
     def origin(self, hunk: Hunk) -> Origin | None:
-        """The origin of the latest change in one of the hunks."""
+        """The origin of the latest change in a hunk."""
         return self._origin_by_hunk[hunk.id]
 
     @cached_derivation

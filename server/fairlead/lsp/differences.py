@@ -11,7 +11,7 @@ def difference(old: Any, new: Any) -> list[wire.PatchOperation]:
     """The operations `add`, `remove` and `replace` that turn one JSON value into another.
 
     Objects of a list are recognised by their `id` or `uri`, and texts by themselves, as long as each occurs once.
-    Whatever is the same object on both sides is not looked into.
+    Parts that are the same object on both sides are not compared.
     """
     operations: list[wire.PatchOperation] = []
     _compare("", old, new, operations)
@@ -64,7 +64,9 @@ def _equal_items(old: Sequence[Any], new: Sequence[Any]) -> int:
 
 
 def _keys(items: Sequence[Any], start: int) -> dict[Any, int]:
-    """What identifies each item from a position on, and its position. If that is ambiguous, the position does."""
+    """The key of each item from a position on, with its position. If the keys are ambiguous, the position is the
+    key.
+    """
     keys = {_key(items[index]): index for index in range(start, len(items))}
     return keys if None not in keys and len(keys) == len(items) - start else {n: n for n in range(start, len(items))}
 

@@ -124,7 +124,7 @@ class AgentProtocol(LanguageServerProtocol):
             del self._waiting[msg_id]
 
     def disconnected(self, reason: str) -> None:
-        """Fail the requests to a client that is gone."""
+        """Fail the requests to a client that has disconnected."""
         for answer in self._waiting.values():
             if not answer.done():
                 answer.set_exception(wire.RequestError(INTERNAL_ERROR, reason))

@@ -13,7 +13,7 @@ from fairlead.lsp.transport import FramingError, StdioFrames, StdoutWriter, take
 log = logging.getLogger(__name__)
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-# how long after the client has disconnected everything may take to end, and after that the process itself
+# seconds for everything to end after the client has disconnected, and then for the process to end
 CLOSE_SECONDS, END_SECONDS = 4.0, 1.0
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 

@@ -23,7 +23,7 @@ MINIMUM = {
     "maxIdleRounds": 2,
     "timeoutSeconds": 1,
 }
-"""The smallest value of a number, 0 for the others."""
+"""The smallest valid value of a setting; 0 for those that are not listed."""
 
 
 def read_settings(given: Any, before: Settings = DEFAULTS) -> tuple[Settings, list[str]]:

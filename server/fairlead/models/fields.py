@@ -8,7 +8,7 @@ from fairlead.agent.messages import clean_text
 from fairlead.json_values import is_list, is_object
 
 MAX_COUNT = 10**12
-"""The largest number of tokens or blocks that is believed."""
+"""The largest valid number of tokens or blocks."""
 # values are encoded again inside other values, so they must stay far from Python's own recursion limit
 MAX_DEPTH = 100
 MAX_QUOTED = 60  # characters

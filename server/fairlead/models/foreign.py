@@ -36,7 +36,7 @@ def readable(text: str) -> str:
 
 
 def quote(data: bytes) -> str:
-    """The beginning of what came, readable, for an error message."""
+    """The beginning of a response, as readable text for an error message."""
     quoted = readable(data[:MAX_SEARCHED].decode("utf-8", "replace"))
     return quoted if len(quoted) <= MAX_QUOTED else f"{quoted[:MAX_QUOTED].rstrip()}..."
 

@@ -42,7 +42,7 @@ class ReplayModel:
         yield _reply(turn, self._next)
 
     async def connect(self) -> None:
-        """Do nothing: there is nobody to connect to."""
+        """Do nothing: there is nothing to connect to."""
 
     async def aclose(self) -> None:
         """Do nothing: no connection is open."""

@@ -120,7 +120,7 @@ def assign_ids(drafts: Sequence[Draft], previous: Sequence[PlanItem], used: Coll
 
 @dataclass(frozen=True, slots=True)
 class UserEdits:
-    """What the user demands of later rewrites: steps that must not return, and old words that are replaced."""
+    """What the user demands of later rewrites: steps that must not return, and old texts that are replaced."""
 
     dropped: tuple[PlanItem, ...] = ()
     reworded: tuple[tuple[str, str], ...] = ()  # id, old content

@@ -44,7 +44,7 @@ class SessionCommands:
         self._unavailable = (await self._context.layers.capability(self._files.roots)).reason
 
     def start_look(self) -> None:
-        """Begins to look for the files that commands must not see, while the model answers."""
+        """Starts the search for the files that commands must not see, while the model answers."""
         for root in self._files.roots.folders:
             self._context.guarded_files(root).start()
 
@@ -79,7 +79,7 @@ class SessionCommands:
     async def layer(self) -> Layer:
         """The session's layer for the folders that are open now. Raises ToolError if it cannot be made.
 
-        Those of earlier folders stay until the session is closed, because background commands may run there.
+        Layers for earlier folders stay until the session is closed, because background commands may run there.
         """
         roots = self._files.roots
         opening = self._layers.get(roots)

@@ -18,7 +18,7 @@ class PlanChanged:
     """The plan, and the evidence on record for its items."""
 
     version: int
-    """Counts the changes of either."""
+    """Increases with each change of the plan or the evidence."""
     state: PlanningState
     record: Record
     inferred: tuple[Inferred, ...] = ()

@@ -31,7 +31,7 @@ class PendingFeedback:
     said: tuple[str, ...] = ()
     plan_edits: tuple[str, ...] = ()
     accepted: tuple[tuple[str, str], ...] = ()
-    """Pairs of a file's name and a note on how many of its changes are left, or an empty text."""
+    """Pairs of a file's name and a note on how many of its changes are undecided, or an empty text."""
     items: tuple[str, ...] = ()
     rejected: bool = False
     conflicts: tuple[tuple[str, str], ...] = ()

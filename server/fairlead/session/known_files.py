@@ -21,7 +21,7 @@ _Content = tuple[str | bytes, str, bytes]  # a text with its encoding and byte o
 class KnownFiles:
     """Follows the files that the agent has read, written or proposed, and those that the user edits in an editor.
 
-    A file that nobody opened is not known: its changes by other programs make nothing stale (docs/plan.md P16).
+    Other files are not known, so no verification becomes stale when another program changes them (docs/plan.md P16).
     """
 
     def __init__(self, files: Files) -> None:

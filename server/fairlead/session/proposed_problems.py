@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 MAX_REPORTED = 10
 MAX_MESSAGE = 300
 MAX_DEPENDENTS = 20
-"""How many files that are read but not proposed are checked too, because a proposal may break them."""
+"""How many files that were read but not changed are also checked, because a proposal may break them."""
 
 NEW_ERRORS = (
     "<new_errors>\nYour proposed edits cause {count}, which the files do not have without them:\n{items}\n"
@@ -161,7 +161,7 @@ class ProposedProblems:
         return checked
 
     async def _update_baselines(self, server: LanguageServer, paths: Sequence[Path]) -> None:
-        """Checks the user's texts of the files whose user's text has changed since the last check."""
+        """Checks the user's text of each file in which it has changed since the last check."""
         texts = {path: text for path in paths if (text := self._user_text(path)) is not None}
         outdated = [path for path, text in texts.items() if self._baselines.get(path, ("", None))[0] != text]
         for path in set(self._baselines) - set(texts):
@@ -191,7 +191,7 @@ class ProposedProblems:
         return {**texts, **{path: text for path in paths if (text := self._text(path)) is not None}}
 
     def _proposed(self, paths: Iterable[str]) -> list[Path]:
-        """The proposed files of these that are of languages that a language server knows."""
+        """Those of these files with proposed content in a language that a language server knows."""
         found = map(self._files.changes.get, paths)
         targets = [Path(each.target) for each in found if each is not None and each.proposed is not None]
         return [target for target in targets if self._servers.name_for(target)]

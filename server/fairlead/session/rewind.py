@@ -84,7 +84,7 @@ def _checkpoint(session: Session, checkpoint_id: int) -> Checkpoint:
 
 @asynccontextmanager
 async def _alone(session: Session) -> AsyncGenerator[None]:
-    """Prevents runs and decisions of a session.
+    """Excludes runs and decisions of a session while the block lasts.
 
     Raises:
         RequestRefused: it is running, or being rewound already.

@@ -10,7 +10,7 @@ from fairlead.models.prices import context_of, price_of
 
 
 class SpareModel:
-    """A model that is connected before the session that will use it exists."""
+    """A model that connects in advance, for the next new session."""
 
     def __init__(self) -> None:
         self._choice: ModelChoice | None = None
@@ -36,7 +36,7 @@ class SpareModel:
 
 
 class SessionModel:
-    """`choose` returns the user's choice of a model."""
+    """The model of one session. `choose` returns the user's choice."""
 
     def __init__(self, choose: Callable[[], ModelChoice], spare: SpareModel) -> None:
         self._choose, self._spare = choose, spare

@@ -96,6 +96,7 @@ class Settings:
     model: str = "claude-sonnet-5-5"
     max_tokens: int = 32_000
     context_tokens: int = 0
+    """0: the size in the list of models."""
     max_silence_seconds: int = 0
     effort: str = ""
     provider: Provider = "anthropic"

@@ -15,9 +15,9 @@ MAX_DEPTH = 50
 
 
 def deciding_commands(root: "Node", source: bytes) -> frozenset[int]:
-    """The ids of the `command` nodes without whose success the line cannot end with 0, if `pipefail` is set.
+    """The ids of the `command` nodes that must succeed if the line is to end with 0, if `pipefail` is set.
 
-    Empty if the line defines functions or traps, which can make anything of an exit code.
+    Empty if the line defines functions or traps, which can change the exit code in any way.
     """
     nodes = list(_descendants(root))
     names = {source[n.children[0].start_byte : n.children[0].end_byte] for n in nodes if n.type == "command"}

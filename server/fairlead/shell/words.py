@@ -16,7 +16,7 @@ class Word:
     text: str
     """The word as written."""
     value: str | None
-    """What the command receives. None: known only to bash, which may also make several words or none of it."""
+    """What the command receives. None: only bash knows it, and may turn it into several words or none."""
     prefix: str
     """How each of these words begins. Empty if that is unknown too."""
 

@@ -96,7 +96,7 @@ class Checks:
             return Checked(False, f"{name} could not run: `{command}`. {error}")
 
     async def _proof(self, check: CheckRun, end: CheckEnd, call: RunningCall) -> str:
-        """Runs a check that passed without the proposals too, once in a run; returns a sentence for the model."""
+        """Runs a passed check again without the proposals, once in a run; returns a sentence for the model."""
         is_quick = check.where == "sandboxed" and end.result.seconds < self._without_seconds
         if not is_quick or not len(self._files.changes) or check.command in self._tried_without:
             return ""

@@ -104,7 +104,7 @@ class Code:
         """A file of the language that the agent works in: one that it has touched, else of the most frequent language.
 
         Raises:
-            NoAnswer: the workspace has no file of a language that anybody understands.
+            NoAnswer: no editor or language server knows a language of the workspace.
         """
         roots, servers = self._files.roots, self._queries.servers
         touched = [path for path in reversed(list(self._files.read_tracker.paths)) if servers.name_for(path)]

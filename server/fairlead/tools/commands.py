@@ -55,7 +55,7 @@ class Commands:
     checks: Callable[[], Collection[str]] = tuple
     """The commands that are checks (docs/plan.md P17)."""
     foreground: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Held while a command runs that others must not see: one of the agent, or a check without some proposals.
+    """Held while a command of the agent runs, or a check without some of the proposals: one excludes the other.
 
     The folder that all boxes share contains the proposals while a command of the agent runs.
     """

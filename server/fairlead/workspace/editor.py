@@ -157,7 +157,7 @@ class Editor(Protocol):
     def edit_capabilities(self) -> EditCapabilities: ...
 
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
-        """Makes the changes, all or none; only what the capabilities name is asked for. Never raises for a refusal."""
+        """Makes the changes, all or none. Request only what the capabilities name. A refusal does not raise."""
         ...
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:

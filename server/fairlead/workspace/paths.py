@@ -115,7 +115,7 @@ class Roots:
     def enclosing(self, path: Path) -> list[tuple[Root, str]]:
         """All folders that contain an absolute path, the innermost first, with the path in each.
 
-        What one of them protects is protected, also in a folder inside it.
+        A file that one of them protects is protected, even if it belongs to a folder inside it.
         """
         found = ((root, below(path, root.path)) for root in self._innermost)
         return [(root, inner.replace(os.sep, "/")) for root, inner in found if inner is not None]
@@ -217,7 +217,7 @@ class Roots:
         return [self.relative(root.path / name) for name in inner] if self.has_names else list(inner)
 
     def names_in(self, root: Root, inner: Iterable[str]) -> Iterator[tuple[str, str]]:
-        """The names of the files with these paths in a folder, with the paths; without those of a folder inside it."""
+        """The names and paths of the files with these paths in a folder, without files of another folder inside it."""
         nested = [each for each in (below(other.path, root.path) for other in self.folders) if each not in (None, ".")]
         closed = tuple(f"{each}/".replace(os.sep, "/") for each in nested)
         lead = f"{root.name}/" if self.has_names else ""
@@ -225,7 +225,7 @@ class Roots:
 
 
 def _plain(name: str) -> str:
-    """A folder's name without what has a meaning in paths or is invisible; "" if nothing is left."""
+    """A folder's name with `-` in place of separators and invisible characters; "" if nothing is left."""
     plain = "".join(each if each.isprintable() and each not in _SEPARATORS else "-" for each in name)[:MAX_NAME]
     return "" if plain.strip(". -") == "" else plain.strip()
 

@@ -93,7 +93,7 @@ def is_repository(relative: str) -> bool:
 class ProtectedFiles:
     """Finds the existing protected files and folders below a root, down to two levels.
 
-    Reads only names, of folders where they have changed since the last call, and skips folders of dependencies.
+    Reads only names, and only of folders where names have changed since the last call. Skips folders of dependencies.
     """
 
     def __init__(self, root: Path) -> None:
@@ -117,7 +117,7 @@ class ProtectedFiles:
 
 
 def _examine(folder: str, entries: Entries) -> tuple[Sequence[str] | None, Sequence[str]]:
-    """The protected names in a folder; none if it is a repository; None if there is nothing to protect."""
+    """The protected names in a folder; empty if it is a repository, None if there is nothing to protect."""
     if folder and is_git_folder(entries.__contains__):
         return (), ()
     parent, protected, below = folder.rpartition("/")[2].casefold(), list[str](), list[str]()
@@ -222,6 +222,6 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def _link_target(link: Path, root: Path) -> set[str]:
-    """The target of a link, if it is inside the workspace: to change it is to change the protected file."""
+    """The target of a link, if it is inside the workspace: changing the target changes the protected file."""
     real, end = Path(os.path.realpath(root)), Path(os.path.realpath(link))
     return {end.relative_to(real).as_posix()} if end != real and end.is_relative_to(real) else set()

@@ -17,7 +17,7 @@ _HOOKS = re.compile(r"(?i)^\s*hooksPath\s*=\s*(.+?)\s*$", re.M)
 
 
 def is_git_folder(has: Callable[[str], bool]) -> bool:
-    """Whether Git takes a folder for a repository or for the part of one that belongs to a worktree, by its names."""
+    """Whether Git takes a folder with these names for a repository, or for a worktree's part of one."""
     return has("HEAD") and (has("commondir") or (has("objects") and has("refs")))
 
 
@@ -84,7 +84,7 @@ def hooks_folder(root: Path) -> Path | None:
 
 
 def current_branch(root: Path) -> str:
-    """The branch that is checked out, or the start of the commit if none is; empty without a repository.
+    """The branch that is checked out, or the start of the commit's id if there is none; empty without a repository.
 
     Reads `HEAD` only. To learn more, git would have to run, with the filters and other programs of the repository.
     """

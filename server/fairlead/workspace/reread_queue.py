@@ -36,7 +36,7 @@ class RereadQueue(Generic[K]):
         """The files to read now.
 
         Args:
-            known: all files; can be asked quickly whether it contains one.
+            known: all files, with a fast membership test.
             open_paths: the open documents, which are always included.
         """
         reported, self._reported = self._reported, {}

@@ -104,7 +104,7 @@ def _step_by_step(top: int, name: str, flags: int) -> int:
 
 
 def _open_after_check(path: Path, root: Path, flags: int) -> int:
-    """For systems that cannot open relative to a folder: checks for links right before."""
+    """For systems that cannot open relative to a folder: checks for links right before it opens the path."""
     if _has_link(path, root):
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
     return os.open(path, flags)

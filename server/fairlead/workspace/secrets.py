@@ -72,7 +72,7 @@ def secret_names(roots: Roots) -> Rules:
     if not roots.has_names and roots.folders:
         return secret_rules(roots.first.path)
     rules = {root.path: secret_rules(root.path) for root in roots.folders}
-    # of each folder: the rules that apply, and how the paths in it begin for them
+    # by folder: the rules that apply, each with the prefix that paths in this folder have for it
     applying = {
         root.name: [(rules[outer.path], "" if way == "." else f"{way}/") for outer, way in roots.enclosing(root.path)]
         for root in roots.folders
@@ -105,7 +105,7 @@ class _Noted:
 
     secrets: list[str]
     links: list[str]
-    """Those whose own names look like secrets, or would if they led to folders."""
+    """Links whose own names look like secrets, either as files or as folders."""
     repositories: list[str]
     dependencies: list[str]
 
@@ -113,9 +113,9 @@ class _Noted:
 class SecretFinder:
     """Finds the files and links below a root that look like secrets, including ignored files; at most 10,000.
 
-    Searches folders of dependencies at the first call and then once a minute, because they are large, and the other
-    folders where names have changed since the last call. Skips keys and certificates of installed packages, links in
-    folders of dependencies, and `.git`.
+    Folders of dependencies are large, so they are searched at the first call and then at most once a minute. Other
+    folders are searched where names have changed since the last call. Keys and certificates of installed packages,
+    links in folders of dependencies, and `.git` are skipped.
     """
 
     def __init__(self, root: Path, clock: Callable[[], float] = monotonic) -> None:
@@ -139,7 +139,7 @@ class SecretFinder:
         return replace(found, names=found.names | self._in_dependencies)
 
     def _look(self) -> tuple[Secrets, Sequence[str]]:
-        """What is outside of folders of dependencies, and the paths of these."""
+        """The secrets outside of folders of dependencies, and the paths of these folders."""
         rules = secret_rules(self._root)
         if self._index is None or rules is not self._rules:
             self._rules, self._index = rules, FolderIndex(self._root, partial(_examine, rules))
@@ -173,7 +173,7 @@ def _examine(is_secret: Rules, folder: str, entries: Entries) -> tuple[_Noted | 
 
 
 def _is_secret_link(is_secret: Rules, root: Path, link: str) -> bool:
-    """Whether a link's own name looks like a secret, or for a link to a folder, the names of all files in it would."""
+    """Whether a link's own name looks like a secret: as that of a folder if it leads to one, else as that of a file."""
     return is_secret(f"{link}/x" if (root / link).is_dir() else link)
 
 

@@ -1,4 +1,4 @@
-"""Stands between VS Code and the server, started in the place of its Python: `relay.py -m fairlead serve`.
+"""Runs between VS Code and the server, started instead of its Python: `relay.py -m fairlead serve`.
 
 Before the server's next edit reaches VS Code, it writes the files that `before-edit.json` in the current folder names,
 as another program does that comes between the server's last look and the editor's work.

@@ -230,7 +230,7 @@ async def _frame(stdout: asyncio.StreamReader) -> bytes:
     """The body of the next message.
 
     Raises:
-        Ended: what comes is no message, or it is too long.
+        Ended: the data is not a message, or it is too long.
         EOFError: the stream ended.
     """
     length = None

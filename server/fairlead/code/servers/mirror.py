@@ -1,7 +1,7 @@
-"""Changes the files that a server in the sandbox sees, after its start: proposed files, and files of the disk.
+"""Changes the files that a running server in the sandbox sees: proposed files, and files on disk.
 
 A small loop of bash in the server's box writes and removes them through the box's own mount. So a link that the server
-has planted leads nowhere but to its own box, and the changes disappear with the box.
+created leads only to its own box, and the changes disappear with the box.
 """
 
 import asyncio
@@ -46,12 +46,12 @@ class Mirror:
         self._batches = 0
 
     def command_line(self, command: str) -> str:
-        """A bash command line that starts the loop, then does this."""
+        """A bash command line that starts the loop, then runs `command`."""
         read, write = map(str, self.descriptors)
         return _LOOP.replace("READ", read).replace("WRITE", write) + command
 
     def started(self) -> None:
-        """The process has inherited its descriptors, or was not started."""
+        """Closes our copies of the descriptors. Call it after the process has inherited them, or was not started."""
         for descriptor in self.descriptors:
             os.close(descriptor)
 

@@ -14,7 +14,7 @@ from fairlead.workspace.errors import WorkspaceError
 MAX_FILES = 20_000
 """Files of a workspace whose changes on disk are noticed. In a larger workspace the rest is seen after a restart."""
 REST = 10
-"""Searching the workspace takes at most this fraction of the time: 1/10."""
+"""The search for changed files takes at most 1/REST of the time."""
 CREATED, CHANGED, DELETED = 1, 2, 3  # LSP 3.18, `FileChangeType`
 _SKIPPED = {"node_modules", "venv", "__pycache__", "target", "dist", "build"}
 _CONFIGURATION = (".json", ".toml", ".mod", ".sum", ".work")
@@ -86,7 +86,7 @@ class SeenFiles:
             return None
 
     def _changed_on_disk(self) -> dict[str, bool]:
-        """The files that changed on disk since the last look, and whether they exist; nothing at the first search."""
+        """The files that changed on disk since the last search, and whether they exist; nothing at the first search."""
         started = time.monotonic()
         self._before = self._stamps or {}
         if started < self._next:

@@ -30,7 +30,9 @@ async def minimize(server: AgentServer, params: Params) -> wire.SmallestSetWire:
 
 
 def check_accepted(server: AgentServer, session: Session) -> None:
-    """Begins to check what was accepted, if the settings say so and something is left. A message reports a failure."""
+    """Starts the checks on what was accepted, if the settings require it and changes are left. A message reports a
+    failure.
+    """
     if not (server.context.settings.check.after_partial_accept and len(session.files.changes) and find_checks(session)):
         return
 

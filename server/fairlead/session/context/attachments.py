@@ -187,6 +187,6 @@ def _diff_names(part: str) -> list[str]:
 
 
 def _unquoted(name: str) -> str:
-    """A name as Git quotes it, with bytes as octal escapes (git-config(1), `core.quotePath`)."""
+    """A name without Git's quoting, which writes bytes as octal escapes (git-config(1), `core.quotePath`)."""
     decoded = re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8) & 255]), name.encode())
     return decoded.decode("utf-8", "replace").replace('\\"', '"').replace("\\\\", "\\")

@@ -136,7 +136,7 @@ def _known_sections(messages: Sequence[Message]) -> Mapping[str, str]:
 
 
 def _visible_part(now: Surroundings, roots: Roots, is_secret: Callable[[str], bool]) -> Surroundings:
-    """Without the files outside of the workspace, and without those that look like secrets."""
+    """The surroundings without files that are outside of the workspace or look like secrets."""
 
     def is_shown(path: Path) -> bool:
         is_inside = roots.contains(Path(os.path.normpath(path))) and path not in roots.paths
@@ -205,7 +205,7 @@ def _listed(names: Sequence[str], limit: int) -> str:
 
 
 def _fitting(texts: Iterable[str], limit: int) -> list[str]:
-    """The texts from the first on that have at most `limit` characters together."""
+    """The first texts, as many as have at most `limit` characters together."""
     shown: list[str] = []
     for text in texts:
         limit -= len(text) + 2

@@ -127,7 +127,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not a number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _camel(name: str) -> str:

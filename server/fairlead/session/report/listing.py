@@ -42,7 +42,7 @@ class Line:
     failed: bool = False
     """Whether a tool call ended with an error, or its command did."""
     result: str = ""
-    """What a tool call returned, of a long one the beginning and the end."""
+    """What a tool call returned; only the beginning and the end if it is long."""
     checkpoint: int | None = None
     """The id of the checkpoint before a prompt, if the session can be rewound to it."""
 

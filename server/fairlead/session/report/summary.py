@@ -156,7 +156,7 @@ def _parts(session: SessionState, supports: Supports) -> list[_Part]:
 
 
 def all_steps(items: Sequence[PlanItem], versions: Sequence[PlanVersion]) -> list[PlanItem]:
-    """The steps of the plan and those that were removed from it, as they were last, after their former neighbours."""
+    """The steps of the plan, and the last version of those that were removed, each after its former predecessor."""
     steps = list(items)
     for version in reversed(versions):
         known = {item.id for item in steps}
@@ -177,7 +177,7 @@ def _outside(result: ReviewOutcome, session: SessionState, before: Collection[st
 
 
 def _outcomes_of(path: str, known: Sequence[ReviewOutcome]) -> list[ReviewOutcome]:
-    """The outcomes of a file, of all authors: lines that a later step changed again count as its own."""
+    """The outcomes of a file, of all authors, because lines that a later step changed again belong to that step."""
     return [result for result in known if path in (result.file, result.path, result.new_path)]
 
 

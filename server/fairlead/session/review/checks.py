@@ -69,8 +69,8 @@ async def run_checks(session: Session, command: str | None, chosen: Collection[C
         chosen: the undecided changes that the checks see; None: all.
 
     Raises:
-        RequestRefused: there is no check, nothing was proposed that it could run without, or the workspace cannot be
-            used.
+        RequestRefused: there is no check, nothing was proposed and the check must run without some changes, or the
+        workspace cannot be used.
     """
     checks = checks_of(session, command)
     session.check_workspace()

@@ -300,7 +300,7 @@ def _record(session: Session, decision: Decision) -> None:
     if decision.kind == "accept":
         for file in decision.files:
             left = session.files.proposal(Path(file.before.path))
-            part = f" (of its changes {len(left.hunks)} are left)" if left is not None and left.hunks else ""
+            part = f" (undecided changes: {len(left.hunks)})" if left is not None and left.hunks else ""
             session.feedback.accepted(session.roots.relative(Path(file.before.target)), part)
 
 

@@ -36,7 +36,7 @@ def merged_values(old: Mapping[str, V], changed: Json, read: Callable[[V | None,
 def checkpoints_json(
     old: Sequence[Checkpoint], new: Sequence[Checkpoint], messages: Sequence[Message], number: codec.NumberOf
 ) -> list[Any]:
-    """How many checkpoints stay, and those after them.
+    """The number of checkpoints that stay, and the checkpoints after them.
 
     Args:
         messages: the session's conversation. Most checkpoints contain a beginning of it.

@@ -136,8 +136,8 @@ def rejected_json(rejected: Rejected) -> list[Any]:
 
 
 def read_rejected(value: list[Any]) -> Rejected:
-    path, says, reason, warned = value
-    return Rejected(path, bytes.fromhex(says), reason, warned)
+    path, digest, reason, warned = value
+    return Rejected(path, bytes.fromhex(digest), reason, warned)
 
 
 def proposal_json(proposal: Proposal, number: NumberOf) -> Json:

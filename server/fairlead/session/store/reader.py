@@ -98,7 +98,7 @@ def _check_file(path: Path) -> None:
 
 
 def _entries(data: bytes) -> Iterator[Json]:
-    """The lines after the first, which is checked.
+    """The entries after the first line. Checks the first line too.
 
     Raises:
         ValueError: the data is not a journal of this format.

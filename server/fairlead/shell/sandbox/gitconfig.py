@@ -17,7 +17,8 @@ _SYSTEM_FILES = ("/etc/gitconfig", "/usr/local/etc/gitconfig")
 _SECTIONS = {"user", "core", "init", "diff", "merge", "pull", "push", "fetch", "rebase", "safe", "color", "column"}
 _PROGRAMS = {"hookspath", "fsmonitor", "sshcommand", "askpass", "gitproxy", "editor", "pager", "external", "worktree"}
 _SECRET = re.compile(r"(?i)extraheader|token|passw|passphrase|secret|cookie|api-?key|authorization|bearer|oauth")
-# in web addresses the user part, which may be a token (quotes stay, because they have a pair); in others the password
+# removed: the user part of a web address, which may be a token (its quotes stay, as they come in pairs), and the
+# password of any other address
 _WEB_USER = re.compile(r"(?i)\b(https?|ftps?)://[^/\s]*@")
 _PASSWORD = re.compile(r"(://[^/\s:@]+):[^/\s]*@")
 _HEAD = re.compile(r'\s*\[\s*([\w.-]+)\s*("(?:\\.|[^"\\])*")?\s*\]')
@@ -41,7 +42,7 @@ def user_settings(home: Path) -> Iterator[tuple[Path, str]]:
 def redacted_settings(
     repositories: Iterable[Path], home: Path, text_at: Callable[[Path], str]
 ) -> Iterator[tuple[Path, str]]:
-    """The settings files that contain credentials, with their text without these.
+    """The settings files that contain credentials, each with its text without them.
 
     `repositories` are git folders, or `.git` files that name one; `text_at` reads a file.
     """

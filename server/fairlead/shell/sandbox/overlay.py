@@ -28,8 +28,8 @@ from fairlead.shell.sandbox.layer.index import assume_rest_unchanged
 from fairlead.shell.sandbox.layer.layer_folder import LayerFolder, sweep
 from fairlead.shell.sandbox.layer.lower_layer import Fingerprint, LowerLayer
 from fairlead.shell.sandbox.layer.upper_layer import Owner, UpperLayer
+from fairlead.shell.sandbox.overlay_folders import OverlayFolders
 from fairlead.shell.sandbox.reasons import is_full
-from fairlead.shell.sandbox.tops import Tops
 from fairlead.workspace.paths import Roots
 from fairlead.workspace.repositories import enclosing_repository, git_folder, read_start
 
@@ -52,8 +52,8 @@ class SandboxLayer:
         enforce_permissions: bool = False,
     ) -> None:
         """Raises OSError if the layer's folder cannot be created."""
-        self.roots, self._tops, self._bubblewrap = roots, Tops(roots), bubblewrap
-        self._owner = owner_of(self._tops.paths[0])
+        self.roots, self._overlay_folders, self._bubblewrap = roots, OverlayFolders(roots), bubblewrap
+        self._owner = owner_of(self._overlay_folders.paths[0])
         self._hidden = [path.resolve() for path in (layers_folder, *hidden)]
         sweep(layers_folder)
         self._layer_folder = LayerFolder(layers_folder)
@@ -126,7 +126,7 @@ class SandboxLayer:
             if not self._has_foreground:
                 for upper in self._uppers.values():
                     upper.forget_stale()
-        views = self._tops.split(view)
+        views = self._overlay_folders.split(view)
         for top, upper in uppers.items():
             upper.fill(views[top])
         spec = self._box_spec(folder, uppers, view, limits, network)
@@ -142,7 +142,7 @@ class SandboxLayer:
             own = [] if uppers is self._uppers else [str(self._uppers[top].folder)]
             work = self._make_folder(f"{folder.name}/work-{number}")
             layers.append(_overlay(str(top), [*own, str(top)], upper.folder, work))
-        outside = self._tops.outside_repositories()
+        outside = self._overlay_folders.outside_repositories()
         for number, path in enumerate(outside, 1):
             names = f"{folder.name}/repository-{number}", f"{folder.name}/repository-work-{number}"
             layers.append(_overlay(str(path), [str(path)], *map(self._make_folder, names)))
@@ -215,10 +215,10 @@ class SandboxLayer:
     ) -> list[mounts.Bind]:
         """The binds in this order: private folders, tools in them, layers, read-only parts, placeholders."""
         if self._tools is None:
-            self._tools = mounts.tool_paths(self._tops.paths, os.environ)
+            self._tools = mounts.tool_paths(self._overlay_folders.paths, os.environ)
             root_only = mounts.root_only_paths() if self._owner.uid == 0 and not self._enforce_permissions else []
             self._root_only = [
-                path for path in root_only if not any(top.is_relative_to(path) for top in self._tops.paths)
+                path for path in root_only if not any(top.is_relative_to(path) for top in self._overlay_folders.paths)
             ]
         tools = [*self._tools, *(mounts.resolver_files() if network else [])]
         targets, box = [Path(layer["target"]) for layer in layers], Path(scratch).parent
@@ -226,15 +226,15 @@ class SandboxLayer:
         binds += _binds_in_place(tools)
         binds += self._replacements(box, gitconfig.user_settings(mounts.home()))
         binds += _binds_in_place(targets, writable=True)
-        tops = self._tops.paths
+        tops = self._overlay_folders.paths
         binds += _binds_in_place(dict.fromkeys(path for top in tops for path in repository.files_above(top)))
-        outside = self._tops.outside_repositories()
+        outside = self._overlay_folders.outside_repositories()
         with_outside = {top for belonging in outside.values() for top in belonging}
         git = [*outside, *(top / ".git" for top in tops if top not in with_outside)]
         binds += _binds_in_place(path for folder in git for path in repository.read_only_parts(folder))
         binds += _binds_in_place(self._existing(view.read_only, view))
         folders, shown = _paths(private), {*tools, *targets}
-        repositories = [*git, *map(self._tops.path, view.repositories)]
+        repositories = [*git, *map(self._overlay_folders.path, view.repositories)]
         settings = gitconfig.redacted_settings(repositories, mounts.home(), lambda path: self._text(path, view))
         binds += self._replacements(box, (each for each in settings if self._is_readable(each[0], folders, shown)))
         masked = [*self._hidden, *self._root_only, *mounts.socket_paths()]
@@ -250,7 +250,7 @@ class SandboxLayer:
 
     def _text(self, path: Path, view: View) -> str:
         """The text of a file in a view."""
-        name = self._tops.name(path)
+        name = self._overlay_folders.name(path)
         if name is None or name not in view.proposed:
             return read_start(path)
         entry = view.proposed[name]
@@ -260,13 +260,19 @@ class SandboxLayer:
         """Links with the editor's paths of the folders, where these are links that the box does not show."""
         shown, editor = _paths(private), {root.real: Path(os.path.abspath(root.path)) for root in self.roots.folders}
         return [
-            (str(real), str(at)) for real, at in editor.items() if not mounts.is_shown(at, shown, {*self._tops.paths})
+            (str(real), str(at))
+            for real, at in editor.items()
+            if not mounts.is_shown(at, shown, {*self._overlay_folders.paths})
         ]
 
     def _existing(self, names: Iterable[str], view: View) -> list[Path]:
         """The paths that exist in a view. A link is replaced by the file of the workspace that it names."""
-        paths = [path if name in view.proposed else path.resolve() for name in names if (path := self._tops.path(name))]
-        within = {name: path for path in paths if (name := self._tops.name(path)) is not None}
+        paths = [
+            path if name in view.proposed else path.resolve()
+            for name in names
+            if (path := self._overlay_folders.path(name))
+        ]
+        within = {name: path for path in paths if (name := self._overlay_folders.name(path)) is not None}
         return [
             path
             for name, path in within.items()
@@ -317,16 +323,20 @@ class SandboxLayer:
         by_path = {Path(layer["target"]): Path(layer["upper"]) for layer in spec["layers"]}
         # several folders may share a repository, which is inspected once
         first = {
-            tops[0]: [by_path[path]] for path, tops in self._tops.outside_repositories().items() if path in by_path
+            tops[0]: [by_path[path]]
+            for path, tops in self._overlay_folders.outside_repositories().items()
+            if path in by_path
         }
         found = {
             top: collect_changes.collect(upper, views[top], since, first.get(top, ())) for top, upper in uppers.items()
         }
-        return self._tops.merge(found)
+        return self._overlay_folders.merge(found)
 
     def _make_uppers(self, name: str) -> Mapping[Path, UpperLayer]:
         folders = (f"{name}-{number}" for number in itertools.count(1))
-        return {top: UpperLayer(top, self._make_folder(next(folders)), self._owner) for top in self._tops.paths}
+        return {
+            top: UpperLayer(top, self._make_folder(next(folders)), self._owner) for top in self._overlay_folders.paths
+        }
 
     def _clear(self) -> None:
         for upper in self._uppers.values():

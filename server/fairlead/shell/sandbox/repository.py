@@ -72,7 +72,7 @@ def git_environment(root: Path) -> dict[str, str]:
 def read_only_parts(folder: Path) -> list[Path]:
     """The parts of a repository that commands must not write, not even in a layer.
 
-    None for a repository that a `.git` file names, unless it is next to that file or below.
+    Empty for a repository that a `.git` file names, unless it is next to that file or below it.
     """
     found = git_folder(folder)
     return list(executable_parts(found)) if found.is_relative_to(folder.parent) else []

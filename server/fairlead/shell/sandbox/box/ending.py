@@ -1,4 +1,4 @@
-"""How a box ended, and the end of one whose launcher died."""
+"""How a box ended, and how to end one whose launcher died."""
 
 import os
 import select

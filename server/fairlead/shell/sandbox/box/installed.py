@@ -132,7 +132,7 @@ def parts_of_path_folder(folder: Path) -> Parts:
 
 
 def shown_paths(folder: Path, parts: Parts) -> list[Path]:
-    """The paths in a folder that are shown. An inner folder of which everything is shown is one path.
+    """The paths in a folder that are shown. An inner folder that is shown completely is one path.
 
     The folder itself is never the path, because a tool may store credentials there later.
     """
@@ -160,7 +160,7 @@ def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
 
 
 def _named(entry: os.DirEntry[str], parts: Parts) -> Parts | None:
-    """The shown parts of an entry; None: nothing. A file is not shown if only parts of a folder would be."""
+    """The shown parts of an entry; None: nothing. A file is not shown if the list has parts of a folder of its name."""
     found = parts.get(entry.name)
     if found is None:
         found = next((parts[name] for name in parts if "*" in name and fnmatchcase(entry.name, name)), None)

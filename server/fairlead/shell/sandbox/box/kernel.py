@@ -47,7 +47,7 @@ def version() -> tuple[int, ...]:
 
 
 def drop_file_rights() -> None:
-    """Give up root's rights to files: for file access this process is nobody, until `restore_file_rights`."""
+    """Give up root's rights to files: for file access this process is the user `nobody` until `restore_file_rights`."""
     _libc.setfsgid(_NOBODY)
     _libc.setfsuid(_NOBODY)  # this also drops the capabilities that override permissions
     if (_libc.setfsuid(-1), _libc.setfsgid(-1)) != (_NOBODY, _NOBODY):  # they do not report errors

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NICE = 5
 # seconds between two checks of a box, and of each of its processes
 TICK, FULL_CHECK = 0.1, 1.0
-# how far the kernel's limit is above ours, so that we see a box that reaches ours, and end it with the reason
+# the kernel's limit is this much higher than ours, so that we can end a box that reaches ours, with a reason
 SLACK = 32
 # pids that the kernel never uses again after the first round
 _RESERVED_PIDS = 300

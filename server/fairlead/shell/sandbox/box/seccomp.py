@@ -44,12 +44,12 @@ _MACHINES = {
 def seccomp_filter() -> bytes:
     """The filter as an array of `struct sock_filter`. Empty on a machine whose call numbers are not known here.
 
-    A denied call fails as if the kernel did not have it, so programs use something else. Programs of another
-    architecture (such as 32 bits) are killed, because their calls have other numbers.
+    A denied call fails as if the kernel did not have it, so programs use something else. Programs for another
+    architecture, such as 32-bit ones, are killed, because their calls have other numbers.
     """
     numbers = _MACHINES.get(platform.machine())
-    programs_of_32_bits = sys.maxsize < 1 << 32  # on a kernel of 64
-    return b"" if numbers is None or programs_of_32_bits else b"".join(_program(numbers))
+    is_32_bit = sys.maxsize < 1 << 32  # a 32-bit Python may run on a 64-bit kernel
+    return b"" if numbers is None or is_32_bit else b"".join(_program(numbers))
 
 
 def _program(numbers: _Numbers) -> list[bytes]:
@@ -58,7 +58,9 @@ def _program(numbers: _Numbers) -> list[bytes]:
 
 
 def _restricted_calls(numbers: _Numbers) -> list[bytes]:
-    """Instructions that return for every call that is not always allowed."""
+    """Instructions that decide about the restricted calls. They continue with the next instruction for all other
+    calls.
+    """
     steps = [_load(_NUMBER), _instruction(_AT_LEAST, _X32, skip=1), _return(_FAIL | _ENOSYS)]
     for call in numbers.denied:
         steps += _if_equal(call, [_return(_FAIL | _ENOSYS)])

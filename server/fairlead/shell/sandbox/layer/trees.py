@@ -42,7 +42,7 @@ def opened_below(top: int, path: str) -> Generator[int]:
 
 
 def open_folder(folder: str | os.PathLike[str], at: int | None = None) -> int:
-    """Raises OSError; NotADirectoryError for a link too."""
+    """Open a folder. Raises OSError; NotADirectoryError for a link too."""
     try:
         return os.open(folder, FOLDER, dir_fd=at)
     except PermissionError:
@@ -118,8 +118,8 @@ def remove_all(folder: str | os.PathLike[str]) -> None:
 def _empty(descriptor: int) -> None:
     """Empty a folder and close its descriptor. Holds one descriptor at a time, and builds no path that gets too long.
 
-    Raises OSError if `..` is not the folder it came from: the owner of the layer, who may be another user than the
-    server's, has moved a folder out of it.
+    Raises OSError if a folder was moved elsewhere meanwhile, so that `..` is not its former parent. The owner of the
+    layer, who may be another user than the server's, can do that.
     """
     pending = [_clear_files(descriptor)]  # for each folder on the current path, its folders that are not removed yet
     parents = [os.fstat(descriptor)]

@@ -12,7 +12,7 @@ from fairlead.shell.sandbox import repository
 from fairlead.workspace.paths import Roots, below
 
 
-class Tops:
+class OverlayFolders:
     """Translates between the names of a workspace and the paths in its overlays."""
 
     def __init__(self, roots: Roots) -> None:
@@ -66,7 +66,10 @@ class Tops:
         return found
 
     def merge(self, changes: Mapping[Path, Changes]) -> Changes:
-        """The changes in all overlays, named as in the workspace. None of them if a command moved the HEAD of one."""
+        """The changes in all overlays, named as in the workspace.
+
+        If a command moved the HEAD of a repository, no changes of files are included.
+        """
         if not self._roots.has_names:
             return changes[self.paths[0]]
         moved = any(repository.MOVED in each.warnings for each in changes.values())
@@ -84,7 +87,7 @@ class Tops:
         return f"{name}/" if inner.endswith("/") else name
 
     def outside_repositories(self) -> Mapping[Path, Sequence[Path]]:
-        """The repositories of the folders that no overlay contains, each with the folders that it belongs to."""
+        """The repositories outside of all overlays, each with the folders that belong to it."""
         found: dict[Path, list[Path]] = {}
         for top in self.paths:
             outside = repository.find_outside(top)
