@@ -1,6 +1,5 @@
 // The tasks that are started in an editor, as prompts, and names for the places that they are about. Pure.
 
-import { plural } from "../ui/format";
 import { escapeInvisible } from "../ui/text";
 
 const MOST_PROBLEMS = 20;
@@ -50,7 +49,7 @@ export function fixPrompt(path: string, problems: readonly Problem[]): string {
   if (!first) return `Fix the problems in ${path}.`;
   if (others.length === 0) return `Fix this problem in ${path}, ${problemText(first)}`;
   const more = problems.length - others.length - 1;
-  const rest = more > 0 ? [`Fix the other ${plural(more, "problem")} in the same place too.`] : [];
+  const rest = more > 0 ? [`Fix the other ${more} problem${more === 1 ? "" : "s"} in the same place too.`] : [];
   return [
     `Fix these problems in ${path}:`,
     ...[first, ...others].map((each) => `- ${problemText(each)}`),

@@ -97,7 +97,7 @@ export class Pages implements vscode.Disposable {
   /** The text of a page. Requests it if VS Code restored the page after a reload. */
   private async text(uri: vscode.Uri): Promise<string> {
     await this.restored;
-    return this.texts.get(uri.toString()) ?? this.fetch(uri).catch(() => "*This page is no longer available.*\n");
+    return this.texts.get(uri.toString()) ?? this.fetch(uri).catch(() => t("*This page is no longer available.*\n"));
   }
 
   private async fetch(uri: vscode.Uri): Promise<string> {

@@ -1,5 +1,6 @@
 // The rows of the box that asks for a task, and what Enter does: run a prompt, or complete a mention. Pure.
 
+import { t } from "@vscode/l10n";
 import { complete, type Completion } from "../context/completions";
 
 export interface PromptChoice {
@@ -40,11 +41,11 @@ export function promptChoices(
     // VS Code moves rows that match the text in the box to the top, so this one must not while a mention is half typed
     const run = isComplete
       ? { label: `$(play) ${typed}`, prompt: typed, typed }
-      : { label: "$(play) Run", description: typed, prompt: typed, typed };
+      : { label: t("$(play) Run"), description: typed, prompt: typed, typed };
     return isComplete ? [run, ...rows] : [...rows, run];
   }
   const rows = earlier.map((prompt) => ({ label: `$(history) ${prompt.replace(/\s+/g, " ")}`, prompt, typed }));
-  return rows.length > 0 ? [{ label: "Earlier tasks", prompt: "", typed }, ...rows] : [];
+  return rows.length > 0 ? [{ label: t("Earlier tasks"), prompt: "", typed }, ...rows] : [];
 }
 
 /** The prompt that Enter runs, or undefined. Ignores a row that was listed for another text. */

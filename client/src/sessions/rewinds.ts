@@ -1,5 +1,6 @@
 // Brings a session back to what it was before a prompt, or begins a new session there.
 
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { method, type OpenedSession, type RewindResult, type RewindScope } from "../protocol";
 import type { Runs } from "./runs";
@@ -16,20 +17,22 @@ interface ScopeItem extends vscode.QuickPickItem {
 const SCOPES: readonly ScopeItem[] = [
   {
     scope: "everything",
-    label: "$(discard) Conversation, Plan and Changes",
-    detail:
+    label: t("$(discard) Conversation, Plan and Changes"),
+    detail: t(
       "As they were before this message. Later accepted changes are undone; text that you changed since then stays.",
+    ),
   },
   {
     scope: "conversation",
-    label: "$(comment-discussion) Conversation Only",
-    detail: "The plan, the proposed changes and your files stay as they are.",
+    label: t("$(comment-discussion) Conversation Only"),
+    detail: t("The plan, the proposed changes and your files stay as they are."),
   },
   {
     scope: "fork",
-    label: "$(repo-forked) New Session from Here",
-    detail:
+    label: t("$(repo-forked) New Session from Here"),
+    detail: t(
       "Begins a new session with what was there before this message. This session and your files stay as they are.",
+    ),
   },
 ];
 
@@ -47,13 +50,13 @@ export class Rewinds {
     const session = this.store.active;
     const prompts = session?.entries.filter(isRewindable).reverse() ?? [];
     if (!session || prompts.length === 0) {
-      void vscode.window.showInformationMessage("This conversation has no message to rewind to.");
+      void vscode.window.showInformationMessage(t("This conversation has no message to rewind to."));
       return;
     }
     const items = prompts.map((prompt) => ({ label: prompt.text.replace(/\s+/g, " ").slice(0, 200), prompt }));
     const chosen = await vscode.window.showQuickPick(items, {
-      title: `Agent: Rewind “${session.title}”`,
-      placeHolder: "Go back to before which message?",
+      title: t("Agent: Rewind “{0}”", session.title),
+      placeHolder: t("Go back to before which message?"),
     });
     if (chosen) await this.rewind(session, chosen.prompt);
   }
@@ -62,8 +65,8 @@ export class Rewinds {
   async rewind(session: Session, { checkpoint }: PromptEntry): Promise<void> {
     if (checkpoint === null) return;
     const chosen = await vscode.window.showQuickPick(SCOPES, {
-      title: "Agent: Rewind to Before This Message",
-      placeHolder: "What should go back?",
+      title: t("Agent: Rewind to Before This Message"),
+      placeHolder: t("What should go back?"),
     });
     if (!chosen || !(await this.isStopped(session, chosen.scope))) return;
     const params = { sessionId: session.id, checkpoint, scope: chosen.scope };
@@ -75,16 +78,16 @@ export class Rewinds {
     const [first] = result.kept;
     if (!first) return;
     const files = plural(result.kept.length, "file");
-    const kept = `Rewound, but accepted text stays in ${files}. ${first.message}`;
+    const kept = t("Rewound, but accepted text stays in {0}. {1}", files, first.message);
     void vscode.window.showWarningMessage(kept);
   }
 
   /** Stops a running session if the user agrees. Returns whether it can be rewound. */
   private async isStopped({ id }: Session, scope: RewindScope): Promise<boolean> {
     if (scope === "fork" || !this.store.get(id)?.running) return true;
-    const stop = "Stop and Rewind";
-    const detail = "It is stopped first.";
-    const chosen = await vscode.window.showWarningMessage("The agent is working.", { modal: true, detail }, stop);
+    const stop = t("Stop and Rewind");
+    const detail = t("It is stopped first.");
+    const chosen = await vscode.window.showWarningMessage(t("The agent is working."), { modal: true, detail }, stop);
     if (chosen !== stop) return false;
     if (this.store.get(id)?.running) await this.runs.stop(id);
     return true;

@@ -37,7 +37,7 @@ interface Prompt {
 type Task = Prompt | { readonly continue: Continuation };
 
 /** What the conversation shows in place of a prompt. */
-const CONTINUATION_TITLES: Record<Continuation, string> = { paused: "Continue", plan: "Carry out the plan" };
+const CONTINUATION_TITLES: Record<Continuation, string> = { paused: t("Continue"), plan: t("Carry out the plan") };
 
 const CREATE_RULES =
   "Write AGENTS.md in the workspace's root, for coding agents that work here. If there is one, correct it. Say in a sentence what the " +
@@ -57,7 +57,7 @@ export class Runs {
   /** Runs a task in a new session. Asks for the task if none is given. */
   async runTask(given?: string): Promise<void> {
     if (!canRunHere()) return;
-    const prompt = given ?? (await this.prompts.ask("Agent: Run Task"));
+    const prompt = given ?? (await this.prompts.ask(t("Agent: Run Task")));
     if (prompt !== undefined) await this.run(undefined, { prompt });
   }
 
@@ -84,7 +84,7 @@ export class Runs {
     if (!first) return;
     const what = others.length === 0 ? workspacePath(first) : t("{0} files", others.length + 1);
     const context = [first, ...others].map((uri): ContextItem => ({ kind: "file", uri: uri.toString() }));
-    await this.runOn(context, { title: `Agent: Run Task on ${what}` });
+    await this.runOn(context, { title: t("Agent: Run Task on {0}", what) });
   }
 
   /** Runs a task that writes the project's rules for agents, as a proposal. */
@@ -95,7 +95,7 @@ export class Runs {
   /** Asks for a task and makes the agent only plan it. */
   async planFirst(): Promise<void> {
     if (!canRunHere()) return;
-    const prompt = await this.prompts.ask("Agent: Run Task (Plan First)");
+    const prompt = await this.prompts.ask(t("Agent: Run Task (Plan First)"));
     if (prompt !== undefined) await this.run(undefined, { prompt }, "plan");
   }
 
@@ -143,14 +143,14 @@ export class Runs {
   }
 
   /** Asks for another task and runs it in the active session. */
-  async followUp(title = "Agent: Follow Up on"): Promise<void> {
+  async followUp(title = (task: string): string => t("Agent: Follow Up on “{0}”", task)): Promise<void> {
     const session = this.store.active;
     if (!session) {
       await this.runTask();
       return;
     }
     if (warnIfRunning(session) || !canRunHere()) return;
-    const prompt = await this.prompts.ask(`${title} “${session.title}”`);
+    const prompt = await this.prompts.ask(title(session.title));
     if (prompt !== undefined) await this.run(session.id, { prompt });
   }
 

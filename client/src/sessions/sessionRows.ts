@@ -1,6 +1,7 @@
 // The rows of the Sessions view. Pure.
 
-import { plural } from "../ui/format";
+import { t } from "@vscode/l10n";
+import { numbered, plural } from "../ui/format";
 import type { SessionRow } from "../protocol";
 import type { Session } from "../session";
 import { openRequests } from "../questions/waiting";
@@ -13,13 +14,13 @@ export interface SessionNode extends Row {
   readonly isShown: boolean;
 }
 
-const WAITING: Appearance = { icon: "question", color: "charts.yellow", word: "waiting for you" };
+const WAITING: Appearance = { icon: "question", color: "charts.yellow", word: t("waiting for you") };
 const APPEARANCES: Record<SessionRow["state"], Appearance> = {
-  running: { icon: "sync~spin", color: "charts.blue", word: "running" },
-  paused: { icon: "debug-pause", color: "charts.yellow", word: "paused" },
-  idle: { icon: "circle-outline", word: "idle" },
+  running: { icon: "sync~spin", color: "charts.blue", word: t("running") },
+  paused: { icon: "debug-pause", color: "charts.yellow", word: t("paused") },
+  idle: { icon: "circle-outline", word: t("idle") },
 };
-const DONE: Appearance = { icon: "pass", color: "charts.green", word: "done" };
+const DONE: Appearance = { icon: "pass", color: "charts.green", word: t("done") };
 
 /** A row for each listed session, in the same order. `now` is in milliseconds since the epoch. */
 export function sessionNodes(sessions: readonly Session[], shown: Session | undefined, now: number): SessionNode[] {
@@ -33,10 +34,10 @@ function node(session: Session, row: SessionRow, shown: boolean, now: number): S
       : row.state === "idle" && row.total > 0 && row.completed === row.total
         ? DONE
         : APPEARANCES[row.state];
-  const label = session.title || "New session";
+  const label = session.title || t("New session");
   const count = row.total > 0 ? `${row.completed}/${row.total}` : "";
   const files = row.pendingFiles > 0 ? plural(row.pendingFiles, "file") : "";
-  const review = files && `${files} to review`;
+  const review = files && t("{0} to review", files);
   const when = ago(now - Date.parse(row.updatedAt));
   const word = look === WAITING || row.state === "paused" ? look.word : "";
   return {
@@ -45,14 +46,16 @@ function node(session: Session, row: SessionRow, shown: boolean, now: number): S
     isShown: shown,
     label,
     description: [word, count, files, when].filter(Boolean).join(" · "),
-    tooltip: [label, sentence(look.word), count && `${count} steps`, review, sentence(when)].filter(Boolean).join("\n"),
+    tooltip: [label, sentence(look.word), count && t("{0} steps", count), review, sentence(when)]
+      .filter(Boolean)
+      .join("\n"),
     icon: look.icon,
     color: look.color,
     screenReaderLabel: [
       label,
-      shown ? "shown" : "",
+      shown ? t("shown") : "",
       look.word,
-      count && `${row.completed} of ${plural(row.total, "step")}`,
+      count && t("{0} of {1}", row.completed, plural(row.total, "step")),
       review,
       when,
     ]
@@ -64,10 +67,11 @@ function node(session: Session, row: SessionRow, shown: boolean, now: number): S
 /** `just now`, `5 min ago`, `2 h ago`, `3 days ago`. */
 export function ago(milliseconds: number): string {
   const minutes = Math.floor(milliseconds / 60_000);
-  if (minutes < 1) return "just now";
-  if (minutes < 60) return `${minutes} min ago`;
-  if (minutes < 24 * 60) return `${Math.floor(minutes / 60)} h ago`;
-  return `${plural(Math.floor(minutes / (24 * 60)), "day")} ago`;
+  if (minutes < 1) return t("just now");
+  if (minutes < 60) return t("{0} min ago", minutes);
+  if (minutes < 24 * 60) return t("{0} h ago", Math.floor(minutes / 60));
+  const days = Math.floor(minutes / (24 * 60));
+  return numbered(days, t("1 day ago"), t("{0} days ago", days));
 }
 
 const sentence = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);

@@ -42,7 +42,7 @@ export class Sessions implements vscode.Disposable {
     const session = sessionId === undefined ? await this.pickIdleSession() : this.store.get(sessionId);
     if (!session) return;
     this.show(session.id);
-    await this.runs.followUp("Agent: Continue");
+    await this.runs.followUp((task) => t("Agent: Continue “{0}”", task));
   }
 
   /** Asks for a message, and sends it to the active session if it is running, else to the only running one. */

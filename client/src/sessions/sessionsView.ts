@@ -1,5 +1,6 @@
 // The Sessions view: all sessions of this workspace with their state.
 
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { sessionNodes, type SessionNode } from "./sessionRows";
 import type { Store } from "../state";
@@ -22,7 +23,7 @@ export class SessionsView extends StoreTree<SessionNode> {
     const item = new vscode.TreeItem({ label: node.label, highlights: node.isShown ? [[0, node.label.length]] : [] });
     item.id = node.sessionId;
     item.contextValue = `session ${node.state}`;
-    item.command = { command: "fairlead.showSession", title: "Show", arguments: [node] };
+    item.command = { command: "fairlead.showSession", title: t("Show"), arguments: [node] };
     showRow(item, node);
     return item;
   }
@@ -39,6 +40,6 @@ export class SessionsView extends StoreTree<SessionNode> {
   protected updateHeader(): void {
     const others = this.store.listed.filter((session) => session !== this.store.active && openRequests(session) > 0);
     this.view.badge =
-      others.length > 0 ? { value: others.length, tooltip: "Another session is waiting for you" } : undefined;
+      others.length > 0 ? { value: others.length, tooltip: t("Another session is waiting for you") } : undefined;
   }
 }

@@ -1,5 +1,6 @@
 // Durations, token counts and costs as text. Pure.
 
+import { t } from "@vscode/l10n";
 import type { Evidence, Usage, UsageEvent } from "../protocol";
 
 /** `0.4 s`, `12 s`, `3 min 5 s`, `1 h 2 min`. */
@@ -15,7 +16,7 @@ export function duration(seconds: number): string {
 export function costSummary({ seconds, tokens, costUsd }: Evidence): string {
   const parts = [
     seconds > 0 ? duration(seconds) : "",
-    tokens > 0 ? `${tokens.toLocaleString("en")} tokens` : "",
+    tokens > 0 ? t("{0} tokens", tokens.toLocaleString("en")) : "",
     costUsd === null || costUsd === 0 ? "" : `$${costUsd.toFixed(costUsd < 0.1 ? 4 : 2)}`,
   ];
   return parts.filter(Boolean).join(" · ");
@@ -37,12 +38,26 @@ export function usageSummary(usage: Usage): string {
 
 /** A sentence that says how full the model's context window is. */
 export function contextUsage({ contextTokens, contextLimit }: UsageEvent): string {
-  const taken = `The conversation uses ${contextTokens.toLocaleString("en")} tokens`;
-  if (contextLimit === null) return `${taken}; the size of the model's window is unknown.`;
-  return `${taken}, ${Math.round((contextTokens / contextLimit) * 100)} % of the model's window.`;
+  const taken = contextTokens.toLocaleString("en");
+  if (contextLimit === null)
+    return t("The conversation uses {0} tokens; the size of the model's window is unknown.", taken);
+  const percent = Math.round((contextTokens / contextLimit) * 100);
+  return t("The conversation uses {0} tokens, {1} % of the model's window.", taken, percent);
 }
 
-export const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
+const COUNTED = {
+  change: (count: number) => numbered(count, t("1 change"), t("{0} changes", count)),
+  command: (count: number) => numbered(count, t("1 command"), t("{0} commands", count)),
+  error: (count: number) => numbered(count, t("1 error"), t("{0} errors", count)),
+  file: (count: number) => numbered(count, t("1 file"), t("{0} files", count)),
+  line: (count: number) => numbered(count, t("1 line"), t("{0} lines", count)),
+  read: (count: number) => numbered(count, t("1 read"), t("{0} reads", count)),
+  step: (count: number) => numbered(count, t("1 step"), t("{0} steps", count)),
+  warning: (count: number) => numbered(count, t("1 warning"), t("{0} warnings", count)),
+};
+
+/** `1 file`, `2 files`, for lists of figures and as a part of a sentence. */
+export const plural = (count: number, of: keyof typeof COUNTED): string => COUNTED[of](count);
 
 /** The text for a number of things: `one` for 1, else `many`. Whole texts, because languages differ in word order and plural. */
 export const numbered = (count: number, one: string, many: string): string => (count === 1 ? one : many);
