@@ -1,5 +1,6 @@
 // The checks that the user can choose from: those that are set, and those that the workspace suggests. Pure.
 
+import { t } from "@vscode/l10n";
 import type { PlanItem, SuggestedCheck } from "../protocol";
 import { escapeInvisible } from "../ui/text";
 
@@ -18,19 +19,19 @@ export interface CheckRow extends CheckChoice {
 
 /** The choices of a check for a step, without what the user types. */
 export function stepChoices({ check, checkByUser }: PlanItem, suggestions: readonly SuggestedCheck[]): CheckChoice[] {
-  const now = check === "" ? [] : [choice(check, `set by ${checkByUser ? "you" : "the agent"}`)];
+  const now = check === "" ? [] : [choice(check, checkByUser ? t("set by you") : t("set by the agent"))];
   const others = suggestions.filter(({ command }) => command !== check).map(suggested);
-  const none = { command: "", label: "No Check", description: "the agent can complete the step without one" };
+  const none = { command: "", label: t("No Check"), description: t("the agent can complete the step without one") };
   return [...now, ...others, ...(check === "" ? [] : [none])];
 }
 
 /** The choices of a check to run. */
 export function runChoices(items: readonly PlanItem[], suggestions: readonly SuggestedCheck[]): CheckChoice[] {
   const set = new Map(items.filter(({ check }) => check !== "").map(({ check, content }) => [check, content]));
-  const all = { command: undefined, label: "All Checks", description: "of the steps and the settings" };
+  const all = { command: undefined, label: t("All Checks"), description: t("of the steps and the settings") };
   return [
     all,
-    ...[...set].map(([command, content]) => choice(command, `check of “${content}”`)),
+    ...[...set].map(([command, content]) => choice(command, t("check of “{0}”", content))),
     ...suggestions.filter(({ command }) => !set.has(command)).map(suggested),
   ];
 }
@@ -39,7 +40,7 @@ export function runChoices(items: readonly PlanItem[], suggestions: readonly Sug
 export function listedChoices(typed: string, choices: readonly CheckChoice[]): CheckRow[] {
   const command = typed.trim();
   const exact = choices.find((known) => known.command === command);
-  const own = command === "" ? [] : [exact ?? choice(command, "your command")];
+  const own = command === "" ? [] : [exact ?? choice(command, t("your command"))];
   const fitting = choices.filter(({ label }) => label.toLowerCase().includes(command.toLowerCase()));
   const others = command === "" ? fitting : fitting.filter((other) => other !== exact);
   return [...own, ...others].map((listed) => ({ ...listed, typed }));
@@ -54,7 +55,7 @@ export function acceptedChoice(
   return row?.typed === typed ? row : listedChoices(typed, typed.trim() === "" ? [] : choices)[0];
 }
 
-const suggested = ({ command, source }: SuggestedCheck): CheckChoice => choice(command, `suggested by ${source}`);
+const suggested = ({ command, source }: SuggestedCheck): CheckChoice => choice(command, t("suggested by {0}", source));
 
 const choice = (command: string, description: string): CheckChoice => ({
   command,

@@ -1,5 +1,6 @@
 // Checks: choosing one for a step, and running them on all proposed changes, without them, or on what was accepted.
 
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import {
   acceptedChoice,
@@ -19,7 +20,7 @@ import type { Store } from "../state";
 import { escapeInvisible, withoutLinks } from "../ui/text";
 import type { Terminals } from "../ui/terminals";
 
-const SHOW_OUTPUT = "Show Output";
+const SHOW_OUTPUT = t("Show Output");
 
 export class Checks {
   constructor(
@@ -32,7 +33,11 @@ export class Checks {
   /** Asks for the command that must pass before the step is completed. */
   async setCheck(step: StepNode): Promise<void> {
     const choices = stepChoices(step.item, await this.suggestions());
-    const chosen = await pick("Agent: Set Check", "A command that must pass before this step is completed", choices);
+    const chosen = await pick(
+      t("Agent: Set Check"),
+      t("A command that must pass before this step is completed"),
+      choices,
+    );
     if (chosen?.command !== undefined) await this.planEdits.setCheck(step, chosen.command);
   }
 
@@ -41,7 +46,7 @@ export class Checks {
     if (isStep(step)) return this.runAndReport({ sessionId: step.sessionId, check: step.item.check });
     const session = this.activeSession();
     if (!session) return;
-    const chosen = await this.choose(session, "Agent: Run Check", "A command to run on the proposed files");
+    const chosen = await this.choose(session, t("Agent: Run Check"), t("A command to run on the proposed files"));
     if (chosen) await this.runAndReport({ sessionId: session.id, ...withCommand(chosen.command) });
   }
 
@@ -73,9 +78,11 @@ export class Checks {
     if (!results) return false;
     const failed = results.find(({ passed }) => passed !== true);
     if (!failed) return true;
-    const detail = `${plainText(failed.message)}\nYour files have not changed yet.`;
-    const accept = "Accept Anyway";
-    return (await vscode.window.showWarningMessage("Accept all changes?", { modal: true, detail }, accept)) === accept;
+    const detail = `${plainText(failed.message)}\n${t("Your files have not changed yet.")}`;
+    const accept = t("Accept Anyway");
+    return (
+      (await vscode.window.showWarningMessage(t("Accept all changes?"), { modal: true, detail }, accept)) === accept
+    );
   }
 
   private async runAndReport(params: RunChecksParams): Promise<void> {
@@ -86,12 +93,12 @@ export class Checks {
       results.find(({ passed }) => passed === null);
     const shown = worst ?? results.at(-1);
     if (!shown) return;
-    const others =
-      results.length > 1 && results.every(({ passed }) => passed) ? `All ${results.length} checks pass. ` : "";
+    const text = plainText(shown.message);
+    const allPass = results.length > 1 && results.every(({ passed }) => passed);
     const show = worst ? vscode.window.showWarningMessage : vscode.window.showInformationMessage;
     const actions = shown.toolCallId === null ? [] : [SHOW_OUTPUT];
     // without waiting: the result may be of no interest
-    void show(`${others}${plainText(shown.message)}`, ...actions).then((action) => {
+    void show(allPass ? t("All {0} checks pass. {1}", results.length, text) : text, ...actions).then((action) => {
       if (action !== undefined) this.showOutput(params.sessionId, shown);
     });
   }
@@ -103,7 +110,7 @@ export class Checks {
 
   /** The results; undefined if the server refused, or the user cancelled. */
   private async request(params: RunChecksParams): Promise<readonly CheckResult[] | undefined> {
-    const options = { location: vscode.ProgressLocation.Notification, title: "Running checks", cancellable: true };
+    const options = { location: vscode.ProgressLocation.Notification, title: t("Running checks"), cancellable: true };
     return vscode.window.withProgress(options, async (_, token) => {
       try {
         return (await this.server.request<CheckResults>(method.runChecks, params, token)).results;
@@ -123,7 +130,7 @@ export class Checks {
 
   private activeSession(): Store["active"] {
     const session = this.store.active;
-    if (!session) void vscode.window.showInformationMessage("There is nothing to check yet. Run a task first.");
+    if (!session) void vscode.window.showInformationMessage(t("There is nothing to check yet. Run a task first."));
     return session;
   }
 }

@@ -1,5 +1,6 @@
 // The evidence of a step as rows below it: the files that it changed and the commands that it ran. Pure.
 
+import { t } from "@vscode/l10n";
 import { duration } from "../ui/format";
 import type { PlanRow } from "./planRows";
 import type { CommandStarted, Diagnostic, EvidenceCommand } from "../protocol";
@@ -21,16 +22,18 @@ export function fileRow(
   return {
     id: `${parent} file ${uri}`,
     label,
-    description: [folders.join("/"), count, toReview ? "to review" : "", ...laterChanges].filter(Boolean).join(" · "),
+    description: [folders.join("/"), count, toReview ? t("to review") : "", ...laterChanges]
+      .filter(Boolean)
+      .join(" · "),
     tooltip: [
       path,
-      toReview ? "Changed by this step; to be reviewed." : "Changed by this step.",
-      ...laterChanges.map((words) => `Then ${words}.`),
+      toReview ? t("Changed by this step; to be reviewed.") : t("Changed by this step."),
+      ...laterChanges.map((words) => t("Then {0}.", words)),
       ...problemLines(problems),
     ].join("\n"),
     icon: "file",
     color: undefined,
-    screenReaderLabel: [`${path}, changed`, count, toReview ? "to be reviewed" : "", ...laterChanges]
+    screenReaderLabel: [t("{0}, changed", path), count, toReview ? t("to be reviewed") : "", ...laterChanges]
       .filter(Boolean)
       .join(", "),
   };
@@ -43,8 +46,8 @@ export function commandRow(
   index: number,
 ): PlanRow {
   const shown = escapeInvisible(command);
-  const ended = stopped ? "stopped" : exitCode === null ? "killed" : `exit ${exitCode}`;
-  const end = withoutChanges ? `without the change: ${ended}` : ended;
+  const ended = stopped ? t("stopped") : exitCode === null ? t("killed") : t("exit {0}", exitCode);
+  const end = withoutChanges ? t("without the change: {0}", ended) : ended;
   const took = seconds < 0.1 ? "" : duration(seconds);
   return {
     id: `${parent} command ${index}`,
@@ -53,8 +56,14 @@ export function commandRow(
     tooltip: [shown, [end, took].filter(Boolean).join(", ")].join("\n"),
     icon: stopped ? "debug-stop" : exitCode === 0 ? "check" : "error",
     color: stopped ? "descriptionForeground" : exitCode === 0 ? "charts.green" : "charts.red",
-    screenReaderLabel: `${shown}, ${stopped ? "was stopped" : exitCode === 0 ? "succeeded" : exitCode === null ? "was killed" : `failed with exit code ${exitCode}`}`,
+    screenReaderLabel: spokenEnd(shown, stopped, exitCode),
   };
+}
+
+function spokenEnd(command: string, stopped: boolean, exitCode: number | null): string {
+  if (stopped) return t("{0}, was stopped", command);
+  if (exitCode === 0) return t("{0}, succeeded", command);
+  return exitCode === null ? t("{0}, was killed", command) : t("{0}, failed with exit code {1}", command, exitCode);
 }
 
 /** The row of a running command. */
@@ -64,10 +73,11 @@ export function runningRow({ command, handle, toolCallId }: CommandStarted): Pla
   return {
     id: `running ${toolCallId}`,
     label: handle === null ? label : `${handle}: ${label}`,
-    description: "running",
-    tooltip: handle === null ? shown : `${shown}\nRuns beside the agent until it ends or is stopped.`,
+    description: t("running"),
+    tooltip: handle === null ? shown : `${shown}\n${t("Runs beside the agent until it ends or is stopped.")}`,
     icon: "sync~spin",
     color: "charts.blue",
-    screenReaderLabel: `${shown}, running${handle === null ? "" : ` in the background as ${handle}`}`,
+    screenReaderLabel:
+      handle === null ? t("{0}, running", shown) : t("{0}, running in the background as {1}", shown, handle),
   };
 }

@@ -1,5 +1,6 @@
 // The user's changes to the plan: add, reword, drop, hold, mark and move steps, also while the agent works.
 
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { PlanNode, StepNode } from "./planNodes";
 import { method, type PlanItem, type PlanOp } from "../protocol";
@@ -24,14 +25,18 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
     const previous = given?.kind === "item" ? (given as StepNode) : undefined;
     const sessionId = previous?.sessionId ?? this.store.active?.id;
     if (sessionId === undefined) return;
-    const content = await askForText("Agent: Add Step", "Describe the new step.", "");
+    const content = await askForText(t("Agent: Add Step"), t("Describe the new step."), "");
     if (content === undefined) return;
     const after = previous && this.unchangedItem(previous) ? { after: previous.item.id } : {};
     await this.send(sessionId, this.store.get(sessionId)?.plan?.revision ?? 0, { op: "add", content, ...after });
   }
 
   async reword(step: StepNode): Promise<void> {
-    const content = await askForText("Agent: Reword Step", "The agent will keep your wording.", step.item.content);
+    const content = await askForText(
+      t("Agent: Reword Step"),
+      t("The agent will keep your wording."),
+      step.item.content,
+    );
     if (content !== undefined && content !== step.item.content)
       await this.editStep(step, { op: "update", id: step.item.id, content });
   }

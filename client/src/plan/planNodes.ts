@@ -1,5 +1,6 @@
 // The nodes of the Plan view: what waits for the user, the steps, and their evidence. Pure.
 
+import { t } from "@vscode/l10n";
 import { runningRow, commandRow, fileRow } from "./evidenceRows";
 import { goRow, inferredRow, otherRow, outsideRow, pauseRow, retryRow, stepRow, type PlanRow } from "./planRows";
 import type { ApproveParams, AskParams, CommandStarted, Evidence, FileEdits, Outside, PlanItem } from "../protocol";
@@ -174,6 +175,6 @@ function laterChanges({ plan }: Session, file: FileEdits, item: string): string[
     .filter(({ itemId }) => itemId === item)
     .map(({ byItemId }) => {
       const later = plan?.items.find(({ id }) => id === byItemId);
-      return later ? `changed again by “${later.content}”` : "changed again outside of the plan";
+      return later ? t("changed again by “{0}”", later.content) : t("changed again outside of the plan");
     });
 }

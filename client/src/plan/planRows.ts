@@ -1,5 +1,6 @@
 // How the Plan view shows steps and the work outside of the plan. Pure.
 
+import { t } from "@vscode/l10n";
 import { plural, costSummary } from "../ui/format";
 import type { Evidence, Outside, Plan, PlanItem } from "../protocol";
 import type { Appearance, Row } from "../ui/row";
@@ -22,8 +23,11 @@ const RED = { icon: "error", color: "charts.red" };
 const ORANGE = { icon: "warning", color: "charts.orange" };
 
 const OUTSIDE_TEXTS: Record<Outside["id"], { label: string; tooltip: string }> = {
-  before: { label: "Before the plan", tooltip: "What the agent did before it had a plan." },
-  unplanned: { label: "Unplanned", tooltip: "What the agent did while no step of the plan was in progress." },
+  before: { label: t("Before the plan"), tooltip: t("What the agent did before it had a plan.") },
+  unplanned: {
+    label: t("Unplanned"),
+    tooltip: t("What the agent did while no step of the plan was in progress."),
+  },
 };
 
 /** What the agent does. The icon of the step in progress spins only while the agent works. */
@@ -39,16 +43,17 @@ export function stepRow(
   laterChanges: readonly string[] = [],
 ): PlanRow {
   const look = appearanceOf(item, activity);
-  const changed = item.changedSince.length > 0 ? `Changed since: ${item.changedSince.map(relative).join(", ")}` : "";
-  const doing = item.status === "in_progress" && !look.note ? item.activeForm || "in progress" : "";
+  const changed =
+    item.changedSince.length > 0 ? t("Changed since: {0}", item.changedSince.map(relative).join(", ")) : "";
+  const doing = item.status === "in_progress" && !look.note ? item.activeForm || t("in progress") : "";
   const errors = errorCount(item.newErrors);
   const lines = [
     item.content,
     sentence(look.word) + (doing && item.activeForm ? `: ${item.activeForm}` : ""),
-    errors ? `Its proposed changes cause ${errors}.` : "",
+    errors ? t("Its proposed changes cause {0}.", errors) : "",
     changed,
-    item.check ? `Check, set by ${item.checkByUser ? "you" : "the agent"}: ${escapeInvisible(item.check)}` : "",
-    item.byUser ? "Your wording." : "",
+    item.check ? checkText(item.checkByUser, escapeInvisible(item.check)) : "",
+    item.byUser ? t("Your wording.") : "",
     ...laterChanges.map((words) => `${sentence(words)}.`),
     ...evidenceLines(item.evidence),
   ];
@@ -67,12 +72,12 @@ export function pauseRow(reason: string): PlanRow {
   const shown = escapeInvisible(reason);
   return {
     id: "pause",
-    label: "Continue",
+    label: t("Continue"),
     description: shown.replace(/\s+/g, " "),
     tooltip: shown,
     icon: "debug-continue",
     color: "charts.yellow",
-    screenReaderLabel: `Continue. The agent paused. ${shown}`,
+    screenReaderLabel: t("Continue. The agent paused. {0}", shown),
   };
 }
 
@@ -80,19 +85,19 @@ export function pauseRow(reason: string): PlanRow {
 export function goRow(steps: number): PlanRow {
   return {
     id: "go",
-    label: "Go",
-    description: `the plan is ready, ${plural(steps, "step")}`,
-    tooltip: "The plan is ready. Edit it if you like, then choose Go.",
+    label: t("Go"),
+    description: t("the plan is ready, {0}", plural(steps, "step")),
+    tooltip: t("The plan is ready. Edit it if you like, then choose Go."),
     icon: "rocket",
     color: "charts.yellow",
-    screenReaderLabel: "Go. The plan is ready and waits for your approval.",
+    screenReaderLabel: t("Go. The plan is ready and waits for your approval."),
   };
 }
 
 /** The row of a run that failed, which tries again. With `needsKey`, it asks for the API key first. */
 export function retryRow(message: string, needsKey: boolean): PlanRow {
   const shown = escapeInvisible(message);
-  const label = needsKey ? "Set API Key" : "Retry";
+  const label = needsKey ? t("Set API Key") : t("Retry");
   return {
     id: "retry",
     label,
@@ -100,7 +105,7 @@ export function retryRow(message: string, needsKey: boolean): PlanRow {
     tooltip: shown,
     icon: needsKey ? "key" : "refresh",
     color: "charts.red",
-    screenReaderLabel: `${label}. The run failed. ${shown}`,
+    screenReaderLabel: t("{0}. The run failed. {1}", label, shown),
   };
 }
 
@@ -109,11 +114,11 @@ export function otherRow(sessionId: string, name: string): PlanRow {
   return {
     id: `other-${sessionId}`,
     label: name,
-    description: "is waiting for you",
-    tooltip: `${name} is waiting for you. Show it.`,
+    description: t("is waiting for you"),
+    tooltip: t("{0} is waiting for you. Show it.", name),
     icon: "question",
     color: "charts.yellow",
-    screenReaderLabel: `Another session is waiting for you: ${name}`,
+    screenReaderLabel: t("Another session is waiting for you: {0}", name),
   };
 }
 
@@ -137,11 +142,11 @@ export function inferredRow(text: string, index: number): PlanRow {
   return {
     id: `inferred-${index}`,
     label: text,
-    description: "inferred",
-    tooltip: `${text}\nThe agent made no plan. This row was inferred from its tool calls.`,
+    description: t("inferred"),
+    tooltip: `${text}\n${t("The agent made no plan. This row was inferred from its tool calls.")}`,
     icon: "eye",
     color: "descriptionForeground",
-    screenReaderLabel: `${text}, inferred`,
+    screenReaderLabel: t("{0}, inferred", text),
   };
 }
 
@@ -152,43 +157,43 @@ export function planCount(plan: Plan | undefined): string {
 
 function appearanceOf(item: PlanItem, activity: Activity): StepAppearance {
   if (item.status === "completed") return completedAppearance(item);
-  if (item.held) return { icon: "debug-pause", color: "charts.yellow", word: "held", note: "held" };
+  if (item.held) return { icon: "debug-pause", color: "charts.yellow", word: t("held"), note: t("held") };
   if (item.status === "pending") {
     const check = escapeInvisible(item.check);
-    const word = item.check ? `to do, with the check ${check}` : "to do";
-    return { icon: "circle-large-outline", word, ...(item.check ? { note: `check: ${check}` } : {}) };
+    const word = item.check ? t("to do, with the check {0}", check) : t("to do");
+    return { icon: "circle-large-outline", word, ...(item.check ? { note: t("check: {0}", check) } : {}) };
   }
   if (activity === "waits")
-    return { icon: "question", color: "charts.yellow", word: "waiting for you", note: "waiting for you" };
-  return { icon: activity === "works" ? "sync~spin" : "debug-pause", color: "charts.blue", word: "in progress" };
+    return { icon: "question", color: "charts.yellow", word: t("waiting for you"), note: t("waiting for you") };
+  return { icon: activity === "works" ? "sync~spin" : "debug-pause", color: "charts.blue", word: t("in progress") };
 }
 
 function completedAppearance({ verification, decidedBy, changedSince, flaky }: PlanItem): StepAppearance {
   const command = escapeInvisible(decidedBy).replace(/\s+/g, " ");
-  const changed = `${plural(changedSince.length, "file")} changed since`;
+  const changed = t("{0} changed since", plural(changedSince.length, "file"));
   switch (verification) {
     case "verified":
-      return { ...GREEN, word: `done, verified by ${command}`, note: "verified" };
+      return { ...GREEN, word: t("done, verified by {0}", command), note: t("verified") };
     case "proved":
-      return { ...GREEN, word: `done, proved by ${command}, which fails without the change`, note: "proved" };
+      return { ...GREEN, word: t("done, proved by {0}, which fails without the change", command), note: t("proved") };
     case "stale":
-      return { ...ORANGE, word: `done, ${changed} it was verified by ${command}`, note: changed };
+      return { ...ORANGE, word: t("done, {0} it was verified by {1}", changed, command), note: changed };
     case "failed":
-      return { ...ORANGE, word: `done, but ${command} failed`, note: `failed: ${command}` };
+      return { ...ORANGE, word: t("done, but {0} failed", command), note: t("failed: {0}", command) };
     case "unverified":
       if (flaky)
         return {
           ...ORANGE,
-          word: `done, but ${command} is flaky: it passed and failed`,
-          note: "unverified: flaky check",
+          word: t("done, but {0} is flaky: it passed and failed", command),
+          note: t("unverified: flaky check"),
         };
-      return { ...GREY, word: "done, unverified: no test, build or linter ran on it", note: "unverified" };
+      return { ...GREY, word: t("done, unverified: no test, build or linter ran on it"), note: t("unverified") };
     case "looked":
-      return { ...GREY, word: "done, it only read files", note: "only read" };
+      return { ...GREY, word: t("done, it only read files"), note: t("only read") };
     case "marked":
-      return { ...GREEN, word: "marked as done by you", note: "marked by you" };
+      return { ...GREEN, word: t("marked as done by you"), note: t("marked by you") };
     default:
-      return { ...GREY, word: "done, no evidence: nothing happened", note: "no evidence" };
+      return { ...GREY, word: t("done, no evidence: nothing happened"), note: t("no evidence") };
   }
 }
 
@@ -202,5 +207,8 @@ function evidenceLines(evidence: Evidence): string[] {
   ];
   return [counts.filter(Boolean).join(", "), costSummary(evidence)].filter(Boolean);
 }
+
+const checkText = (byUser: boolean, check: string): string =>
+  byUser ? t("Check, set by you: {0}", check) : t("Check, set by the agent: {0}", check);
 
 const sentence = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);

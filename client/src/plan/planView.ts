@@ -1,10 +1,11 @@
 // The Plan view: the active session's steps with their evidence, and above them whatever waits for the user.
 
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { describeApproval } from "../questions/approvalTexts";
 import { rowUri } from "../review/diffUris";
 import { relative } from "../review/editsView";
-import { duration, plural } from "../ui/format";
+import { duration, numbered } from "../ui/format";
 import {
   hasChildren,
   childNodes,
@@ -28,10 +29,10 @@ const SECOND = 1000;
 
 /** What a click on the row of something that waits does. */
 const WAITING_COMMANDS: Record<WaitingNode["kind"], { readonly command: string; readonly title: string }> = {
-  pause: { command: "fairlead.continueRun", title: "Continue" },
-  go: { command: "fairlead.go", title: "Go" },
-  retry: { command: "fairlead.retryRun", title: "Retry" },
-  other: { command: "fairlead.showSession", title: "Show Session" },
+  pause: { command: "fairlead.continueRun", title: t("Continue") },
+  go: { command: "fairlead.go", title: t("Go") },
+  retry: { command: "fairlead.retryRun", title: t("Retry") },
+  other: { command: "fairlead.showSession", title: t("Show Session") },
 };
 
 export class PlanView extends StoreTree<PlanNode> {
@@ -72,14 +73,14 @@ export class PlanView extends StoreTree<PlanNode> {
         const item = rowItem(node.row);
         item.resourceUri = rowUri(node.sessionId, node.uri);
         item.iconPath = vscode.ThemeIcon.File;
-        item.command = { command: "fairlead.openStepFile", title: "Open", arguments: [node] };
+        item.command = { command: "fairlead.openStepFile", title: t("Open"), arguments: [node] };
         return item;
       }
       case "command":
       case "running": {
         const item = rowItem(node.row);
         item.contextValue = node.kind === "running" && node.handle !== null ? "background" : "command";
-        item.command = { command: "fairlead.showCommand", title: "Open Output", arguments: [node] };
+        item.command = { command: "fairlead.showCommand", title: t("Open Output"), arguments: [node] };
         return item;
       }
       case "inferred":
@@ -124,9 +125,12 @@ export class PlanView extends StoreTree<PlanNode> {
     this.view.description = planCount(plan);
     const open = plan ? plan.total - plan.completed : 0;
     const waits = openRequests(session);
-    const badge = waits > 0 ? { value: waits, tooltip: "The agent is waiting for you" } : undefined;
+    const badge = waits > 0 ? { value: waits, tooltip: t("The agent is waiting for you") } : undefined;
     this.view.badge =
-      badge ?? (session?.running && open > 0 ? { value: open, tooltip: `${plural(open, "step")} to do` } : undefined);
+      badge ??
+      (session?.running && open > 0
+        ? { value: open, tooltip: numbered(open, t("1 step to do"), t("{0} steps to do", open)) }
+        : undefined);
     const text = message(session);
     if (text !== this.view.message) this.view.message = text;
     this.showProgressBar(isWorking(session));
@@ -167,7 +171,7 @@ export class PlanView extends StoreTree<PlanNode> {
     if (current) item.id = `${node.row.id} now${below ? "" : " bare"}`;
     item.contextValue = contextValue(node);
     if (node.item.newErrors > 0)
-      item.command = { command: "fairlead.showProblem", title: "Show First Error", arguments: [node] };
+      item.command = { command: "fairlead.showProblem", title: t("Show First Error"), arguments: [node] };
     return item;
   }
 }
@@ -186,15 +190,15 @@ function contextValue({ item, reviewable }: StepNode): string {
 
 function message(session: Store["active"]): string {
   if (!session) return "";
-  const replay = session.model.startsWith("replay") ? "Replay: a recorded conversation replaces the model." : "";
+  const replay = session.model.startsWith("replay") ? t("Replay: a recorded conversation replaces the model.") : "";
   const idle =
     session.plan && session.plan.total > 0
       ? ""
       : session.isStarting
-        ? `Starting the agent for “${visibleText(session.title)}”.`
+        ? t("Starting the agent for “{0}”.", visibleText(session.title))
         : session.running
-          ? "Working. No plan yet."
-          : "This session has no plan.";
+          ? t("Working. No plan yet.")
+          : t("This session has no plan.");
   return [replay, idle].filter(Boolean).join(" ");
 }
 
@@ -209,24 +213,24 @@ function approvalItem(approval: ApproveParams): vscode.TreeItem {
   const { rowLabel: row, details, screenReaderLabel: spoken } = describeApproval(approval, relative);
   const item = new vscode.TreeItem(row);
   item.id = `approval-${approval.toolCallId ?? approval.uri ?? row}`;
-  item.description = "waiting for you";
+  item.description = t("waiting for you");
   item.tooltip = details;
   item.iconPath = new vscode.ThemeIcon("question", new vscode.ThemeColor("charts.yellow"));
   item.contextValue = "approval";
-  item.command = { command: "fairlead.showApproval", title: "Show Full Question", arguments: [{ approval }] };
+  item.command = { command: "fairlead.showApproval", title: t("Show Full Question"), arguments: [{ approval }] };
   item.accessibilityInformation = { label: spoken };
   return item;
 }
 
 function questionItem(question: AskParams): vscode.TreeItem {
   const shown = escapeInvisible(question.question);
-  const item = new vscode.TreeItem(`Answer: ${shown.replace(/\s+/g, " ")}`);
+  const item = new vscode.TreeItem(t("Answer: {0}", shown.replace(/\s+/g, " ")));
   item.id = `question-${question.toolCallId}`;
-  item.description = "waiting for you";
+  item.description = t("waiting for you");
   item.tooltip = [shown, ...question.options.map((option) => `• ${escapeInvisible(option)}`)].join("\n");
   item.iconPath = new vscode.ThemeIcon("comment-unresolved", new vscode.ThemeColor("charts.yellow"));
   item.contextValue = "question";
-  item.command = { command: "fairlead.answerQuestion", title: "Answer", arguments: [{ question }] };
-  item.accessibilityInformation = { label: `The agent asks: ${shown}` };
+  item.command = { command: "fairlead.answerQuestion", title: t("Answer"), arguments: [{ question }] };
+  item.accessibilityInformation = { label: t("The agent asks: {0}", shown) };
   return item;
 }

@@ -1,5 +1,6 @@
 // The problems that a proposed text causes, as words for rows and tooltips. Pure.
 
+import { t } from "@vscode/l10n";
 import type { Diagnostic, Hunk } from "../protocol";
 import { plural } from "../ui/format";
 
@@ -26,9 +27,9 @@ export function hasErrors(problems: readonly Diagnostic[]): boolean {
 export function problemLines(problems: readonly Diagnostic[]): string[] {
   const lines = problems
     .slice(0, MOST_LINES)
-    .map(({ range, message }) => `Line ${range.start.line + 1}: ${message.split("\n", 1)[0] ?? ""}`);
+    .map(({ range, message }) => t("Line {0}: {1}", range.start.line + 1, message.split("\n", 1)[0] ?? ""));
   const more = problems.length - lines.length;
-  return more > 0 ? [...lines, `${more} more in the Problems view.`] : lines;
+  return more > 0 ? [...lines, t("{0} more in the Problems view.", more)] : lines;
 }
 
 /** The problems in the new lines of a hunk. */
