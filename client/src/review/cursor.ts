@@ -1,5 +1,6 @@
 // Review at the cursor: decides on the change, file or multi-file diff that the user looks at, and goes to the next change.
 
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { Diffs } from "./diffs";
 import {
@@ -53,7 +54,7 @@ export class ReviewCursor {
     }
     const target = hunkTarget(shown);
     if (target) await this.decideAndAdvance(shown, [target], (params) => this.review.decide(decision, params));
-    else vscode.window.setStatusBarMessage("No proposed change at the cursor.", 5000);
+    else vscode.window.setStatusBarMessage(t("No proposed change at the cursor."), 5000);
   }
 
   /** Makes the decision of a CodeLens. The editor does not scroll while other changes of the file are left. */
@@ -110,7 +111,7 @@ export class ReviewCursor {
   /** Goes to the next or previous proposed change: in all files, or in those of the active multi-file diff. */
   async goTo(direction: "next" | "previous"): Promise<void> {
     const place = adjacentChange(changeLocations(this.store.reviewable), this.position(), direction);
-    if (!place) void vscode.window.showInformationMessage("There is nothing to review.");
+    if (!place) void vscode.window.showInformationMessage(t("There is nothing to review."));
     else if (!(await this.diffs.goInMultiDiff(direction, place.file)))
       await this.diffs.open(place.sessionId, place.file, place.hunk);
   }
@@ -192,5 +193,5 @@ function proposedText(side: DiffSide): vscode.TextDocument | undefined {
 }
 
 function showNoDiffOpen(): void {
-  void vscode.window.showInformationMessage("No proposed change is open. Open one in the Proposed Changes view.");
+  void vscode.window.showInformationMessage(t("No proposed change is open. Open one in the Proposed Changes view."));
 }

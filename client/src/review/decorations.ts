@@ -1,6 +1,7 @@
 // Decorations of files with proposed changes, in the Explorer, on tabs and in lists, and of the rows of files whose proposed text has
 // problems.
 
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { throttled } from "../ui/throttle";
 import type { FileEdits } from "../protocol";
@@ -8,8 +9,8 @@ import { type Store } from "../state";
 import { rowUri } from "./diffUris";
 import { hasErrors, problemCount } from "./problemTexts";
 
-const PENDING = mark("P", "Proposed change to review", "fairlead.proposedForeground");
-const CONFLICT = mark("!", "Proposed change conflicts with yours", "fairlead.conflictForeground");
+const PENDING = mark("P", t("Proposed change to review"), "fairlead.proposedForeground");
+const CONFLICT = mark("!", t("Proposed change conflicts with yours"), "fairlead.conflictForeground");
 
 export class Decorations implements vscode.FileDecorationProvider, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<vscode.Uri[]>();

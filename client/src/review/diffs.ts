@@ -1,6 +1,7 @@
 // The diff editors of proposed changes: for a file, a change, a plan step or everything. A diff closes when everything in it is
 // decided. The focus moves to the next change or, if there is none, to the editor that VS Code shows next.
 
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { newName } from "./editRows";
 import { relative } from "./editsView";
@@ -154,7 +155,7 @@ export class Diffs implements vscode.Disposable {
     const proposed = proposedUri(sessionId, file);
     const [left, label] =
       (hunk ?? file).state === "conflict" && (await exists(current))
-        ? [current, `${nameOf(file)} (yours ↔ proposed)`]
+        ? [current, t("{0} (yours ↔ proposed)", nameOf(file))]
         : [baseUri(sessionId, file), title(file)];
     await vscode.commands.executeCommand("vscode.diff", left, proposed, label, options);
   }
@@ -164,27 +165,27 @@ export class Diffs implements vscode.Disposable {
     for (const session of this.store.reviewable) {
       const what = { sessionId: session.id, item: undefined };
       await this.openMultiDiff(
-        this.uniqueLabel(`Proposed: ${session.title || "task"}`, what),
+        this.uniqueLabel(t("Proposed: {0}", session.title || t("task")), what),
         this.filesOf(what),
         what,
       );
     }
-    if (this.store.reviewable.length === 0) void vscode.window.showInformationMessage("There is nothing to review.");
+    if (this.store.reviewable.length === 0) void vscode.window.showInformationMessage(t("There is nothing to review."));
   }
 
   /** Opens a multi-file diff with only the changes of one plan step. */
   async openStepDiffs(sessionId: string, item: string, content: string): Promise<void> {
     const what = { sessionId, item };
     const files = this.filesOf(what);
-    if (files.length > 0) await this.openMultiDiff(this.uniqueLabel(`Step: ${content}`, what), files, what);
-    else void vscode.window.showInformationMessage("This step has no changes left to review.");
+    if (files.length > 0) await this.openMultiDiff(this.uniqueLabel(t("Step: {0}", content), what), files, what);
+    else void vscode.window.showInformationMessage(t("This step has no changes left to review."));
   }
 
   /** Opens the first problem that the changes of a plan step cause. */
   async openStepProblem(sessionId: string, item: string): Promise<void> {
     const file = this.filesOf({ sessionId, item }).find(({ problems }) => hasErrors(problems));
     if (file) await this.open(sessionId, file);
-    else void vscode.window.showInformationMessage("The errors of this step are gone.");
+    else void vscode.window.showInformationMessage(t("The errors of this step are gone."));
   }
 
   /**
@@ -201,7 +202,7 @@ export class Diffs implements vscode.Disposable {
     } else if (await exists(current)) {
       await vscode.commands.executeCommand("vscode.open", current, { preview: true });
     } else {
-      void vscode.window.showInformationMessage(`${relative(uri)} no longer exists.`);
+      void vscode.window.showInformationMessage(t("{0} no longer exists.", relative(uri)));
     }
   }
 
@@ -226,7 +227,7 @@ export class Diffs implements vscode.Disposable {
       "vscode.diff",
       baseUri(sessionId, file),
       proposedUri(sessionId, file, item),
-      `${title(file)}, this step`,
+      t("{0}, this step", title(file)),
       options,
     );
   }
@@ -386,13 +387,13 @@ function title(file: FileEdits): string {
   const name = nameOf(file);
   switch (file.kind) {
     case "create":
-      return `${name} (new file, proposed)`;
+      return t("{0} (new file, proposed)", name);
     case "delete":
-      return `${name} (deleted, proposed)`;
+      return t("{0} (deleted, proposed)", name);
     case "rename":
-      return `${name} → ${newName(file, relative)} (renamed, proposed)`;
+      return t("{0} → {1} (renamed, proposed)", name, newName(file, relative));
     case "modify":
-      return `${name} (proposed)`;
+      return t("{0} (proposed)", name);
   }
 }
 

@@ -1,5 +1,6 @@
 // The rows of the Proposed Changes view: files, their hunks, and sessions if there are several. Pure.
 
+import { t } from "@vscode/l10n";
 import { plural } from "../ui/format";
 import { markOfChange, markOfFile } from "./smallestMarks";
 import { isDecidedAsWhole } from "./changeNavigation";
@@ -81,17 +82,17 @@ export function rowId(row: EditRow): string {
 
 /** How a risky change is marked, and why it is risky. */
 export const RISKS: Record<Risk, { mark: string; icon: string; color: string; why: string }> = {
-  deletion: { mark: "deletion", icon: "trash", color: "charts.red", why: "Accepting deletes this file." },
-  ci: { mark: "CI", icon: "run-all", color: "charts.yellow", why: "CI configuration." },
+  deletion: { mark: t("deletion"), icon: "trash", color: "charts.red", why: t("Accepting deletes this file.") },
+  ci: { mark: "CI", icon: "run-all", color: "charts.yellow", why: t("CI configuration.") },
   configuration: {
-    mark: "configuration",
+    mark: t("configuration"),
     icon: "gear",
     color: "charts.yellow",
-    why: "This file configures your project or your tools.",
+    why: t("This file configures your project or your tools."),
   },
 };
 
-const PROTECTED = "Protected: needs separate confirmation.";
+const PROTECTED = t("Protected: needs separate confirmation.");
 
 /** The rows below `parent`, or the top rows. */
 export function editRows(
@@ -105,7 +106,7 @@ export function editRows(
     return sessions.map((session) => ({
       kind: "session",
       sessionId: session.id,
-      label: session.title || "Task",
+      label: session.title || t("Task"),
       description: plural(session.edits?.files.length ?? 0, "file"),
     }));
   }
@@ -127,7 +128,7 @@ function sessionRows(session: Session, relative: (uri: string) => string): EditR
 function checkRow(sessionId: string, result: CheckResult): CheckRow {
   const plain = (text: string): string => escapeInvisible(text).replaceAll("`", "");
   const [message, command] = [plain(result.message), plain(result.command)] as const;
-  const progress = `${result.accepted} of ${result.total} accepted`;
+  const progress = t("{0} of {1} accepted", result.accepted, result.total);
   const [, verdict = message] = message.split(`: ${command} `);
   return {
     kind: "check",
@@ -146,12 +147,12 @@ function fileRows(session: Session, relative: (uri: string) => string): EditRow[
     const conflict = file.state === "conflict";
     const deleted = file.hunks.some((hunk) => hunk.conflict?.current === null);
     const what = file.risk === "deletion" ? "" : kindLabel(file, relative);
-    const size = file.binary ? "binary" : counts(file.additions, file.deletions);
+    const size = file.binary ? t("binary") : counts(file.additions, file.deletions);
     const marks = [
       problemCount(file.problems),
       risk?.mark,
-      file.protected ? "protected" : "",
-      conflict ? (deleted ? "you deleted it" : "conflict") : "",
+      file.protected ? t("protected") : "",
+      conflict ? (deleted ? t("you deleted it") : t("conflict")) : "",
       what,
       permissionLabel(file),
       size,
@@ -159,14 +160,14 @@ function fileRows(session: Session, relative: (uri: string) => string): EditRow[
     const lines = [
       [path, kindLabel(file, relative)].filter(Boolean).join(", "),
       file.binary
-        ? "Not a text file. Accept or reject it as a whole."
+        ? t("Not a text file. Accept or reject it as a whole.")
         : `${plural(file.hunks.length, "change")}, ${size}`,
       risk?.why,
       file.protected ? PROTECTED : "",
       conflict
         ? deleted
-          ? "You deleted this file after the edit was proposed."
-          : "You and the agent changed the same lines. Open it to see both."
+          ? t("You deleted this file after the edit was proposed.")
+          : t("You and the agent changed the same lines. Open it to see both.")
         : "",
       ...problemLines(file.problems),
     ];
@@ -186,11 +187,11 @@ function fileRows(session: Session, relative: (uri: string) => string): EditRow[
 function kindLabel(file: FileEdits, relative: (uri: string) => string): string {
   switch (file.kind) {
     case "create":
-      return "new";
+      return t("new");
     case "delete":
-      return "deleted";
+      return t("deleted");
     case "rename":
-      return `renamed → ${newName(file, relative)}`;
+      return t("renamed → {0}", newName(file, relative));
     case "modify":
       return "";
   }
@@ -199,7 +200,7 @@ function kindLabel(file: FileEdits, relative: (uri: string) => string): string {
 /** The proposed permissions. Only the executable bit can change. */
 function permissionLabel(file: FileEdits): string {
   if (file.mode === null) return "";
-  return /[1357]/.test(file.mode) ? "executable" : "not executable";
+  return /[1357]/.test(file.mode) ? t("executable") : t("not executable");
 }
 
 /** The new name of a renamed file, with the folder if that changes. */
@@ -216,7 +217,7 @@ function hunkRows(sessionId: string, file: FileEdits, smallest: SmallestSet | nu
     const lines = [
       `${hunkLabel(hunk)}: ${hunkSize(hunk)}`,
       hunk.snippet,
-      hunk.conflict && hunk.conflict.current !== null ? "You changed these lines too. Open it to see both." : "",
+      hunk.conflict && hunk.conflict.current !== null ? t("You changed these lines too. Open it to see both.") : "",
       needed?.sentence,
       ...problemLines(problems),
     ];
@@ -229,7 +230,7 @@ function hunkRows(sessionId: string, file: FileEdits, smallest: SmallestSet | nu
       description: [
         needed?.words,
         problemCount(problems),
-        conflict ? "conflict" : "",
+        conflict ? t("conflict") : "",
         counts(hunk.newLines, hunk.oldLines),
         hunk.snippet,
       ]
@@ -241,14 +242,14 @@ function hunkRows(sessionId: string, file: FileEdits, smallest: SmallestSet | nu
 }
 
 function hunkSize({ newLines, oldLines }: Hunk): string {
-  if (oldLines === 0) return `${plural(newLines, "line")} added`;
-  if (newLines === 0) return `${plural(oldLines, "line")} removed`;
-  return `${plural(oldLines, "line")} replaced by ${newLines}`;
+  if (oldLines === 0) return t("{0} added", plural(newLines, "line"));
+  if (newLines === 0) return t("{0} removed", plural(oldLines, "line"));
+  return t("{0} replaced by {1}", plural(oldLines, "line"), newLines);
 }
 
 function hunkLabel(hunk: Hunk): string {
   const [start, lines] = hunk.newLines > 0 ? [hunk.newStart, hunk.newLines] : [hunk.newStart + 1, 0];
-  return lines > 1 ? `Lines ${start}–${start + lines - 1}` : `Line ${start}`;
+  return lines > 1 ? t("Lines {0}–{1}", start, start + lines - 1) : t("Line {0}", start);
 }
 
 const counts = (added: number, removed: number): string => `+${added} −${removed}`;
@@ -270,7 +271,7 @@ export class ReviewProgress {
   describe(sessions: readonly Session[]): string {
     const { left, total } = this.count(sessions);
     if (left === 0) return "";
-    return left < total ? `${left} of ${plural(total, "file")} left` : plural(left, "file");
+    return left < total ? t("{0} of {1} left", left, plural(total, "file")) : plural(left, "file");
   }
 }
 

@@ -1,6 +1,8 @@
 // The Proposed Changes view: files and their hunks, with buttons to accept and reject.
 
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
+import { plural } from "../ui/format";
 import {
   allRows,
   editRows,
@@ -43,13 +45,13 @@ export class EditsView extends StoreTree<EditRow> {
         item.label = row.label;
         item.tooltip = row.tooltip;
         item.iconPath = row.result.passed ? PASSED : FAILED;
-        item.command = { command: "fairlead.showCheck", title: "Show Output", arguments: [row] };
-        item.accessibilityInformation = { label: `Check of what you accepted: ${row.tooltip}` };
+        item.command = { command: "fairlead.showCheck", title: t("Show Output"), arguments: [row] };
+        item.accessibilityInformation = { label: t("Check of what you accepted: {0}", row.tooltip) };
         break;
       case "session":
         item.label = row.label;
         item.tooltip = `${row.label}\n${row.description}`;
-        item.accessibilityInformation = { label: `Proposed in the session ${row.label}, ${row.description}` };
+        item.accessibilityInformation = { label: t("Proposed in the session {0}, {1}", row.label, row.description) };
         item.collapsibleState = vscode.TreeItemCollapsibleState.Expanded;
         break;
       case "file": {
@@ -62,7 +64,7 @@ export class EditsView extends StoreTree<EditRow> {
           ? vscode.TreeItemCollapsibleState.None
           : vscode.TreeItemCollapsibleState.Expanded;
         item.command = openCommand(row);
-        item.accessibilityInformation = { label: `${row.tooltip.replace(/\n/g, ", ")}, proposed` };
+        item.accessibilityInformation = { label: t("{0}, proposed", row.tooltip.replace(/\n/g, ", ")) };
         break;
       }
       case "hunk":
@@ -105,8 +107,7 @@ export class EditsView extends StoreTree<EditRow> {
     const message = found ? headline(found) : "";
     if (message !== (this.view.message ?? "")) this.view.message = message;
     this.view.description = this.progress.describe(this.store.sessions);
-    this.view.badge =
-      files > 0 ? { value: files, tooltip: files === 1 ? "1 file to review" : `${files} files to review` } : undefined;
+    this.view.badge = files > 0 ? { value: files, tooltip: t("{0} to review", plural(files, "file")) } : undefined;
   }
 }
 
@@ -133,7 +134,7 @@ function hunkIcon(hunk: Hunk): vscode.ThemeIcon {
 }
 
 function openCommand(row: EditRow): vscode.Command {
-  return { command: "fairlead.openDiff", title: "Open Diff", arguments: [row] };
+  return { command: "fairlead.openDiff", title: t("Open Diff"), arguments: [row] };
 }
 
 /** A file's path in the workspace. */

@@ -5,6 +5,7 @@
 // VS Code itself refuses such a save, and offers to compare and to overwrite, if the file's size has changed. So the reported size is a
 // digest of the text, not a number of bytes. `writeFile` refuses what VS Code misses, such as a change at the moment of the save.
 
+import { t } from "@vscode/l10n";
 import { createHash } from "node:crypto";
 import * as vscode from "vscode";
 import { method, scheme, type AmendResult, type FileEdits } from "../protocol";
@@ -86,7 +87,7 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
     const file = this.amendable(uri, current.text);
     if (!file) {
       throw userError(
-        `${name} no longer has a proposed change. Your text is still in the editor: copy it to where you need it.`,
+        t("{0} no longer has a proposed change. Your text is still in the editor: copy it to where you need it.", name),
       );
     }
     const loaded = this.loadedRevisions.get(uri.toString());
@@ -94,7 +95,7 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
       const renewed = this.texts.markChanged(uri);
       if (renewed) this.saveAttempts.set(uri.toString(), { before: undefined, last: renewed.revision });
       throw userError(
-        `The agent just changed its proposal for ${name}. Your text is not saved: save again to compare the two.`,
+        t("The agent just changed its proposal for {0}. Your text is not saved: save again to compare the two.", name),
       );
     }
     const typed = Buffer.from(content)

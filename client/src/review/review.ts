@@ -1,5 +1,6 @@
 // Accept, reject, undo and redo: sends the user's decisions to the server and shows the outcomes.
 
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { stepCount, type DecisionSteps, type Direction } from "./decisions";
 import type { CheckRow, EditRow } from "./editRows";
@@ -51,12 +52,12 @@ export class Review {
     allows: (session: Session) => Promise<boolean> = () => Promise.resolve(true),
   ): Promise<void> {
     const sessions = this.store.reviewable;
-    if (sessions.length === 0) void vscode.window.showInformationMessage("There is nothing to review.");
+    if (sessions.length === 0) void vscode.window.showInformationMessage(t("There is nothing to review."));
     if (decision === "reject" && sessions.length > 0) {
       const sure = await vscode.window.showWarningMessage(
-        "Reject all proposed changes?",
-        { modal: true, detail: "Your files stay as they are. “Agent: Undo Review” brings the proposals back." },
-        "Reject All",
+        t("Reject all proposed changes?"),
+        { modal: true, detail: t("Your files stay as they are. “Agent: Undo Review” brings the proposals back.") },
+        t("Reject All"),
       );
       if (sure === undefined) return;
     }
@@ -73,9 +74,9 @@ export class Review {
   /** Asks for a reason and rejects. Closing the box rejects nothing. */
   async rejectWithReason(sessionId: string, target: Target): Promise<void> {
     const reason = await vscode.window.showInputBox({
-      title: "Agent: Reject with Reason",
-      prompt: "The agent reads it before its next step, or with your next task.",
-      placeHolder: "Reason (optional)",
+      title: t("Agent: Reject with Reason"),
+      prompt: t("The agent reads it before its next step, or with your next task."),
+      placeHolder: t("Reason (optional)"),
     });
     if (reason === undefined) return;
     const given = reason.trim();
@@ -119,11 +120,11 @@ export class Review {
 
   /** Undoes the last decision. */
   async undo(): Promise<void> {
-    await this.revise("undo", "Undone");
+    await this.revise("undo");
   }
 
   async redo(): Promise<void> {
-    await this.revise("redo", "Redone");
+    await this.revise("redo");
   }
 
   /** Undoes what the user accepted of a plan step, whatever they decided since. */
@@ -131,22 +132,25 @@ export class Review {
     const result = await this.ask(() => this.server.request(method.undo, { sessionId, item }));
     if (!hasOutcome(result, "applied")) return;
     this.store.decisions.record([], sessionId);
-    vscode.window.setStatusBarMessage(`Undone: ${content}`, STATUS_MESSAGE_MS);
+    vscode.window.setStatusBarMessage(t("Undone: {0}", content), STATUS_MESSAGE_MS);
   }
 
   /** Runs one undo or redo at a time, because each depends on the result of the one before. */
-  private revise(way: Direction, said: string): Promise<void> {
-    return (this.revisions = this.revisions.then(() => this.reviseNext(way, said)));
+  private revise(way: Direction): Promise<void> {
+    return (this.revisions = this.revisions.then(() => this.reviseNext(way)));
   }
 
   /** Undoes or redoes the last decision, in every session that it changed. */
-  private async reviseNext(way: Direction, said: string): Promise<void> {
+  private async reviseNext(way: Direction): Promise<void> {
     const label = `${way}Label` as const;
     const able = this.store.revisable(label);
     const known = this.store.decisions.pop(way, (id) => able.some((session) => session.id === id));
     // the order of the decisions of an earlier window is unknown
     const steps = known.length > 0 ? known : able.slice(0, 1).map(({ id }) => id);
-    if (steps.length === 0) void vscode.window.showInformationMessage(`There is nothing to ${way}.`);
+    if (steps.length === 0)
+      void vscode.window.showInformationMessage(
+        way === "undo" ? t("There is nothing to undo.") : t("There is nothing to redo."),
+      );
     const [done, left, labels]: [DecisionSteps, DecisionSteps, string[]] = [[], [], []];
     for (const sessionId of steps) {
       const what = this.store.get(sessionId)?.edits?.[label];
@@ -158,7 +162,12 @@ export class Review {
       labels.push(what);
     }
     this.store.decisions.push(way, done, left);
-    if (labels.length > 0) vscode.window.setStatusBarMessage(`${said}: ${labels.join(", ")}`, STATUS_MESSAGE_MS);
+    if (labels.length === 0) return;
+    const what = labels.join(", ");
+    vscode.window.setStatusBarMessage(
+      way === "undo" ? t("Undone: {0}", what) : t("Redone: {0}", what),
+      STATUS_MESSAGE_MS,
+    );
   }
 
   /** Sends a decision. If it is stale because an earlier part of it removed some proposals, sends it for those that are left. */
@@ -221,7 +230,7 @@ export class Review {
     }
     if (documents.length === 0) return "clean";
     if (!hunksIn(target).every((hunk) => hunkOf(this.store, sessionId, hunk))) {
-      void vscode.window.showInformationMessage("Your edit was saved to the proposal. Review it, then accept.");
+      void vscode.window.showInformationMessage(t("Your edit was saved to the proposal. Review it, then accept."));
       return "stop";
     }
     return "saved";

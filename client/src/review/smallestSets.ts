@@ -1,5 +1,6 @@
 // Finds the smallest set of changes with which a check passes, and accepts it.
 
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { withCommand, type Checks } from "../plan/checks";
 import { method, type AgentEvent, type SmallestSet } from "../protocol";
@@ -12,8 +13,8 @@ import type { Diffs } from "./diffs";
 import type { Review } from "./review";
 import { plainMessage, sessionWithSet } from "./smallestMarks";
 
-const TITLE = "Finding the smallest set that passes";
-const REVIEW_OTHERS = "Review the Others First";
+const TITLE = t("Finding the smallest set that passes");
+const REVIEW_OTHERS = t("Review the Others First");
 
 type SearchEvent = Extract<AgentEvent, { kind: "check_search" }>;
 
@@ -30,13 +31,13 @@ export class SmallestSets {
   async find(): Promise<void> {
     const [session] = this.store.reviewable;
     if (!session) {
-      void vscode.window.showInformationMessage("There is nothing to review.");
+      void vscode.window.showInformationMessage(t("There is nothing to review."));
       return;
     }
     const chosen = await this.checks.choose(
       session,
-      "Agent: Find Smallest Set",
-      "A command that must pass with the set",
+      t("Agent: Find Smallest Set"),
+      t("A command that must pass with the set"),
     );
     if (!chosen) return;
     const params = { sessionId: session.id, ...withCommand(chosen.command) };
@@ -83,7 +84,7 @@ export class SmallestSets {
       void (isFine ? vscode.window.showInformationMessage(text) : vscode.window.showWarningMessage(text));
       return;
     }
-    const accept = found.needed.length === 1 ? "Accept This One" : `Accept These ${found.needed.length}`;
+    const accept = found.needed.length === 1 ? t("Accept This One") : t("Accept These {0}", found.needed.length);
     const chosen = await vscode.window.showInformationMessage(text, accept, REVIEW_OTHERS);
     if (chosen === accept) await this.acceptNeeded(sessionId);
     else if (chosen === REVIEW_OTHERS) await this.openFirst(sessionId, found);
@@ -92,7 +93,7 @@ export class SmallestSets {
   private async acceptNeeded(sessionId: string): Promise<void> {
     const needed = this.store.get(sessionId)?.edits?.smallest?.needed ?? [];
     if (needed.length > 0) await this.review.decide("accept", { sessionId, target: { changes: needed } });
-    else void vscode.window.showInformationMessage("The result does not hold anymore. Search again.");
+    else void vscode.window.showInformationMessage(t("The result does not hold anymore. Search again."));
   }
 
   private async openFirst(sessionId: string, { notNeeded }: SmallestSet): Promise<void> {
@@ -105,13 +106,13 @@ export class SmallestSets {
         return;
       }
     }
-    void vscode.window.showInformationMessage("These changes were decided in the meantime.");
+    void vscode.window.showInformationMessage(t("These changes were decided in the meantime."));
   }
 }
 
 function progressText({ runs, mostRuns, changes, left }: SearchEvent): string {
-  const run = `run ${runs} of at most ${mostRuns}`;
+  const all = plural(changes, "change");
   return left < changes
-    ? `${run}. ${left} of ${plural(changes, "change")} left`
-    : `${run}. ${plural(changes, "change")}`;
+    ? t("run {0} of at most {1}. {2} of {3} left", runs, mostRuns, left, all)
+    : t("run {0} of at most {1}. {2}", runs, mostRuns, all);
 }

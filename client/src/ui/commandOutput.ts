@@ -1,12 +1,13 @@
 // A command's output as a terminal shows it: limited in size, with a header and a closing line. Pure.
 
+import { t } from "@vscode/l10n";
 import { duration } from "./format";
 import type { CommandEnded, CommandStarted } from "../protocol";
 import { escapeInvisible } from "./text";
 
 /** Once the output is twice as long, only this many of its last characters are kept. */
 const KEPT_CHARACTERS = 500_000;
-const PLACES = { sandboxed: "in the sandbox", workspace: "outside the sandbox" } as const;
+const PLACES = { sandboxed: t("in the sandbox"), workspace: t("outside the sandbox") } as const;
 
 export class CommandOutput {
   private readonly header: string;
@@ -14,7 +15,7 @@ export class CommandOutput {
   private isTruncated = false;
 
   constructor(readonly started: CommandStarted) {
-    const place = [PLACES[started.mode], started.network ? "with the network" : "", escapeInvisible(started.cwd)]
+    const place = [PLACES[started.mode], started.network ? t("with the network") : "", escapeInvisible(started.cwd)]
       .filter(Boolean)
       .join(" · ");
     this.header = `${bold(`$ ${withCrLf(escapeInvisible(started.command))}`)}\r\n${dim(place)}\r\n`;
@@ -29,7 +30,7 @@ export class CommandOutput {
 
   /** Everything so far, for a terminal that opens late. */
   get text(): string {
-    const mark = this.isTruncated ? `${dim("[... earlier output omitted ...]")}\r\n` : "";
+    const mark = this.isTruncated ? `${dim(t("[... earlier output omitted ...]"))}\r\n` : "";
     return this.header + mark + this.body;
   }
 
@@ -47,10 +48,10 @@ export class CommandOutput {
   /** Appends the closing line, and returns it. */
   end({ ended, exitCode, seconds }: CommandEnded): string {
     const words = {
-      exited: `exit ${exitCode ?? ""}`,
-      timeout: "killed after its time limit",
-      stopped: "stopped",
-      failed: "could not be started",
+      exited: t("exit {0}", exitCode ?? ""),
+      timeout: t("killed after its time limit"),
+      stopped: t("stopped"),
+      failed: t("could not be started"),
     }[ended];
     const gap = this.body === "" || this.body.endsWith("\n") ? "" : "\n";
     return this.add(`\x1b[0m${gap}${dim(`[${words} · ${duration(seconds)} · ${PLACES[this.started.mode]}]`)}\n`);
@@ -59,9 +60,9 @@ export class CommandOutput {
 
 /** Why a command failed, in a few words; empty if it succeeded or was stopped on purpose. */
 export function failureText({ ended, exitCode }: CommandEnded): string {
-  if (ended === "timeout") return "timed out";
-  if (ended === "failed") return "failed";
-  return ended === "exited" && exitCode !== 0 ? (exitCode === null ? "killed" : `exit code ${exitCode}`) : "";
+  if (ended === "timeout") return t("timed out");
+  if (ended === "failed") return t("failed");
+  return ended === "exited" && exitCode !== 0 ? (exitCode === null ? t("killed") : t("exit code {0}", exitCode)) : "";
 }
 
 const withCrLf = (text: string): string => text.replace(/\r?\n/g, "\r\n");

@@ -1,5 +1,6 @@
 // The status bar items: what the agents of all sessions do and wait for, and how much is left to review.
 
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { relative } from "../review/editsView";
 import type { ReviewProgress } from "../review/editRows";
@@ -66,7 +67,7 @@ export class Status implements vscode.Disposable {
       return;
     }
     this.review.text = `$(diff-multiple) ${reviewText(left, total)}`;
-    this.review.tooltip = `${left} of ${total} proposed files are left to review.\nShow the next change.`;
+    this.review.tooltip = t("{0} of {1} proposed files are left to review.\nShow the next change.", left, total);
     this.review.show();
   }
 }

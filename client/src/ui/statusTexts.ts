@@ -1,5 +1,6 @@
 // What the status bar says about all sessions. Pure.
 
+import { t } from "@vscode/l10n";
 import { planCount } from "../plan/planRows";
 import { describeApproval } from "../questions/approvalTexts";
 import { nameOf } from "../questions/noticeTexts";
@@ -30,14 +31,12 @@ export function statusTexts(
   const icon = waiting > 0 ? "question" : running.length > 0 ? "sync~spin" : isPaused ? "debug-pause" : "checklist";
   const what =
     waiting > 0
-      ? `Agent: ${waiting} waiting for you`
+      ? t("Agent: {0} waiting for you", waiting)
       : seconds > 0
-        ? `Agent: retrying in ${seconds} s`
-        : [restText(active, isPaused), others > 0 ? `${others} ${active?.running ? "more " : ""}running` : ""]
-            .filter(Boolean)
-            .join(" · ");
+        ? t("Agent: retrying in {0} s", seconds)
+        : [restText(active, isPaused), othersText(others, active?.running === true)].filter(Boolean).join(" · ");
   return {
-    text: `$(${icon}) ${what}${active?.model.startsWith("replay") ? " (replay)" : ""}`,
+    text: `$(${icon}) ${what}${active?.model.startsWith("replay") ? t(" (replay)") : ""}`,
     tooltip: tooltip(active, sessions, relative),
     isWaiting: waiting > 0,
   };
@@ -45,12 +44,17 @@ export function statusTexts(
 
 /** How many of the proposed files are left, without the word for them: `12 of 100 left`. */
 export function reviewText(left: number, total: number): string {
-  return left < total ? `${left} of ${total} left` : `${plural(left, "file")} to review`;
+  return left < total ? t("{0} of {1} left", left, total) : t("{0} to review", plural(left, "file"));
+}
+
+function othersText(others: number, more: boolean): string {
+  if (others === 0) return "";
+  return more ? t("{0} more running", others) : t("{0} running", others);
 }
 
 function restText(session: Session | undefined, isPaused: boolean): string {
-  if (session?.isStarting) return "Agent: starting";
-  const what = ["Agent", isPaused ? "paused" : "", planCount(session?.plan)];
+  if (session?.isStarting) return t("Agent: starting");
+  const what = ["Agent", isPaused ? t("paused") : "", planCount(session?.plan)];
   return [what.filter(Boolean).join(" "), session?.usage ? usageSummary(session.usage) : ""]
     .filter(Boolean)
     .join(" · ");
@@ -63,9 +67,9 @@ function tooltip(active: Session | undefined, sessions: readonly Session[], rela
   const waits = sessions.flatMap((session) => waitsFor(session, relative).map((what) => `${nameOf(session)}: ${what}`));
   const others = sessions
     .filter((session) => session !== active && session.running)
-    .map((session) => `${nameOf(session)} is running`);
+    .map((session) => t("{0} is running", nameOf(session)));
   const used = usage ? usageSummary(usage) : "";
-  const spent = usage && used !== "" ? [`This run: ${used} tokens`, contextUsage(usage)] : [];
+  const spent = usage && used !== "" ? [t("This run: {0} tokens", used), contextUsage(usage)] : [];
   return [...waits, title, doing, retry?.reason ?? "", pauseReason(active) ?? "", ...spent, ...others]
     .filter(Boolean)
     .join("\n");
@@ -75,6 +79,6 @@ function waitsFor(session: Session, relative: (uri: string) => string): string[]
   return [
     ...session.approvals.map((approval) => describeApproval(approval, relative).rowLabel),
     ...session.questions.map(({ question }) => escapeInvisible(question).replace(/\s+/g, " ")),
-    ...(needsDecision(session) ? [session.pause ? "paused" : "the plan is ready"] : []),
+    ...(needsDecision(session) ? [session.pause ? t("paused") : t("the plan is ready")] : []),
   ];
 }

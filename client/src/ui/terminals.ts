@@ -1,5 +1,6 @@
 // The output of commands in terminals. A terminal opens only when the user asks for it, and follows the command while it runs.
 
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { CommandOutput } from "./commandOutput";
 import type { CommandNode, RunningNode } from "../plan/planNodes";
@@ -36,7 +37,7 @@ export class Terminals implements vscode.Disposable {
     const found = this.commands.get(commandKey(sessionId, callId));
     if (!found) {
       void vscode.window.showInformationMessage(
-        "The output of this command is no longer available. The conversation shows what the agent read.",
+        t("The output of this command is no longer available. The conversation shows what the agent read."),
       );
       return;
     }
