@@ -1,5 +1,6 @@
 // Creates the views and registers the commands.
 
+import { t } from "@vscode/l10n";
 import "./l10n";
 import * as vscode from "vscode";
 import { NoticeActions } from "./questions/noticeActions";
@@ -107,7 +108,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const trees = [edits, plan, new SessionsView(store)];
   const onUnknownRow = async (): Promise<void> => {
     for (const tree of trees) tree.refresh();
-    await vscode.window.showInformationMessage("That item just changed. Try again.");
+    await vscode.window.showInformationMessage(t("That item just changed. Try again."));
   };
   const commands: Commands = {
     runTask: (prompt?: unknown) => runs.runTask(typeof prompt === "string" ? prompt : undefined),

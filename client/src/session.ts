@@ -1,5 +1,6 @@
 // The last known state of one session, and how the server's events change it. Pure.
 
+import { t } from "@vscode/l10n";
 import type {
   AgentEvent,
   ApproveParams,
@@ -150,12 +151,12 @@ export function endEntry({ stopReason, message, record, error }: RunEnd): EndEnt
 
 // by the tag with which the feedback begins (docs/protocol.md)
 const FEEDBACK_NOTES: Readonly<Record<string, string>> = {
-  user_message: "Message delivered.",
-  review: "The agent was told about your decisions.",
-  plan_changed: "The agent was told about your changes to the plan.",
-  files_changed: "The agent was told which files have changed.",
-  new_errors: "The agent was told about new errors in its proposals.",
-  folders: "The agent was told which folders are open.",
+  user_message: t("Message delivered."),
+  review: t("The agent was told about your decisions."),
+  plan_changed: t("The agent was told about your changes to the plan."),
+  files_changed: t("The agent was told which files have changed."),
+  new_errors: t("The agent was told about new errors in its proposals."),
+  folders: t("The agent was told which folders are open."),
 };
 
 /** Applies an event, and returns what changed. An event of a run that the user stopped changes nothing, unless it is final. */
@@ -199,7 +200,7 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
       changeTool(session, event.toolCallId, () => ({ outcome: event.isError ? "error" : "ok", result: event.text }));
       break;
     case "reminder":
-      session.entries.push({ kind: "note", text: "The agent was reminded to update the plan." });
+      session.entries.push({ kind: "note", text: t("The agent was reminded to update the plan.") });
       break;
     case "steered":
       session.entries.push({ kind: "steered", text: event.text });
@@ -213,12 +214,12 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
     case "feedback": {
       if (event.text.startsWith("<rules ")) break; // shown as the event "rules"
       const tag = /^<(\w+)/.exec(event.text)?.[1] ?? "";
-      session.entries.push({ kind: "note", text: FEEDBACK_NOTES[tag] ?? "The agent was told about your changes." });
+      session.entries.push({ kind: "note", text: FEEDBACK_NOTES[tag] ?? t("The agent was told about your changes.") });
       break;
     }
     case "retry": {
       const seconds = (event.delayMs / 1000).toFixed(1);
-      session.entries.push({ kind: "note", text: `${event.reason} Retrying in ${seconds} s.` });
+      session.entries.push({ kind: "note", text: t("{0} Retrying in {1} s.", event.reason, seconds) });
       session.retry = { at: Date.now() + event.delayMs, reason: event.reason };
       break;
     }

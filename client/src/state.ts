@@ -1,5 +1,6 @@
 // The last known state of all sessions, from which the views are drawn. Pure.
 
+import { t } from "@vscode/l10n";
 import { immutableJSONPatch } from "immutable-json-patch";
 import type {
   AgentEvent,
@@ -205,7 +206,7 @@ export class Store {
       session.commands = [];
       session.row = undefined;
       if (session.running) {
-        const message = "The agent's server stopped; the run was interrupted.";
+        const message = t("The agent's server stopped; the run was interrupted.");
         closeRun(session, { stopReason: "lost", message, record: "" });
         this.emitRunEnd(session);
       }

@@ -1,6 +1,8 @@
 // Tasks that the user starts in an editor: on the selection, on problems, and questions about the code at the cursor.
 
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
+import { numbered } from "../ui/format";
 import type { ContextItem } from "../protocol";
 import { relative } from "../review/editsView";
 import type { Runs } from "../sessions/runs";
@@ -22,11 +24,11 @@ export class EditorTasks implements vscode.CodeActionProvider, vscode.Disposable
     const editor = activeEditor();
     const places = editor ? selectedLines(editor) : [];
     if (!editor || places.length === 0) {
-      void vscode.window.showInformationMessage("Select the code that the task is about first.");
+      void vscode.window.showInformationMessage(t("Select the code that the task is about first."));
       return;
     }
     const name = relative(editor.document.uri.toString()).split("/").at(-1) ?? "";
-    const title = `Agent: Run Task on ${name}, ${linesText(places)}`;
+    const title = t("Agent: Run Task on {0}", `${name}, ${linesText(places)}`);
     await this.runs.runOn(contextOf(editor.document, places), { title });
   }
 
@@ -34,7 +36,7 @@ export class EditorTasks implements vscode.CodeActionProvider, vscode.Disposable
   async explain(): Promise<void> {
     const editor = activeEditor();
     if (!editor) {
-      void vscode.window.showInformationMessage("Open a file of the workspace first.");
+      void vscode.window.showInformationMessage(t("Open a file of the workspace first."));
       return;
     }
     const { document, selection } = editor;
@@ -60,7 +62,7 @@ export class EditorTasks implements vscode.CodeActionProvider, vscode.Disposable
   ): vscode.CodeAction[] {
     const problems = diagnostics.filter(({ severity }) => severity !== vscode.DiagnosticSeverity.Hint);
     if (problems.length === 0 || !canRunOn(document)) return [];
-    const title = problems.length === 1 ? "Fix with Agent" : `Fix ${problems.length} Problems with Agent`;
+    const title = numbered(problems.length, t("Fix with Agent"), t("Fix {0} Problems with Agent", problems.length));
     const action = new vscode.CodeAction(title, vscode.CodeActionKind.QuickFix);
     action.diagnostics = problems;
     action.command = { command: "fairlead.fix", title, arguments: [document, problems] };

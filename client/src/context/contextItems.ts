@@ -1,5 +1,6 @@
 // What the mentions of a task stand for, and what can be mentioned.
 
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { linesText } from "../code/taskTexts";
 import { placesOf, workspacePath } from "../folders";
@@ -70,7 +71,7 @@ function keywords(): Mentionable["keywords"] {
   const name = editor ? workspacePath(editor.document.uri) : "";
   return {
     ...(selectionItem() ? { selection: `${name}, ${linesText([{ start: start.line, end: end.line }])}` } : {}),
-    problems: "the problems that the editor shows",
-    ...(hasChanges() ? { changes: "the uncommitted changes" } : {}),
+    problems: t("the problems that the editor shows"),
+    ...(hasChanges() ? { changes: t("the uncommitted changes") } : {}),
   };
 }

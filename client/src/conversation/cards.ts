@@ -1,5 +1,6 @@
 // What waits for the user in the shown session, as cards with buttons. Pure.
 
+import { t } from "@vscode/l10n";
 import type { CardView } from "./messages";
 import type { AskParams } from "../protocol";
 import { describeApproval } from "../questions/approvalTexts";
@@ -52,14 +53,14 @@ export function cardsOf(
     ...session.approvals.map((approval): Card => {
       const { dialogTitle, subject, choices } = describeApproval(approval, relative);
       const isCommand = approval.kind === "command";
-      const place = approval.mode === "sandboxed" ? "in the sandbox" : "outside the sandbox";
+      const cwd = escapeInvisible(approval.cwd ?? "");
+      const place =
+        approval.mode === "sandboxed" ? t("In {0}, in the sandbox.", cwd) : t("In {0}, outside the sandbox.", cwd);
       return {
         about: approval,
-        title: isCommand ? "The agent asks to run this command." : dialogTitle,
+        title: isCommand ? t("The agent asks to run this command.") : dialogTitle,
         subject: isCommand ? subject : "",
-        details: [isCommand ? `In ${escapeInvisible(approval.cwd ?? "")}, ${place}.` : "", ...approval.reasons].filter(
-          Boolean,
-        ),
+        details: [isCommand ? place : "", ...approval.reasons].filter(Boolean),
         buttons: choices.map(({ title, option }) => ({ label: title, action: { kind: "decide", approval, option } })),
       };
     }),
@@ -79,8 +80,8 @@ export function cardsOf(
 }
 
 function otherCard(session: Session): Card {
-  const show = { label: "Show", action: { kind: "showSession", sessionId: session.id } } as const;
-  return { about: `session ${session.id}`, title: `${nameOf(session)} is waiting for you.`, buttons: [show] };
+  const show = { label: t("Show"), action: { kind: "showSession", sessionId: session.id } } as const;
+  return { about: `session ${session.id}`, title: t("{0} is waiting for you.", nameOf(session)), buttons: [show] };
 }
 
 /** What the user can do while nothing runs. */
@@ -90,35 +91,39 @@ function restCards(session: Session): Card[] {
   const retry = { kind: "retry", sessionId: session.id } as const;
   if (pauseReason(session) !== undefined) {
     const action = { kind: "continueRun", sessionId: session.id } as const;
-    cards.push({ about: "pause", title: "The run paused before its end.", buttons: [{ label: "Continue", action }] });
+    cards.push({
+      about: "pause",
+      title: t("The run paused before its end."),
+      buttons: [{ label: t("Continue"), action }],
+    });
   } else if (last?.kind === "end" && last.stopReason === "error") {
-    const setKey = { label: "Set API Key", action: { kind: "setKey", sessionId: session.id } } as const;
-    const buttons = [...(last.errorKind === "auth" ? [setKey] : []), { label: "Retry", action: retry }];
-    cards.push({ about: "error", title: "The run ended with an error.", buttons });
+    const setKey = { label: t("Set API Key"), action: { kind: "setKey", sessionId: session.id } } as const;
+    const buttons = [...(last.errorKind === "auth" ? [setKey] : []), { label: t("Retry"), action: retry }];
+    cards.push({ about: "error", title: t("The run ended with an error."), buttons });
   } else if (last?.kind === "end" && UNFINISHED.includes(last.stopReason)) {
-    const buttons = [{ label: "Continue", action: retry }];
-    cards.push({ about: "stopped", title: "The run did not finish.", buttons });
+    const buttons = [{ label: t("Continue"), action: retry }];
+    cards.push({ about: "stopped", title: t("The run did not finish."), buttons });
   }
   if (isReadyToGo(session)) {
-    const buttons = [command("Go", "fairlead.go"), command("Show Plan", "fairlead.plan.focus")];
-    cards.push({ about: "plan", title: "The plan is ready. Edit it if you like, then choose Go.", buttons });
+    const buttons = [command(t("Go"), "fairlead.go"), command(t("Show Plan"), "fairlead.plan.focus")];
+    cards.push({ about: "plan", title: t("The plan is ready. Edit it if you like, then choose Go."), buttons });
   }
   const files = session.edits?.files.length ?? 0;
   if (files > 0) {
-    const buttons = [command("Review Changes", "fairlead.reviewAll")];
-    cards.push({ about: "review", title: `${plural(files, "file")} to review.`, buttons });
+    const buttons = [command(t("Review Changes"), "fairlead.reviewAll")];
+    cards.push({ about: "review", title: t("{0} to review.", plural(files, "file")), buttons });
   }
   return cards;
 }
 
 function blockingCard({ hasFolder, isTrusted }: Readiness): Card[] {
   if (!hasFolder) {
-    const buttons = [command("Open Folder", "vscode.openFolder")];
-    return [{ about: "folder", title: "Open the folder that the agent should work in.", buttons }];
+    const buttons = [command(t("Open Folder"), "vscode.openFolder")];
+    return [{ about: "folder", title: t("Open the folder that the agent should work in."), buttons }];
   }
   if (isTrusted) return [];
-  const buttons = [command("Manage Trust", "workbench.trust.manage")];
-  return [{ about: "trust", title: "The agent runs only in a workspace that you trust.", buttons }];
+  const buttons = [command(t("Manage Trust"), "workbench.trust.manage")];
+  return [{ about: "trust", title: t("The agent runs only in a workspace that you trust."), buttons }];
 }
 
 const command = (label: string, name: string): Card["buttons"][number] => ({

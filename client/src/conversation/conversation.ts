@@ -1,5 +1,6 @@
 // The conversation in webviews: a view in the side bar, and editors. All show the active session.
 
+import { t } from "@vscode/l10n";
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 import { cardsOf, objectIds, type Card } from "./cards";
@@ -110,7 +111,7 @@ export class Conversation implements vscode.Disposable {
       this.focusPrompt(this.editor.webview);
       return;
     }
-    const panel = vscode.window.createWebviewPanel(EDITOR, "Conversation", vscode.ViewColumn.Active);
+    const panel = vscode.window.createWebviewPanel(EDITOR, t("Conversation"), vscode.ViewColumn.Active);
     panel.iconPath = vscode.Uri.joinPath(this.extension, "client", "media", "agent.svg");
     this.attachEditor(panel);
   }

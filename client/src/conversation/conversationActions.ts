@@ -1,5 +1,6 @@
 // What happens when the user clicks in the conversation. The webview's messages say only what the user wants.
 
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { Card, CardAction } from "./cards";
 import { wholeText } from "./entryViews";
@@ -40,7 +41,7 @@ export class ConversationActions implements vscode.Disposable {
     private readonly diffs: Diffs,
   ) {
     this.registered = vscode.workspace.registerTextDocumentContentProvider(WHOLE, {
-      provideTextDocumentContent: (uri) => this.texts.get(uri.toString()) ?? "This text is no longer available.\n",
+      provideTextDocumentContent: (uri) => this.texts.get(uri.toString()) ?? t("This text is no longer available.\n"),
     });
   }
 

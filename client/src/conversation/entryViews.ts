@@ -1,5 +1,6 @@
 // How each entry of a conversation is drawn. Pure.
 
+import { t } from "@vscode/l10n";
 import type { EntryView, Place, ShownText } from "./messages";
 import { stepRow } from "../plan/planRows";
 import { isWorking } from "../questions/waiting";
@@ -13,14 +14,14 @@ const MAX_OUTPUT = 10_000;
 const MAX_NOTE = 100;
 
 const END_TEXTS: Record<string, string> = {
-  cancelled: "Stopped by you.",
-  max_tokens: "Cut off by the output limit.",
-  max_turn_requests: "Paused before the end.",
-  budget: "Paused: the budget is used up.",
-  loop: "Paused: the model repeated itself.",
-  refusal: "The model refused.",
-  error: "Ended with an error.",
-  lost: "The agent's server stopped; the run was interrupted. Your files are unchanged.",
+  cancelled: t("Stopped by you."),
+  max_tokens: t("Cut off by the output limit."),
+  max_turn_requests: t("Paused before the end."),
+  budget: t("Paused: the budget is used up."),
+  loop: t("Paused: the model repeated itself."),
+  refusal: t("The model refused."),
+  error: t("Ended with an error."),
+  lost: t("The agent's server stopped; the run was interrupted. Your files are unchanged."),
 };
 
 /** The glyphs of the icons that the Plan uses for a step. */
@@ -34,7 +35,7 @@ export function entryView(entry: Entry, session: Session, relative: Relative): E
     case "prompt":
       return { kind: "prompt", body: shown(entry.text), note: "", canRewind: entry.checkpoint !== null };
     case "steered":
-      return { kind: "prompt", body: shown(entry.text), note: "while it works", canRewind: false };
+      return { kind: "prompt", body: shown(entry.text), note: t("while it works"), canRewind: false };
     case "text":
       return { kind: "answer", body: shown(entry.text) };
     case "thinking":
@@ -76,7 +77,7 @@ function stepView(
   relative: Relative,
 ): EntryView {
   const item = session.plan?.items.find(({ id }) => id === itemId);
-  if (!item) return { kind: "step", label: visibleText(content), mark: "", description: "no longer in the plan" };
+  if (!item) return { kind: "step", label: visibleText(content), mark: "", description: t("no longer in the plan") };
   const row = stepRow(item, isWorking(session) ? "works" : "rests", relative);
   const mark = item.status === "completed" ? (MARKS[row.icon] ?? "✓") : item.status === "in_progress" ? "▸" : "○";
   return { kind: "step", label: visibleText(row.label), mark, description: visibleText(row.description) };
@@ -106,8 +107,9 @@ function planLines(text: string): string {
 }
 
 function rulesView(uri: string, isCut: boolean, relative: Relative): { place: Place; label: string } {
-  const note = isCut ? " (only its beginning, because it is too long)" : "";
-  return { place: { uri, line: null }, label: `${escapeInvisible(relative(uri))}${note}` };
+  const name = escapeInvisible(relative(uri));
+  const label = isCut ? t("{0} (only its beginning, because it is too long)", name) : name;
+  return { place: { uri, line: null }, label };
 }
 
 function endView({ stopReason, message, record }: EndEntry): EntryView {

@@ -1,5 +1,6 @@
 // What the prompt of the conversation needs from VS Code: what is sent along, completions, and the text that is not sent yet.
 
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { ChipView, CompletionView } from "./messages";
 import { slashCompletions } from "./slashCommands";
@@ -86,11 +87,15 @@ export class PromptBox {
       {
         id: "editor",
         label: name,
-        title: "The agent learns which files are open and visible, their problems and the Git branch.",
+        title: t("The agent learns which files are open and visible, their problems and the Git branch."),
       },
     ];
     if (!isEmpty)
-      chips.push({ id: "selection", label: `${name}, ${lines}`, title: "The agent learns which lines are selected." });
+      chips.push({
+        id: "selection",
+        label: `${name}, ${lines}`,
+        title: t("The agent learns which lines are selected."),
+      });
     return chips;
   }
 }

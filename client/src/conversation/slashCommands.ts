@@ -1,5 +1,6 @@
 // The `/` commands of the prompt. Pure.
 
+import { t } from "@vscode/l10n";
 import type { Mode } from "../protocol";
 
 interface SlashCommand {
@@ -13,18 +14,18 @@ interface SlashCommand {
 }
 
 const COMMANDS: readonly SlashCommand[] = [
-  { name: "plan", description: "let the agent only plan the task", mode: "plan" },
-  { name: "ask", description: "ask a question; nothing changes", mode: "ask" },
-  { name: "new", description: "run the task in a new session", mode: "agent", isNew: true },
-  { name: "review", description: "open all proposed changes", command: "fairlead.reviewAll" },
-  { name: "check", description: "run a check on the proposed files", command: "fairlead.runCheck" },
-  { name: "undo", description: "undo the last decision", command: "fairlead.undoReview" },
-  { name: "rewind", description: "go back to an earlier message", command: "fairlead.rewind" },
-  { name: "history", description: "show each version of the plan", command: "fairlead.showPlanHistory" },
-  { name: "record", description: "copy a summary for a pull request", command: "fairlead.copyRecord" },
-  { name: "commit", description: "write a commit message from the record", command: "fairlead.writeCommitMessage" },
-  { name: "permissions", description: "show which commands may run", command: "fairlead.showCommandRules" },
-  { name: "model", description: "choose the model", command: "fairlead.openModelSettings" },
+  { name: "plan", description: t("let the agent only plan the task"), mode: "plan" },
+  { name: "ask", description: t("ask a question; nothing changes"), mode: "ask" },
+  { name: "new", description: t("run the task in a new session"), mode: "agent", isNew: true },
+  { name: "review", description: t("open all proposed changes"), command: "fairlead.reviewAll" },
+  { name: "check", description: t("run a check on the proposed files"), command: "fairlead.runCheck" },
+  { name: "undo", description: t("undo the last decision"), command: "fairlead.undoReview" },
+  { name: "rewind", description: t("go back to an earlier message"), command: "fairlead.rewind" },
+  { name: "history", description: t("show each version of the plan"), command: "fairlead.showPlanHistory" },
+  { name: "record", description: t("copy a summary for a pull request"), command: "fairlead.copyRecord" },
+  { name: "commit", description: t("write a commit message from the record"), command: "fairlead.writeCommitMessage" },
+  { name: "permissions", description: t("show which commands may run"), command: "fairlead.showCommandRules" },
+  { name: "model", description: t("choose the model"), command: "fairlead.openModelSettings" },
 ];
 
 /** What the user sent. */

@@ -1,5 +1,6 @@
 // What the conversation shows next to its entries. Pure.
 
+import { t } from "@vscode/l10n";
 import { cardView, type Card } from "./cards";
 import type { PromptView, StateView } from "./messages";
 import { isBlocked } from "../questions/waiting";
@@ -30,13 +31,13 @@ export function stateView(
 
 /** What the agent of a running session does. */
 export function doing(session: Session): string {
-  return isBlocked(session) && !session.isStarting ? "Waiting for you" : working(session);
+  return isBlocked(session) && !session.isStarting ? t("Waiting for you") : working(session);
 }
 
 /** As `doing`, also while the session waits for the user. */
 export function working(session: Session): string {
-  if (session.isStarting) return "Starting the agent";
-  if (session.retry) return "Waiting to send the request again";
+  if (session.isStarting) return t("Starting the agent");
+  if (session.retry) return t("Waiting to send the request again");
   const step = session.plan?.items.find(({ status }) => status === "in_progress");
-  return step ? step.activeForm || step.content : "Working";
+  return step ? step.activeForm || step.content : t("Working");
 }
