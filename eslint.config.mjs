@@ -16,7 +16,7 @@ export default defineConfig(
     },
   },
   { files: ["**/*.mjs"], languageOptions: { globals: globals.node } },
-  { files: ["tests/editor/**"], languageOptions: { globals: globals.browser } },
+  { files: ["tests/editor/**", "benchmarks/editor/**"], languageOptions: { globals: globals.browser } },
   {
     files: ["client/**/*.ts"],
     extends: [typescript.configs.strictTypeChecked, typescript.configs.stylisticTypeChecked],

@@ -188,7 +188,7 @@ export class Runs {
     let isStarted = false;
     const isSent = "omitted" in task;
     const shown = "prompt" in task ? task.prompt : CONTINUATION_TITLES[task.continue];
-    if ("prompt" in task && isTyped) await this.prompts.remember(task.prompt);
+    if ("prompt" in task && isTyped) void this.prompts.remember(task.prompt);
     try {
       id ??= await this.newSession(shown, mode, !isSent);
       if (id === undefined || !(await this.isReady())) {

@@ -2,7 +2,7 @@
 // after a window reload VS Code starts an extension for its file system and waits for the file.
 
 import * as vscode from "vscode";
-import { throttled } from "./throttle";
+import { delayed } from "./throttle";
 
 /** Longer than a preview waits before it shows a change (300 ms). */
 const PREVIEW_DELAY_MS = 500;
@@ -17,9 +17,9 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
   /** Whether VS Code was asked to show the pages again and has not opened a document since. */
   private refreshing = false;
   /** A preview drops a refresh while another one waits, as it does when it is shown again or its document opens. */
-  private readonly repeatRefresh = throttled(refreshPreviews, PREVIEW_DELAY_MS);
+  private readonly repeatRefresh = delayed(refreshPreviews, PREVIEW_DELAY_MS);
   /** Of its own, so that it does not shorten the wait after a document has opened. */
-  private readonly repeatAfterOpening = throttled(refreshPreviews, PREVIEW_DELAY_MS);
+  private readonly repeatAfterOpening = delayed(refreshPreviews, PREVIEW_DELAY_MS);
   /** The text of each page that VS Code read last, by URI. */
   private readonly lastRead = new Map<string, string>();
   private readonly disposables: { dispose(): unknown }[];

@@ -1,14 +1,34 @@
 // Redrawing at a limited rate.
 
-/** Calls `draw` once, `milliseconds` after the first of several `schedule` calls, so that a busy server does not cause constant redrawing. */
-export function throttled(draw: () => void, milliseconds = 50): { schedule: () => void; dispose: () => void } {
+/** `schedule` has `draw` called soon. Until then, further calls of `schedule` change nothing. */
+export interface Scheduled {
+  schedule: () => void;
+  dispose: () => void;
+}
+
+/** Draws at once, but not again for the given time, so that a busy server does not cause constant redrawing. */
+export function throttled(draw: () => void, milliseconds = 50): Scheduled {
+  let last = -Infinity;
+  const drawNow = (): void => {
+    last = performance.now();
+    draw();
+  };
+  return scheduled(drawNow, () => Math.max(0, last + milliseconds - performance.now()));
+}
+
+/** Draws after the given time. */
+export function delayed(draw: () => void, milliseconds: number): Scheduled {
+  return scheduled(draw, () => milliseconds);
+}
+
+function scheduled(draw: () => void, delay: () => number): Scheduled {
   let timer: NodeJS.Timeout | undefined;
   return {
     schedule: () => {
       timer ??= setTimeout(() => {
         timer = undefined;
         draw();
-      }, milliseconds);
+      }, delay());
     },
     dispose: () => {
       clearTimeout(timer);
