@@ -1,5 +1,6 @@
 // What the Proposed Changes view says about the smallest set of changes that a check needs. Pure.
 
+import { t } from "@vscode/l10n";
 import { plural } from "../ui/format";
 import { escapeInvisible } from "../ui/text";
 import type { Session } from "../session";
@@ -17,13 +18,10 @@ type Found = SmallestSet | null | undefined;
 /** The mark of a hunk, or of a file that is decided as a whole (`hunk` null). */
 export function markOfChange(found: Found, uri: string, hunk: string | null): Mark | undefined {
   if (!found) return undefined;
-  const { checks, commands, fail, pass } = wording(found);
-  if (includes(found.notNeeded, uri, hunk))
-    return { words: `not needed by ${checks}`, sentence: `${commands} ${pass} without this change. Look at it twice.` };
+  const text = textsOf(found);
+  if (includes(found.notNeeded, uri, hunk)) return text.notNeeded;
   if (!includes(found.needed, uri, hunk)) return undefined;
-  if (found.outcome === "minimal")
-    return { words: `needed by ${checks}`, sentence: `${commands} ${fail} without this change.` };
-  return { words: `may be needed by ${checks}`, sentence: `${commands} ${pass} with this change and others.` };
+  return found.outcome === "minimal" ? text.needed : text.maybeNeeded;
 }
 
 /** The mark of a file whose hunks are decided one by one, if the result is about all of them. */
@@ -33,11 +31,10 @@ export function markOfFile(found: Found, file: FileEdits): Mark | undefined {
   if (!found || !first || marks.length < file.hunks.length) return undefined;
   if (marks.every(({ words }) => words === first.words)) return first;
   const needed = file.hunks.filter(({ id }) => includes(found.needed, file.uri, id)).length;
-  const { checks, commands, pass } = wording(found);
-  const verb = found.outcome === "minimal" ? "" : "may be ";
+  const text = textsOf(found);
   return {
-    words: `${needed} of ${marks.length} ${verb}needed by ${checks}`,
-    sentence: `${commands} ${pass} without ${marks.length - needed} of these changes. Look at them twice.`,
+    words: text.some(found.outcome === "minimal", needed, String(marks.length)),
+    sentence: text.someNot(marks.length - needed),
   };
 }
 
@@ -51,18 +48,46 @@ export function sessionWithSet(store: Store): Session | undefined {
 
 /** What the view says above the rows. */
 export function headline(found: SmallestSet): string {
-  const { checks } = wording(found);
-  const [needed, all] = [found.needed.length, found.needed.length + found.notNeeded.length];
-  if (needed === 0) return `${plural(all, "change")}, not needed by ${checks}`;
-  return `${needed} of ${plural(all, "change")} ${found.outcome === "minimal" ? "" : "may be "}needed by ${checks}`;
+  const text = textsOf(found);
+  const [needed, count] = [found.needed.length, found.needed.length + found.notNeeded.length];
+  const all = plural(count, "change");
+  return needed === 0 ? text.none(all) : text.some(found.outcome === "minimal", needed, all);
 }
 
 /** A message of the server as plain text for a notification or a view. */
 export const plainMessage = (message: string): string => escapeInvisible(message).replaceAll("`", "");
 
-function wording({ commands }: SmallestSet): { checks: string; commands: string; fail: string; pass: string } {
-  const [only = "", another] = commands;
-  return another === undefined
-    ? { checks: "the check", commands: escapeInvisible(only), fail: "fails", pass: "passes" }
-    : { checks: "the checks", commands: "The checks", fail: "fail", pass: "pass" };
-}
+/** The texts for one check, which they name, or for several. */
+const textsOf = ({ commands: [only = "", ...others] }: SmallestSet) =>
+  others.length > 0 ? SEVERAL_CHECKS : oneCheck(escapeInvisible(only));
+
+const oneCheck = (command: string) => ({
+  notNeeded: {
+    words: t("not needed by the check"),
+    sentence: t("{0} passes without this change. Look at it twice.", command),
+  },
+  needed: { words: t("needed by the check"), sentence: t("{0} fails without this change.", command) },
+  maybeNeeded: {
+    words: t("may be needed by the check"),
+    sentence: t("{0} passes with this change and others.", command),
+  },
+  none: (all: string) => t("{0}, not needed by the check", all),
+  some: (isSure: boolean, needed: number, all: string) =>
+    isSure ? t("{0} of {1} needed by the check", needed, all) : t("{0} of {1} may be needed by the check", needed, all),
+  someNot: (count: number) => t("{0} passes without {1} of these changes. Look at them twice.", command, count),
+});
+
+const SEVERAL_CHECKS = {
+  notNeeded: {
+    words: t("not needed by the checks"),
+    sentence: t("The checks pass without this change. Look at it twice."),
+  },
+  needed: { words: t("needed by the checks"), sentence: t("The checks fail without this change.") },
+  maybeNeeded: { words: t("may be needed by the checks"), sentence: t("The checks pass with this change and others.") },
+  none: (all: string) => t("{0}, not needed by the checks", all),
+  some: (isSure: boolean, needed: number, all: string) =>
+    isSure
+      ? t("{0} of {1} needed by the checks", needed, all)
+      : t("{0} of {1} may be needed by the checks", needed, all),
+  someNot: (count: number) => t("The checks pass without {0} of these changes. Look at them twice.", count),
+};
