@@ -28,9 +28,11 @@ process.on("message", async (target) => {
 process.send("ready");
 `;
 
+const script = path.join(folder, "installer.mjs");
+// once: a process that starts while the file is written again would read an empty one, and never answer
+fs.writeFileSync(script, INSTALLER);
+
 async function installer(...args: string[]): Promise<ChildProcess> {
-  const script = path.join(folder, "installer.mjs");
-  fs.writeFileSync(script, INSTALLER);
   const child = fork(script, args);
   await once(child, "message");
   return child;

@@ -168,6 +168,7 @@ export class Conversation implements vscode.Disposable {
       style: source("conversation-style.css"),
       cspSource: webview.cspSource,
       nonce: randomBytes(16).toString("hex"),
+      ...(vscode.l10n.bundle && { language: vscode.env.language, texts: vscode.l10n.bundle }),
     });
   }
 

@@ -6,12 +6,15 @@ interface Sources {
   /** What VS Code serves the extension's files from, for the content security policy. */
   readonly cspSource: string;
   readonly nonce: string;
+  /** The display language, and the texts in it by their English ones; absent for English. */
+  readonly language?: string;
+  readonly texts?: Record<string, string>;
 }
 
-export function pageHtml({ script, style, cspSource, nonce }: Sources): string {
+export function pageHtml({ script, style, cspSource, nonce, language = "en", texts = {} }: Sources): string {
   const policy = `default-src 'none'; style-src ${cspSource}; script-src 'nonce-${nonce}'`;
   return `<!DOCTYPE html>
-<html lang="en">
+<html lang="${language}" data-texts="${attribute(JSON.stringify(texts))}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${policy}">
@@ -25,4 +28,8 @@ export function pageHtml({ script, style, cspSource, nonce }: Sources): string {
 </body>
 </html>
 `;
+}
+
+function attribute(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
 }

@@ -1,5 +1,6 @@
 // What waits for the user, below the entries.
 
+import { t } from "@vscode/l10n";
 import type { CardView } from "../messages";
 import { button, element } from "./elements";
 import { preformatted } from "./markdown";
@@ -35,7 +36,7 @@ export class Cards {
 function cardElement({ id, title, subject, details, buttons, takesText }: CardView): HTMLElement {
   const name = element("p", "title", title);
   name.id = `card-${id}`;
-  const shown = subject === "" ? [] : [preformatted(subject, "Command")];
+  const shown = subject === "" ? [] : [preformatted(subject, t("Command"))];
   const choices = buttons.map((label, index) => {
     const made = button(label, "press");
     made.dataset.button = String(index);
@@ -54,9 +55,9 @@ function answerForm(question: string): HTMLFormElement {
   const input = element("input", "");
   input.type = "text";
   input.name = "answer";
-  input.placeholder = "Your answer";
-  input.setAttribute("aria-label", `Your answer to: ${question}`);
-  const send = button("Answer", "answer");
+  input.placeholder = t("Your answer");
+  input.setAttribute("aria-label", t("Your answer to: {0}", question));
+  const send = button(t("Answer"), "answer");
   send.type = "submit";
   const form = element("form", "reply", input, send);
   return form;

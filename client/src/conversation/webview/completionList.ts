@@ -1,5 +1,6 @@
 // The list of completions below the text of the prompt. The focus stays in the text, as in VS Code's own lists.
 
+import { t } from "@vscode/l10n";
 import type { CompletionView } from "../messages";
 import { element } from "./elements";
 
@@ -16,7 +17,7 @@ export class CompletionList {
     this.element.id = "completions";
     this.element.hidden = true;
     this.element.setAttribute("role", "listbox");
-    this.element.setAttribute("aria-label", "Completions");
+    this.element.setAttribute("aria-label", t("Completions"));
     input.setAttribute("aria-autocomplete", "list");
     input.setAttribute("aria-controls", this.element.id);
     // a press of the mouse would take the focus from the text

@@ -1,11 +1,12 @@
 // Draws one entry of the conversation, and draws it again when it has changed.
 
+import { t } from "@vscode/l10n";
 import type { EntryView, Place, ShownText } from "../messages";
 import { button, element, withCode } from "./elements";
 import { markdownBlocks, preformatted, type Block } from "./markdown";
 
 const TOOL_MARKS = { running: "◌", ok: "✓", failed: "✗" } as const;
-const TOOL_WORDS = { running: "running", ok: "done", failed: "failed" } as const;
+const TOOL_WORDS = { running: t("running"), ok: t("done"), failed: t("failed") } as const;
 
 /** An entry in the page. */
 export class EntryElement {
@@ -41,7 +42,7 @@ export class EntryElement {
 
   private draw(): void {
     if (this.view.kind === "answer") {
-      const buttons = element("div", "actions", button("Copy", "copy", "Copy answer"));
+      const buttons = element("div", "actions", button(t("Copy"), "copy", t("Copy answer")));
       this.element.replaceChildren(element("div", "markdown"), element("div", "rest"), buttons);
       this.drawAnswer(this.view.body);
     } else {
@@ -65,20 +66,20 @@ export class EntryElement {
 function parts(view: Exclude<EntryView, { kind: "answer" }>): Node[] {
   switch (view.kind) {
     case "prompt": {
-      const who = element("h2", "who", "You", view.note === "" ? "" : `, ${view.note}`);
+      const who = element("h2", "who", t("You"), view.note === "" ? "" : `, ${view.note}`);
       const text = element("div", "plain", ...withCode(view.body.text));
       text.dir = "auto";
       const buttons = element(
         "div",
         "actions",
-        button("Copy", "copy", "Copy message"),
-        button("Edit", "edit", "Edit and send again"),
-        ...(view.canRewind ? [button("Rewind…", "rewind", "Rewind to before this message")] : []),
+        button(t("Copy"), "copy", t("Copy message")),
+        button(t("Edit"), "edit", t("Edit and send again")),
+        ...(view.canRewind ? [button(t("Rewind…"), "rewind", t("Rewind to before this message"))] : []),
       );
       return [who, text, ...omission(view.body), buttons];
     }
     case "thinking":
-      return [folded(element("span", "", "Thinking"), [markdownPart(view.body)], view.body)];
+      return [folded(element("span", "", t("Thinking")), [markdownPart(view.body)], view.body)];
     case "step": {
       const label = element("span", "label", view.label);
       label.dir = "auto";
@@ -89,12 +90,12 @@ function parts(view: Exclude<EntryView, { kind: "answer" }>): Node[] {
     case "note":
       return [element("p", "", view.text)];
     case "context": {
-      const title = view.title === "" ? "Context" : `Context: ${view.title}`;
-      return [folded(element("span", "", title), [preformatted(view.body.text, "Context")], view.body)];
+      const title = view.title === "" ? t("Context") : t("Context: {0}", view.title);
+      return [folded(element("span", "", title), [preformatted(view.body.text, t("Context"))], view.body)];
     }
     case "rules": {
       const links = view.files.flatMap(({ place, label }) => [", ", placeLink(place, label)]).slice(1);
-      return [element("p", "", "Rules: ", ...links)];
+      return [element("p", "", t("Rules:"), " ", ...links)];
     }
     case "end": {
       const title = view.title === "" ? [] : [element("p", "title", view.title)];
@@ -110,10 +111,10 @@ function toolPart(view: Extract<EntryView, { kind: "tool" }>): HTMLElement {
   const state = element("span", "mark", TOOL_MARKS[view.state]);
   state.setAttribute("role", "img");
   state.setAttribute("aria-label", TOOL_WORDS[view.state]);
-  const open = view.place ? [placeLink(view.place, "Open", `Open ${view.title}`)] : [];
+  const open = view.place ? [placeLink(view.place, t("Open"), t("Open {0}", view.title))] : [];
   const head = element("span", "head", state, title, " ", note(view.note));
   if (view.body.text === "") return element("div", "line", head, ...open);
-  const part = folded(head, [preformatted(view.body.text, "Output")], view.body);
+  const part = folded(head, [preformatted(view.body.text, t("Output"))], view.body);
   part.open = view.state === "failed";
   return open.length > 0 ? element("div", "line", part, ...open) : part;
 }
@@ -129,8 +130,8 @@ function markdownPart({ text }: ShownText): HTMLElement {
 /** What says that a text is not shown completely. */
 function omission({ omitted }: ShownText): Node[] {
   if (omitted === 0) return [];
-  const count = omitted.toLocaleString("en");
-  return [element("p", "omission", `${count} more characters. `, button("Open All in Editor", "showWhole"))];
+  const count = t("{0} more characters.", omitted.toLocaleString("en"));
+  return [element("p", "omission", count, " ", button(t("Open All in Editor"), "showWhole"))];
 }
 
 function placeLink({ uri, line }: Place, label: string, name = label): HTMLAnchorElement {

@@ -1,5 +1,6 @@
 // The list of entries. It follows the end while the user is there, and shows earlier entries when the user asks for them.
 
+import { t } from "@vscode/l10n";
 import type { Update } from "../messages";
 import { button, element } from "./elements";
 import { EntryElement } from "./entryElement";
@@ -28,12 +29,12 @@ export class Log {
     below: readonly HTMLElement[],
   ) {
     this.element.setAttribute("role", "log");
-    this.element.setAttribute("aria-label", "Conversation");
+    this.element.setAttribute("aria-label", t("Conversation"));
     this.element.setAttribute("aria-live", "polite");
     this.element.append(this.earlier);
     this.scroller.tabIndex = 0;
     this.scroller.setAttribute("role", "region");
-    this.scroller.setAttribute("aria-label", "Messages");
+    this.scroller.setAttribute("aria-label", t("Messages"));
     this.scroller.append(above, this.element, ...below);
     this.scroller.addEventListener("scroll", () => {
       const { scrollTop } = this.scroller;
@@ -114,7 +115,7 @@ export class Log {
   }
 
   private drawEarlier(): void {
-    const label = `Show Earlier Messages (${this.first.toLocaleString("en")})`;
+    const label = t("Show Earlier Messages ({0})", this.first.toLocaleString("en"));
     if (this.first === 0) this.earlier.replaceChildren();
     else if (this.earlier.textContent !== label) this.earlier.replaceChildren(button(label, "earlier"));
   }

@@ -1,5 +1,7 @@
 // The script of the conversation's webview. It draws what the extension sends, and sends what the user wants.
 
+import "./l10n";
+import { t } from "@vscode/l10n";
 import type { Intention, StateView, Update } from "../messages";
 import { Cards } from "./cards";
 import { element, withCode } from "./elements";
@@ -43,8 +45,8 @@ document.getElementById("conversation")?.append(log.scroller, prompt.element, an
 function drawState(state: StateView): void {
   const { title, replay: recording, doing, cards: shown } = state;
   prompt.draw(state);
-  heading.replaceChildren(...withCode(title || "Conversation"));
-  replay.textContent = recording === "" ? "" : `Replay. A recorded conversation replaces the model: ${recording}.`;
+  heading.replaceChildren(...withCode(title || t("Conversation")));
+  replay.textContent = recording === "" ? "" : t("Replay. A recorded conversation replaces the model: {0}.", recording);
   working.textContent = doing === "" ? "" : `${doing}…`;
   cards.update(shown);
   const asked = shown[0]?.title ?? "";

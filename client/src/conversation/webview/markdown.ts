@@ -1,6 +1,7 @@
 // The model's Markdown as elements. It is untrusted: no HTML of its own, no images, no addresses except those of the web and of files in
 // the workspace (docs/faults.md 41).
 
+import { t } from "@vscode/l10n";
 import DOMPurify from "dompurify";
 import { Lexer, Marked, type Token, type Tokens } from "marked";
 import { visibleText } from "../../ui/text";
@@ -66,7 +67,7 @@ function blockElement(token: Token): HTMLElement {
     scrolled.className = "scrolled";
     scrolled.tabIndex = 0;
     scrolled.setAttribute("role", "region");
-    scrolled.setAttribute("aria-label", "Table");
+    scrolled.setAttribute("aria-label", t("Table"));
     table.replaceWith(scrolled);
     scrolled.append(table);
   }
@@ -119,10 +120,10 @@ export function codeBlock(text: string, language: string): HTMLElement {
   const copy = document.createElement("button");
   copy.type = "button";
   copy.dataset.action = "copyCode";
-  copy.textContent = "Copy";
-  copy.setAttribute("aria-label", "Copy code");
+  copy.textContent = t("Copy");
+  copy.setAttribute("aria-label", t("Copy code"));
   bar.append(name, copy);
-  block.append(bar, preformatted(text, "Code"));
+  block.append(bar, preformatted(text, t("Code")));
   return block;
 }
 

@@ -1,11 +1,12 @@
 // The prompt below the conversation: the text, what is sent with it, and what the session costs.
 
+import { t } from "@vscode/l10n";
 import type { CompletionView, Intention, PromptView, StateView } from "../messages";
 import { CompletionList } from "./completionList";
 import { button, element } from "./elements";
 import { recalled, type Recall } from "./recall";
 
-const MODES = { agent: "Agent", plan: "Plan", ask: "Ask" } as const;
+const MODES = { agent: t("Agent"), plan: t("Plan"), ask: t("Ask") } as const;
 type Mode = keyof typeof MODES;
 
 /** What a page keeps while it is hidden. The text is kept by the extension, because VS Code keeps this one too late for a reload. */
@@ -18,8 +19,8 @@ export class Prompt {
   private readonly input = element("textarea", "");
   private readonly mode = element("select", "mode");
   private readonly chips = element("div", "chips");
-  private readonly sendButton = button("Send", "send");
-  private readonly stopButton = button("Stop", "stop");
+  private readonly sendButton = button(t("Send"), "send");
+  private readonly stopButton = button(t("Stop"), "stop");
   private readonly model = button("", "chooseModel");
   private readonly spent = element("span", "spent");
   private readonly list: CompletionList;
@@ -34,8 +35,8 @@ export class Prompt {
     kept: Kept | undefined,
   ) {
     this.input.rows = 2;
-    this.input.setAttribute("aria-label", "Message to the agent");
-    this.mode.setAttribute("aria-label", "Mode");
+    this.input.setAttribute("aria-label", t("Message to the agent"));
+    this.mode.setAttribute("aria-label", t("Mode"));
     for (const [value, label] of Object.entries(MODES)) this.mode.append(new Option(label, value));
     this.mode.value = kept?.mode ?? "agent";
     this.list = new CompletionList(this.input, (item) => {
@@ -64,18 +65,18 @@ export class Prompt {
   draw({ isRunning, prompt }: Pick<StateView, "isRunning" | "prompt">): void {
     this.history = prompt.history;
     this.input.placeholder = isRunning
-      ? "Tell the agent something. It reads this after its current action."
-      : "What should the agent do? # mentions files, / runs commands.";
+      ? t("Tell the agent something. It reads this after its current action.")
+      : t("What should the agent do? # mentions files, / runs commands.");
     this.stopButton.hidden = !isRunning;
     this.mode.disabled = isRunning;
     this.model.textContent = prompt.model;
-    this.model.setAttribute("aria-label", `Model: ${prompt.model}`);
+    this.model.setAttribute("aria-label", t("Model: {0}", prompt.model));
     this.model.hidden = prompt.model === "";
     this.spent.textContent = spentText(prompt);
-    this.spent.title = "The cost and tokens of the run, and how full the model's window is.";
+    this.spent.title = t("The cost and tokens of the run, and how full the model's window is.");
     this.chips.replaceChildren(
       ...prompt.chips.map(({ id, label, title }) => {
-        const remove = button("×", "removeChip", `Do not send ${label}`);
+        const remove = button("×", "removeChip", t("Do not send {0}", label));
         remove.dataset.chip = id;
         const chip = element("span", "chip", label, remove);
         chip.title = title;
@@ -169,5 +170,5 @@ export class Prompt {
 }
 
 function spentText({ cost, window }: PromptView): string {
-  return [cost, window === null ? "" : `${window} % of the window`].filter(Boolean).join(" · ");
+  return [cost, window === null ? "" : t("{0} % of the window", window)].filter(Boolean).join(" · ");
 }
