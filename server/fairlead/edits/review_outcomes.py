@@ -29,7 +29,9 @@ class ReviewOutcome:
     decided_as_whole: bool
     outcome: ReviewStatus
     hunk: HunkPosition | None = None
-    """None: all changes of the author, or with `hunk_outcomes` what is not in lines, such as a creation or a move."""
+    """None: all changes of the author; in `hunk_outcomes`, a change that is not in lines, such as a creation or a
+    move.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ class TodoManager:
         return self.render()
 
     def _without_ticks(self, items: tuple[PlanItem, ...], failed: Collection[str]) -> tuple[PlanItem, ...]:
-        """The items with the failed ones in progress; if one at a time is allowed (P8), only the first of them."""
+        """The items, with the failed ones in progress; if P8 allows one at a time, only the first of them."""
         if not failed:
             return items
         first = next((item.id for item in items if item.id in failed), None)

@@ -74,7 +74,7 @@ class ProjectRules:
     def _with_rules(self, folders: Collection[str]) -> Iterator[tuple[Path, Path]]:
         """The folders whose rules apply in these folders, each with the root folder that it is in.
 
-        Without the root folders whose rules are in the system prompt: all but those that were added since.
+        The root folders whose rules are in the system prompt are left out.
         """
         for folder in folders:
             path = Path(folder, "file")

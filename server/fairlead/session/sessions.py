@@ -99,8 +99,8 @@ class Sessions:
         """Finds the saved sessions of this workspace: those that began with one of its folders.
 
         Unsettled sessions are loaded shortly afterwards, or as soon as no other process has them open. Settled ones are
-        only listed, and are loaded when a request names them. If `ServerContext.restores_sessions` is false, so are
-        all others.
+        only listed, and are loaded when a request names them. If `ServerContext.restores_sessions` is false, this
+        applies to all sessions.
 
         Raises:
             RequestRefused: as `create`.

@@ -16,7 +16,7 @@ MAX_NAMED = 5
 
 
 async def other_occurrences(files: Files, name: str, changed: Collection[Path]) -> str:
-    """A line about the files with a name, as a whole word, that a rename of it does not change; empty if none has it.
+    """A line about the files that contain a renamed name as a whole word but do not change; empty if there are none.
 
     Counts at most 1,000 files, without ignored ones and secrets. Says nothing if the search takes longer than 5 s.
     """

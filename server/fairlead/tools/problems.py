@@ -25,7 +25,7 @@ class Problems:
         """The problems in a file, in a folder or (None) in all files, the most severe first.
 
         Raises:
-            ToolError: there is no such file, or nobody answered.
+            ToolError: there is no such file, or there was no answer.
         """
         roots = self._files.roots
         within = roots.scopes(given)
@@ -87,7 +87,7 @@ class Problems:
         return [target for target in targets if any(map(target.is_relative_to, within))]
 
     def _unknown_note(self, within: Sequence[Path], checked: Collection[Path]) -> list[str]:
-        """A line about the proposed files that nobody checked: the editor does not know their text."""
+        """A line about the proposed files that were not checked, because the editor does not know their text."""
         names = [self._files.roots.relative(path) for path in self._proposed(within) if path not in checked]
         if not names:
             return []

@@ -84,7 +84,7 @@ class UserFiles:
         return found[1]
 
     def encoded(self, path: Path, text: str, disk: DiskText | None) -> bytes:
-        """A text as the bytes of the file at `path`, in the encoding of what is on disk there, else in UTF-8."""
+        """A text as bytes, in the encoding of the file on disk at `path`, or in UTF-8 if there is none."""
         if disk is None:
             return (BOM if path in self.new_with_bom else b"") + text.encode("utf-8", NOT_TEXT)
         try:

@@ -163,7 +163,8 @@ def _beginning(name: str) -> str:
 def _leftovers(folder: Folder) -> dict[str, list[str]]:
     """The temporary files of killed processes in a folder, by the beginning of their names."""
     found = defaultdict[str, list[str]](list)
-    with contextlib.suppress(OSError):  # the folder may be writable but not readable, or a file may go meanwhile
+    # the folder may be writable but not readable, or a file may be removed meanwhile
+    with contextlib.suppress(OSError):
         for name in [name for name in folder.names() if _NEW in name]:  # quick, as a folder may have thousands
             beginning, _, random = name.rpartition(f".{_NEW}-")
             if re.fullmatch(r"[0-9a-f]{8}", random) and _is_leftover(folder.status(name)):

@@ -16,7 +16,7 @@ class ServerSpec:
     languages: Mapping[str, str]
     """LSP's language id by the suffix of a file, such as `.py`."""
     initialization_options: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Sent with `initialize`, and the answers to `workspace/configuration`, whose sections are dotted names in it."""
+    """Sent with `initialize`. Also answers `workspace/configuration`, whose sections are dotted names in it."""
     scanned_message: str = ""
     """A part of what it logs when it has listed the workspace's files. Before, it answers for open documents only."""
 

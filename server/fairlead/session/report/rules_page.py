@@ -12,7 +12,7 @@ ASKED = {
 
 
 async def rules_page(context: ServerContext) -> str:
-    """Markdown.
+    """The page as Markdown.
 
     Raises:
         RequestRefused: no folder is open, or it is not trusted.

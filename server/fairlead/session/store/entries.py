@@ -279,7 +279,7 @@ def _identity(value: Any) -> Any:
     return value
 
 
-# by their name in an entry: the parts that an entry contains as a whole, as a field of the state
+# by name in an entry: a field of the state that an entry contains as a whole, and how it is read
 _WHOLE: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "title": ("title", _identity),
     "at": ("at", codec.read_time),

@@ -180,7 +180,9 @@ class SandboxLayer:
     def _replace_index(
         self, upper: Path, outside: Path, tops: Sequence[Path], private: list[mounts.PrivateFolder]
     ) -> None:
-        """Write an index to the layer of a repository with which git does not miss files that the box does not show."""
+        """Write an index to a repository's layer, so that git does not report files as deleted that the box does not
+        show.
+        """
         above = enclosing_repository(tops[0])
         if above is None or mounts.is_shown(above, _paths(private), ()):
             return
@@ -257,7 +259,7 @@ class SandboxLayer:
         return entry.data.decode("utf-8", "surrogateescape") if entry is not None else ""
 
     def _links(self, private: list[mounts.PrivateFolder]) -> list[tuple[str, str]]:
-        """Links with the editor's paths of the folders, where these are links that the box does not show."""
+        """The links at the editor's paths of the folders, for paths that are links and are not shown in the box."""
         shown, editor = _paths(private), {root.real: Path(os.path.abspath(root.path)) for root in self.roots.folders}
         return [
             (str(real), str(at))

@@ -1,4 +1,4 @@
-"""Explains why there is no sandbox, or only a weaker one, and what to do, from what failed in a trial.
+"""Explains from what failed in a trial why there is no sandbox, or only a weaker one, and what to do.
 
 Importable on every system.
 """

@@ -297,10 +297,10 @@ def _existing_binds(spec: "BoxSpec") -> "list[tuple[str, str, bool]]":
 
 
 def _outer_masks(spec: "BoxSpec") -> "list[tuple[str, str, bool]]":
-    """The read-only binds outside of the layers and the box's own folders. Their targets belong to others and may
-    disappear.
+    """The read-only binds outside of the layers and the box's own folders.
 
-    Binds over our own folder are left out, because that folder contains the sources of all others.
+    Their targets belong to others and may disappear. Binds over our own folder are left out, because that folder
+    contains the sources of all others.
     """
     own = [layer["target"] for layer in spec["layers"]]
     own += [target for source, target, _ in spec["binds"] if source.startswith(f"{spec['scratch']}/")]
