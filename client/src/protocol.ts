@@ -176,9 +176,9 @@ export interface Edits {
   /** What an undo would undo, such as "Accept a.py"; null if nothing. */
   readonly undoLabel: string | null;
   readonly redoLabel: string | null;
-  /** The check of what was accepted that failed, else the last one. Null as soon as a file or a proposal changes. */
+  /** The failed check of what was accepted or, if none failed, the last one. Null as soon as a file or a proposal changes. */
   readonly checked: CheckResult | null;
-  /** The last smallest set that a search found, with the changes that are still undecided. Null: none holds. */
+  /** The last smallest set that a search found, with the changes that are still undecided. Null if there is none, or if it no longer applies. */
   readonly smallest: SmallestSet | null;
 }
 
@@ -212,7 +212,7 @@ export interface CheckResult {
   readonly passed: boolean | null;
   readonly exitCode: number | null;
   readonly seconds: number;
-  /** How many of the agent's changes the user has accepted, and of how many. */
+  /** How many changes of the agent the user has accepted, and how many changes there are. */
   readonly accepted: number;
   readonly total: number;
   /** Whether it fails without any of the changes and passes with all of them. */
@@ -235,7 +235,7 @@ export interface RunChecksParams {
   readonly base?: true;
 }
 
-/** A command that the workspace suggests as a check, and the file that does. */
+/** A command that the workspace suggests as a check, and the file that suggests it. */
 export interface SuggestedCheck {
   readonly command: string;
   readonly source: string;

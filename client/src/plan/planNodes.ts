@@ -169,7 +169,7 @@ const runningNode = (command: CommandStarted): RunningNode => ({
 const evidenceOf = (node: StepNode | OutsideNode): Evidence =>
   (node.kind === "item" ? node.item : node.outside).evidence;
 
-/** Texts that say what changed the step's part of a file again. */
+/** What later changed the step's part of a file, as texts. */
 function laterChanges({ plan }: Session, file: FileEdits, item: string): string[] {
   return file.overtaken
     .filter(({ itemId }) => itemId === item)

@@ -27,7 +27,7 @@ const { None, Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
 const VIEW = "fairlead.plan";
 const SECOND = 1000;
 
-/** What a click on the row of something that waits does. */
+/** The command that a click runs, for the rows of what waits for the user. */
 const WAITING_COMMANDS: Record<WaitingNode["kind"], { readonly command: string; readonly title: string }> = {
   pause: { command: "fairlead.continueRun", title: t("Continue") },
   go: { command: "fairlead.go", title: t("Go") },

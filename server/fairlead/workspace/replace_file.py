@@ -1,4 +1,4 @@
-"""Writes the files that a user asked Fairlead for, such as recordings. Not for the user's own files: `write.py`."""
+"""Writes files that a user asked Fairlead for, such as recordings. `write.py` writes the user's own files."""
 
 import os
 import shutil
