@@ -1,8 +1,8 @@
-"""What a proposal in a long file costs (`npm run bench`, or this file alone), at ten times the length each.
+"""What a proposal in a long file costs (`npm run bench`, or this file alone).
 
-The proposed changes are distributed over the whole file: a hundred of them, or one in every ten lines. Each figure is
-the median of a few times, in ms of processor time. The last column is the ratio of the last two figures, which should
-be about ten.
+Each file is ten times as long as the one before it. The proposed changes are distributed over the whole file: a hundred
+of them, or one in every ten lines. Each figure is the median of a few times, in ms of processor time. The last column
+is the ratio of the last two figures, which should be about ten.
 """
 
 import statistics

@@ -1,4 +1,4 @@
-// What the extension and the webview of the conversation tell each other. Plain values, so that both sides can be tested alone.
+// What the extension and the webview of the conversation send each other. Plain values, so that both sides can be tested alone.
 
 import type { Mode } from "../protocol";
 

@@ -22,7 +22,7 @@ export class EntryElement {
     this.draw();
   }
 
-  /** Draws the entry again. What the user folded or unfolded stays so. */
+  /** Draws the entry again. Keeps what the user folded or unfolded. */
   update(view: EntryView): void {
     const isSame = view.kind === this.view.kind;
     const isOpen = this.element.querySelector("details")?.open;

@@ -127,7 +127,7 @@ export function codeBlock(text: string, language: string): HTMLElement {
   return block;
 }
 
-/** Text as it is, which scrolls also by keyboard. */
+/** Text as it is. It can also be scrolled by keyboard. */
 export function preformatted(text: string, label: string): HTMLElement {
   const pre = document.createElement("pre");
   pre.textContent = text;
