@@ -1,7 +1,7 @@
 // `npm start`: opens a VS Code with the extension on a copy of the example workspace.
 //
 // It is the installed `code`; without one, or with --browser, a VS Code in the browser at a loopback address. The model is
-// the real one if the environment has a key or a base URL; otherwise a recording plays it. The copy is deleted when that
+// the real one if the environment has a key or a base URL; otherwise a recording replaces it. The copy is deleted when that
 // VS Code is closed.
 
 import fs from "node:fs";

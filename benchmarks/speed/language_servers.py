@@ -40,7 +40,7 @@ def source(suffix: str, number: int, value: str) -> str:
 
 
 def resident(before: set[int]) -> float:
-    """The memory of all processes that were started since, in MB. Shared pages count in each of them."""
+    """The memory of the processes started after `before`, in MB. Shared pages count in each of them."""
     started = [each for each in psutil.Process().children(recursive=True) if each.pid not in before]
     return sum(each.memory_info().rss for each in started) / 1e6
 
