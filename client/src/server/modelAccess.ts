@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import { hasAccess, urlProblem, type AccessSettings } from "./access";
 
 export const SECRET = "fairlead.apiKey";
-const TITLE = "Agent: Choose a Model";
+const TITLE = t("Agent: Choose a Model");
 
 interface AccessOption extends vscode.QuickPickItem {
   /** Asks for the settings. Returns false if the user closes a box. */
