@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from fairlead.agent import loop
 from fairlead.agent.budget import Budget
@@ -32,6 +31,7 @@ from fairlead.session.checkpoints import Checkpoint, without_decision
 from fairlead.session.code_support import CodeSupport
 from fairlead.session.commands import SessionCommands
 from fairlead.session.context.prompt_context import PromptContext
+from fairlead.session.current_run import CurrentRun
 from fairlead.session.errors import RequestRefused, Stale, WrongRequest
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.session.evidence import SessionEvidence
@@ -62,7 +62,7 @@ from fairlead.session.timed_editor import TimedEditor
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.check_queue import CheckQueue
 from fairlead.tools.checks import Checks
-from fairlead.tools.commands import Commands, finish_uncancelled
+from fairlead.tools.commands import Commands
 from fairlead.tools.table import tool_table
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots
@@ -110,15 +110,11 @@ class Session:
         self.checks = CheckQueue()
         self.commands = SessionCommands(self.files, self.evidence, context, self.publish)
         self._model = SessionModel(context.choose_model, context.spare_model)
-        self._task: asyncio.Task[Outcome] | None = None
-        self._caller: asyncio.Task[Any] | None = None
+        self._run = CurrentRun()
         self._stopped = StoppedCalls()
         self._prompts = 0
         self.is_rewinding = False
         """Set while an earlier state is restored; no run can start."""
-        self.runs = 0
-        """How many runs have begun in this process."""
-        self._stopping = False
         self._exiting = False
         self.plan_version = 0
         self._published = Published(0, self.evidence.recorder.record, 0, 0, self.decisions, None, None, 0)
@@ -141,7 +137,12 @@ class Session:
 
     @property
     def running(self) -> bool:
-        return self._task is not None
+        return self._run.is_active
+
+    @property
+    def runs(self) -> int:
+        """How many runs have begun in this process."""
+        return self._run.begun
 
     @property
     def decisions(self) -> DecisionLog:
@@ -167,7 +168,7 @@ class Session:
 
     def check_can_run(self, continues: Continuation | None) -> None:
         """Raises RequestRefused if a run cannot start."""
-        if self.running and not self._is_stopping():
+        if self.running and not self._run.is_stopping:
             raise RequestRefused("This session is already running a task. Stop it first, or start a new task.")
         if self.is_rewinding:
             raise RequestRefused("This session is being rewound. Try again in a moment.")
@@ -196,37 +197,13 @@ class Session:
         self._set_title(task.prompt)
         self.journal_writer.compact()
         self._prompts += 1
-        run = asyncio.ensure_future(self._run_loop(self._task, task, on_begin))
-        self._task, self._caller, self._stopping = run, asyncio.current_task(), False
-        self.runs += 1
-        try:
-            while not run.done():
-                try:
-                    await asyncio.wait({run})
-                except asyncio.CancelledError:  # may be cancelled repeatedly
-                    if self._task is run:
-                        self.cancel()
-            return run.result()
-        finally:
-            if self._task is run:
-                self._task = self._caller = None
+        return await self._run.execute(lambda stopped: self._run_loop(task, on_begin, stopped=stopped))
 
-    def _is_stopping(self) -> bool:
-        """Whether the run was stopped, even if its cancelled caller has not continued yet."""
-        return self._stopping or (self._caller is not None and self._caller.cancelling() > 0)
-
-    async def _run_loop(
-        self, previous: asyncio.Task[Outcome] | None, given: RunTask, on_begin: Callable[[], None]
-    ) -> Outcome:
-        """Runs the loop after the previous run has ended and the sandbox has been probed.
+    async def _run_loop(self, given: RunTask, on_begin: Callable[[], None], *, stopped: bool) -> Outcome:
+        """Runs the loop after the sandbox has been probed.
 
         A run that is stopped earlier than that gets its outcome from the loop too.
         """
-        stopped = False
-        try:
-            await finish_uncancelled(_end_of(previous))
-        except asyncio.CancelledError:
-            stopped = True
         on_begin()
         if not stopped:
             try:
@@ -277,9 +254,9 @@ class Session:
         Raises:
             RequestRefused: the session is running.
         """
-        if self.running and not self._is_stopping():
+        if self.running and not self._run.is_stopping:
             raise RequestRefused("This session is running. Stop it first.")
-        await _end_of(self._task)
+        await self._run.wait_for_end()
 
     def steer(self, text: str) -> int:
         """Sends a message to the current run, which reads it at the next boundary. Returns how many are queued.
@@ -305,10 +282,7 @@ class Session:
     def cancel(self) -> None:
         """Stops the run and the background commands, if there are any."""
         self.commands.stop()
-        if self._task is not None and not self._stopping:
-            self._stopping = True
-            # only after its first step: a task that is cancelled before it starts returns no outcome
-            asyncio.get_running_loop().call_soon(self._task.cancel)
+        self._run.cancel()
 
     async def warm(self) -> None:
         """Prepares the first request of the next run."""
@@ -322,7 +296,7 @@ class Session:
         """Stops the run, waits for its processes to end, and closes connections."""
         self.prepare_exit()
         self.cancel()
-        await _end_of(self._task)
+        await self._run.wait_for_end()
         await self._stopped.wait()
         await self.checks.aclose()
         await self._code.aclose()
@@ -528,8 +502,3 @@ class Session:
     def _set_title(self, prompt: str) -> None:
         if not self.title:
             self.title = title_of(prompt)
-
-
-async def _end_of(task: asyncio.Task[Outcome] | None) -> None:
-    if task is not None:
-        await asyncio.wait({task})
