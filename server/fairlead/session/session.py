@@ -1,12 +1,11 @@
 """A session: one conversation with its plan and its proposals."""
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from fairlead.agent import loop
-from fairlead.agent.budget import Budget
 from fairlead.agent.errors import ToolError
 from fairlead.agent.events import (
     CheckFinished,
@@ -14,59 +13,45 @@ from fairlead.agent.events import (
     Event,
     RunFinished,
     RunStarted,
-    SmallestSet,
     Steered,
     StopReason,
 )
-from fairlead.agent.loop import Agent, Limits
 from fairlead.agent.messages import Block, History
 from fairlead.agent.outcome import Outcome
-from fairlead.agent.stopped import StoppedCalls
-from fairlead.agent.tool import Mode
 from fairlead.code.servers.servers import SessionServers
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.undo import Decision, DecisionLog
 from fairlead.plan import PlanError, PlanOp, StalePlan, TodoManager
+from fairlead.session.agent_builder import AgentBuilder
 from fairlead.session.checkpoints import Checkpoint, without_decision
 from fairlead.session.code_support import CodeSupport
 from fairlead.session.commands import SessionCommands
-from fairlead.session.context.prompt_context import PromptContext
 from fairlead.session.current_run import CurrentRun
 from fairlead.session.errors import RequestRefused, Stale, WrongRequest
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.session.evidence import SessionEvidence
 from fairlead.session.feedback import Feedback
-from fairlead.session.folders_note import FoldersNote
 from fairlead.session.language_servers import FolderServers, ServersWorkspace
-from fairlead.session.outbox import Outbox
-from fairlead.session.project_rules import ProjectRules
 from fairlead.session.prompt import (
     Continuation,
     RunTask,
     check_prompt,
-    proposals_note,
     shown_prompt,
-    system_prompt,
     title_of,
     user_prompt,
 )
-from fairlead.session.published import Published
+from fairlead.session.publisher import Publisher
 from fairlead.session.server_context import ServerContext
-from fairlead.session.session_model import SessionModel
 from fairlead.session.settings import Settings
-from fairlead.session.state import PAUSES, Phase, SessionState
+from fairlead.session.state import PAUSES, Phase, SessionState, checkpoint_of
 from fairlead.session.store.journal import Journal
 from fairlead.session.store.repair import repaired
 from fairlead.session.store.writer import JournalWriter
 from fairlead.session.timed_editor import TimedEditor
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.check_queue import CheckQueue
-from fairlead.tools.checks import Checks
-from fairlead.tools.commands import Commands
-from fairlead.tools.table import tool_table
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots
-from fairlead.workspace.protected import Protections
 
 
 class Session:
@@ -86,7 +71,6 @@ class Session:
         self.state: Phase = "idle"
         self.updated = context.now()  # when the last run began or ended, in seconds since the epoch
         self._context = context
-        self._sink = sink
         self.files = Files(roots, context.buffers, context.watch)
         self.plan = TodoManager()
         self.feedback = Feedback(self.files, self.plan.render)
@@ -109,22 +93,29 @@ class Session:
         self.plan.since = self.evidence.recorder.since
         self.checks = CheckQueue()
         self.commands = SessionCommands(self.files, self.evidence, context, self.publish)
-        self._model = SessionModel(context.choose_model, context.spare_model)
         self._run = CurrentRun()
-        self._stopped = StoppedCalls()
         self._prompts = 0
         self.is_rewinding = False
         """Set while an earlier state is restored; no run can start."""
         self._exiting = False
-        self.plan_version = 0
-        self._published = Published(0, self.evidence.recorder.record, 0, 0, self.decisions, None, None, 0)
-        self._sent = self._published
-        self.outbox = Outbox(self._save_and_send)
         self.journal_writer = JournalWriter(journal, self.snapshot, context.now)
-        self._rules = ProjectRules(self.files, self.publish)
-        self._folders_note = FoldersNote()
-        self.protections = Protections()
-        self._prompt_context = PromptContext(self.files, context.diagnostics, self.publish)
+        self._publisher = Publisher(
+            self.plan, self.files, self.evidence, lambda: self.decisions, self.journal_writer, sink
+        )
+        self._agent_builder = AgentBuilder(
+            context=context,
+            files=self.files,
+            plan=self.plan,
+            history=self.history,
+            feedback=self.feedback,
+            evidence=self.evidence,
+            commands=self.commands,
+            code=self._code,
+            checks=self.checks,
+            approvals=self.approvals,
+            editor=self.editor,
+            emit=self.publish,
+        )
 
     @property
     def roots(self) -> Roots:
@@ -137,6 +128,7 @@ class Session:
 
     @property
     def running(self) -> bool:
+        """Whether there is a run. A stopped one counts until it has ended."""
         return self._run.is_active
 
     @property
@@ -207,15 +199,17 @@ class Session:
         on_begin()
         if not stopped:
             try:
-                await asyncio.gather(self.commands.ready(), self._rules.begin_run(), self._code.queries.look())
+                await self._agent_builder.begin_run()
             except asyncio.CancelledError:
                 stopped = True
         checkpoint = self._add_checkpoint(given.prompt) if given.continues is None else None
-        agent, task = self._agent(given.mode, self.commands.tools(), checkpoint), asyncio.current_task()
+        self._apply_plan_settings()
+        agent = self._agent_builder.build(given.mode, checkpoint, lambda: self._prompts, self._take_feedback)
+        task = asyncio.current_task()
         context: list[Block] = []
         if not stopped:
             try:
-                context = await self._context_of(given)
+                context = await self._agent_builder.collect_context(given)
             except asyncio.CancelledError:
                 stopped = True
         if stopped and task is not None:
@@ -227,26 +221,9 @@ class Session:
     def _add_checkpoint(self, prompt: str) -> int:
         """Remembers the session as it is before a prompt. Returns the checkpoint's id."""
         self._last_checkpoint += 1
-        new = Checkpoint(
-            id=self._last_checkpoint,
-            prompt=shown_prompt(prompt),
-            messages=tuple(self.history.messages),
-            items=self.plan.snapshot().items,
-            user_edits=self.plan.user_edits,
-            record=self.evidence.recorder.record,
-            inferred=self.evidence.recorder.inferred,
-            changes=self.files.changes,
-            decisions=len(self._decisions.done),
-            pending_feedback=self.feedback.pending,
-        )
+        new = checkpoint_of(self.snapshot(), self._last_checkpoint, shown_prompt(prompt))
         self.checkpoints = (*self.checkpoints, new)
         return new.id
-
-    async def _context_of(self, task: RunTask) -> list[Block]:
-        """What the model gets with a prompt."""
-        surroundings = task.surroundings if self._context.settings.context.editor else None
-        limit = self._model.window.results_limit_chars()
-        return await self._prompt_context.collect(task.context, surroundings, self.history.messages, limit)
 
     async def wait_for_end(self) -> None:
         """Waits until a stopped run has ended.
@@ -286,7 +263,7 @@ class Session:
 
     async def warm(self) -> None:
         """Prepares the first request of the next run."""
-        await self._model.connect()
+        await self._agent_builder.warm()
 
     def prepare_exit(self) -> None:
         """Call it when the process is about to end: a run that ends from now on counts as interrupted."""
@@ -297,11 +274,11 @@ class Session:
         self.prepare_exit()
         self.cancel()
         await self._run.wait_for_end()
-        await self._stopped.wait()
+        await self._agent_builder.wait_for_stopped_calls()
         await self.checks.aclose()
         await self._code.aclose()
         await self.commands.aclose()
-        await self._model.aclose()
+        await self._agent_builder.aclose()
 
     async def stop_command(self, handle: str) -> None:
         """Stops a background command or a check at the user's request.
@@ -328,35 +305,13 @@ class Session:
         if isinstance(event, CommandEnded):
             self.files.report_changes(None)
         self.evidence.update()
-        plan, edits = self.plan.snapshot(), self.files.version
         if isinstance(event, CheckFinished):
             self.evidence.last_checks.add(event)
-        files, record = self.evidence.known_files.version, self.evidence.recorder.record
-        problems = self._code.problems.version
-        now = Published(plan.version, record, files, edits, self.decisions, *self._check_results(), problems)
-        before, self._published = self._published, now
-        if not now.same_plan(before):
-            self.plan_version += 1
-        self.outbox.add(event)
+        self._publisher.publish(event)
 
-    def _save_and_send(self, events: Sequence[Event]) -> None:
-        """Saves the session, then sends the plan and the proposals if they changed, then the events.
-
-        Nothing is sent before it is saved, so what the user saw survives a kill.
-        """
-        before, self._sent = self._sent, self._published
-        self.journal_writer.save(events)
-        states: list[SessionEvent] = []
-        if not self._sent.same_plan(before):
-            states.append(self.plan_state())
-        if not self._sent.same_edits(before):
-            states.append(self.edits())
-        if states or events:
-            self._sink([*states, *events])
-
-    def _check_results(self) -> tuple[CheckFinished | None, SmallestSet | None]:
-        """The results of checks that belong to the proposals as they are now."""
-        return self.evidence.last_checks.shown, self.evidence.found_set.now()
+    def flush(self) -> None:
+        """Saves and sends what `Outbox` holds."""
+        self._publisher.outbox.flush()
 
     def _phase_after(self, stop_reason: StopReason) -> Phase:
         return "paused" if self._exiting or stop_reason in PAUSES else "idle"
@@ -367,7 +322,7 @@ class Session:
             title=self.title,
             phase=self.state,
             updated=self.updated,
-            plan=replace(self.plan.snapshot(), version=self.plan_version),
+            plan=replace(self.plan.snapshot(), version=self._publisher.plan_version),
             versions=self.plan.history,
             user_edits=self.plan.user_edits,
             record=self.evidence.recorder.record,
@@ -396,7 +351,7 @@ class Session:
         self.history.replace(repaired(state.messages, state.calls, state.at))
         self.feedback.restore(state.pending_feedback)
         self.plan.restore(state.plan, state.versions, state.user_edits)
-        self.plan_version = state.plan.version
+        self._publisher.plan_version = state.plan.version
         self._decisions = state.decisions
         self.files.rejections.restore(state.rejected)
         await self.files.restore(state.changes, state.edits_version)
@@ -430,17 +385,15 @@ class Session:
 
     def plan_state(self) -> PlanChanged:
         """The current plan, with its record."""
-        plan, recorder = self.plan.snapshot(), self.evidence.recorder
-        return PlanChanged(self.plan_version, plan, recorder.record, recorder.inferred, self.evidence.supports())
+        return self._publisher.plan_state()
 
     def edits(self) -> EditsChanged:
         """The current proposals."""
-        done, undone = self.decisions.done, self.decisions.undone
-        labels = (done[-1].label if done else None, undone[-1].label if undone else None)
-        protected = frozenset(self.protections.of(self.roots, self.files.changes))
-        checks = self._check_results()
-        errors = self._code.problems.errors()
-        return EditsChanged(self.files.version, self.files.changes, *labels, protected, *checks, errors)
+        return self._publisher.edits()
+
+    def protected(self) -> Mapping[str, str]:
+        """Why proposals need a separate confirmation, by path."""
+        return self._publisher.protected()
 
     async def observe(self, paths: Collection[Path]) -> None:
         """Reads files that may have changed. Publishes once, because thousands may change at the same time."""
@@ -455,43 +408,7 @@ class Session:
         changed = self.files.changed_paths()
         if changed:
             await self.observe(changed)
-        self._prompt_context.report()
-        folders = self._folders_note.take(self.roots, self.history.messages)
-        rules = await self._rules.take_new(self.files.read_tracker.folders, self.history.messages)
-        report = await self._code.take_report(self.plan.snapshot())
-        # last, because the feedback that was taken is not saved until it is in the history
-        return [*folders, *await self.feedback.take(), *rules, *report]
-
-    def _agent(self, mode: Mode, commands: Commands, checkpoint: int | None) -> Agent:
-        settings = self._context.settings
-        self._apply_plan_settings()
-        model = self._model.for_run(settings.context_tokens)
-        without_seconds = settings.check.without_changes_seconds
-        find_general, holds = self.evidence.general_checks, self.evidence.holds
-        checks = Checks(self.files, commands, self.approvals, self.checks, find_general, holds, without_seconds)
-        budget = Budget(settings.budget.tokens, settings.budget.cost_usd, settings.budget.minutes)
-        return Agent(
-            model=model,
-            system=system_prompt(self.roots) + self._rules.of_root,
-            tools=tool_table(
-                self.files, self.plan, self.approvals, commands, checks, self._code.queries, self._context.diagnostics
-            ),
-            plan=self.plan,
-            history=self.history,
-            emit=self.publish,
-            change_token=lambda: (self.files.change_token, self.plan.snapshot().revision, self._prompts),
-            take_feedback=self._take_feedback,
-            has_user_message=lambda: self.feedback.has_user_message,
-            check_proposals=self._code.check,
-            cost_of=self._model.cost_of,
-            proposals=lambda: proposals_note(self.files.changes, self.roots),
-            window=self._model.window,
-            stopped=self._stopped,
-            checkpoint=checkpoint,
-            mode=mode,
-            limits=Limits(settings.loop.max_repeats, settings.loop.max_rounds, settings.loop.max_idle_rounds, budget),
-            clock=lambda: self._context.clock() - self.editor.waited_seconds,
-        )
+        return await self._agent_builder.take_feedback()
 
     def _servers_of(self, folder: Path) -> SessionServers:
         workspace = ServersWorkspace(

@@ -336,7 +336,7 @@ class Sessions:
         """Saves and sends what sessions hold (`Outbox`)."""
         for session in self:
             try:
-                session.outbox.flush()
+                session.flush()
             except Exception:  # one session that fails must not stop the answer that is about to be sent
                 log.exception("what the session %s holds cannot be sent", session.id)
 

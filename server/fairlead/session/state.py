@@ -81,6 +81,22 @@ class SessionState:
     calls: Calls = field(default_factory=lambda: MappingProxyType({}))
 
 
+def checkpoint_of(state: SessionState, checkpoint_id: int, prompt: str) -> Checkpoint:
+    """The checkpoint of this state, right before a prompt."""
+    return Checkpoint(
+        id=checkpoint_id,
+        prompt=prompt,
+        messages=state.messages,
+        items=state.plan.items,
+        user_edits=state.user_edits,
+        record=state.record,
+        inferred=state.inferred,
+        changes=state.changes,
+        decisions=len(state.decisions.done),
+        pending_feedback=state.pending_feedback,
+    )
+
+
 def with_event(calls: Calls, event: Event, now: float) -> Calls:
     """The calls of the current round after an event. When a round begins, earlier results are in the history."""
     match event:

@@ -63,7 +63,7 @@ async def accept(
         await session.files.observe_closely(target_paths(session, target))
         session.publish()
         selections, outcomes = resolve_target(session, target, seen_version)
-        why = session.protections.of(session.roots, session.files.changes)
+        why = session.protected()
         protected = [selection for selection in selections if selection.seen.path in why]
         await _accept(session, [each for each in selections if each not in protected], over_mine, outcomes)
     session.publish()

@@ -1,0 +1,125 @@
+"""Builds the agent of each run of a session: its model, its tools, and what the model gets besides their results."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from fairlead.agent.budget import Budget
+from fairlead.agent.events import Event
+from fairlead.agent.loop import Agent, Limits
+from fairlead.agent.messages import Block, History
+from fairlead.agent.stopped import StoppedCalls
+from fairlead.agent.tool import Mode
+from fairlead.plan import TodoManager
+from fairlead.session.code_support import CodeSupport
+from fairlead.session.commands import SessionCommands
+from fairlead.session.context.prompt_context import PromptContext
+from fairlead.session.evidence import SessionEvidence
+from fairlead.session.feedback import Feedback
+from fairlead.session.folders_note import FoldersNote
+from fairlead.session.project_rules import ProjectRules
+from fairlead.session.prompt import RunTask, proposals_note, system_prompt
+from fairlead.session.server_context import ServerContext
+from fairlead.session.session_model import SessionModel
+from fairlead.session.timed_editor import TimedEditor
+from fairlead.tools.approvals import Approvals
+from fairlead.tools.check_queue import CheckQueue
+from fairlead.tools.checks import Checks
+from fairlead.tools.table import tool_table
+from fairlead.workspace.files import Files
+
+
+@dataclass
+class AgentBuilder:
+    """The parts of a session that its runs work with. The builder owns those that nothing else in the session uses."""
+
+    context: ServerContext
+    files: Files
+    plan: TodoManager
+    history: History
+    feedback: Feedback
+    evidence: SessionEvidence
+    commands: SessionCommands
+    code: CodeSupport
+    checks: CheckQueue
+    approvals: Approvals
+    editor: TimedEditor
+    emit: Callable[[Event], None]
+
+    def __post_init__(self) -> None:
+        self._model = SessionModel(self.context.choose_model, self.context.spare_model)
+        self._stopped = StoppedCalls()
+        self._rules = ProjectRules(self.files, self.emit)
+        self._folders_note = FoldersNote()
+        self._prompt_context = PromptContext(self.files, self.context.diagnostics, self.emit)
+
+    async def warm(self) -> None:
+        """Prepares the first request of the next run."""
+        await self._model.connect()
+
+    async def begin_run(self) -> None:
+        """Probes the sandbox and the language support, and reads the rules of the root folders."""
+        await asyncio.gather(self.commands.ready(), self._rules.begin_run(), self.code.queries.look())
+
+    def build(
+        self,
+        mode: Mode,
+        checkpoint: int | None,
+        prompts: Callable[[], int],
+        take_feedback: Callable[[], Awaitable[list[str]]],
+    ) -> Agent:
+        """The agent of a run; call `begin_run` first, unless the run is stopped already.
+
+        Args:
+            checkpoint: the id of the checkpoint before the prompt; None if there is none.
+            prompts: returns how many prompts and messages the user has sent.
+        """
+        context, files, plan = self.context, self.files, self.plan
+        settings, commands = context.settings, self.commands.tools()
+        model = self._model.for_run(settings.context_tokens)
+        without_seconds = settings.check.without_changes_seconds
+        find_general, holds = self.evidence.general_checks, self.evidence.holds
+        checks = Checks(files, commands, self.approvals, self.checks, find_general, holds, without_seconds)
+        budget = Budget(settings.budget.tokens, settings.budget.cost_usd, settings.budget.minutes)
+        return Agent(
+            model=model,
+            system=system_prompt(files.roots) + self._rules.of_root,
+            tools=tool_table(files, plan, self.approvals, commands, checks, self.code.queries, context.diagnostics),
+            plan=plan,
+            history=self.history,
+            emit=self.emit,
+            change_token=lambda: (files.change_token, plan.snapshot().revision, prompts()),
+            take_feedback=take_feedback,
+            has_user_message=lambda: self.feedback.has_user_message,
+            check_proposals=self.code.check,
+            cost_of=self._model.cost_of,
+            proposals=lambda: proposals_note(files.changes, files.roots),
+            window=self._model.window,
+            stopped=self._stopped,
+            checkpoint=checkpoint,
+            mode=mode,
+            limits=Limits(settings.loop.max_repeats, settings.loop.max_rounds, settings.loop.max_idle_rounds, budget),
+            clock=lambda: context.clock() - self.editor.waited_seconds,
+        )
+
+    async def collect_context(self, task: RunTask) -> list[Block]:
+        """What the model gets with a prompt; call it after `build`, which chooses the model and so its window."""
+        surroundings = task.surroundings if self.context.settings.context.editor else None
+        limit = self._model.window.results_limit_chars()
+        return await self._prompt_context.collect(task.context, surroundings, self.history.messages, limit)
+
+    async def take_feedback(self) -> list[str]:
+        """The feedback at this boundary: folders, the user's decisions, rules and new errors."""
+        self._prompt_context.report()
+        folders = self._folders_note.take(self.files.roots, self.history.messages)
+        rules = await self._rules.take_new(self.files.read_tracker.folders, self.history.messages)
+        report = await self.code.take_report(self.plan.snapshot())
+        # last, because the feedback that was taken is not saved until it is in the history
+        return [*folders, *await self.feedback.take(), *rules, *report]
+
+    async def wait_for_stopped_calls(self) -> None:
+        await self._stopped.wait()
+
+    async def aclose(self) -> None:
+        """Closes the connections of the model."""
+        await self._model.aclose()

@@ -1,0 +1,127 @@
+"""What clients see of a session: its two complete states when they change, and the events of its runs after them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from fairlead.agent.events import CheckFinished, Event, SmallestSet
+from fairlead.edits.undo import DecisionLog
+from fairlead.plan import TodoManager
+from fairlead.plan.evidence import Record
+from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
+from fairlead.session.evidence import SessionEvidence
+from fairlead.session.outbox import Outbox
+from fairlead.session.store.writer import JournalWriter
+from fairlead.workspace.files import Files
+from fairlead.workspace.protected import Protections
+
+
+@dataclass(frozen=True, slots=True)
+class _Versions:
+    """The versions and values of both states. Each delta compares them, by identity where possible."""
+
+    plan: int
+    record: Record
+    files: int
+    edits: int
+    decisions: DecisionLog
+    checked: CheckFinished | None
+    smallest: SmallestSet | None
+    problems: int
+
+    def same_plan(self, other: "_Versions") -> bool:
+        return (self.plan, self.files, self.problems) == (
+            other.plan,
+            other.files,
+            other.problems,
+        ) and self.record is other.record
+
+    def same_edits(self, other: "_Versions") -> bool:
+        same_checks = self.checked is other.checked and self.smallest is other.smallest
+        same_proposals = (self.edits, self.problems) == (other.edits, other.problems)
+        return same_proposals and self.decisions is other.decisions and same_checks
+
+
+class Publisher:
+    """Decides which state has changed, and sends it after it was saved.
+
+    Args:
+        decisions: returns the session's decisions.
+        sink: gets the states and events of the session. States precede the event that changed them.
+    """
+
+    def __init__(
+        self,
+        plan: TodoManager,
+        files: Files,
+        evidence: SessionEvidence,
+        decisions: Callable[[], DecisionLog],
+        writer: JournalWriter,
+        sink: Callable[[Sequence[SessionEvent]], None],
+    ) -> None:
+        self._plan, self._files, self._evidence, self._decisions = plan, files, evidence, decisions
+        self._writer, self._sink = writer, sink
+        self.plan_version = 0
+        """Increases with each change of the plan or its evidence."""
+        self._protections = Protections()
+        self.outbox = Outbox(self._save_and_send)
+        self._published = _Versions(0, evidence.recorder.record, 0, 0, decisions(), None, None, 0)
+        self._sent = self._published
+
+    def publish(self, event: Event | None) -> None:
+        """Takes an event, or None if something else has changed. `Outbox` decides when it is saved and sent."""
+        before, self._published = self._published, self._versions()
+        if not self._published.same_plan(before):
+            self.plan_version += 1
+        self.outbox.add(event)
+
+    def _versions(self) -> _Versions:
+        evidence = self._evidence
+        return _Versions(
+            plan=self._plan.snapshot().version,
+            record=evidence.recorder.record,
+            files=evidence.known_files.version,
+            edits=self._files.version,
+            decisions=self._decisions(),
+            checked=evidence.last_checks.shown,
+            smallest=evidence.found_set.now(),
+            problems=evidence.problems.version,
+        )
+
+    def _save_and_send(self, events: Sequence[Event]) -> None:
+        """Saves the session, then sends the plan and the proposals if they changed, then the events.
+
+        Nothing is sent before it is saved, so what the user saw survives a kill.
+        """
+        before, self._sent = self._sent, self._published
+        self._writer.save(events)
+        states: list[SessionEvent] = []
+        if not self._sent.same_plan(before):
+            states.append(self.plan_state())
+        if not self._sent.same_edits(before):
+            states.append(self.edits())
+        if states or events:
+            self._sink([*states, *events])
+
+    def plan_state(self) -> PlanChanged:
+        """The current plan, with its record."""
+        plan, recorder = self._plan.snapshot(), self._evidence.recorder
+        return PlanChanged(self.plan_version, plan, recorder.record, recorder.inferred, self._evidence.supports())
+
+    def protected(self) -> Mapping[str, str]:
+        """Why proposals need a separate confirmation, by path."""
+        return self._protections.of(self._files.roots, self._files.changes)
+
+    def edits(self) -> EditsChanged:
+        """The current proposals."""
+        files, evidence, decisions = self._files, self._evidence, self._decisions()
+        done, undone = decisions.done, decisions.undone
+        return EditsChanged(
+            version=files.version,
+            changes=files.changes,
+            undo_label=done[-1].label if done else None,
+            redo_label=undone[-1].label if undone else None,
+            protected=frozenset(self.protected()),
+            checked=evidence.last_checks.shown,
+            smallest=evidence.found_set.now(),
+            errors=evidence.problems.errors(),
+        )
