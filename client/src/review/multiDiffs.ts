@@ -1,0 +1,186 @@
+// The open multi-file diffs: all proposals of a session, or those of one plan step. VS Code does not change the files of such a diff
+// while it is open, so it is opened again when they change.
+
+import * as vscode from "vscode";
+import { editsOfStep, firstLine } from "./changeNavigation";
+import { baseUri, proposedUri } from "./diffUris";
+import type { FileEdits, Hunk } from "../protocol";
+import type { Store } from "../state";
+
+/** The content of a multi-file diff: all proposals of a session, or those of one plan step. */
+export interface MultiDiffContent {
+  readonly sessionId: string;
+  readonly item: string | undefined;
+}
+
+/** An open multi-file diff with its files, which VS Code does not change while it is open. */
+interface OpenMultiDiff extends MultiDiffContent {
+  readonly uris: readonly string[];
+}
+
+/** Where the open multi-file diffs are saved, by tab label. The API gives only the label of such a tab, also after a restart. */
+const MULTI_DIFFS_KEY = "fairlead.multiDiffs";
+
+/** How long to wait for the editors of a multi-file diff, in milliseconds. */
+const WAIT_FOR_EDITOR = 5000;
+
+export class MultiDiffs {
+  private readonly open: Map<string, OpenMultiDiff>;
+  /** The diff that is being opened. The next one opens after it. */
+  private opening: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly store: Store,
+    private readonly state: vscode.Memento,
+  ) {
+    this.open = new Map(state.get<[string, OpenMultiDiff][]>(MULTI_DIFFS_KEY, []));
+  }
+
+  /** The active multi-file diff, if any. */
+  get active(): OpenMultiDiff | undefined {
+    const tab = activeTab();
+    return tab && this.contentOf(tab);
+  }
+
+  /** What the tab shows, if it is a multi-file diff of proposed changes. */
+  contentOf(tab: vscode.Tab): OpenMultiDiff | undefined {
+    return tab.input instanceof vscode.TabInputText ? undefined : this.open.get(labelOf(tab));
+  }
+
+  /** `wanted`, with a number if another multi-file diff has this label. */
+  private uniqueLabel(wanted: string, what: MultiDiffContent): string {
+    const taken = (label: string): boolean => {
+      const other = this.open.get(label);
+      return other !== undefined && !isSameContent(other, what);
+    };
+    let label = wanted;
+    for (let count = 2; taken(label); count++) label = `${wanted} · ${count}`;
+    return label;
+  }
+
+  /** The proposed files that a multi-file diff is about now. */
+  filesOf({ sessionId, item }: MultiDiffContent): readonly FileEdits[] {
+    return (
+      this.store.get(sessionId)?.edits?.files.filter(({ itemIds }) => item === undefined || itemIds.includes(item)) ??
+      []
+    );
+  }
+
+  /**
+   * Goes to the next or previous change in the active multi-file diff. If it also shows decided files, opens it again, starting with
+   * `file`. Returns false if there is no such diff, or nothing is left in it.
+   */
+  async go(direction: "next" | "previous", file: FileEdits): Promise<boolean> {
+    const [tab, shown] = [activeTab(), this.active];
+    if (!tab || !shown) return false;
+    const files = this.filesOf(shown);
+    if (files.length === 0) return false;
+    if (isUpToDate(shown, files)) {
+      await vscode.commands.executeCommand(
+        direction === "next" ? "multiDiffEditor.goToNextChange" : "multiDiffEditor.goToPreviousChange",
+      );
+      return true;
+    }
+    const start = Math.max(
+      0,
+      files.findIndex(({ uri }) => uri === file.uri),
+    );
+    await this.openMultiDiff(labelOf(tab), [...files.slice(start), ...files.slice(0, start)], shown);
+    return true;
+  }
+
+  /** Opens the active multi-file diff again if it no longer shows the files that it is about. Returns whether it did. */
+  async updateActive(): Promise<boolean> {
+    const [tab, shown] = [activeTab(), this.active];
+    if (!tab || tab.isDirty || !shown) return false;
+    const files = this.filesOf(shown);
+    if (files.length === 0 || isUpToDate(shown, files)) return false;
+    await this.openMultiDiff(labelOf(tab), files, shown);
+    return true;
+  }
+
+  /** Opens a multi-file diff, under this label or, if another one has it, with a number. */
+  async openAs(label: string, what: MultiDiffContent): Promise<void> {
+    await this.openMultiDiff(this.uniqueLabel(label, what), this.filesOf(what), what);
+  }
+
+  /** Saves the content of the open multi-file diffs for the next window. */
+  private async remember(): Promise<void> {
+    const open = new Set(allTabs().map(labelOf));
+    for (const label of this.open.keys()) if (!open.has(label)) this.open.delete(label);
+    await this.state.update(MULTI_DIFFS_KEY, [...this.open]);
+  }
+
+  /** Opens a multi-file diff with the cursor in its first change. Replaces an open one with the same content. */
+  private async openMultiDiff(label: string, files: readonly FileEdits[], what: MultiDiffContent): Promise<void> {
+    const { sessionId, item } = what;
+    const replaced = this.opening.then(() => this.replaceMultiDiff(label, files, what));
+    this.opening = replaced.catch(() => undefined);
+    await replaced;
+    const [first] = files;
+    const [hunk] = first ? (item === undefined ? first : editsOfStep(first, item)).hunks : [];
+    if (first && hunk) await putCursor(proposedUri(sessionId, first, item), startOf(hunk));
+  }
+
+  private async replaceMultiDiff(label: string, files: readonly FileEdits[], what: MultiDiffContent): Promise<void> {
+    const { sessionId, item } = what;
+    const isActive = (): boolean => labelOf(activeTab()) === label;
+    const known = this.open.get(label);
+    // a click on its tab and a decision in it can both ask for the same update
+    if (known && isActive() && isUpToDate(known, files)) return;
+    const earlier = allTabs().filter((tab) => {
+      const shown = this.contentOf(tab);
+      return shown && isSameContent(shown, what);
+    });
+    this.open.set(label, { sessionId, item, uris: files.map(({ uri }) => uri) });
+    // with different paths on the two sides, the header would show a rename
+    const resources = files.map((file) => [
+      vscode.Uri.parse(file.uri),
+      baseUri(sessionId, file),
+      proposedUri(sessionId, file, item),
+    ]);
+    await vscode.commands.executeCommand("vscode.changes", label, resources);
+    // the command acts on the active editor, and the user may have chosen another one since
+    if (isActive()) await vscode.commands.executeCommand("workbench.action.keepEditor");
+    // VS Code refuses to close any tab if one of them is gone
+    const open = new Set(allTabs());
+    await vscode.window.tabGroups.close(earlier.filter((tab) => open.has(tab)));
+    await this.remember();
+  }
+}
+
+/** Puts the cursor into the first change. VS Code does this only if it has compared the texts within a second. */
+async function putCursor(uri: vscode.Uri, place: vscode.Range): Promise<void> {
+  const find = (): vscode.TextEditor | undefined =>
+    vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === uri.toString());
+  const editor =
+    find() ??
+    (await new Promise<vscode.TextEditor | undefined>((resolve) => {
+      const stop = (found: vscode.TextEditor | undefined): void => {
+        clearTimeout(timer);
+        listener.dispose();
+        resolve(found);
+      };
+      const timer = setTimeout(stop, WAIT_FOR_EDITOR, undefined);
+      const listener = vscode.window.onDidChangeVisibleTextEditors(() => {
+        const found = find();
+        if (found) stop(found);
+      });
+    }));
+  if (editor?.selection.isEqual(new vscode.Selection(0, 0, 0, 0)))
+    editor.selection = new vscode.Selection(place.start, place.end);
+}
+
+export const activeTab = (): vscode.Tab | undefined => vscode.window.tabGroups.activeTabGroup.activeTab;
+export const allTabs = (): vscode.Tab[] => vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+const labelOf = (tab: vscode.Tab | undefined): string => tab?.label.replace(/ \(\d+ [^()]*\)$/, "") ?? "";
+const isUpToDate = ({ uris }: OpenMultiDiff, files: readonly FileEdits[]): boolean =>
+  files.length === uris.length && files.every(({ uri }) => uris.includes(uri));
+const isSameContent = (one: MultiDiffContent, other: MultiDiffContent): boolean =>
+  one.sessionId === other.sessionId && one.item === other.item;
+
+/** Where the cursor goes to show a hunk. */
+export function startOf(hunk: Hunk): vscode.Range {
+  const line = firstLine(hunk) - 1;
+  return new vscode.Range(line, 0, line, 0);
+}
