@@ -1,0 +1,165 @@
+"""The file system of a box: its layers, its own folders in memory, and the view that the command gets of both.
+
+Runs in the launcher (`launcher.py`), so it imports as little as possible.
+"""
+
+import os
+
+from fairlead.shell.sandbox.box import kernel
+
+TYPE_CHECKING = False  # importing `typing` takes longer than all the rest
+if TYPE_CHECKING:
+    from fairlead.shell.sandbox.box.spec import BoxSpec, OverlaySpec
+
+_OVERLAY = "userxattr,volatile,index=off,xino=off,lowerdir={},upperdir={},workdir={}"
+_MACHINE_OVERLAY = "index=off,xino=off,redirect_dir=nofollow,metacopy=off,lowerdir=/proc/self/fd/{}:/proc/self/fd/{}"
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+_DEVICE_LINKS = {
+    "fd": "/proc/self/fd",
+    "stdin": "/proc/self/fd/0",
+    "stdout": "/proc/self/fd/1",
+    "stderr": "/proc/self/fd/2",
+    "ptmx": "pts/ptmx",
+}
+# entries of /proc that belong to the machine and not to a process
+MACHINE_PROC = ("sys", "irq", "bus", "fs", "acpi", "scsi", "mtrr", "sysrq-trigger")
+
+
+def mount_machine_view(spec: "BoxSpec") -> None:
+    """Mount a view of the machine for root's commands, without the files that only root may read.
+
+    It consists of overlays. An overlay reads with the rights of the user who mounted it, and that is nobody here, so
+    the kernel enforces the permissions for every reader. Mounts that cannot be shown this way are left out.
+    """
+    os.setgroups([])
+    kernel.unshare(kernel.CLONE_NEWNS)
+    kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
+    kernel.mount("nothing", spec["scratch"], "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "mode=755")
+    empty = os.open(spec["scratch"], os.O_PATH | os.O_DIRECTORY)  # an overlay needs at least two layers
+    for point in spec["mounts"]:
+        try:
+            _mount_readable(point, spec["machine"] + point, empty)
+        except OSError:
+            if point == "/":
+                raise
+    os.close(empty)
+    kernel.unmount(spec["scratch"])
+
+
+def _mount_readable(point: str, target: str, empty: int) -> None:
+    if not os.path.isdir(point):
+        if os.stat(point).st_mode & 0o004:
+            kernel.attach(kernel.clone_tree(point), target)
+        return
+    opened = [os.open(folder, os.O_PATH | os.O_DIRECTORY) for folder in (point, target)]
+    kernel.drop_file_rights()
+    try:
+        options = _MACHINE_OVERLAY.format(opened[0], empty)
+        kernel.mount("overlay", f"/proc/self/fd/{opened[1]}", "overlay", kernel.MS_NOSUID | kernel.MS_NODEV, options)
+    finally:
+        kernel.restore_file_rights()
+        for descriptor in opened:
+            os.close(descriptor)
+
+
+def mount_overlay(layer: "OverlaySpec") -> None:
+    """Mount a layer at its target."""
+    folders = (*layer["lower"], layer["upper"], layer["work"])
+    opened = [os.open(folder, os.O_PATH | os.O_DIRECTORY) for folder in folders]
+    # descriptors, because names would have to be escaped and could be too long
+    *lower, upper, work = (f"/proc/self/fd/{descriptor}" for descriptor in opened)
+    options = _OVERLAY.format(":".join(lower), upper, work)
+    kernel.mount("overlay", layer["target"], "overlay", kernel.MS_NOSUID | kernel.MS_NODEV, options)
+    for descriptor in opened:
+        os.close(descriptor)
+
+
+def mount_scratch(spec: "BoxSpec") -> int:
+    """Mount the box's file system in memory; returns a descriptor of it."""
+    folder = spec["scratch"]
+    options = f"mode=755,size={spec['scratch_size']}"
+    kernel.mount("scratch", folder, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, options)
+    for name, mode in spec["scratch_folders"]:
+        os.mkdir(f"{folder}/{name}")
+        os.chmod(f"{folder}/{name}", mode)
+    return os.open(folder, os.O_PATH | os.O_DIRECTORY)
+
+
+def existing_binds(spec: "BoxSpec") -> "list[tuple[str, str, bool]]":
+    """The binds whose targets still exist. A program's socket, for example, may be gone by now."""
+    return [bind for bind in spec["binds"] if os.path.lexists(bind[1])]
+
+
+def outer_masks(spec: "BoxSpec") -> "list[tuple[str, str, bool]]":
+    """The read-only binds outside of the layers and the box's own folders.
+
+    Their targets belong to others and may disappear. Binds over our own folder are left out, because that folder
+    contains the sources of all others.
+    """
+    own = [layer["target"] for layer in spec["layers"]]
+    own += [target for source, target, _ in spec["binds"] if source.startswith(f"{spec['scratch']}/")]
+    binds = [bind for bind in spec["binds"] if not (bind[2] or spec["scratch"].startswith(f"{bind[1]}/"))]
+    return [bind for bind in binds if not any(f"{bind[1]}/".startswith(f"{folder}/") for folder in own)]
+
+
+def attach(tree: int, target: str) -> None:
+    """Mount a tree. If the target is gone by now, there is nothing to hide."""
+    try:
+        kernel.attach(tree, target)
+    except FileNotFoundError:
+        os.close(tree)
+
+
+def make_view(spec: "BoxSpec") -> None:
+    """Do what bubblewrap does: everything read-only, then the binds, the box's own /dev, and a read-only /proc."""
+    devices = {name: kernel.clone_tree(f"/dev/{name}") for name in _DEVICES}
+    scratch = spec["scratch"]
+    binds = [(f"{scratch}/dev", "/dev", True), *existing_binds(spec)]
+    trees = [(kernel.clone_tree(source), source, target, writable) for source, target, writable in binds]
+    if spec["machine"]:
+        for name in ("/proc", "/sys"):
+            kernel.attach(kernel.clone_tree(name), f"{spec['machine']}{name}")
+        os.chroot(spec["machine"])
+        os.chdir("/")
+    kernel.make_all_read_only()
+    kernel.make_writable("/proc")
+    for name in MACHINE_PROC:
+        if os.path.lexists(f"/proc/{name}"):
+            tree = kernel.clone_tree(f"/proc/{name}")
+            kernel.restrict(tree, writable=False)
+            kernel.attach(tree, f"/proc/{name}")
+    masks = outer_masks(spec)
+    for tree, source, target, writable in trees:
+        kernel.restrict(tree, writable=writable)
+        if (source, target, writable) not in masks:
+            _make_mount_point(tree, target)
+        attach(tree, target)
+        if target == "/dev":
+            _fill_dev(devices)
+    for link_target, path in spec["links"]:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        os.symlink(link_target, path)
+
+
+def _fill_dev(devices: dict[str, int]) -> None:
+    for name, tree in devices.items():
+        os.close(os.open(f"/dev/{name}", os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC))
+        kernel.restrict(tree, writable=True, devices=True)
+        kernel.attach(tree, f"/dev/{name}")
+    for name, link_target in _DEVICE_LINKS.items():
+        os.symlink(link_target, f"/dev/{name}")
+    os.mkdir("/dev/pts")
+    os.mkdir("/dev/shm")
+    flags = kernel.MS_NOSUID | kernel.MS_NOEXEC
+    kernel.mount("devpts", "/dev/pts", "devpts", flags, "newinstance,ptmxmode=0666,mode=620")
+
+
+def _make_mount_point(tree: int, target: str) -> None:
+    """Create the mount point of a tree in one of the box's own folders."""
+    if os.path.lexists(target):
+        return
+    if os.path.isdir(f"/proc/self/fd/{tree}"):
+        os.makedirs(target, exist_ok=True)
+    else:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        os.close(os.open(target, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC))
