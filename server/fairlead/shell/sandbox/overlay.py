@@ -9,15 +9,14 @@ import contextlib
 import itertools
 import marshal
 import os
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fairlead.agent.errors import ToolError
 from fairlead.shell.layer import DEFAULT_LIMITS, Changes, Launch, Limits, NotRun, View, Where
-from fairlead.shell.sandbox import gitconfig, repository
+from fairlead.shell.sandbox import repository
 from fairlead.shell.sandbox.box import mounts
 from fairlead.shell.sandbox.box.ending import END_TIMEOUT, LauncherStatus, end_box
 from fairlead.shell.sandbox.box.loopback import loopback
@@ -30,8 +29,9 @@ from fairlead.shell.sandbox.layer.lower_layer import Fingerprint, LowerLayer
 from fairlead.shell.sandbox.layer.upper_layer import Owner, UpperLayer
 from fairlead.shell.sandbox.overlay_folders import OverlayFolders
 from fairlead.shell.sandbox.reasons import is_full
+from fairlead.shell.sandbox.shown_paths import ShownPaths
 from fairlead.workspace.paths import Roots
-from fairlead.workspace.repositories import enclosing_repository, git_folder, read_start
+from fairlead.workspace.repositories import enclosing_repository, git_folder
 
 # the limit for a file, in bytes: more than a build needs, and less than a disk
 FILE_SIZE = 8 << 30
@@ -54,7 +54,6 @@ class SandboxLayer:
         """Raises OSError if the layer's folder cannot be created."""
         self.roots, self._overlay_folders, self._bubblewrap = roots, OverlayFolders(roots), bubblewrap
         self._owner = owner_of(self._overlay_folders.paths[0])
-        self._hidden = [path.resolve() for path in (layers_folder, *hidden)]
         sweep(layers_folder)
         self._layer_folder = LayerFolder(layers_folder)
         self._folder = self._layer_folder.path
@@ -68,10 +67,15 @@ class SandboxLayer:
         self._has_foreground = False
         self._open_lock = asyncio.Lock()
         self._namespaces: list[int] = []
-        self._tools: list[Path] | None = None
         self._indexes: dict[Path, tuple[Fingerprint, bytes | None]] = {}
-        self._root_only: list[Path] = []
         self._enforce_permissions = enforce_permissions
+        self._shown = ShownPaths(
+            self._overlay_folders,
+            [path.resolve() for path in (layers_folder, *hidden)],
+            self._folder,
+            self._owner,
+            enforce_permissions=enforce_permissions,
+        )
 
     async def open(
         self,
@@ -160,12 +164,14 @@ class SandboxLayer:
             join=[] if network else self._shared_network(),
             layers=layers,
             machine=machine,
-            mounts=mounts.shown_mount_points(_paths(private)) if machine else [],
+            mounts=mounts.shown_mount_points(mounts.paths_of(private)) if machine else [],
             scratch=str(scratch),
             scratch_size=limits.memory // 2,
             scratch_folders=[*((folder.name, folder.mode) for folder in private), ("dev", 0o755)],
-            binds=self._binds(view, layers, private, str(scratch), network),
-            links=self._links(private),
+            binds=self._shown.binds(
+                view, [Path(layer["target"]) for layer in layers], private, scratch, network=network
+            ),
+            links=self._shown.links(private),
             bubblewrap=self._bubblewrap,
             seccomp=seccomp_filter(),
             file_size=FILE_SIZE,
@@ -184,7 +190,7 @@ class SandboxLayer:
         show.
         """
         above = enclosing_repository(tops[0])
-        if above is None or mounts.is_shown(above, _paths(private), ()):
+        if above is None or mounts.is_shown(above, mounts.paths_of(private), ()):
             return
         index = git_folder(above / ".git") / "index"
         if not index.is_relative_to(outside):
@@ -211,96 +217,6 @@ class SandboxLayer:
         if not self._namespaces:
             self._namespaces = loopback(self._owner)
         return self._namespaces
-
-    def _binds(
-        self, view: View, layers: list[OverlaySpec], private: list[mounts.PrivateFolder], scratch: str, network: bool
-    ) -> list[mounts.Bind]:
-        """The binds in this order: private folders, tools in them, layers, read-only parts, placeholders."""
-        if self._tools is None:
-            self._tools = mounts.tool_paths(self._overlay_folders.paths, os.environ)
-            root_only = mounts.root_only_paths() if self._owner.uid == 0 and not self._enforce_permissions else []
-            self._root_only = [
-                path for path in root_only if not any(top.is_relative_to(path) for top in self._overlay_folders.paths)
-            ]
-        tools = [*self._tools, *(mounts.resolver_files() if network else [])]
-        targets, box = [Path(layer["target"]) for layer in layers], Path(scratch).parent
-        binds: list[mounts.Bind] = [(f"{scratch}/{folder.name}", str(folder.path), True) for folder in private]
-        binds += _binds_in_place(tools)
-        binds += self._replacements(box, gitconfig.user_settings(mounts.home()))
-        binds += _binds_in_place(targets, writable=True)
-        tops = self._overlay_folders.paths
-        binds += _binds_in_place(dict.fromkeys(path for top in tops for path in repository.files_above(top)))
-        outside = self._overlay_folders.outside_repositories()
-        with_outside = {top for belonging in outside.values() for top in belonging}
-        git = [*outside, *(top / ".git" for top in tops if top not in with_outside)]
-        binds += _binds_in_place(path for folder in git for path in repository.read_only_parts(folder))
-        binds += _binds_in_place(self._existing(view.read_only, view))
-        folders, shown = _paths(private), {*tools, *targets}
-        repositories = [*git, *map(self._overlay_folders.path, view.repositories)]
-        settings = gitconfig.redacted_settings(repositories, mounts.home(), lambda path: self._text(path, view))
-        binds += self._replacements(box, (each for each in settings if self._is_readable(each[0], folders, shown)))
-        masked = [*self._hidden, *self._root_only, *mounts.socket_paths()]
-        masked = [path for path in masked if self._is_readable(path, folders, shown)]
-        masked += self._existing(view.hidden, view)
-        every = set(masked)
-        outermost = [path for path in masked if every.isdisjoint(path.parents)]
-        return [*binds, *((self._placeholder(path), str(path), False) for path in outermost)]
-
-    def _is_readable(self, path: Path, private: set[Path], shown: set[Path]) -> bool:
-        is_shown = mounts.is_shown(path, private, shown)
-        return is_shown and (not self._enforce_permissions or mounts.is_reachable(path, shown))
-
-    def _text(self, path: Path, view: View) -> str:
-        """The text of a file in a view."""
-        name = self._overlay_folders.name(path)
-        if name is None or name not in view.proposed:
-            return read_start(path)
-        entry = view.proposed[name]
-        return entry.data.decode("utf-8", "surrogateescape") if entry is not None else ""
-
-    def _links(self, private: list[mounts.PrivateFolder]) -> list[tuple[str, str]]:
-        """The links at the editor's paths of the folders, for paths that are links and are not shown in the box."""
-        shown, editor = _paths(private), {root.real: Path(os.path.abspath(root.path)) for root in self.roots.folders}
-        return [
-            (str(real), str(at))
-            for real, at in editor.items()
-            if not mounts.is_shown(at, shown, {*self._overlay_folders.paths})
-        ]
-
-    def _existing(self, names: Iterable[str], view: View) -> list[Path]:
-        """The paths that exist in a view. A link is replaced by the file of the workspace that it names."""
-        paths = [
-            path if name in view.proposed else path.resolve()
-            for name in names
-            if (path := self._overlay_folders.path(name))
-        ]
-        within = {name: path for path in paths if (name := self._overlay_folders.name(path)) is not None}
-        return [
-            path
-            for name, path in within.items()
-            if (view.proposed[name] is not None if name in view.proposed else path.exists())
-        ]
-
-    def _replacements(self, folder: Path, texts: Iterable[tuple[Path, str]]) -> Iterator[mounts.Bind]:
-        """Binds that show other texts instead of files. The texts are written to a folder of the box."""
-        for path, text in texts:
-            descriptor, made = tempfile.mkstemp(prefix="text-", dir=folder)
-            with open(descriptor, "wb") as file:
-                file.write(text.encode("utf-8", "surrogateescape"))
-                os.fchmod(descriptor, 0o444)
-            yield made, str(path), False
-
-    def _placeholder(self, path: Path) -> str:
-        """An empty file or folder without permissions, to show instead of a hidden one."""
-        name = "no-folder" if path.is_dir() else "no-file"
-        made = self._folder / name
-        if not made.exists():
-            if path.is_dir():
-                made.mkdir(mode=0)
-            else:
-                os.close(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0))
-            os.chown(made, self._owner.uid, self._owner.gid, follow_symlinks=False)
-        return str(made)
 
     def _make_folder(self, name: str) -> Path:
         trees.make_folder(self._folder, name, self._owner.uid, self._owner.gid)
@@ -407,12 +323,3 @@ def owner_of(root: Path) -> Owner:
 
 def _overlay(target: str, lower: list[str], upper: Path, work: Path) -> OverlaySpec:
     return OverlaySpec(target=target, lower=lower, upper=str(upper), work=str(work))
-
-
-def _paths(folders: Iterable[mounts.PrivateFolder]) -> set[Path]:
-    return {folder.path for folder in folders}
-
-
-def _binds_in_place(paths: Iterable[Path], *, writable: bool = False) -> Iterator[mounts.Bind]:
-    """Binds that show paths where they are."""
-    return ((str(path), str(path), writable) for path in paths)

@@ -16,7 +16,7 @@ class OverlayFolders:
     """Translates between the names of a workspace and the paths in its overlays."""
 
     def __init__(self, roots: Roots) -> None:
-        self._roots = roots
+        self.roots = roots
         reals = [root.real for root in roots.folders]
         self.paths = [
             real for real in reals if not any(real != other and real.is_relative_to(other) for other in reals)
@@ -28,20 +28,20 @@ class OverlayFolders:
 
     def path(self, name: str) -> Path:
         """The path of a file of the workspace."""
-        found = self._roots.split(name)
+        found = self.roots.split(name)
         return self.paths[0] / name if found is None else found[0].real / found[1]
 
     def name(self, path: Path) -> str | None:
         """The name of a path without links; None if it is outside."""
-        inside = [root for root in self._roots.folders if path.is_relative_to(root.real)]
+        inside = [root for root in self.roots.folders if path.is_relative_to(root.real)]
         if not inside:
             return None
         root = max(inside, key=lambda root: len(str(root.real)))
-        return self._roots.relative(root.path / path.relative_to(root.real))
+        return self.roots.relative(root.path / path.relative_to(root.real))
 
     def split(self, view: View) -> Mapping[Path, View]:
         """The part of a view that each overlay shows, named as in the overlay."""
-        if not self._roots.has_names:
+        if not self.roots.has_names:
             return {self.paths[0]: view}
         proposed, hidden, read_only = (self._sorted(names) for names in (view.proposed, view.hidden, view.read_only))
         return {
@@ -70,7 +70,7 @@ class OverlayFolders:
 
         If a command moved the HEAD of a repository, no changes of files are included.
         """
-        if not self._roots.has_names:
+        if not self.roots.has_names:
             return changes[self.paths[0]]
         moved = any(repository.MOVED in each.warnings for each in changes.values())
         files = [

@@ -58,6 +58,10 @@ class PrivateFolder:
     mode: int
 
 
+def paths_of(folders: Iterable[PrivateFolder]) -> set[Path]:
+    return {folder.path for folder in folders}
+
+
 def command_environment(environment: Mapping[str, str], *, network: bool) -> dict[str, str]:
     """The environment of a command in a box. Variables are passed by a list, so none is a key (docs/faults.md 40)."""
     passed = {name: text for name, text in environment.items() if name in _PASSED_VARIABLES or name.startswith("LC_")}

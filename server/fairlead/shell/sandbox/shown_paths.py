@@ -1,0 +1,147 @@
+"""What a box shows of the machine and of the workspace, as binds and links; `mounts.py` has the rules."""
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from fairlead.shell.layer import View
+from fairlead.shell.sandbox import gitconfig, repository
+from fairlead.shell.sandbox.box import mounts
+from fairlead.shell.sandbox.layer.upper_layer import Owner
+from fairlead.shell.sandbox.overlay_folders import OverlayFolders
+from fairlead.workspace.repositories import read_start
+
+
+class ShownPaths:
+    """Lists what the boxes of a session show, apart from the layers themselves."""
+
+    def __init__(
+        self,
+        folders: OverlayFolders,
+        hidden: Sequence[Path],
+        folder: Path,
+        owner: Owner,
+        *,
+        enforce_permissions: bool,
+    ) -> None:
+        """
+        Args:
+            hidden: paths without links that no box shows.
+            folder: the layer's folder, for placeholders.
+            owner: the account that commands run as.
+            enforce_permissions: whether the box's view of the machine leaves out files that only root may read.
+        """
+        self._folders, self._hidden, self._folder, self._owner = folders, hidden, folder, owner
+        self._enforce_permissions = enforce_permissions
+        self._tools: list[Path] | None = None
+        self._root_only: list[Path] = []
+
+    def binds(
+        self,
+        view: View,
+        layers: Sequence[Path],
+        private: Sequence[mounts.PrivateFolder],
+        scratch: Path,
+        *,
+        network: bool,
+    ) -> list[mounts.Bind]:
+        """The binds in this order: private folders, tools in them, layers, read-only parts, placeholders.
+
+        Args:
+            layers: where the layers are mounted.
+            scratch: the folder of the box's file system in memory. Replaced texts are written next to it.
+            network: whether the box has the machine's network.
+        """
+        if self._tools is None:
+            self._tools = mounts.tool_paths(self._folders.paths, os.environ)
+            root_only = mounts.root_only_paths() if self._owner.uid == 0 and not self._enforce_permissions else []
+            self._root_only = [
+                path for path in root_only if not any(top.is_relative_to(path) for top in self._folders.paths)
+            ]
+        tools = [*self._tools, *(mounts.resolver_files() if network else [])]
+        binds: list[mounts.Bind] = [(f"{scratch}/{folder.name}", str(folder.path), True) for folder in private]
+        binds += _binds_in_place(tools)
+        binds += self._replacements(scratch.parent, gitconfig.user_settings(mounts.home()))
+        binds += _binds_in_place(layers, writable=True)
+        tops = self._folders.paths
+        binds += _binds_in_place(dict.fromkeys(path for top in tops for path in repository.files_above(top)))
+        outside = self._folders.outside_repositories()
+        with_outside = {top for belonging in outside.values() for top in belonging}
+        git = [*outside, *(top / ".git" for top in tops if top not in with_outside)]
+        binds += _binds_in_place(path for folder in git for path in repository.read_only_parts(folder))
+        binds += _binds_in_place(self._existing(view.read_only, view))
+        folders, shown = mounts.paths_of(private), {*tools, *layers}
+        repositories = [*git, *map(self._folders.path, view.repositories)]
+        settings = gitconfig.redacted_settings(repositories, mounts.home(), lambda path: self._text(path, view))
+        binds += self._replacements(
+            scratch.parent, (each for each in settings if self._is_readable(each[0], folders, shown))
+        )
+        masked = [*self._hidden, *self._root_only, *mounts.socket_paths()]
+        masked = [path for path in masked if self._is_readable(path, folders, shown)]
+        masked += self._existing(view.hidden, view)
+        every = set(masked)
+        outermost = [path for path in masked if every.isdisjoint(path.parents)]
+        return [*binds, *((self._placeholder(path), str(path), False) for path in outermost)]
+
+    def _is_readable(self, path: Path, private: set[Path], shown: set[Path]) -> bool:
+        is_shown = mounts.is_shown(path, private, shown)
+        return is_shown and (not self._enforce_permissions or mounts.is_reachable(path, shown))
+
+    def _text(self, path: Path, view: View) -> str:
+        """The text of a file in a view."""
+        name = self._folders.name(path)
+        if name is None or name not in view.proposed:
+            return read_start(path)
+        entry = view.proposed[name]
+        return entry.data.decode("utf-8", "surrogateescape") if entry is not None else ""
+
+    def links(self, private: Sequence[mounts.PrivateFolder]) -> list[tuple[str, str]]:
+        """The links at the editor's paths of the folders, for paths that are links and are not shown in the box."""
+        shown, editor = (
+            mounts.paths_of(private),
+            {root.real: Path(os.path.abspath(root.path)) for root in self._folders.roots.folders},
+        )
+        return [
+            (str(real), str(at))
+            for real, at in editor.items()
+            if not mounts.is_shown(at, shown, {*self._folders.paths})
+        ]
+
+    def _existing(self, names: Iterable[str], view: View) -> list[Path]:
+        """The paths that exist in a view. A link is replaced by the file of the workspace that it names."""
+        paths = [
+            path if name in view.proposed else path.resolve() for name in names if (path := self._folders.path(name))
+        ]
+        within = {name: path for path in paths if (name := self._folders.name(path)) is not None}
+        return [
+            path
+            for name, path in within.items()
+            if (view.proposed[name] is not None if name in view.proposed else path.exists())
+        ]
+
+    def _replacements(self, folder: Path, texts: Iterable[tuple[Path, str]]) -> Iterator[mounts.Bind]:
+        """Binds that show other texts instead of files. The texts are written to a folder of the box."""
+        for path, text in texts:
+            descriptor, made = tempfile.mkstemp(prefix="text-", dir=folder)
+            with open(descriptor, "wb") as file:
+                file.write(text.encode("utf-8", "surrogateescape"))
+                os.fchmod(descriptor, 0o444)
+            yield made, str(path), False
+
+    def _placeholder(self, path: Path) -> str:
+        """An empty file or folder without permissions, to show instead of a hidden one."""
+        name = "no-folder" if path.is_dir() else "no-file"
+        made = self._folder / name
+        if not made.exists():
+            if path.is_dir():
+                made.mkdir(mode=0)
+            else:
+                os.close(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0))
+            os.chown(made, self._owner.uid, self._owner.gid, follow_symlinks=False)
+        return str(made)
+
+
+def _binds_in_place(paths: Iterable[Path], *, writable: bool = False) -> Iterator[mounts.Bind]:
+    """Binds that show paths where they are."""
+    return ((str(path), str(path), writable) for path in paths)
