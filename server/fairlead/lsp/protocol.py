@@ -164,9 +164,7 @@ class PlanItemWire(TypedDict):
     check: str
     checkByUser: bool
     flaky: bool
-    verification: Literal[
-        "none", "looked", "unverified", "verified", "proved", "stale", "failed", "noEvidence", "marked"
-    ]
+    verification: VerificationStatus
     decidedBy: str
     changedSince: list[str]
     newErrors: int

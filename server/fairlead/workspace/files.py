@@ -17,10 +17,9 @@ from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.long_work import Yielder, is_long
 from fairlead.workspace.names import plain_parts
 from fairlead.workspace.paths import Roots
-from fairlead.workspace.protected import is_repository
+from fairlead.workspace.proposed_paths import check_no_repository, check_parents
 from fairlead.workspace.read_tracker import ReadTracker
 from fairlead.workspace.rejections import Rejections
-from fairlead.workspace.repositories import in_git_folder
 from fairlead.workspace.reread_queue import RereadQueue
 from fairlead.workspace.secrets import secret_names
 from fairlead.workspace.user_files import UserFiles
@@ -28,7 +27,6 @@ from fairlead.workspace.user_files import UserFiles
 # attempts in a thread while the proposals keep changing; the next one runs on the event loop, so that it ends
 MAX_THREAD_ATTEMPTS = 2
 
-NOT_OPEN = "{name} is in no folder of the workspace."
 CHANGED = "The user changed {name} at the same moment, so nothing was proposed. Read it again, then edit it."
 
 
@@ -209,8 +207,8 @@ class Files:
         """
         if "\0" in text:
             raise WorkspaceError("The content contains a NUL character. Only text files can be written.")
-        self._check_no_repository(path)
-        self._check_parents(path)
+        check_no_repository(self.roots, path)
+        check_parents(self.roots, self._changes, path)
         known = self._changes.for_target(str(path))
         source = Path(known.path) if known else path
         await self.user_files.preload(source)
@@ -228,14 +226,14 @@ class Files:
         Raises:
             WorkspaceError: the same lines changed otherwise in the meantime, or the user rejected this change before.
         """
-        self._check_no_repository(path)
+        check_no_repository(self.roots, path)
         arguments = (str(path), before, after, raw, author)
         try:
             changes = await self._compute(cs.capture, *arguments)
         except MergeConflict as error:
             raise WorkspaceError("the same lines got another change while the command ran") from error
         if after is not None:
-            self._check_parents(path)
+            check_parents(self.roots, self._changes, path)
         known = self._changes.for_target(str(path))
         self._check_rejections(changes)
         self.changes = changes
@@ -278,7 +276,7 @@ class Files:
         Raises:
             WorkspaceError: there is no such file, or the user rejected the same deletion before.
         """
-        self._check_no_repository(path)
+        check_no_repository(self.roots, path)
         await self.user_files.preload(path)
         await self._apply(path, cs.delete, self._existing(path), author)
 
@@ -289,10 +287,10 @@ class Files:
             WorkspaceError: there is no such file, the new path exists, or the user rejected the same change before.
         """
         for end in (path, new_path):
-            self._check_no_repository(end)
+            check_no_repository(self.roots, end)
             await self.user_files.preload(end)
         current = self._existing(path)
-        self._check_parents(new_path)
+        check_parents(self.roots, self._changes, new_path)
         own = self._changes.for_target(str(path))
         renames_back = own is not None and own.path == str(new_path)
         if not renames_back and (
@@ -378,32 +376,6 @@ class Files:
                 "The content begins with a byte order mark (U+FEFF), but the file has none. Leave it out."
             )
         return text[1:]
-
-    def _check_no_repository(self, path: Path) -> None:
-        enclosing = self.roots.enclosing(path)
-        if not enclosing:
-            raise WorkspaceError(NOT_OPEN.format(name=path))
-        if any(is_repository(name) or in_git_folder(root.path, path) for root, name in enclosing):
-            raise WorkspaceError(
-                f"{self.roots.relative(path)} belongs to the repository itself (.git) and cannot be edited. "
-                "If it must change, tell the user how."
-            )
-
-    def _check_parents(self, path: Path) -> None:
-        """Raises WorkspaceError if the file would be below a file or replace a folder, existing or proposed."""
-        for folder in path.parents:
-            leading = self._changes.for_target(str(folder))
-            is_file = leading.proposed is not None if leading else folder.is_file() and not self.proposal(folder)
-            if is_file:
-                raise WorkspaceError(f"{self.roots.relative(folder)} is a file, so no file can be created below it.")
-            if folder.is_dir():
-                break
-        below = self._changes.proposed_below(f"{path}{os.sep}")
-        if below is not None:
-            name = self.roots.relative(Path(below))
-            raise WorkspaceError(
-                f"{self.roots.relative(path)} is a folder: {name} is proposed in it. Choose another path."
-            )
 
     async def observe(self, paths: Iterable[Path], allowed: Callable[[], bool] = lambda: True) -> None:
         """Reads the user's files again and rebases their proposals on them.

@@ -1,0 +1,39 @@
+"""The paths for which nothing can be proposed."""
+
+import os
+from pathlib import Path
+
+from fairlead.edits.changeset import Changeset
+from fairlead.workspace.errors import WorkspaceError
+from fairlead.workspace.paths import Roots
+from fairlead.workspace.protected import is_repository
+from fairlead.workspace.repositories import in_git_folder
+
+NOT_OPEN = "{name} is in no folder of the workspace."
+
+
+def check_no_repository(roots: Roots, path: Path) -> None:
+    """Raises WorkspaceError if the path is outside of the workspace, or belongs to a repository itself."""
+    enclosing = roots.enclosing(path)
+    if not enclosing:
+        raise WorkspaceError(NOT_OPEN.format(name=path))
+    if any(is_repository(name) or in_git_folder(root.path, path) for root, name in enclosing):
+        raise WorkspaceError(
+            f"{roots.relative(path)} belongs to the repository itself (.git) and cannot be edited. "
+            "If it must change, tell the user how."
+        )
+
+
+def check_parents(roots: Roots, changes: Changeset, path: Path) -> None:
+    """Raises WorkspaceError if the file would be below a file or replace a folder, existing or proposed."""
+    for folder in path.parents:
+        leading = changes.for_target(str(folder))
+        is_file = leading.proposed is not None if leading else folder.is_file() and not changes.get(str(folder))
+        if is_file:
+            raise WorkspaceError(f"{roots.relative(folder)} is a file, so no file can be created below it.")
+        if folder.is_dir():
+            break
+    below = changes.proposed_below(f"{path}{os.sep}")
+    if below is not None:
+        name = roots.relative(Path(below))
+        raise WorkspaceError(f"{roots.relative(path)} is a folder: {name} is proposed in it. Choose another path.")
