@@ -1,14 +1,14 @@
-// Rows of buttons, as every title has one, and the menus behind their three dots. A button is identified by how its label
-// begins, because VS Code adds the keys to it.
+// The rows of buttons in titles, and the menus behind their three dots. A button is identified by the beginning of its label,
+// because VS Code appends the key.
 //
-// A click is a press and a release. What is redrawn between the two does not get it, and what closes by the press
-// never hears of the click: so it is asked of the element itself whether it counted, and what counted is not repeated.
+// A click is a press and a release. An element that is redrawn between the two does not get the click, and an element that closes
+// on the press gets no click either. So the element is asked whether the action took effect; only an action without effect is repeated.
 
 export function buttonVerbs({ page, act }) {
   const menu = page.locator(".monaco-menu");
   const entry = (label) => menu.locator(".action-menu-item", { hasText: label }).first();
 
-  /** Clicks on one element; an error says that it did not count, which `event` decides. */
+  /** Clicks on one element. Throws if the element did not get `event`. */
   async function click(locator, { event = "click", ...options } = {}) {
     const { element, heard } = await listening(locator, event);
     const failed = await element.click(options).then(
@@ -29,13 +29,13 @@ export function buttonVerbs({ page, act }) {
     return { element, heard: () => state.evaluate((kept) => kept.heard) };
   }
 
-  /** Opens a menu by `open()` and chooses an entry of it. */
+  /** Opens a menu with `open()` and chooses an entry. */
   async function choose(open, label) {
     if (!(await menu.count())) await open();
     try {
       await entry(label).waitFor();
       const { element, heard } = await listening(entry(label), "mouseup");
-      // it ignores the mouse in its first moments, and is gone when it did not
+      // a menu ignores the mouse at first, and closes when an entry was chosen
       for (let tries = 0; tries < 20 && (await menu.count()); tries += 1)
         await element.click({ timeout: 500 }).catch(() => {});
       if (await heard()) return;

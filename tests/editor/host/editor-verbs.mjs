@@ -7,7 +7,7 @@ export function editorVerbs({ page, until, act }) {
   const group = page.locator(".editor-group-container.active");
   const textEditor = group.locator(".editor-instance .monaco-editor").first();
 
-  // Lines are drawn in any order and placed by their top; VS Code draws a blank as U+00A0.
+  // VS Code draws the lines in any order, at their vertical position, and a blank as U+00A0.
   const linesOf = (locator) =>
     locator.evaluate((editor) =>
       [...editor.querySelectorAll(".view-lines > .view-line")]
@@ -25,13 +25,13 @@ export function editorVerbs({ page, until, act }) {
 
   async function tabs() {
     return page.locator(".tabs-container .tab").evaluateAll((elements) => {
-      // What a FileDecorationProvider gave, which VS Code draws by a style sheet.
+      // The badge of a FileDecorationProvider, which VS Code draws with a style sheet.
       const badgeOf = (tab) => {
         const label = tab.querySelector("[class*='monaco-decoration-itemBadge']");
         return label ? getComputedStyle(label, "::after").content.replaceAll('"', "") : "";
       };
       return elements.map((tab) => ({
-        // A file's ending is an element of its own.
+        // The extension of the file name is a separate element.
         label: [...tab.querySelectorAll(".label-name, .label-suffix")].map((part) => part.textContent).join(""),
         // The text of a FileDecorationProvider follows the path.
         path: (tab.querySelector(".monaco-icon-label")?.getAttribute("aria-label") ?? "")
@@ -48,7 +48,7 @@ export function editorVerbs({ page, until, act }) {
   const buttons = buttonVerbs({ page, act });
   const lens = (title, file) => (file ? entry(file) : group).locator(".codelens-decoration a", { hasText: title });
 
-  /** Clicks on a line and goes to its end; what comes to stand above it meanwhile, as a CodeLens, moves it away. */
+  /** Clicks on a line and goes to its end. Repeats this if the line moves meanwhile, for example because a CodeLens appears above it. */
   async function clickLineIn(editor, text) {
     const line = editor.locator(".view-line", { hasText: text }).first();
     await line.click();
@@ -64,7 +64,7 @@ export function editorVerbs({ page, until, act }) {
     tabs,
     tab: (label, wanted = (tab) => tab.active) =>
       until(`the tab "${label}"`, async () => (await tabs()).find((tab) => tab.label === label && wanted(tab))),
-    /** Clicks on the first tab of that label. The press counts: what it shows may replace the tab before the release. */
+    /** Clicks on the first tab with that label. The press is enough: its effect may replace the tab before the release. */
     clickTab: (label) =>
       act(`the tab "${label}"`, async () => {
         const index = (await tabs()).findIndex((tab) => tab.label === label);
@@ -73,7 +73,7 @@ export function editorVerbs({ page, until, act }) {
         await buttons.click(tab, { event: "mousedown", position: { x: 20, y: 12 } });
       }),
 
-    /** Waits until `wanted(lines)` holds and returns the lines in sight of the active text editor. */
+    /** Waits until `wanted(lines)` is true and returns the visible lines of the active text editor. */
     editorLines: (wanted = () => true) =>
       until("the text of the editor", async () => {
         const lines = await linesOf(textEditor);
@@ -81,15 +81,15 @@ export function editorVerbs({ page, until, act }) {
       }),
 
     /**
-     * Waits for a diff and returns the lines in sight of one side, 'original' or 'modified'; in a multi-file diff
-     * `file` is the name in an entry's header.
+     * Waits for a diff and returns the visible lines of one side, 'original' or 'modified'. In a multi-file diff, `file` is the
+     * name in an entry's header.
      */
     diffLines: (side, { file, wanted = (lines) => lines.length > 0 } = {}) =>
       until(`the ${side} side of the diff${file ? ` of ${file}` : ""}`, async () => {
         const lines = await linesOf(diff(side, file));
         return wanted(lines) && lines;
       }),
-    /** The files of a multi-file diff, by their headers. */
+    /** The files of a multi-file diff, as named in their headers. */
     diffFiles: (count = 1) =>
       until(`a multi-file diff of ${count}`, async () => {
         // VS Code keeps entries of other diffs, hidden
@@ -104,24 +104,24 @@ export function editorVerbs({ page, until, act }) {
     clickDiffLine: (text, { side = "modified", file } = {}) =>
       act(`the line "${text}" in the ${side} side`, () => clickLineIn(diff(side, file), text)),
 
-    /** Waits until the keyboard's focus is in a text of the active editor. */
+    /** Waits until the keyboard focus is in a text of the active editor. */
     editorFocus: () =>
       until("the focus in the editor", async () => (await group.locator(".monaco-editor.focused").count()) > 0),
 
-    /** The CodeLens titles in the active editor, in their order. */
+    /** The CodeLens titles in the active editor, in order. */
     lenses: (wanted = (titles) => titles.length > 0) =>
       until("a CodeLens", async () => {
         const titles = await group.locator(".codelens-decoration a").allTextContents();
         return wanted(titles) && titles;
       }),
-    /** Presses the first CodeLens of that title; in a multi-file diff `file` is the name in an entry's header. */
+    /** Clicks on the first CodeLens with that title. In a multi-file diff, `file` is the name in an entry's header. */
     clickLens: (title, { file } = {}) => act(`the CodeLens "${title}"`, () => lens(title, file).first().click()),
 
-    /** Presses a button above the active editor, or the entry of that name in the overflow menu. */
+    /** Clicks on a button above the active editor, or on the entry with that name in the overflow menu. */
     titleAction: (label) => buttons.press("the title of the editor", group.locator(".editor-actions"), label),
     titleActions: () => buttons.labels(group.locator(".editor-actions")),
 
-    /** Opens a file of the workspace by its path, as a user does by name. */
+    /** Opens a file of the workspace by its path, with Quick Open. */
     openFile: async (file) => {
       const name = exactly(file.split("/").at(-1));
       await act(`the file "${file}"`, async () => {
@@ -142,7 +142,7 @@ export function editorVerbs({ page, until, act }) {
       );
     },
 
-    /** Types at the cursor, or first goes to the 'start' or the 'end' of the text. */
+    /** Types at the cursor, after going to the 'start' or the 'end' of the text if one is given. */
     typeText: async (text, { at } = {}) => {
       await act("the keyboard focus in the editor", () =>
         textEditor.locator(".native-edit-context, textarea.inputarea").first().focus(),
@@ -153,7 +153,7 @@ export function editorVerbs({ page, until, act }) {
     },
     /** Puts the cursor at the end of a line of the active text editor. A part of its text identifies the line. */
     clickLine: (text) => act(`the line "${text}"`, () => clickLineIn(textEditor, text)),
-    /** Chooses an entry of the context menu at the cursor, given with the menus that it is in. */
+    /** Chooses an entry of the context menu at the cursor. The path lists the submenus that contain it. */
     editorMenu: (path) =>
       act(`the entry "${path.join(" > ")}" of the editor's menu`, async () => {
         const menu = page.locator(".monaco-menu");
@@ -162,10 +162,10 @@ export function editorVerbs({ page, until, act }) {
           const name = page.locator(".action-label", { hasText: exactly(label) });
           await menu.locator(".action-menu-item", { has: name }).last().click({ timeout: 1000 });
         }
-        // a menu ignores the mouse in its first moments
+        // a menu ignores the mouse at first
         await menu.first().waitFor({ state: "hidden", timeout: 1000 });
       }),
-    /** Types where the cursor is, whatever has the focus. */
+    /** Types into whatever has the focus. */
     insertText: (text) => page.keyboard.insertText(text),
     /** Saves the active editor and waits until it is clean. */
     save: async () => {
@@ -173,7 +173,7 @@ export function editorVerbs({ page, until, act }) {
       await until("the saved editor", async () => (await tabs()).every((tab) => !tab.active || !tab.dirty));
     },
 
-    /** The inside of a webview, for locators of its own content. */
+    /** The inner frame of a webview, for locators in its content. */
     webview: () => page.frameLocator("iframe.webview.ready").last().frameLocator("#active-frame"),
 
     describeEditors: async () => {

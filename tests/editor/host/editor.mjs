@@ -1,11 +1,11 @@
-// A VS Code for tests, opened on a workspace of its own.
+// A VS Code for tests, opened on its own workspace.
 import fs from "node:fs";
 import path from "node:path";
 import { atEnd, test } from "./registry.mjs";
 import { openPage } from "./page.mjs";
 import { startVSCode } from "../../../scripts/vscode/vscode.mjs";
 
-// VS Code changes nothing that is typed, and nothing moves on its own.
+// VS Code does not change typed text, and nothing moves without a cause.
 const STILL = {
   "diffEditor.renderSideBySide": true,
   "diffEditor.useInlineViewWhenSpaceIsLimited": false,
@@ -26,11 +26,11 @@ const STILL = {
  * Starts VS Code on a copy of a workspace and opens it: `{ code, page, workspace, close() }`.
  *
  * workspace  a folder to copy, or the files as `{ 'path/in/it': text or bytes }`; null for an empty window. If one of
- *            the files is a .code-workspace, that is opened
- * name       names the folder of a failure
+ *            the files is a .code-workspace, opens that file
+ * name       the name of the folder for the artifacts of a failure
  * viewport, theme, scale, fonts  as in `openPage`; everything else as in `startVSCode`
  *
- * `close()` ends it all and fails if a process had not ended on its own.
+ * `close()` ends VS Code and the server, and fails if it had to kill a process.
  */
 export async function openEditor({ workspace = {}, name, viewport, theme, scale, fonts, settings, env, ...rest } = {}) {
   let code;
@@ -81,7 +81,7 @@ export function writeFiles(folder, files) {
 /**
  * For a test file: `const editorTest = useEditor(() => openEditor(options))`, then
  * `editorTest('what is guaranteed', async ({ page, workspace, code }, context) => ...)`.
- * The tests of the file share one VS Code, in their order. A failed one keeps a picture and the logs.
+ * The tests of the file run in order in one VS Code. A failed test saves a picture and the logs.
  */
 export function useEditor(open) {
   let started;

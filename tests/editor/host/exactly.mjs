@@ -1,4 +1,4 @@
-/** A pattern of the whole text and nothing else, for elements whose text begins or ends with blanks. */
+/** A pattern that matches exactly this text, apart from blanks at its beginning and end. */
 export function exactly(text) {
   return new RegExp(`^\\s*${text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}\\s*$`);
 }

@@ -1,8 +1,8 @@
-// Opens VS Code in the browser and drives it by verbs. What is on the screen is read here and in the *-verbs files, by
-// VS Code's class names, and nowhere else: a test speaks of views, rows, diffs and messages.
+// Opens VS Code in the browser and operates it through verbs. Only this file and the *-verbs files read the screen, by the class
+// names of VS Code; the tests use views, rows, diffs and messages.
 //
-// Every verb waits for its condition until a deadline, then throws an error that says what was on the screen, with a
-// picture and the logs beside it. None waits for a time.
+// Every verb waits for its condition until a deadline, then throws an error with the text of the screen, and saves a picture and the
+// logs. No verb waits for a fixed time.
 import fs from "node:fs";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -15,20 +15,20 @@ import { workbenchVerbs } from "./workbench-verbs.mjs";
 
 const ARTIFACTS = fileURLToPath(new URL("../.artifacts/", import.meta.url));
 const DEADLINE = 30_000;
-// Each look at the page costs the editor time too, so what takes long is looked at less often.
+// Each check of the page costs the editor time too, so the interval grows with the waiting time.
 const FIRST_WAIT = 25;
 const LONGEST_WAIT = 200;
 const MESSAGE = "a message was shown: ";
 
 let connection;
 
-/** One browser for the whole process. */
+/** The browser, which the whole process shares. */
 function connect() {
   connection ??= startBrowser();
   return connection;
 }
 
-/** Ends this process's browser. */
+/** Closes this process's browser. */
 export async function closeBrowser() {
   const open = connection;
   connection = undefined;
@@ -43,7 +43,7 @@ export async function closeBrowser() {
  * scale     pixels of a picture per pixel of the page
  * fonts     what `pictureFonts` returns
  * logs      a function that returns the server's logs, saved with a failure
- * name      names the folder of a failure
+ * name      the name of the folder for the artifacts of a failure
  */
 export async function openPage(
   url,
@@ -61,7 +61,7 @@ export async function openPage(
   if (fonts) await addFonts(page, fonts);
   const said = [];
   page.on("console", (message) => said.push(`${message.type()}: ${message.text()}`));
-  // scripts/vscode/browser.mjs leaves the browser no name but this machine's
+  // scripts/vscode/browser.mjs lets the browser resolve no host name except this machine's
   page.on("requestfailed", (request) => {
     const { hostname } = new URL(request.url());
     if (request.failure()?.errorText === "net::ERR_NAME_NOT_RESOLVED") blocked.add(hostname);
@@ -73,7 +73,7 @@ export async function openPage(
   const core = { page, until, act };
   const verbs = { ...workbenchVerbs(core), ...viewVerbs(core), ...editorVerbs(core) };
 
-  /** Waits until `probe()` returns something true, and returns that. A probe that throws counts as not yet. */
+  /** Waits until `probe()` returns a truthy value, and returns that value. An error in the probe counts as a falsy value. */
   async function until(what, probe, timeout = DEADLINE) {
     const deadline = Date.now() + timeout;
     let error;
@@ -92,7 +92,7 @@ export async function openPage(
     throw await failure(`waited ${timeout / 1000} s for ${what}`, error);
   }
 
-  /** Does something with the mouse or the keyboard, again and again until it goes through. */
+  /** Repeats an action with the mouse or the keyboard until it succeeds. */
   function act(what, action, timeout) {
     return until(
       what,
@@ -122,7 +122,7 @@ export async function openPage(
     return parts.filter(Boolean).join("\n");
   }
 
-  /** Keeps a picture, the text of the screen and all logs; returns the folder. */
+  /** Saves a picture, the text of the screen and all logs. Returns the folder. */
   async function saveArtifacts(why = "") {
     const folder = path.join(ARTIFACTS, name.replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60));
     let dir = folder;
@@ -161,7 +161,7 @@ export async function openPage(
     until,
     screen,
     saveArtifacts,
-    /** The hosts that a request went to and was refused; only this machine can be reached. */
+    /** The hosts to which requests were refused: only this machine can be reached. */
     blockedHosts: () => [...blocked],
     consoleText: () => said.join("\n"),
     /** From here on, the artifacts of a failure are saved under this name. */
@@ -182,7 +182,7 @@ export async function openPage(
   };
 }
 
-/** In the page: writes every message that VS Code shows to its console, because most of them go away by themselves. */
+/** In the page: writes every message that VS Code shows to its console, because most messages close automatically. */
 function tellMessages(prefix) {
   const texts = (node) => node.querySelectorAll?.(".notification-list-item-message") ?? [];
   new MutationObserver((changes) => {
@@ -201,8 +201,8 @@ function endAnimations() {
 }
 
 /**
- * In the page: VS Code asks its server for half of the key to its secrets. This server has none to give, and without an
- * answer a reload would forget them, which a desktop does not.
+ * In the page: VS Code asks its server for half of the key to its secrets. This server has none, and without an answer a reload
+ * would lose the secrets. On a desktop it does not.
  */
 function mintKeys() {
   const { fetch } = window;

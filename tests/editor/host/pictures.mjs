@@ -1,4 +1,4 @@
-// For pictures that look the same whatever the machine has: start VS Code with PICTURE_SETTINGS, and open its page with
+// For pictures that look the same on every machine: start VS Code with PICTURE_SETTINGS, and open its page with
 // `fonts: await pictureFonts()`.
 import fs from "node:fs";
 import path from "node:path";
@@ -23,7 +23,7 @@ const FILES = [
   { family: "Picture Mono", style: "italic", file: "jetbrains-mono/files/jetbrains-mono-latin-wght-italic.woff2" },
 ];
 
-/** VS Code's settings for pictures: the fonts, and out of sight what only a browser adds. */
+/** VS Code's settings for pictures: the fonts, and without the parts that only VS Code in a browser shows. */
 export const PICTURE_SETTINGS = {
   "breadcrumbs.enabled": false,
   "editor.fontFamily": "'Picture Mono', monospace",
@@ -34,7 +34,7 @@ export const PICTURE_SETTINGS = {
   "editor.scrollBeyondLastLine": false,
   "terminal.integrated.fontFamily": "'Picture Mono', monospace",
   "window.menuBarVisibility": "hidden",
-  // Where everything is in sight the slider is only a grey bar.
+  // If everything fits, the slider is only a grey bar.
   "workbench.colorCustomizations": { "scrollbarSlider.background": "#00000000" },
   "workbench.layoutControl.enabled": false,
 };

@@ -1,9 +1,9 @@
-// What a test file declares: its tests in their order, and what is to be done after the last one. `lane.mjs` runs them.
+// The declarations of a test file: its tests in order, and what is done after the last one. `lane.mjs` runs them.
 
 let tests = [];
 let ends = [];
 
-/** Declares a test; `body` gets the test's context of node:test. */
+/** Declares a test. `body` gets the context of the test from node:test. */
 export function test(title, body) {
   tests.push({ title, body });
 }
@@ -13,7 +13,7 @@ export function atEnd(body) {
   ends.unshift(body);
 }
 
-/** What was declared since the last call: `{ tests, ends }`. */
+/** The declarations since the last call: `{ tests, ends }`. */
 export function declared() {
   const taken = { tests, ends };
   tests = [];

@@ -1,4 +1,4 @@
-// Files that go when the process ends.
+// Files that are removed when the process ends.
 
 import fs from "node:fs";
 import os from "node:os";
@@ -7,7 +7,7 @@ import path from "node:path";
 let folder;
 let count = 0;
 
-/** A path in a folder of its own for a file that may be written. */
+/** A path in a new folder, for a file that does not exist yet. */
 export function temporaryFile(name) {
   if (folder === undefined) {
     folder = fs.mkdtempSync(path.join(os.tmpdir(), "fairlead-files-"));

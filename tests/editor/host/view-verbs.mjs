@@ -1,4 +1,4 @@
-// Views in the side bar or the panel: trees, their rows, buttons and titles. A view is named by its title.
+// Views in the side bar or the panel: trees, their rows, buttons and titles. A view is identified by its title.
 
 import { buttonVerbs } from "./button-verbs.mjs";
 import { exactly } from "./exactly.mjs";
@@ -12,7 +12,7 @@ export function viewVerbs({ page, until, act }) {
   const buttons = buttonVerbs({ page, act });
   const hover = page.locator(".workbench-hover-container .monaco-hover");
 
-  /** The rows of a view in their order; only those that are scrolled into sight exist. */
+  /** The rows of a view, in order. Only the visible rows exist. */
   function readRows(view) {
     return pane(view)
       .locator(".monaco-list-row")
@@ -54,7 +54,7 @@ export function viewVerbs({ page, until, act }) {
       });
   }
 
-  /** `which` is a label, an index, or a function that tells the row from its fields. */
+  /** `which` is a label, an index, or a predicate on the fields of a row. */
   async function locate(view, which) {
     const rows = await readRows(view);
     const found =
@@ -62,14 +62,14 @@ export function viewVerbs({ page, until, act }) {
         ? rows[which]
         : rows.find(typeof which === "function" ? which : (row) => row.label === which);
     if (!found) throw new Error(`no row ${which} in "${view}"`);
-    // by its place and its label: another row may be at the place when it is clicked
+    // by position and label, because another row may be at this position by the time of the click
     const named = page.locator(".label-name", { hasText: exactly(found.label) });
     return pane(view)
       .locator(`.monaco-list-rows > .monaco-list-row[data-index="${found.index}"]`)
       .filter({ has: named });
   }
 
-  /** Acts on a row once the view shows the same rows at several looks: VS Code does not know a row while it refreshes. */
+  /** Acts on a row once consecutive checks have found the same rows, because VS Code does not know the rows during a refresh. */
   function onRow(what, view, which, action) {
     let last = "";
     let looks = 0;
@@ -83,11 +83,11 @@ export function viewVerbs({ page, until, act }) {
     });
   }
 
-  /** Moves the pointer away from a row that came under it while it rested: its hover may cover other rows. */
+  /** Moves the pointer away if a row has moved under it, because the hover of that row may cover other rows. */
   async function leaveHover() {
     if (!(await hover.count())) return;
     await page.mouse.move(0, 0);
-    // one that has the keyboard's focus stays; if it covers the row, the action fails and is repeated
+    // the hover of the focused row stays; if it covers the other row, the action fails and is repeated
     await hover
       .first()
       .waitFor({ state: "detached", timeout: 200 })
@@ -104,10 +104,10 @@ export function viewVerbs({ page, until, act }) {
     viewTitles,
 
     /**
-     * Waits until `wanted(rows)` holds (any rows, without it) and returns the rows of a view, each
-     * `{ index, level, label, description, icon, color, badge, checked, expanded, selected, focused, name }`: `icon`
-     * as in "sync modifier-spin", `color` as #rrggbb where the icon has one, `badge` what a FileDecorationProvider gave,
-     * `focused` by the keyboard, `name` as a screen reader says it.
+     * Waits until `wanted(rows)` is true (by default, until there are rows) and returns the rows of a view, each as
+     * `{ index, level, label, description, icon, color, badge, checked, expanded, selected, focused, name }`. `icon` is for example
+     * "sync modifier-spin", `color` is #rrggbb if the icon has a colour, `badge` comes from a FileDecorationProvider, `focused` means
+     * the keyboard focus, and `name` is what a screen reader says.
      */
     rows: (view, wanted = (rows) => rows.length > 0) =>
       until(`the rows of "${view}"`, async () => {
@@ -120,7 +120,7 @@ export function viewVerbs({ page, until, act }) {
     checkRow: (view, which) =>
       onRow("the checkbox", view, which, (row) => row.locator(".custom-view-tree-node-item-checkbox").click()),
 
-    /** Presses an inline button of a row by the beginning of its label. */
+    /** Clicks on an inline button of a row, given the beginning of its label. */
     rowAction: (view, which, label) =>
       onRow(`the button "${label}"`, view, which, async (row) => {
         await row.hover();
@@ -140,7 +140,7 @@ export function viewVerbs({ page, until, act }) {
     /** The text of the hover over a row. */
     tooltip: async (view, which) => {
       return until(`the hover of row ${which} in "${view}"`, async () => {
-        // one that shows does not come again before the pointer was elsewhere
+        // a hover that is visible appears again only after the pointer has moved away
         await page.mouse.move(0, 0);
         if (await hover.count()) return undefined;
         await (await locate(view, which)).locator(".label-name").hover();
@@ -149,7 +149,7 @@ export function viewVerbs({ page, until, act }) {
       });
     },
 
-    /** Presses a button in a view's title, or the entry of that name in its overflow menu. */
+    /** Clicks on a button in a view's title, or on the entry with that name in its overflow menu. */
     viewTitleAction: async (view, label) => {
       await act(`the title of "${view}"`, () => pane(view).locator(".pane-header").hover());
       await buttons.press(`the title of "${view}"`, actions(view), label);
@@ -169,7 +169,7 @@ export function viewVerbs({ page, until, act }) {
         (await pane(view).locator(".tree-explorer-viewlet-tree-view > .message:not(.hide)").allInnerTexts()).join("\n"),
       ),
 
-    /** Waits for the text of an empty view; its buttons are among the lines. */
+    /** Waits for the text of an empty view. The lines include its buttons. */
     welcome: (view) =>
       until(`the welcome text of "${view}"`, async () =>
         (await pane(view).locator(".welcome-view-content").innerText()).trim(),

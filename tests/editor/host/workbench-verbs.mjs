@@ -9,7 +9,7 @@ export function workbenchVerbs({ page, until, act }) {
   const input = quick.locator(".quick-input-filter input");
   const dialogBox = page.locator(".monaco-dialog-box");
   const toastBox = page.locator(".notification-toast");
-  // a message that shows progress has links in the place of buttons
+  // a message that shows progress has links instead of buttons
   const toastButtons = ".notification-list-item-buttons-container .monaco-button, .notification-list-item-message a";
 
   const quickRow = (label) =>
@@ -44,7 +44,7 @@ export function workbenchVerbs({ page, until, act }) {
 
   const isPalette = (open) => open?.value.startsWith(">") || /name of a command/.test(open?.placeholder ?? "");
 
-  /** Waits for an input box or a list that is not the palette; with `title`, for one with that title. */
+  /** Waits for an input box or a list other than the palette, with this title if one is given. */
   function asked(title) {
     return until(title ? `an input box titled "${title}"` : "an input box", async () => {
       const open = await quickInput();
@@ -111,11 +111,11 @@ export function workbenchVerbs({ page, until, act }) {
       await click(quickRow(title));
     });
 
-  // What is in the way, a palette that is about to close or a dialog that takes the key, is soon gone: a short try.
+  // A short attempt, because an obstacle (a palette that is closing, a dialog that gets the key) is soon gone.
   async function typeIntoPalette(text) {
     if (!isPalette(await quickInput())) await page.keyboard.press("F1");
     await input.waitFor({ timeout: 500 });
-    // not a short try: on a busy machine the list of all commands takes longer
+    // not a short attempt: on a busy machine, the list of all commands takes longer
     await input.fill(">");
     await input.fill(`>${text}`);
   }
@@ -123,7 +123,7 @@ export function workbenchVerbs({ page, until, act }) {
   return {
     runCommand,
 
-    /** The titles with `typed` in them that the palette offers; the palette is closed again. */
+    /** The titles that the palette offers for `typed`. Closes the palette again. */
     commands: async (typed) => {
       await act("the palette", () => typeIntoPalette(typed));
       const found = await until(`the commands with "${typed}"`, async () => {
@@ -171,7 +171,7 @@ export function workbenchVerbs({ page, until, act }) {
         await toastWith(text).hover();
         await toastWith(text).locator('.action-label[aria-label^="Clear Notification"]').click();
       });
-      // it fades, and would be taken for the next one with this text
+      // it fades out, and could be mistaken for the next one with this text
       await toastWith(text).waitFor({ state: "detached" });
     },
 
@@ -182,7 +182,7 @@ export function workbenchVerbs({ page, until, act }) {
         click(dialogBox.locator(".dialog-buttons .monaco-button", { hasText: exactly(button) })),
       ),
 
-    /** Trusts the workspace of a window in restricted mode, in the page for it, which is open. */
+    /** Trusts the workspace of a window in restricted mode. The page for workspace trust must be open. */
     trustWorkspace: async () => {
       await act('the button "Trust"', () =>
         click(page.locator(".workspace-trust-editor .monaco-button", { hasText: exactly("Trust") })),
@@ -201,13 +201,13 @@ export function workbenchVerbs({ page, until, act }) {
         click(page.locator(`[id="${(await findStatus(id)).id}"] .statusbar-item-label`)),
       ),
 
-    /** Shows a view container. By its command: a click on its icon closes it where a loading window has just shown it. */
+    /** Shows a view container with its command. A click on its icon would close it if the loading window has just shown it. */
     showContainer: async (title) => {
       await runCommand(`View: Show ${title}`);
       await until(`the container "${title}"`, () => containerIcon(title).and(page.locator(".checked")).count());
     },
 
-    /** The badge on a container's icon: `{ text, label }`, or undefined where there is none. */
+    /** The badge on a container's icon: `{ text, label }`, or undefined if there is none. */
     viewBadge: async (container) => {
       const icon = await until(
         `the icon "${container}" in the activity bar`,
@@ -221,7 +221,7 @@ export function workbenchVerbs({ page, until, act }) {
       };
     },
 
-    /** A colour of the current theme by its id, as `#rrggbb`, to compare with a row's colour. */
+    /** A colour of the current theme, as `#rrggbb`, to compare with a row's colour. */
     themeColor: (id) =>
       page
         .locator(".monaco-workbench")
