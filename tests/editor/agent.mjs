@@ -22,9 +22,9 @@ export function recording(...turns) {
 }
 
 /**
- * The extension of this checkout with another program between its server and VS Code (host/relay.py): `extension` is the
- * folder to load, and `writeBeforeEdit({ path: text })` has it write these files before the next edit reaches VS Code.
- * `ask(page, method, params)` sends VS Code a request of the server's, and returns the response.
+ * The extension of this checkout with a relay between its server and VS Code (host/relay.py). `extension` is the folder to load.
+ * After `writeBeforeEdit({ path: text })`, the relay writes these files before the next edit reaches VS Code.
+ * `ask(page, method, params)` sends VS Code a request in the server's name, and returns the response.
  */
 export function relayed() {
   const extension = fs.mkdtempSync(path.join(os.tmpdir(), "fairlead-relayed-"));
@@ -59,8 +59,8 @@ export function relayed() {
 }
 
 /**
- * The tests of a file share one VS Code with the extension of this checkout, whose model plays the turns. With `own` it
- * is a new one; else the one that the files before had, which is quicker.
+ * The tests of a file share one VS Code with the extension of this checkout, whose model plays the turns. With `own`, the VS Code
+ * is a new one. Otherwise it is the window of the previous files, which is quicker.
  */
 export function useAgent(turns, { settings, own = false, ...options } = {}) {
   const wanted = { name: "window", ...options, settings: { "fairlead.replay": recording(...turns), ...settings } };
@@ -70,7 +70,7 @@ export function useAgent(turns, { settings, own = false, ...options } = {}) {
 /** A new VS Code with the extension of this checkout. */
 export const openAgent = (options) => openEditor(withExtension(options));
 
-/** As `openAgent`, in the window that earlier tests had. */
+/** As `openAgent`, in the window of the previous files. */
 export const shareAgent = (options) => openShared(withExtension(options));
 
 // The keys of the user who runs the tests are never used.
@@ -97,7 +97,7 @@ export const remove = (file) => ({ delete_file: { path: file } });
 export const rename = (file, new_path) => ({ rename_file: { path: file, new_path } });
 export const bash = (command) => ({ bash: { command } });
 
-/** A server that speaks the Messages API: `refusal(request)` is `{ status, headers, error }` or nothing, then it says `text`. */
+/** A server that speaks the Messages API. It answers with `refusal(request)`, `{ status, headers, error }`, or if that is nothing, with `text`. */
 export async function modelServer({ text, usage = { input_tokens: 10, output_tokens: 10 }, refusal }) {
   const events = [
     {
@@ -156,7 +156,7 @@ export function conversationSays(page, parts) {
   });
 }
 
-/** Takes pictures for a person to look at, dark and light, where FAIRLEAD_EDITOR_PICTURES names a folder for them. */
+/** Takes dark and light pictures for developers to look at, if FAIRLEAD_EDITOR_PICTURES names a folder for them. */
 export async function picture(page, name) {
   const folder = process.env.FAIRLEAD_EDITOR_PICTURES;
   if (!folder) return;

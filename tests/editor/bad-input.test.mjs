@@ -1,4 +1,4 @@
-// What is missing or forbidden is said once and clearly, with what to do next.
+// Messages about what is missing or forbidden: each appears once, and says what to do.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -66,7 +66,7 @@ test("a folder that vanished: the task is refused with the reason", async () => 
   await inEditor({ name: "vanished", workspace: { a: "" }, settings }, async ({ page, workspace }) => {
     await page.showContainer("Fairlead");
     await page.welcome("Plan");
-    // VS Code has a dialog of its own for a folder that is gone while it starts, so the task is typed before
+    // VS Code shows its own dialog if the folder is gone while it starts, so the task is typed before
     await page.runCommand("Agent: Run Task");
     await page.fillInput("Anything", { title: "Agent: Run Task", accept: false });
     fs.rmSync(workspace, { recursive: true });

@@ -1,4 +1,4 @@
-// A run that has used its budget pauses, says which one, and continues when the user says so. Tokens in the status bar.
+// A run that has used up a budget pauses, names the budget, and continues when the user wants it. Tokens in the status bar.
 
 import assert from "node:assert/strict";
 import { picture, plan, runTask, useAgent } from "./agent.mjs";

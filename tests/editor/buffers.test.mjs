@@ -1,4 +1,4 @@
-// Unsaved text of the user counts: it is edited, never overwritten, and saved only if it was saved before.
+// The user's unsaved text is edited and never overwritten. A file is saved only if it was saved before.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";

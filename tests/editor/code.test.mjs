@@ -1,4 +1,4 @@
-// What the agent learns of the code from VS Code's own language support.
+// What VS Code's own language support tells the agent about the code.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -44,7 +44,7 @@ const editorTest = useAgent(
   {
     workspace: { ...PROJECT, ...COPY },
     settings: {
-      // the npm package of this VS Code comes without the TypeScript that it has otherwise; this is the same version
+      // the npm package of this VS Code lacks the TypeScript that an installed one contains; this is the same version
       "typescript.tsdk": path.join(ROOT, "node_modules/typescript/lib"),
       "typescript.disableAutomaticTypeAcquisition": true,
       "typescript.updateImportsOnFileMove.enabled": "never",
@@ -79,7 +79,7 @@ function apply(content, edits) {
     );
 }
 
-/** Where an answer leads, as `file:line`. */
+/** The locations in an answer, as `file:line`. */
 const places = (workspace, { result, error }) => {
   assert.equal(error, undefined);
   return result

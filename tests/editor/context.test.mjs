@@ -1,4 +1,4 @@
-// What the user is looking at and mentions: completed by keyboard in the box and in the document of a task, sent with the task,
+// What the user is looking at, and mentions. Mentions are completed in the prompt and in the document of a task, sent with the task,
 // and shown in the conversation.
 
 import assert from "node:assert/strict";
@@ -8,7 +8,7 @@ import path from "node:path";
 import { conversationSays, edit, followUp, picture, plan, useAgent } from "./agent.mjs";
 
 const GREET = 'export function greet(name: string) {\n  const hello = "Hello";\n  return `${hello}, ${name}`;\n}\n';
-// the least that Git takes for a repository
+// the minimum that Git accepts as a repository
 const REPOSITORY = {
   ".git/HEAD": "ref: refs/heads/topic\n",
   ".git/config": "[core]\n\trepositoryformatversion = 0\n\tbare = false\n",

@@ -1,4 +1,4 @@
-// The conversation in its view: what it shows while the agent works, and what is answered there.
+// The conversation in its view: what it shows while the agent works, and what the user can answer there.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";

@@ -21,7 +21,7 @@ const editorTest = useAgent([{ text: "Done." }], {
 async function quickFix(page, label) {
   const entry = page.page.locator(".action-widget .monaco-list-row.action", { hasText: label });
   await page.until(`the quick fix "${label}"`, async () => {
-    // opened again while it is not there: the problems are found only after a while
+    // opened until the entry is there, because VS Code finds the problems only after a while
     if (await page.page.locator(".action-widget .monaco-list").first().isVisible()) await page.press("Escape");
     await page.press("Control+.");
     await entry.first().waitFor({ timeout: 1000 });

@@ -1,5 +1,5 @@
-// A completed step proves something, in a real VS Code: a task of four steps with a check, from a tick that is refused to a
-// partial accept that breaks it.
+// The evidence of completed steps in a real VS Code: a task of four steps with a check, from a refused tick to a partial accept
+// that breaks the check.
 
 import assert from "node:assert/strict";
 import { bash, edit, picture, plan, runTask, useAgent } from "./agent.mjs";

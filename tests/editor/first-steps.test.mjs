@@ -1,4 +1,4 @@
-// The first minute, in a window without a folder: what a task needs, a model that is tested, and the example without a key.
+// The first minute in a window without a folder: what a task needs, the test of a model, and the example without a key.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";

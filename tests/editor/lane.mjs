@@ -1,5 +1,5 @@
-// One of the processes that play the test files: takes the next file that nobody has taken, until there is none. Its
-// files share a browser and, where they can, a window (shared.mjs), because a window's start costs more than most tests.
+// One of the processes that run the test files. It takes one file after the other until none is left. Its files share a browser
+// and, if they can, a window (shared.mjs), because starting a window takes longer than most tests.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -25,7 +25,7 @@ for (let file = next(); file; file = next()) {
 await test("the shared window ends and leaves no process", LONGEST, closeShared);
 await closeBrowser();
 
-/** A failed test may leave the shared window in any state. */
+/** A failed test may leave the shared window in any state, so the next one gets a new window. */
 function tainting(body) {
   return async (context) => {
     try {
@@ -37,7 +37,7 @@ function tainting(body) {
   };
 }
 
-/** This lane's number: every second one takes files from the end of the queue, where others share a window. */
+/** This lane's number. Every second lane takes files from the end of the queue, whose files share another window. */
 function number() {
   for (let n = 0; ; n += 1) {
     try {
@@ -49,7 +49,7 @@ function number() {
   }
 }
 
-/** An entry of the queue holds the path of a test file. The lane that removes the entry plays the file. */
+/** An entry of the queue contains the path of a test file. The lane that removes the entry runs the file. */
 function next() {
   const entries = fs
     .readdirSync(queue)

@@ -1,4 +1,4 @@
-// Plan first and go, a question of the agent's, a question to the agent, the record, the plan's history, undoing a step.
+// Planning first, then Go; questions from and to the agent; the record; the plan's history; undoing a step.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -23,7 +23,7 @@ const editorTest = useAgent(
   ],
   { workspace: { "a.txt": "one\n", "b.txt": "two\n" }, viewport: { width: 1280, height: 1100 } },
 );
-// VS Code shows few messages at a time as toasts, so what must be seen is looked for in the view
+// VS Code shows only a few messages at a time as toasts, so the tests look into the view
 const disk = (workspace, name) => fs.readFileSync(path.join(workspace, name), "utf8");
 const asks = (question) => (rows) => rows.some(({ label }) => label === `Answer: ${question}`);
 

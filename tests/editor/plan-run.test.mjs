@@ -1,5 +1,5 @@
-// A plan from "plan first" to its end in a real VS Code: Go, a person who types on undisturbed, what screen readers hear,
-// a step that a later one changed again, accepting inside of one step's diff, and the editor's problems for the agent.
+// A plan from "plan first" to its end in a real VS Code: Go, a user who can type without interruption, what screen readers say, a step
+// that a later one changed again, accepting inside of one step's diff, and the editor's problems for the agent.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -47,7 +47,7 @@ const editorTest = useAgent(
       "c.txt": text,
       "notes.txt": "",
       "bad.json": '{"a": 1,, "b": 2}\n',
-      // as a user with a screen reader has it: each step is read aloud
+      // the setting of a user with a screen reader: each step is read aloud
       ".vscode/settings.json": '{"editor.accessibilitySupport": "on"}\n',
     },
     viewport: { width: 1280, height: 1100 },
@@ -60,7 +60,7 @@ const bar = (page) =>
     .locator(".pane", { has: page.page.locator("h3.title", { hasText: /^Plan$/ }) })
     .locator(".monaco-progress-container.active");
 
-/** Presses a row's button, until the row is gone, as another hand would: the focus and the pointer stay where they are. */
+/** Clicks on a row's button until the row is gone. The focus and the pointer stay where they are. */
 async function pressFromAfar(page, row, label) {
   const button = page.page
     .locator(".monaco-list-row", { hasText: row })

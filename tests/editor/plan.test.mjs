@@ -121,7 +121,7 @@ editorTest("a step is dragged to another place", async ({ page }) => {
       .first()
       .locator(".label-name");
   const moved = async () => steps(await page.rows(PLAN))[2] === "Check it with care";
-  // what was dropped is shown when the server has answered; to drag it again before would move it back
+  // the drop is shown when the server has answered; dragging again before that would move the step back
   let dragged = 0;
   await page.until("the row at its new place", async () => {
     if (await moved()) return true;

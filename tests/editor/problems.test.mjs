@@ -16,7 +16,7 @@ const editorTest = useAgent(
   {
     workspace: { "lib/total.py": "def total() -> int:\n    return 0\n" },
     settings: {
-      // a slow machine finds the same errors
+      // enough time to find the same errors on a slow machine
       "fairlead.check.newErrorsSeconds": 600,
       "fairlead.languageServers": {
         basedpyright: false,

@@ -1,4 +1,4 @@
-// A secret is read after a yes only, and a protected file is accepted only by a yes of its own.
+// The agent reads a secret only with the user's approval, and a protected file is accepted only with a separate confirmation.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";

@@ -30,7 +30,7 @@ const described =
   (rows) =>
     rows.length === 1 && parts.every((part) => rows[0].description.includes(part));
 
-/** In the page: whether a text is in what VS Code has saved of its tabs; in a browser it does that every few seconds. */
+/** In the page: whether the tabs that VS Code has saved contain a text. In a browser, it saves them every few seconds. */
 async function isSaved(text) {
   const done = (request) =>
     new Promise((resolve, reject) =>
@@ -55,7 +55,7 @@ print("held", flush=True)
 sys.stdin.read()
 `;
 
-/** Takes the lock of each session when the server that has it ends, and holds it until `release()`. */
+/** Takes the lock of each session when the server that holds it ends, and holds it until `release()`. */
 function holdSessions({ userDataDir }) {
   const locks = fs
     .readdirSync(userDataDir, { recursive: true })

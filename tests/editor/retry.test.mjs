@@ -1,5 +1,5 @@
-// A model's server that is overloaded: the status bar counts down to the next try, and a stop ends the waiting. What an
-// answer cost is there too.
+// An overloaded model server: the status bar counts down to the next attempt, and a stop ends the waiting. The status bar also shows
+// the cost of an answer.
 
 import assert from "node:assert/strict";
 import { followUp, modelServer, picture, runTask, useAgent } from "./agent.mjs";

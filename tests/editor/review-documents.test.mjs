@@ -1,5 +1,5 @@
-// Proposed texts as documents: restored after a reload of the window, saved automatically, read-only where saving would harm,
-// and never closed with the user's text in them.
+// Proposed texts as documents: restored after a reload of the window, saved automatically, read-only if saving would do harm,
+// and never closed while they contain unsaved text of the user.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -13,7 +13,7 @@ const shows =
   (seen) =>
     lines.every((line) => seen.includes(line));
 
-/** A VS Code in which one task has proposed `changes` to `files` and its last command, if it has one, still runs. */
+/** A VS Code in which one task has proposed `changes` to `files`. Its last command, if there is one, is still running. */
 async function withProposals({ name, files, changes, settings, calls = [] }, body) {
   const replay = recording({ calls: [...changes, ...calls] }, { text: "Proposed." });
   const open = settings ? openAgent : shareAgent;
@@ -89,7 +89,7 @@ test("an amended proposal and the plan are restored after a reload of the window
 });
 
 test("with the editor's own automatic saving the proposal is amended while it is typed", async () => {
-  // up to a delay of a second VS Code does not show that a document is changed
+  // with a delay of at most a second, VS Code does not mark the document as changed
   const settings = { "files.autoSave": "afterDelay", "files.autoSaveDelay": 1200 };
   await withProposals({ name: "autosave", ...one, settings }, async ({ page, disk }) => {
     for (const text of ["-mine", "-more"]) {

@@ -1,4 +1,4 @@
-// Files that are created, deleted and renamed, the risky ones in front; marks on files; the review of one plan step.
+// Created, deleted and renamed files, the risky ones first; marks on files; the review of one plan step.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";

@@ -55,7 +55,7 @@ editorTest("a CodeLens beside the change accepts it or rejects it, in the diff",
   await page.toast("Proposed.");
   await page.clickRow(VIEW, "Line 1");
   await page.lenses((titles) => titles.filter((title) => title === "Accept").length === 3);
-  // the second click finds the change decided, which is no reason for a message
+  // at the second click the change is already decided, which must not show a message
   await page.page.locator(".codelens-decoration a", { hasText: "Accept" }).first().dblclick();
   await page.until("the first change on disk", () => disk(workspace, "lens.txt") === changed("one"));
   await page.rows(VIEW, lacks("Line 1"));
@@ -124,7 +124,7 @@ editorTest("the keys decide on the change at the cursor and on the file, in the 
 
 editorTest("the keys decide in the multi-file diff too, and stay in it", async ({ page }) => {
   await page.clickTab("Proposed: Change the files (6 files)");
-  // keys.txt was decided since; the click brings the files up to date, in one tab that keeps the focus
+  // keys.txt has been decided meanwhile; the click updates the files in the same tab, which keeps the focus
   await page.tab("Proposed: Change the files (5 files)");
   await page.until(
     "one diff",

@@ -1,4 +1,4 @@
-// One review of two tasks: everything is accepted at once, also where both propose the same, and taken back as one decision.
+// One review of two tasks: everything is accepted at once, also identical proposals of both, and undone as one decision.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";

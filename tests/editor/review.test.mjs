@@ -1,5 +1,5 @@
 // The review of proposed text: merged with what the user types, amended in the diff, in conflict, rejected with a reason,
-// and taken back.
+// and undone.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -114,7 +114,7 @@ editorTest(
     await page.press("ControlOrMeta+s");
     assert.deepEqual((await page.toast("newer")).buttons.slice(0, 2), ["Compare", "Overwrite"]);
     await page.closeToast("newer");
-    // VS Code shows only so many messages in a moment, hence again and again, each when the one before is done; none of it overwrites
+    // repeated one after the other, because VS Code drops messages that come too quickly; no attempt overwrites anything
     await page.until("a second refusal", async () => {
       await page.press("ControlOrMeta+s");
       await page.page.locator(".notification-toast", { hasText: "newer" }).waitFor();

@@ -10,8 +10,8 @@ import { ensureHost } from "../../scripts/vscode/install.mjs";
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 const LANE = path.join(HERE, "lane.mjs");
-// Lanes take files from both ends of the list. So those that share a window with the one setting are at the front, those
-// that share one without it at the back, and those with windows of their own between them.
+// Lanes take files from both ends of the list. So the files that share a window with one setting are at the front, those that share a
+// window without it at the back, and those with their own windows in the middle.
 const ASKING = ["main-job", "plan-run", "plan", "stopping", "terminals"];
 const OWN = [
   "bad-input",
@@ -49,14 +49,14 @@ if (files.length === 0) {
 fs.rmSync(path.join(HERE, ".artifacts"), { recursive: true, force: true });
 log(`VS Code ${(await prepare()).vscodeVersion}`);
 const began = Date.now();
-// npm adds the programs of its packages, among them language servers, which a test must ask for
+// npm adds the programs of its packages to PATH, among them language servers, which tests must request
 const folders = process.env.PATH.split(path.delimiter);
 process.env.PATH = folders
   .filter((folder) => path.basename(path.dirname(folder)) !== "node_modules")
   .join(path.delimiter);
 process.env.FAIRLEAD_EDITOR_QUEUE = queue();
 process.env.FAIRLEAD_EDITOR_GREP = values.grep;
-// One more than there are cores, because a test spends half of its time waiting for the editor.
+// One more than the number of cores, because a test spends half of its time waiting for the editor.
 const lanes = Math.min(files.length, Number(values.concurrency ?? Math.min(4, os.availableParallelism() + 1)));
 await Promise.all(Array.from({ length: lanes }, play));
 fs.rmSync(process.env.FAIRLEAD_EDITOR_QUEUE, { recursive: true });
@@ -77,20 +77,20 @@ async function prepare() {
     await (await startBrowser({ log })).stop();
     return host;
   } catch (error) {
-    // The user needs to know what is missing on this machine, not where it was noticed.
+    // The message says what is missing on this machine; the stack trace would not help.
     log(`${error.message}\n\n0 passed, 1 failed`);
     return process.exit(1);
   }
 }
 
-/** A folder with an entry for each file, from which the lanes take theirs. */
+/** A folder with an entry for each file. The lanes take the entries. */
 function queue() {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "queue-"));
   for (const [n, file] of files.entries()) fs.writeFileSync(path.join(folder, String(n).padStart(3, "0")), file);
   return folder;
 }
 
-/** One process that plays files until none is left. */
+/** One process that runs files until none is left. */
 async function play() {
   const stream = run({ files: [LANE] });
   // A file is an entry too; it fails again for each test in it that failed.

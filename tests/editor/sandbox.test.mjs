@@ -1,4 +1,4 @@
-// Commands with the usual settings: on the proposed files, without a question, and what they change is to be reviewed.
+// Commands with the default settings: they run on the proposed files without asking, and the user reviews what they change.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -14,7 +14,7 @@ const editorTest = useAgent(
   { workspace: { "a.txt": "one\n", "run.sh": "ls\n", ".gitignore": "*.log\n" } },
 );
 const files = (workspace) => fs.readdirSync(workspace).sort();
-let sandboxed = true; // where there is none, the command is asked for instead
+let sandboxed = true; // without a sandbox, the command needs an approval
 
 editorTest(
   "a command sees the agent's edits, and its own changes are listed for review",

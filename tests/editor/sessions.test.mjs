@@ -1,4 +1,4 @@
-// Several sessions in a real VS Code: two at once, one shown, a message to a running one, one deleted, one continued.
+// Several sessions in a real VS Code: two at once, one of them shown, a message to a running one, one deleted, one continued.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";

@@ -1,4 +1,4 @@
-// A window with two folders: the agent works in both, and goes on when one is removed.
+// A window with two folders: the agent works in both, and continues when one is removed.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";

@@ -1,5 +1,5 @@
-// One window for many test files. What a test leaves is removed before the next file begins: its server and what
-// that has saved, its files, editors and messages. The extension host starts again; the window does not.
+// One window for many test files. Before the next file begins, everything that a test left is removed: its server and what the server
+// saved, its files, editors and messages. The extension host restarts; the window does not.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -15,8 +15,8 @@ let shared;
 let tainted = false;
 
 /**
- * As `openEditor`, in the window that an earlier test used, if that has the same settings; `close()` leaves it open.
- * The recording (`fairlead.replay`) may be another one.
+ * As `openEditor`, but in the window of an earlier test if it has the same settings. `close()` leaves the window open.
+ * The recording (`fairlead.replay`) may differ.
  */
 export async function openShared({ workspace = {}, settings, viewport = VIEWPORT, ...rest }) {
   const { [REPLAY]: recording, ...others } = settings;
@@ -31,7 +31,7 @@ export async function openShared({ workspace = {}, settings, viewport = VIEWPORT
   return { ...editor, close: async () => {} };
 }
 
-/** After a failed test nobody knows in which state the window is: the next test that asks gets a new one. */
+/** After a failed test the state of the window is unknown, so the next test that asks gets a new one. */
 export function taint() {
   tainted = true;
 }
@@ -49,18 +49,18 @@ async function open(options) {
   return { replay, editor: await openEditor({ ...options, settings: { ...options.settings, [REPLAY]: replay } }) };
 }
 
-/** Removes what the tests before left. Returns false if VS Code did not start its extension host again. */
+/** Removes what earlier tests left. Returns false if VS Code did not restart its extension host. */
 async function clear({ page, code, workspace }) {
   await closeEditors(page);
   await closeConversation(page);
   await page.showContainer("Fairlead");
   const before = activations(code);
-  // Killed, they save nothing more, so that the next ones find nothing.
+  // killed, so that they save nothing more that the next ones would find
   for (const pid of [...serverPids(code), ...hostPids(code)]) process.kill(pid, "SIGKILL");
   for (const storage of ofExtension(code)) fs.rmSync(storage, { recursive: true, force: true });
   for (const name of fs.readdirSync(workspace)) fs.rmSync(path.join(workspace, name), { recursive: true, force: true });
-  // The window starts its extension host again, but three times in five minutes only; then it asks. It does not if it has not learnt
-  // within two seconds how the host ended, as on a busy machine.
+  // The window restarts its extension host only three times in five minutes; then it asks. It does not restart the host at all if it
+  // has not learned within two seconds how the host ended, as on a busy machine.
   const restarted = async () => {
     if ((await page.toasts()).some(({ buttons }) => buttons.includes(RESTART))) await page.toastButton("", RESTART);
     return activations(code) > before;

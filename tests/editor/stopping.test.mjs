@@ -1,4 +1,4 @@
-// Stopping, refusing, and a server that dies: the run ends, files are untouched, the next task works.
+// Stops, rejections, and a server that dies: the run ends, files are unchanged, and the next task works.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -12,7 +12,7 @@ const turns = [
   { text: "Again." },
 ];
 const editorTest = useAgent(turns, { settings: { "fairlead.approvals": "ask" }, workspace: { "a.txt": "a\n" } });
-// VS Code shows no more than three messages in a moment as toasts; the others wait in its list, and the view shows all
+// VS Code shows at most three messages at a time as toasts and puts the others into its list; the view shows all
 const waits = (page) => page.rows("Plan", (rows) => rows[0]?.label.startsWith("Allow") ?? false);
 const content = (workspace) => fs.readFileSync(path.join(workspace, "a.txt"), "utf8");
 

@@ -1,4 +1,4 @@
-// Commands as terminals: opened from their rows, live while they run, with their colours and how they ended.
+// Commands in terminals: opened from their rows, live while they run, with their colours and how they ended.
 
 import assert from "node:assert/strict";
 import { bash, followUp, picture, plan, runTask, useAgent } from "./agent.mjs";
@@ -81,7 +81,7 @@ editorTest("a background command continues after the run, and is stopped from it
   await page.toast("It runs.");
   const rows = await page.rows(PLAN, (all) => row(all, "cmd-1") !== undefined);
   assert.equal(row(rows, "cmd-1").description, "running");
-  await page.page.mouse.move(800, 200); // away from the row above, whose hover lies over this one
+  await page.page.mouse.move(800, 200); // away from the row above, whose hover covers this one
   await page.clickRow(PLAN, (other) => other === row([other], "cmd-1"));
   await shows(page, /listening/);
   await page.rowAction(PLAN, (other) => other === row([other], "cmd-1"), "Stop Command");
