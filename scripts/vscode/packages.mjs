@@ -1,5 +1,5 @@
-// Packages from npm, checked and unpacked into the user's cache. No package script ever runs here, and what a person's
-// own npm is configured to do (mirror, proxy, certificates) holds, because npm itself does the fetching.
+// Packages from npm, checked and unpacked into the user's cache. No package script runs. npm itself downloads the packages, so the
+// user's configuration of npm applies (mirror, proxy, certificates).
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import fs from "node:fs";
@@ -10,7 +10,7 @@ import { venvProgram } from "../process.mjs";
 /** The folder of everything that this harness installs; it can be deleted at any time. */
 export function cacheDir() {
   const home = os.homedir();
-  // a run of the tests has another home folder
+  // the tests run with another home folder
   if (process.env.FAIRLEAD_TEST_CACHE) return process.env.FAIRLEAD_TEST_CACHE;
   const base =
     process.env.XDG_CACHE_HOME ||
@@ -21,8 +21,8 @@ export function cacheDir() {
 }
 
 /**
- * Sees to it that `dir` holds what `build(staging)` makes for `recipe` (a string naming every version that goes in).
- * The folder appears by a rename, complete or not at all. One process at a time installs; the others wait for it.
+ * Ensures that `dir` contains what `build(staging)` makes for `recipe`, a string that names the versions of all parts. The folder is
+ * built elsewhere and then renamed, so it is never incomplete. One process at a time installs; the others wait.
  */
 export async function installOnce(dir, recipe, build, log) {
   const installed = () => read(path.join(dir, ".recipe")) === recipe;
@@ -46,7 +46,7 @@ export async function installOnce(dir, recipe, build, log) {
   });
 }
 
-/** The lock by which the extension sets up its server: the system ends it with the process that holds it. */
+/** The lock with which the extension sets up its server. The system releases it when the process that holds it ends. */
 async function clientLock() {
   const { transform } = await import("esbuild");
   const source = fs.readFileSync(new URL("../../client/src/server/exclusive.ts", import.meta.url), "utf8");
@@ -54,7 +54,7 @@ async function clientLock() {
   return (await import(`data:text/javascript,${encodeURIComponent(code)}`)).exclusively;
 }
 
-/** Fetches one package, compares its sha512 with `integrity`, and unpacks it into `into`. */
+/** Downloads a package, compares its SHA-512 with `integrity`, and unpacks it into `into`. */
 export async function fetchPackage({ name, version, integrity }, into) {
   const spec = `${name}@${version}`;
   const box = `${into}.tgz`;
@@ -88,7 +88,7 @@ async function sha512(file) {
 
 export async function untar(archive, into, options = []) {
   fs.mkdirSync(into, { recursive: true });
-  // Git for Windows puts a GNU tar first on PATH, which takes the C: of a path for a host name.
+  // Git for Windows puts a GNU tar first on PATH, which reads the C: of a path as a host name.
   const tar = process.platform === "win32" ? path.join(process.env.SystemRoot, "System32", "tar.exe") : "tar";
   await run(tar, ["-xf", archive, "-C", into, "--no-same-owner", ...options]);
 }
@@ -99,11 +99,11 @@ export function npm(args, cwd = os.tmpdir()) {
   );
   if (process.env.npm_execpath?.endsWith(".js"))
     return run(process.execPath, [process.env.npm_execpath, ...args], { cwd, env });
-  // npm is a .cmd file on Windows, which only a shell starts; every argument here is free of spaces.
+  // On Windows, npm is a .cmd file, which only a shell can start. No argument here contains a space.
   return run("npm", args, { cwd, env, shell: process.platform === "win32" });
 }
 
-/** Runs a command to its end and returns its standard output; a failure throws with the end of what it said. */
+/** Runs a command to its end and returns its standard output. If it fails, throws an error with the end of its output. */
 export function run(command, args, options = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });

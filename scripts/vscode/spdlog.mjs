@@ -1,5 +1,5 @@
-// Takes the place of VS Code's native logger, which is not compiled here: without it VS Code writes no log files, and
-// the log channels of extensions stay empty in the Output panel.
+// Replaces VS Code's native logger, which is not compiled here. Without a logger, VS Code writes no log files, and the log channels
+// of extensions stay empty in the Output panel.
 import fs from "node:fs";
 import path from "node:path";
 
@@ -40,7 +40,7 @@ export class Logger {
     try {
       fs.appendFileSync(this.#file, line);
     } catch {
-      // The folder goes away when the editor is stopped; the last words of a process have nowhere to go then.
+      // The folder is removed when the editor stops, so the last messages of a process may be lost.
     }
   }
 }

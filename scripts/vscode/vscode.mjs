@@ -1,4 +1,4 @@
-// Starts VS Code's server on a loopback port, with nothing of the user's own VS Code in it.
+// Starts VS Code's server on a loopback port, separate from the user's own VS Code.
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import fs from "node:fs";
@@ -9,23 +9,23 @@ import { fileURLToPath } from "node:url";
 import { ensureHost } from "./install.mjs";
 import { run } from "./packages.mjs";
 
-// No welcome, tips, updates, telemetry or AI features of VS Code's own.
+// Without the welcome page, tips, updates, telemetry and VS Code's own AI features.
 const QUIET = {
   "chat.commandCenter.enabled": false,
   "chat.disableAIFeatures": true,
   "extensions.autoCheckUpdates": false,
   "extensions.autoUpdate": false,
   "extensions.ignoreRecommendations": true,
-  // As on a desktop; in a browser VS Code saves automatically.
+  // As on a desktop. In a browser, VS Code saves automatically.
   "files.autoSave": "off",
   "git.openRepositoryInParentFolders": "never",
-  // It would look through every process of the machine, every two seconds.
+  // It would check every process of the machine every two seconds.
   "remote.autoForwardPorts": false,
   "telemetry.telemetryLevel": "off",
   "update.mode": "none",
   "window.autoDetectColorScheme": true,
   "window.commandCenter": false,
-  // Without the name of the program that carries VS Code here.
+  // Without the name of the program that contains VS Code here.
   "window.title": "${dirty}${activeEditorShort}${separator}${rootName}",
   "workbench.enableExperiments": false,
   "workbench.secondarySideBar.defaultVisibility": "hidden",
@@ -36,21 +36,21 @@ const QUIET = {
 /**
  * Starts a VS Code with fresh data folders.
  *
- * workspace   a folder or a .code-workspace file, or a function that makes one in the scratch folder that it is given;
- *             without one the window is empty
+ * workspace   a folder or a .code-workspace file, or a function that makes one in the given scratch folder; without a
+ *             workspace, the window is empty
  * extensions  unpacked extension folders (loaded in place) and .vsix files (installed)
- * settings    user settings, over the quiet ones above; in place before the start
- * env         variables over this process's own; `undefined` removes one. HOME is a fresh folder unless named here
+ * settings    user settings in addition to the ones above
+ * env         variables in addition to those of this process; `undefined` removes one. HOME is a new folder unless given here
  * port        0 (the default) takes a free one
- * trust       'off': every workspace is trusted; 'restricted': none is at first; 'ask': so too, and a dialog asks
+ * trust       'off': every workspace is trusted; 'restricted': at first none is; 'ask': at first none is, and a dialog asks
  *
- * Returns `{ url, port, workspace, scratch, userDataDir, home, env, logs(), stop() }`. The url holds a secret, without
- * which nobody else on the machine gets in. The scratch folder goes with the server. `stop()` ends every process and
- * returns those, as `{ pid, command }`, that had not ended by themselves when the server did (on Linux).
+ * Returns `{ url, port, workspace, scratch, userDataDir, home, env, logs(), stop() }`. The url contains a secret, so that no other
+ * user of the machine can connect. The scratch folder is removed with the server. `stop()` ends every process and returns those
+ * that did not end with the server, as `{ pid, command }` (on Linux).
  */
 export async function startVSCode({ port = 0, trust = "off", log, ...wanted } = {}) {
   const host = await ensureHost({ log });
-  // Short: a Unix socket's path ends at about 100 characters.
+  // A short path, because the path of a Unix socket has at most about 100 characters.
   const scratch = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "fairlead-editor-")));
   let prepared;
   try {
@@ -61,7 +61,7 @@ export async function startVSCode({ port = 0, trust = "off", log, ...wanted } = 
   }
   const { workspace, dirs, env, token, tokenFile } = prepared;
 
-  // A login shell would bring another PATH, and with it another Python than the one that the tests chose.
+  // A login shell would set another PATH, and with it another Python than the one that the tests chose.
   const flags = ["--force-disable-user-env", "--disable-telemetry", "--disable-getting-started-override"];
   if (trust === "off") flags.push("--disable-workspace-trust");
   const address = ["--host", "127.0.0.1", "--port", String(port), "--connection-token-file", tokenFile];
@@ -80,12 +80,12 @@ export async function startVSCode({ port = 0, trust = "off", log, ...wanted } = 
   return server;
 }
 
-/** Writes the user's settings, over the quiet ones. */
+/** Writes the user settings: the ones above with changes. */
 export function writeSettings(userDataDir, settings) {
   fs.writeFileSync(path.join(userDataDir, "User", "settings.json"), JSON.stringify({ ...QUIET, ...settings }, null, 2));
 }
 
-/** Fills the scratch folder with what has to be there before the start. */
+/** Creates the files in the scratch folder that the start needs. */
 async function prepare(host, scratch, { workspace, extensions = [], settings = {}, env = {}, trust }) {
   const folder = (name) => {
     const dir = path.join(scratch, name);
@@ -138,7 +138,7 @@ function keep(scratch, env, command) {
 function environment({ home, runtime, overrides }) {
   const base = { ...process.env };
   for (const name of Object.keys(base)) {
-    // What npm and an enclosing editor add would reach the extension, which does not have it on a person's machine.
+    // Variables of npm and of an editor around it would reach the extension, which does not have them on a user's machine.
     if (/^(npm_|VSCODE_|NODE_OPTIONS$|NODE_TEST_CONTEXT$|XDG_|ELECTRON_|GIT_|TERM_PROGRAM)/i.test(name)) {
       delete base[name];
     }
@@ -193,7 +193,7 @@ async function answers(url) {
 }
 
 function logs(scratch) {
-  // The server may be going while it is read.
+  // The server may end while it is read.
   try {
     const files = fs.readdirSync(scratch, { recursive: true }).filter((file) => file.endsWith(".log"));
     return files.map((file) => `==== ${file}\n${fs.readFileSync(path.join(scratch, file), "utf8")}`).join("\n");

@@ -1,4 +1,4 @@
-// Takes the place of VS Code's native watchdog, which ends a hanging extension host; keeper.mjs ends everything here.
+// Replaces VS Code's native watchdog, which ends an extension host that hangs. Here, keeper.mjs ends everything.
 export function start() {}
 export function exit(code = 0) {
   process.exit(code);

@@ -330,7 +330,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif isinstance(answer, Page):
             self._send(200, answer.body.encode(), {"content-type": answer.content_type})
         elif isinstance(answer, Raw):
-            # Said in a header too: the client may otherwise send its next request while this server closes.
+            # Also in a header: the client may otherwise send its next request while this server closes.
             headers = {"content-type": self.api.stream_type, "connection": "close", **answer.headers}
             self._send(answer.status, answer.body, headers)
             self.close_connection = True
