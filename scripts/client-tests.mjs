@@ -18,7 +18,6 @@ await build({
   platform: "node",
   format: "cjs",
   target: "node20",
-  // jsdom reads files of its own package
   // jsdom and typescript read files of their own packages
   external: ["vscode", "jsdom", "typescript"],
   sourcemap: "inline",

@@ -17,7 +17,7 @@ import type {
 } from "./protocol";
 import { failureText } from "./ui/commandOutput";
 
-/** One entry of the conversation. It is replaced when it changes, so that who drew it sees what is new. */
+/** One entry of the conversation. A changed entry is a new object, so that views see what has changed. */
 export type Entry = Readonly<
   /** `checkpoint` is where the session can be rewound to before it; null until the run has begun. */
   | { kind: "prompt"; text: string; checkpoint: number | null }
@@ -98,7 +98,7 @@ const CHANGES: Partial<Record<AgentEvent["kind"], Change>> = {
 /** Events that are shown even after the user stopped the run: what ended, and what it cost. */
 const FINAL_EVENTS: readonly AgentEvent["kind"][] = ["command_ended", "tool_finished", "usage", "run_finished"];
 
-/** How the call ids of checks begin, which the user runs beside the agent. */
+/** The beginning of the call ids of the checks that the user runs. */
 const CHECK_CALL = "check-";
 
 /** Stop reasons of a run that the user can continue. */
@@ -259,13 +259,13 @@ export const isRewindable = (entry: Entry): entry is PromptEntry =>
 /** Removes the entries from a prompt on, because the session was rewound to before it. */
 export function rewindEntries(session: Session, checkpoint: number): void {
   const index = session.entries.findIndex((entry) => entry.kind === "prompt" && entry.checkpoint === checkpoint);
-  // a new array: who drew the entries draws them again
+  // a new array, so that views draw the entries again
   if (index >= 0) session.entries = session.entries.slice(0, index);
   session.pause = session.usage = undefined;
   session.planOnly = false;
 }
 
-/** Gives the prompt of the run that begins its checkpoint. */
+/** Adds the checkpoint to the prompt of the run that begins. */
 function setCheckpoint(session: Session, checkpoint: number): void {
   const index = session.entries.findLastIndex(({ kind }) => kind === "prompt");
   const prompt = session.entries[index];

@@ -56,7 +56,7 @@ export function answerFrom(client: LanguageClient): void {
   on(method.codeActions, answers.codeActions);
 }
 
-/** Params and results are LSP's. What VS Code cannot do throws an error for the model. */
+/** Params and results have LSP's shapes. If VS Code cannot answer, throws an error with a message for the model. */
 class CodeAnswers {
   private readonly readiness = new Readiness();
   private languagesStarted: Promise<void> | undefined;

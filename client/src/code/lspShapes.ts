@@ -10,7 +10,7 @@ const MOST_TEXT_EDITS = 50_000;
 /** An answer that cannot be sent. The message is for the model. */
 export class Unusable extends Error {}
 
-// What is used of VS Code's classes of the same names.
+// The parts of VS Code's classes that are used here, with the same names.
 
 interface Uri {
   toString(): string;
@@ -113,7 +113,7 @@ export function hover(found: readonly Hover[]): lsp.Hover | null {
   return { contents: { kind: "markdown", value }, ...(at ? { range: range(at) } : {}) };
 }
 
-/** The outline of a document. Of more symbols than `MOST_PLACES`, the first ones, with their parents. */
+/** The outline of a document: at most the first `MOST_PLACES` symbols, with their parents. */
 export function documentSymbols(found: readonly DocumentSymbol[]): lsp.DocumentSymbol[] {
   let left = MOST_PLACES;
   const convert = (symbols: readonly DocumentSymbol[]): lsp.DocumentSymbol[] =>

@@ -20,7 +20,7 @@ export type CardAction =
   | { readonly kind: "command"; readonly command: string };
 
 export interface Card {
-  /** The approval or question, or the name of a card of which there is only one. */
+  /** The approval or question, or the name of a card that occurs only once. */
   readonly about: object | string;
   readonly title: string;
   readonly subject?: string;
@@ -143,7 +143,7 @@ export function cardView(card: Card, idOf: (about: object | string) => string): 
   };
 }
 
-/** Names objects: each gets an id that no other has. A string is its own id. */
+/** Gives each object a unique id. A string is its own id. */
 export function objectIds(): (about: object | string) => string {
   const ids = new WeakMap<object, string>();
   let last = 0;

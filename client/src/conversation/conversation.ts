@@ -18,7 +18,7 @@ import type { Store } from "../state";
 import { throttled } from "../ui/throttle";
 
 const VIEW = "fairlead.conversation";
-/** An editor with the conversation. VS Code names it so after a reload. */
+/** The type of the editor with the conversation, by which VS Code restores it after a reload. */
 const EDITOR = "fairlead.conversationEditor";
 const REDRAW_MS = 60;
 

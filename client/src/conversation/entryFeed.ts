@@ -12,7 +12,7 @@ const NONE: readonly Entry[] = [];
 
 export class EntryFeed {
   private sessionId: string | undefined;
-  /** The first entry of the session. Another one means that an earlier window's entries were added before it. */
+  /** The first entry of the session. If it differs, the entries of an earlier window were added before it. */
   private head: Entry | undefined;
   private entries: readonly Entry[] | undefined;
   private readonly sent = new Map<number, Entry>();

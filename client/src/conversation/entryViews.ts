@@ -118,7 +118,7 @@ function endView({ stopReason, message, record }: EndEntry): EntryView {
   return { kind: "end", title, body: shown(title === "" ? "" : message), record: visibleText(record) };
 }
 
-/** The beginning of a text, with nothing invisible in it. */
+/** The beginning of a text, without invisible characters. */
 function shown(text: string, limit = MAX_TEXT): ShownText {
   const cut = text.slice(0, limit).replace(/[\ud800-\udbff]$/, "");
   return { text: visibleText(cut), omitted: text.length - cut.length };

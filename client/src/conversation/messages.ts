@@ -97,7 +97,7 @@ export type Update =
       readonly first: number;
       readonly changed: readonly (readonly [index: number, entry: EntryView])[];
     }
-  /** The text that was not sent: what an earlier page had, or a task that did not start. It replaces nothing that is typed. */
+  /** The text that was not sent: from an earlier page, or a task that did not start. It never replaces typed text. */
   | { readonly kind: "draft"; readonly text: string }
   /** Put this text into the prompt. */
   | { readonly kind: "edit"; readonly text: string }
@@ -119,7 +119,7 @@ export type Intention =
   | { readonly kind: "copy"; readonly entry: number }
   /** Put the text of an entry into the prompt, to change it and send it again. */
   | { readonly kind: "edit"; readonly entry: number }
-  /** Bring the session back to what it was before a prompt. */
+  /** Rewind the session to its state before a prompt. */
   | { readonly kind: "rewind"; readonly entry: number }
   | { readonly kind: "copyText"; readonly text: string }
   | { readonly kind: "send"; readonly text: string; readonly mode: Mode }
@@ -160,7 +160,7 @@ const INTENTIONS: Readonly<Record<Intention["kind"], Readonly<Record<string, Che
   chooseModel: {},
 };
 
-/** The intention that a message of the webview is, or undefined: what draws untrusted text is not trusted either. */
+/** A message of the webview as an intention, or undefined. The webview is not trusted, because it draws untrusted text. */
 export function parseIntention(message: unknown): Intention | undefined {
   if (typeof message !== "object" || message === null) return undefined;
   const { kind, ...fields } = message as Fields;

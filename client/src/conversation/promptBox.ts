@@ -40,7 +40,7 @@ export class PromptBox {
     await this.memory.update(DRAFT_KEY, text === "" ? undefined : text);
   }
 
-  /** What is sent with the next task without being asked for. */
+  /** What is sent with the next task unless the user removes it. */
   get chips(): ChipView[] {
     return this.allChips().filter(({ label }) => !this.removed.has(label));
   }

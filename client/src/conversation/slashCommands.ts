@@ -6,7 +6,7 @@ import type { Mode } from "../protocol";
 interface SlashCommand {
   readonly name: string;
   readonly description: string;
-  /** The mode in which the task after it runs. Without one, the command runs at once and takes no words. */
+  /** The mode of the task that follows the command. Without a mode, the command takes no words and runs at once. */
   readonly mode?: Mode;
   readonly isNew?: boolean;
   /** VS Code's command. */
@@ -32,7 +32,7 @@ const COMMANDS: readonly SlashCommand[] = [
 export type Sent =
   | { readonly kind: "task"; readonly text: string; readonly mode: Mode | undefined; readonly isNew: boolean }
   | { readonly kind: "command"; readonly command: string }
-  /** Words are missing, or a command that takes none got some. */
+  /** The task is missing, or text follows a command that takes none. */
   | { readonly kind: "incomplete" };
 
 /** A `/` that begins no known command is part of the text, as in a path. */

@@ -8,7 +8,7 @@ export class StepClock {
   /** `now` returns milliseconds, from any starting point. */
   constructor(private readonly now: () => number) {}
 
-  /** The seconds of this step. A figure that the server repeats counts from its first arrival. */
+  /** The seconds of this step. If the server repeats a number, the time since its first arrival is added. */
   elapsed(sessionId: string, item: PlanItem): number {
     const id = `${sessionId} ${item.id}`;
     const { seconds } = item.evidence;

@@ -32,7 +32,7 @@ export class NoticeActions {
     }
   }
 
-  /** Opens the first question or approval that waits for the user, of the active session if it has one. Without any, opens whatever else waits. */
+  /** Opens the first question or approval that waits for the user, preferably of the active session. If there is none, opens whatever else waits. */
   openFirst(): unknown {
     const { active, sessions } = this.store;
     const [session = sessions.find((other) => other !== active && needsDecision(other))] = this.store.awaitingAnswer;

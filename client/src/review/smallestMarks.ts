@@ -57,7 +57,7 @@ export function headline(found: SmallestSet): string {
 /** A message of the server as plain text for a notification or a view. */
 export const plainMessage = (message: string): string => escapeInvisible(message).replaceAll("`", "");
 
-/** The texts for one check, which they name, or for several. */
+/** The texts for one check, which name its command, or the texts for several checks. */
 const textsOf = ({ commands: [only = "", ...others] }: SmallestSet) =>
   others.length > 0 ? SEVERAL_CHECKS : oneCheck(escapeInvisible(only));
 

@@ -1,4 +1,4 @@
-// The Python that runs the server: that of the project's environment in development, else of one created for the extension.
+// The Python that runs the server. In development it belongs to the project's environment, otherwise to one created for the extension.
 
 import * as fs from "node:fs";
 import * as path from "node:path";

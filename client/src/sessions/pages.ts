@@ -126,7 +126,7 @@ async function pickRepository(): Promise<CommitInput | undefined> {
   return (await vscode.window.showQuickPick(items, { title, placeHolder: t("For which repository?") }))?.each;
 }
 
-/** Whether a message may take the place of what the user wrote. */
+/** Whether a message may replace what the user wrote. */
 async function mayReplace(written: string, message: string): Promise<boolean> {
   if (written.trim() === "" || written === message) return true;
   const detail = t("What you wrote is:\n\n{0}", written);

@@ -1,4 +1,4 @@
-// Brings a session back to what it was before a prompt, or begins a new session there.
+// Rewinds a session to its state before a prompt, or begins a new session with that state.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";

@@ -25,12 +25,12 @@ import { nameOf } from "../questions/noticeTexts";
 import { failedEnd, pauseReason, isReadyToGo } from "../questions/waiting";
 import { plainSummary } from "../ui/text";
 
-/** A task in words. */
+/** A task with a prompt. */
 interface Prompt {
   readonly prompt: string;
   /** The places that the task is about, in addition to those that it mentions. */
   readonly context?: readonly ContextItem[];
-  /** What is not sent with it. Set if it was sent in the conversation, which stays in front. */
+  /** What the user removed from the context. Set if the task comes from the conversation, which then keeps the focus. */
   readonly omitted?: readonly Omission[];
 }
 
@@ -50,7 +50,7 @@ export class Runs {
     private readonly server: AgentServer,
     private readonly prompts: Prompts,
     private readonly access: ModelAccess,
-    /** Whether the user sees the session's conversation, which then says all that a message would. */
+    /** Whether the user sees the session's conversation. It then shows what a message would say. */
     private readonly isSeen: (sessionId: string) => boolean,
   ) {}
 
@@ -99,7 +99,7 @@ export class Runs {
     if (prompt !== undefined) await this.run(undefined, { prompt }, "plan");
   }
 
-  /** Approves the plan, so that the agent carries it out. */
+  /** Approves the plan and starts the work. */
   async go(): Promise<void> {
     const session = this.store.active;
     if (session && isReadyToGo(session)) await this.run(session.id, { continue: "plan" });
@@ -179,8 +179,8 @@ export class Runs {
   }
 
   /**
-   * Runs a task, and returns when it has ended: false if it did not start. `isTyped`: whether the prompt is the user's own, which the
-   * next box offers again.
+   * Runs a task, and returns when it has ended: false if it did not start. `isTyped`: whether the user typed the prompt, so that the
+   * next box offers it again.
    */
   private async run(sessionId: string | undefined, task: Task, mode: Mode = "agent", isTyped = true): Promise<boolean> {
     if (!canRunHere()) return false;

@@ -18,7 +18,7 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
   private refreshing = false;
   /** A preview drops a refresh while another one waits, as it does when it is shown again or its document opens. */
   private readonly repeatRefresh = delayed(refreshPreviews, PREVIEW_DELAY_MS);
-  /** Of its own, so that it does not shorten the wait after a document has opened. */
+  /** A separate timer, so that no other refresh shortens the wait after a document has opened. */
   private readonly repeatAfterOpening = delayed(refreshPreviews, PREVIEW_DELAY_MS);
   /** The text of each page that VS Code read last, by URI. */
   private readonly lastRead = new Map<string, string>();

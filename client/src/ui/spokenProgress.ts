@@ -1,5 +1,5 @@
-// The progress of runs as notifications, for screen readers: an extension can have nothing else read aloud. Others see it in the views,
-// so that nothing covers the editor. What waits for the user has a notification of its own.
+// The progress of runs as notifications, for screen readers: nothing else that an extension shows is read aloud. Other users see the
+// progress in the views, so that nothing covers the editor. Whatever waits for the user has its own notification.
 // VS Code does not tell an extension that it has detected a screen reader, only the setting.
 
 import * as vscode from "vscode";

@@ -1,4 +1,4 @@
-// Conversions of text: for display, where nothing may hide in it, and as VS Code has it.
+// Conversions of text: to a form without hidden characters for display, and to the form that VS Code uses.
 
 import { lexer, type Token, type Tokens } from "marked";
 

@@ -1,6 +1,6 @@
 // Redrawing at a limited rate.
 
-/** `schedule` has `draw` called soon. Until then, further calls of `schedule` change nothing. */
+/** `schedule` calls `draw` soon. Until then, further calls of `schedule` have no effect. */
 export interface Scheduled {
   schedule: () => void;
   dispose: () => void;

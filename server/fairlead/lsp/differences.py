@@ -10,7 +10,7 @@ from fairlead.lsp import protocol as wire
 def difference(old: Any, new: Any) -> list[wire.PatchOperation]:
     """The operations `add`, `remove` and `replace` that turn one JSON value into another.
 
-    Objects of a list are recognised by their `id` or `uri`, and texts by themselves, as long as each occurs once.
+    Objects of a list are recognised by their `id` or `uri`, and texts by their value, as long as each occurs once.
     Parts that are the same object on both sides are not compared.
     """
     operations: list[wire.PatchOperation] = []

@@ -1,4 +1,4 @@
-"""Builds the agent of each run of a session: its model, its tools, and what the model gets besides their results."""
+"""Builds the agent of each run: its model, its tools, and the context and feedback that the model gets."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -31,7 +31,7 @@ from fairlead.workspace.files import Files
 
 @dataclass
 class AgentBuilder:
-    """The parts of a session that its runs work with. The builder owns those that nothing else in the session uses."""
+    """The parts of a session that its runs work with. The builder owns those that only runs use."""
 
     context: ServerContext
     files: Files

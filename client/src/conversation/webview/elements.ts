@@ -12,7 +12,7 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-/** A button. What it does is found by `action` where the click arrives. */
+/** A button. The handler of the click reads `action`. */
 export function button(label: string, action: string, name = label): HTMLButtonElement {
   const made = element("button", "", label);
   made.type = "button";

@@ -127,7 +127,7 @@ function markdownPart({ text }: ShownText): HTMLElement {
   return element("div", "markdown", ...markdownBlocks(text).map((block) => block.element));
 }
 
-/** What says that a text is not shown completely. */
+/** The note below a text that is not shown completely. */
 function omission({ omitted }: ShownText): Node[] {
   if (omitted === 0) return [];
   const count = t("{0} more characters.", omitted.toLocaleString("en"));

@@ -38,7 +38,7 @@ export class Log {
     this.scroller.append(above, this.element, ...below);
     this.scroller.addEventListener("scroll", () => {
       const { scrollTop } = this.scroller;
-      // entries that are drawn above the end move it away, which is not the user's doing
+      // entries that are drawn above the end move it away, although the user has not scrolled
       if (this.isNearEnd()) this.followsEnd = true;
       else if (scrollTop < this.lastTop) this.followsEnd = false;
       this.lastTop = scrollTop;
@@ -92,7 +92,7 @@ export class Log {
     }
   }
 
-  /** Earlier entries arrive in their order, the first of them without a neighbour. */
+  /** Inserts an entry at its position. When earlier entries arrive, the first of them has no direct neighbour yet. */
   private insertInOrder(entry: EntryElement): void {
     const later = [...this.entries.keys()].filter((index) => index > entry.index);
     const next = this.entries.get(Math.min(...later));

@@ -1,5 +1,5 @@
-// The model's Markdown as elements. It is untrusted: no HTML of its own, no images, no addresses except those of the web and of files in
-// the workspace (docs/faults.md 41).
+// The model's Markdown as elements. The text is untrusted: HTML and images are left out, and links lead only to web addresses and to
+// files of the workspace (docs/faults.md 41).
 
 import { t } from "@vscode/l10n";
 import DOMPurify from "dompurify";
@@ -36,7 +36,7 @@ const marked = new Marked({
   },
 });
 
-/** The blocks of a text. Blocks that `known` has are taken from it as long as they are the same, so that they stay in the page. */
+/** The blocks of a text. Unchanged blocks are taken from `known`, so that they stay in the page. */
 export function markdownBlocks(text: string, known: readonly Block[] = []): Block[] {
   const tokens = tokensOf(text).filter(({ type }) => type !== "space" && type !== "def");
   return tokens.map((token, index) => {
@@ -90,7 +90,7 @@ function sanitized(html: string): DocumentFragment {
   return fragment;
 }
 
-/** An address of the web is shown when the pointer rests on the link. An address that is neither of the web nor of a file is no link. */
+/** The attributes of a link: a web address is also its title. Empty for an address that leads neither to the web nor to a file. */
 function linkAttributes(href: string): string {
   if (WEB.test(href)) return ` href="${escapeHtml(href)}" title="${escapeHtml(href)}"`;
   const [, encoded = "", fragment, suffix] = FILE.exec(href) ?? [];
@@ -127,7 +127,7 @@ export function codeBlock(text: string, language: string): HTMLElement {
   return block;
 }
 
-/** Text as it is. It can also be scrolled by keyboard. */
+/** Text without formatting, which can also be scrolled with the keyboard. */
 export function preformatted(text: string, label: string): HTMLElement {
   const pre = document.createElement("pre");
   pre.textContent = text;

@@ -9,7 +9,7 @@ import { recalled, type Recall } from "./recall";
 const MODES = { agent: t("Agent"), plan: t("Plan"), ask: t("Ask") } as const;
 type Mode = keyof typeof MODES;
 
-/** What a page keeps while it is hidden. The text is kept by the extension, because VS Code keeps this one too late for a reload. */
+/** What VS Code saves of a hidden page. The extension saves the text, because VS Code would save it too late for a reload. */
 export interface Kept {
   readonly mode: Mode;
 }
@@ -28,7 +28,7 @@ export class Prompt {
   private recall: Recall | undefined;
   private requests = 0;
 
-  /** `keep` saves what `kept` was in an earlier page. */
+  /** `keep` saves the state that the next page gets as `kept`. */
   constructor(
     private readonly send: (intention: Intention) => void,
     private readonly keep: (kept: Kept) => void,
@@ -90,7 +90,7 @@ export class Prompt {
     if (this.input.value === "" && text !== "") this.setText(text);
   }
 
-  /** Puts a text into the box, to change it and send it, before what is typed already. */
+  /** Inserts a text before what is already typed, so that the user can change it and send it. */
   edit(text: string): void {
     const typed = this.input.value.trim();
     this.setText(typed === "" || typed === text.trim() ? text : `${text}\n\n${typed}`);

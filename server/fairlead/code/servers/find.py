@@ -22,7 +22,7 @@ class Program:
 
 
 class Programs:
-    """The programs for a workspace. They are looked for when they are asked for, and again after a few seconds."""
+    """The programs for a workspace. A search is repeated after a few seconds at the earliest."""
 
     def __init__(self, root: Path, clock: Callable[[], float]) -> None:
         self._root, self._clock = root, clock
