@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fairlead.edits.origins import Author
-from fairlead.session.known_files import KnownFiles
+from fairlead.session.evidence.known_files import KnownFiles
 from fairlead.shell.sandbox.probe import probe
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots

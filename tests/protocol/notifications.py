@@ -12,7 +12,7 @@ from fairlead.lsp.publish import Publisher
 from fairlead.plan import TodoManager
 from fairlead.plan.evidence import CommandRun, Record
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
-from fairlead.session.recorder import Inferred
+from fairlead.session.evidence.recorder import Inferred
 from protocol.examples import A_CHECK, A_USAGE, a_plan_state, a_smallest_set, proposals
 from protocol.golden import CALL, FOLDER, ROOT, SESSION, Golden, RecordingClient
 

@@ -15,8 +15,8 @@ from fairlead.plan import PlanError, TodoManager
 from fairlead.plan.evidence import CommandRun
 from fairlead.plan.ops import PlanOp
 from fairlead.session.checkpoints import Checkpoint
+from fairlead.session.evidence.recorder import Inferred
 from fairlead.session.feedback import PendingFeedback
-from fairlead.session.recorder import Inferred
 from fairlead.session.rewind import conversation_rewound, rewound
 from fairlead.session.state import OpenCall, SessionState
 from fairlead.workspace.rejections import Rejected

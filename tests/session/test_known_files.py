@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fairlead.edits.changeset import Raw
 from fairlead.edits.origins import Author
-from fairlead.session.known_files import ABSENT, EXECUTABLE, KnownFiles
+from fairlead.session.evidence.known_files import ABSENT, EXECUTABLE, KnownFiles
 from fairlead.tools.command_changes import proposed_entries
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files

@@ -8,7 +8,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.code.provider import NoAnswer
 from fairlead.edits.origins import Author
 from fairlead.lsp.documents import Documents
-from fairlead.session.proposed_problems import MAX_REPORTED, ProposedProblems
+from fairlead.session.evidence.proposed_problems import MAX_REPORTED, ProposedProblems
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots
 from support.line_server import LineServers

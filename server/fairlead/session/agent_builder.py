@@ -13,11 +13,11 @@ from fairlead.agent.tool import Mode
 from fairlead.plan import TodoManager
 from fairlead.session.code_support import CodeSupport
 from fairlead.session.commands import SessionCommands
+from fairlead.session.context.folders_note import FoldersNote
+from fairlead.session.context.project_rules import ProjectRules
 from fairlead.session.context.prompt_context import PromptContext
-from fairlead.session.evidence import SessionEvidence
+from fairlead.session.evidence.session_evidence import SessionEvidence
 from fairlead.session.feedback import Feedback
-from fairlead.session.folders_note import FoldersNote
-from fairlead.session.project_rules import ProjectRules
 from fairlead.session.prompt import RunTask, proposals_note, system_prompt
 from fairlead.session.server_context import ServerContext
 from fairlead.session.session_model import SessionModel

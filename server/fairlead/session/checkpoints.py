@@ -8,8 +8,8 @@ from fairlead.edits.changeset import Changeset
 from fairlead.edits.undo import CHANGED_SINCE_DECISION, CannotUndo, FileDecision, revert
 from fairlead.plan.evidence import Record
 from fairlead.plan.items import PlanItem, UserEdits
+from fairlead.session.evidence.recorder import Inferred
 from fairlead.session.feedback import PendingFeedback
-from fairlead.session.recorder import Inferred
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from fairlead.code.provider import LanguageServers, Provider
 from fairlead.code.queries import CodeQueries
 from fairlead.plan import PlanningState
-from fairlead.session.proposed_problems import ProposedProblems
+from fairlead.session.evidence.proposed_problems import ProposedProblems
 from fairlead.workspace.files import Files
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from fairlead.agent.events import Event
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.changeset import Changeset
-from fairlead.session.evidence import SessionEvidence
+from fairlead.session.evidence.session_evidence import SessionEvidence
 from fairlead.session.guarded_files import guarded_view
 from fairlead.session.server_context import ServerContext
 from fairlead.shell.background import BackgroundCommands

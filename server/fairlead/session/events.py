@@ -10,7 +10,7 @@ from fairlead.edits.changeset import Changeset
 from fairlead.plan import PlanningState
 from fairlead.plan.evidence import Record
 from fairlead.plan.verification import Support
-from fairlead.session.recorder import Inferred
+from fairlead.session.evidence.recorder import Inferred
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from fairlead.edits.undo import DecisionLog
 from fairlead.plan import TodoManager
 from fairlead.plan.evidence import Record
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
-from fairlead.session.evidence import SessionEvidence
+from fairlead.session.evidence.session_evidence import SessionEvidence
 from fairlead.session.outbox import Outbox
 from fairlead.session.store.writer import JournalWriter
 from fairlead.workspace.files import Files

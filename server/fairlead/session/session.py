@@ -29,7 +29,7 @@ from fairlead.session.commands import SessionCommands
 from fairlead.session.current_run import CurrentRun
 from fairlead.session.errors import RequestRefused, Stale, WrongRequest
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
-from fairlead.session.evidence import SessionEvidence
+from fairlead.session.evidence.session_evidence import SessionEvidence
 from fairlead.session.feedback import Feedback
 from fairlead.session.language_servers import FolderServers, ServersWorkspace
 from fairlead.session.prompt import (

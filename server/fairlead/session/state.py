@@ -24,8 +24,8 @@ from fairlead.plan.file_states import FileStates
 from fairlead.plan.history import PlanVersion
 from fairlead.plan.items import UserEdits
 from fairlead.session.checkpoints import Checkpoint
+from fairlead.session.evidence.recorder import Inferred
 from fairlead.session.feedback import PendingFeedback
-from fairlead.session.recorder import Inferred
 from fairlead.workspace.rejections import Rejected
 
 Phase = Literal["idle", "running", "paused"]

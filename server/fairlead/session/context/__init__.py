@@ -1,1 +1,1 @@
-"""What the model gets with a prompt: the places that the user names with their contents, and what the user sees."""
+"""What the model gets besides the user's words: the places that a prompt names, what the user sees, and rules."""

@@ -8,7 +8,7 @@ from fairlead import __version__
 from fairlead.edits.review_outcomes import hunk_outcomes
 from fairlead.plan.evidence import BEFORE, UNPLANNED, CommandRun, Evidence
 from fairlead.plan.items import PlanItem
-from fairlead.session.known_files import ABSENT, EXECUTABLE
+from fairlead.session.evidence.known_files import ABSENT, EXECUTABLE
 from fairlead.session.record.document import (
     FORMAT,
     Change,

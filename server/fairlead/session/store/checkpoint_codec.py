@@ -10,7 +10,7 @@ from fairlead.edits.changeset import Changeset
 from fairlead.per_item import common_prefix
 from fairlead.plan.evidence import Record
 from fairlead.session.checkpoints import Checkpoint
-from fairlead.session.recorder import Inferred
+from fairlead.session.evidence.recorder import Inferred
 from fairlead.session.store import codec
 from fairlead.session.store.codec import Json
 

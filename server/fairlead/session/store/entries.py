@@ -25,7 +25,7 @@ from fairlead.plan import PlanningState
 from fairlead.plan.evidence import Record
 from fairlead.plan.file_states import FileStates
 from fairlead.session.checkpoints import Checkpoint
-from fairlead.session.recorder import Inferred
+from fairlead.session.evidence.recorder import Inferred
 from fairlead.session.state import Calls, OpenCall, SessionState
 from fairlead.session.store import codec
 from fairlead.session.store.checkpoint_codec import (

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from fairlead.agent.messages import Message, clean_text
 from fairlead.display import escape_to_one_line
-from fairlead.session.sent_notes import SentNotes
+from fairlead.session.context.sent_notes import SentNotes
 from fairlead.workspace.paths import Roots
 
 BEGIN, END = "<folders>", "</folders>"

@@ -6,7 +6,7 @@ from pathlib import Path
 from fairlead.agent.events import SmallestSet
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.selection import differs_only_by, pending
-from fairlead.session.known_files import KnownFiles
+from fairlead.session.evidence.known_files import KnownFiles
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
 

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from fairlead.plan import PlanItem, TodoManager
 from fairlead.plan.verification import Support, holds, is_flaky, supports
-from fairlead.session.found_set import FoundSet
-from fairlead.session.known_files import KnownFiles
-from fairlead.session.last_checks import LastChecks
-from fairlead.session.proposed_problems import ProposedProblems
-from fairlead.session.recorder import Recorder
+from fairlead.session.evidence.found_set import FoundSet
+from fairlead.session.evidence.known_files import KnownFiles
+from fairlead.session.evidence.last_checks import LastChecks
+from fairlead.session.evidence.proposed_problems import ProposedProblems
+from fairlead.session.evidence.recorder import Recorder
 from fairlead.session.settings import Settings
 from fairlead.session.state import SessionState
 from fairlead.workspace.errors import WorkspaceError
