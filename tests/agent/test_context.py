@@ -18,9 +18,9 @@ from fairlead.agent.messages import History, Message, ToolCall, ToolResult, text
 from fairlead.agent.model import Usage
 from fairlead.agent.prompts import CLEARED_RESULT
 from fairlead.agent.window import Window, size
-from support.fake_api_ask import Ask, Handed
-from support.fake_api_rules import refusal, rules
-from support.fake_api_wire import HEADERS, talk
+from support.fake_api.ask import Ask, Handed
+from support.fake_api.rules import refusal, rules
+from support.fake_api.wire import HEADERS, talk
 
 NAMES = ("read_file", "bash", "todo", "ask_user")
 TASK = "Read all of it."

@@ -10,7 +10,7 @@ import pytest
 
 from support.client import Client
 from support.fake_api import Call, FakeApi, FakeWindow, Request, Text, Turn
-from support.fake_api_window import REFUSALS, tokens_of
+from support.fake_api.window import REFUSALS, tokens_of
 
 Connect = Callable[..., Client]
 Json = dict[str, Any]

@@ -12,7 +12,7 @@ import pytest
 from models.clouds_at import CLOUDS, DONE, SONNET, At, failure, there
 from support.client import DEADLINE
 from support.fake_api import Cut, HttpError, MidStreamError, Wait
-from support.fake_api_turns import Event, Raw
+from support.fake_api.turns import Event, Raw
 from support.fake_clouds import FakeBedrock, FakeCloud, FakeVertex, frame
 from support.server_process import NEW_INTERPRETER
 

@@ -12,7 +12,7 @@ import pytest
 from fairlead.models.clouds import with_cache_marks
 from models.clouds_at import CLOUDS, DONE, SONNET, At, failure, there
 from support.fake_api import Call, Text, Turn
-from support.fake_api_ask import cache_marks
+from support.fake_api.ask import cache_marks
 from support.fake_clouds import FakeBedrock, FakeCloud
 
 

@@ -8,7 +8,7 @@ from fairlead.agent.errors import Overflow
 from fairlead.models.refusals import parse_max_tokens, parse_overflow
 from models.asking import HELLO, asked, failure, opened, reply
 from support.fake_api import FakeApi, FakeWindow, HttpError
-from support.fake_api_window import REFUSALS, tokens_of
+from support.fake_api.window import REFUSALS, tokens_of
 
 WINDOW = 50
 

@@ -12,7 +12,7 @@ from fairlead.agent.messages import ToolCall
 from fairlead.agent.model import Reply, TextDelta, ThinkingDelta, Usage
 from fairlead.models.reply import ReplyBuilder, read_input
 from support.fake_api import Call, Text, Thinking, Turn
-from support.fake_api_turns import Envelope, Event, content, steps
+from support.fake_api.turns import Envelope, Event, content, steps
 
 Json = dict[str, Any]
 JSON = st.recursive(

@@ -20,9 +20,9 @@ from zlib import crc32
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from .fake_api import FakeApi, HttpError, Json, Page, Raw, Request
-from .fake_api_ask import read_body
-from .fake_api_turns import Answer, Event, Step
+from .fake_api import FakeApi, HttpError, Page, Raw, Request
+from .fake_api.ask import Json, read_body
+from .fake_api.turns import Answer, Event, Step
 
 VERSION = re.compile(r"\d{4}-\d{2}-\d{2}|bedrock-2023-05-31|vertex-2023-10-16")
 SIGNED = re.compile(

@@ -13,7 +13,7 @@ from typing import Any
 import hypothesis.strategies as st
 
 from .fake_api import Call, Raw, Text, Thinking, Turn
-from .fake_api_turns import Envelope, Event, steps
+from .fake_api.turns import Envelope, Event, steps
 
 Json = dict[str, Any]
 Path = tuple[Any, ...]

@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
-from .fake_api_ask import Ask, blocks_of, cache_marks, extras, list_of
-from .fake_api_edits import context_edits
-from .fake_api_message_rules import (
+from .ask import Ask, blocks_of, cache_marks, extras, list_of
+from .edits import context_edits
+from .message_rules import (
     NAME,
     block_shapes,
     call_fields,

@@ -1,6 +1,6 @@
 """What the Messages API refuses in `messages` and `system`: one small function for each rule.
 
-The tables in `fake_api_rules` say in which order the rules run. A rule may rely on those before it in its table.
+The tables in `rules.py` say in which order the rules run. A rule may rely on those before it in its table.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from .fake_api_ask import Ask, blocks_of, extras, ids_of, list_of, outline_of
+from .ask import Ask, blocks_of, extras, ids_of, list_of, outline_of
 
 INNER = {"text", "image", "document", "search_result"}
 ROLES = {

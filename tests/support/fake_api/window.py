@@ -13,8 +13,8 @@ from typing import Any
 
 import yaml
 
-from .fake_api_ask import Json
-from .fake_api_turns import HttpError
+from .ask import Json
+from .turns import HttpError
 
 CHARS_PER_TOKEN = 3.3
 REFUSALS: dict[str, dict[str, Any]] = yaml.safe_load(

@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .fake_api_ask import Json, cache_marks, list_of
+from .ask import Json, cache_marks, list_of
 
 LOOKBACK = 20
 ROWS = ("tool_use", "tool_result")

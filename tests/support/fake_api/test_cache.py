@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from .fake_api import FakeApi, Text, Turn
-from .fake_api_wire import Json, ask, assistant, result, send, talk, text, tool, use, user
+from . import FakeApi, Text, Turn
+from .wire import Json, ask, assistant, result, send, talk, text, tool, use, user
 
 MARK = {"type": "ephemeral"}
 NO_AUTO: Json = {"cache_control": None}

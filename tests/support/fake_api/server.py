@@ -1,10 +1,4 @@
-"""The strict fake of the Messages API: a real HTTP server on loopback that plays a script.
-
-It refuses what the API refuses. Tests import everything from here.
-
-This module has the server and its record of the requests. `fake_api_turns` has what can be scripted, `fake_api_rules`
-what is refused, `fake_api_cache` the prompt cache, and `fake_api_edits` context editing.
-"""
+"""The server of the fake Messages API, and its record of the requests."""
 
 from __future__ import annotations
 
@@ -25,61 +19,28 @@ from threading import Condition, Thread
 from threading import Event as Signal
 from typing import Any, Self
 
-from .fake_api_ask import Ask, Handed, Json, read_body
-from .fake_api_cache import PromptCache
-from .fake_api_edits import edited
-from .fake_api_rules import refusal, rules
-from .fake_api_turns import (
+from .ask import Ask, Handed, Json, read_body
+from .cache import PromptCache
+from .edits import edited
+from .rules import refusal, rules
+from .turns import (
     Answer,
-    BadJson,
-    Block,
-    Call,
-    Cut,
     End,
     Envelope,
     Event,
     Hold,
     HttpError,
-    MaxTokensCut,
-    MidStreamError,
     Page,
     Raw,
-    Scripted,
     Step,
     Streamed,
-    Text,
-    Thinking,
     Turn,
-    Wait,
     content,
-    event_names,
     message,
     steps,
     with_ids,
 )
-from .fake_api_window import FakeWindow, tokens_of
-
-__all__ = [
-    "Answer",
-    "BadJson",
-    "Block",
-    "Call",
-    "Cut",
-    "FakeApi",
-    "FakeWindow",
-    "HttpError",
-    "MaxTokensCut",
-    "MidStreamError",
-    "Page",
-    "Raw",
-    "Request",
-    "Scripted",
-    "Text",
-    "Thinking",
-    "Turn",
-    "Wait",
-    "event_names",
-]
+from .window import FakeWindow, tokens_of
 
 HIDES_THINKING = ("claude-sonnet-5-5",)
 """Models whose default for `thinking.display` is "omitted"."""

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from .fake_api_ask import Ask, Json, blocks_of, extras
+from .ask import Ask, Json, blocks_of, extras
 
 KIND = "clear_tool_uses_20250919"
 PLACEHOLDER = "[Old tool result content cleared]"

@@ -12,12 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from . import fake_api_message_rules as message_rules
-from . import fake_api_rules as request_rules
-from .fake_api import Call, FakeApi, Text, Thinking, Turn
-from .fake_api_ask import Ask
-from .fake_api_cache import PromptCache
-from .fake_api_wire import HEADERS, Json, ask, assistant, result, send, talk, text, thought, tool, use, user
+from . import Call, FakeApi, Text, Thinking, Turn, message_rules
+from . import rules as request_rules
+from .ask import Ask
+from .cache import PromptCache
+from .wire import HEADERS, Json, ask, assistant, result, send, talk, text, thought, tool, use, user
 
 MARK = {"type": "ephemeral"}
 HOUR = {"type": "ephemeral", "ttl": "1h"}

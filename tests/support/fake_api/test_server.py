@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from .fake_api import (
+from . import (
     Answer,
     BadJson,
     Call,
@@ -31,8 +31,8 @@ from .fake_api import (
     Wait,
     event_names,
 )
-from .fake_api_turns import Event, call_json, pieces
-from .fake_api_wire import HEADERS, Json, ask, assistant, result, send, talk, text, thought, use, user
+from .turns import Event, call_json, pieces
+from .wire import HEADERS, Json, ask, assistant, result, send, talk, text, thought, use, user
 
 VERSION = {"anthropic-version": "2026-10-21"}
 HARD = {"path": "Grüße/日本.py", "new_text": 'print("🌊\\n\t\x01")\n', "n": [1, None, {"deep": True}]}
