@@ -21,6 +21,8 @@ CheckScope = Literal["all", "some", "none"]
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
+    """A run begins."""
+
     model: str
     checkpoint: int | None = None
     """The id of the session's checkpoint before the run's prompt; None if the run continues another one."""
@@ -54,21 +56,29 @@ class ContextSent:
 
 @dataclass(frozen=True, slots=True)
 class RoundStarted:
+    """A request to the model begins. Rounds count from 1 in a run."""
+
     round: int
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
+    """A piece of the model's answer."""
+
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
+    """A piece of the model's thinking."""
+
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ToolStarted:
+    """A call of a tool begins."""
+
     call_id: str
     name: str
     kind: ToolKind
@@ -94,6 +104,8 @@ class CommandStarted:
 
 @dataclass(frozen=True, slots=True)
 class CommandEnded:
+    """A command has ended, whether it ran or not."""
+
     handle: str | None
     run: CommandRun
     ended: Literal["exited", "timeout", "stopped", "failed"]
@@ -169,6 +181,8 @@ class ToolOutput:
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
+    """A call has its result."""
+
     call_id: str
     is_error: bool
     text: str
@@ -178,6 +192,8 @@ class ToolFinished:
 
 @dataclass(frozen=True, slots=True)
 class ReminderSent:
+    """The model got a reminder to update its plan (docs/plan.md L6)."""
+
     text: str
 
 
@@ -197,6 +213,8 @@ class Steered:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
+    """A request to the model failed and will be sent again."""
+
     attempt: int
     delay: float
     reason: str
@@ -225,6 +243,8 @@ class Compacted:
 
 @dataclass(frozen=True, slots=True)
 class RunFinished:
+    """The run has ended."""
+
     stop_reason: StopReason
 
 

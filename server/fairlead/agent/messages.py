@@ -38,6 +38,7 @@ class ToolResult:
     is_error: bool = False
 
     def block(self) -> Block:
+        """The content block for the next user message."""
         block: Block = {
             "type": "tool_result",
             "tool_use_id": self.call_id,
@@ -49,6 +50,7 @@ class ToolResult:
 
 
 def text_block(text: str) -> Block:
+    """A text as a content block."""
     return {"type": "text", "text": text}
 
 
@@ -93,6 +95,7 @@ class History:
                 self._last_results[self._call_keys[block["tool_use_id"]]] = block["content"]
 
     def add_user_message(self, blocks: Iterable[Block]) -> None:
+        """Append a user message."""
         self._messages.append({"role": "user", "content": list(blocks)})
 
     def add_reply(self, content: Iterable[Block], calls: Sequence[ToolCall] = ()) -> list[ToolCall]:

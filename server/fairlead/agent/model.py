@@ -71,11 +71,15 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
+    """A piece of the answer's text."""
+
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ThinkingDelta:
+    """A piece of the answer's thinking."""
+
     text: str
 
 
@@ -105,6 +109,7 @@ class Reply:
 
     @property
     def text(self) -> str:
+        """The text of all text blocks, as paragraphs."""
         return "\n\n".join(block["text"] for block in self.content if block["type"] == "text")
 
 

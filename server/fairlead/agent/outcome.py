@@ -54,6 +54,7 @@ class Ending:
 
 
 def failure(error: ModelError) -> Ending:
+    """The end of a run whose model did not answer."""
     return Ending("error", error.message, error)
 
 

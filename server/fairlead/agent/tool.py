@@ -49,6 +49,7 @@ class RunningCall:
         return Author(self.item_id, self.id)
 
     def result_when_stopped(self) -> str:
+        """The text for the model if the call is stopped now."""
         return self.progress if isinstance(self.progress, str) else self.progress()
 
 

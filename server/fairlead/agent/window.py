@@ -108,6 +108,7 @@ class Window:
         return round(prefix + share * max(0, (self.limit or 0) - prefix / COMPACT_AT))
 
     def needs_compaction(self, messages: Sequence[Message]) -> bool:
+        """Whether the conversation must be shortened before the next request (docs/plan.md L15)."""
         return self.limit is not None and self.estimate(messages) >= COMPACT_AT * self.limit
 
     def answer_limit(self, messages: Sequence[Message]) -> int | None:

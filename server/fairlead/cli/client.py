@@ -146,6 +146,7 @@ class AgentClient:
             self._pending.pop(number, None)
 
     def notify(self, method: str, params: Any) -> None:
+        """Send a notification."""
         self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
     async def stop(self) -> None:

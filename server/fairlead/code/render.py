@@ -58,6 +58,7 @@ def _full(symbol: Symbol) -> str:
 
 
 def render_hover(text: str) -> str:
+    """A hover text, shortened to `MAX_HOVER` characters."""
     return text if len(text) <= MAX_HOVER else f"{text[:MAX_HOVER]}..."
 
 

@@ -37,6 +37,7 @@ class Changeset:
         return len(self.files)
 
     def get(self, path: str) -> Proposal | None:
+        """The proposal for a file, given by its current path."""
         return self.files.get(path)
 
     def for_target(self, path: str) -> Proposal | None:
@@ -63,6 +64,7 @@ class Changeset:
         return replace(self, files=MappingProxyType(files))
 
     def without(self, path: str) -> "Changeset":
+        """The changeset without the proposal for a file, given by its current path."""
         return replace(self, files=MappingProxyType({key: p for key, p in self.files.items() if key != path}))
 
 

@@ -47,6 +47,7 @@ class Origins:
 
     @staticmethod
     def empty(text: str) -> "Origins":
+        """The origins of a text in which nothing was changed."""
         count = len(split_lines(text))
         return Origins((None,) * count, (None,) * (count + 1))
 

@@ -66,6 +66,7 @@ class Proposal:
 
     @property
     def kind(self) -> Kind:
+        """What the proposal does to the file as a whole."""
         if self.base is None:
             return "create"
         if self.proposed is None:
@@ -105,6 +106,7 @@ class Proposal:
 
     @cached_derivation
     def hunks(self) -> tuple[Hunk, ...]:
+        """The changes between the user's text and the proposed one, in order."""
         return hunks_of_blocks(self._proposed_blocks, self._lines[0], self._lines[2], self.decided)
 
     @cached_derivation

@@ -42,6 +42,7 @@ class FileDecision:
 
     @property
     def inverse(self) -> "FileDecision":
+        """The decision that undoes this one in the file."""
         return replace(self, before=self.after, after=self.before, raw_before=self.raw_after, raw_after=self.raw_before)
 
 
@@ -66,6 +67,7 @@ class Decision:
 
     @property
     def inverse(self) -> "Decision":
+        """The decision that undoes this one."""
         return replace(self, files=tuple(file.inverse for file in self.files))
 
 
@@ -77,6 +79,7 @@ class DecisionLog:
     undone: tuple[Decision, ...] = field(default_factory=tuple)
 
     def with_decision(self, decision: Decision) -> "DecisionLog":
+        """The log with a new decision. What was undone can no longer be redone."""
         return DecisionLog((*self.done, decision), ())
 
     def undo(self, files: Collection[int]) -> "DecisionLog":

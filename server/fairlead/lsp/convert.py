@@ -36,10 +36,12 @@ SNIPPET_LENGTH = 80
 
 
 def sessions(rows: Sequence[Row]) -> wire.SessionsWire:
+    """The list of sessions."""
     return {"sessions": [session_row(row) for row in rows]}
 
 
 def session_row(row: Row) -> wire.SessionRowWire:
+    """A session in the list. Times are in UTC (ISO 8601)."""
     return {
         "sessionId": row.id,
         "title": row.title,
@@ -52,6 +54,7 @@ def session_row(row: Row) -> wire.SessionRowWire:
 
 
 def transcript(lines: Sequence[Line]) -> list[wire.LineWire]:
+    """The conversation of a session that was not followed from its start."""
     return [
         {
             "role": line.role,
@@ -65,6 +68,7 @@ def transcript(lines: Sequence[Line]) -> list[wire.LineWire]:
 
 
 def plan(session_id: str, changed: PlanChanged) -> wire.PlanWire:
+    """A session's plan with its evidence."""
     state, record = changed.state, changed.record
     groups: tuple[Literal["before"], Literal["unplanned"]] = (BEFORE, UNPLANNED)
     outside: list[wire.OutsideWire] = [
@@ -90,6 +94,7 @@ def _uri(path: str) -> str:
 
 
 def plan_item(item: PlanItem, found: Evidence, support: Support) -> wire.PlanItemWire:
+    """A plan item, its evidence and what supports it."""
     return {
         "id": item.id,
         "content": item.content,
@@ -109,6 +114,7 @@ def plan_item(item: PlanItem, found: Evidence, support: Support) -> wire.PlanIte
 
 
 def evidence(found: Evidence) -> wire.EvidenceWire:
+    """The recorded work on a step."""
     return {
         "files": list(map(_uri, found.files)),
         "commands": [
@@ -160,6 +166,7 @@ def edits(
 def file(
     proposal: Proposal, roots: Roots, protected: bool, errors: Sequence[Problem] = (), encoding: str = "utf-16"
 ) -> wire.FileWire:
+    """The proposal for a file. Columns of problems are in code units of the encoding."""
     found = proposal.hunks if proposal.raw.data is None else ()
     return {
         "uri": Path(proposal.path).as_uri(),
@@ -229,6 +236,7 @@ def _snippet(hunk: Hunk) -> str:
 
 
 def outcome(outcome: HunkOutcome) -> wire.OutcomeWire:
+    """What happened to a hunk, or to a file as a whole."""
     return {
         "uri": outcome.path.as_uri(),
         "hunk": outcome.hunk_id,
@@ -238,6 +246,7 @@ def outcome(outcome: HunkOutcome) -> wire.OutcomeWire:
 
 
 def usage(used: Usage, cost: float | None) -> wire.UsageWire:
+    """The tokens of a run, and its cost in US dollars if that is known."""
     return {
         "requests": used.requests,
         "inputTokens": used.input_tokens,
@@ -249,10 +258,12 @@ def usage(used: Usage, cost: float | None) -> wire.UsageWire:
 
 
 def error(problem: ModelError) -> wire.ErrorWire:
+    """Why the model did not answer."""
     return {"kind": problem.kind, "message": problem.message, "retryable": problem.retryable}
 
 
 def run_result(session_id: str, ended: Outcome, record: str) -> wire.RunResult:
+    """The answer to `agent/runTask`. `record` is a short summary of the work, in Markdown."""
     return {
         "sessionId": session_id,
         "stopReason": ended.stop_reason,
@@ -352,6 +363,7 @@ def _locations(roots: Roots, locations: Iterable[Location]) -> list[wire.Locatio
 
 
 def approval(request: ApprovalRequest) -> wire.ApproveParams:
+    """The params of `agent/approve`."""
     is_file = request.path is not None
     return {
         "sessionId": request.session_id,

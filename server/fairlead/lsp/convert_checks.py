@@ -28,6 +28,7 @@ def check_event(value: CheckFinished | CheckSearch | SmallestSet) -> dict[str, A
 
 
 def smallest_set(found: SmallestSet) -> wire.SmallestSetWire:
+    """The result of a search for the smallest set of changes (docs/plan.md P19)."""
     return {
         "commands": list(found.commands),
         "outcome": found.outcome,
@@ -44,6 +45,7 @@ def _change(change: Change) -> wire.ChangeWire:
 
 
 def check_result(found: CheckFinished) -> wire.CheckResultWire:
+    """The result of a check that the user ran (docs/plan.md P18)."""
     return {
         "toolCallId": found.call_id,
         "itemId": found.item_id,

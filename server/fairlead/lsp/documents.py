@@ -85,6 +85,7 @@ class Documents:
         return document.uri if document is not None else path.as_uri()
 
     def opened(self, uri: str, text: str, version: int) -> Path | None:
+        """Add a document. Returns its path, or None if it is not a file."""
         path = file_path(uri)
         if path is not None:
             self._change_token += 1
@@ -105,6 +106,7 @@ class Documents:
         return document.path
 
     def closed(self, uri: str) -> Path | None:
+        """Remove a document. Returns its path, or None if it is not a file."""
         path = file_path(uri)
         if path is not None:
             self._change_token += 1
@@ -118,6 +120,7 @@ class Documents:
         self._names = {name for names in named for name in names}
 
     def saved(self, uri: str) -> Path | None:
+        """The path of a document that was saved, or None if it is not a file."""
         path = file_path(uri)
         self._change_token += 1
         if path is not None:

@@ -29,15 +29,18 @@ class Params:
         self._where = where
 
     def text(self, name: str) -> str:
+        """A text that must be present."""
         value = self.optional_text(name)
         if value is None:
             raise WrongRequest(f"{self._where}.{name} is missing: a string")
         return value
 
     def optional_text(self, name: str) -> str | None:
+        """A text; None if the field is absent or null."""
         return self._typed(name, str, "a string")
 
     def optional_integer(self, name: str) -> int | None:
+        """A whole number; None if the field is absent or null."""
         value = self._typed(name, int, "an integer")
         if isinstance(value, bool):
             raise WrongRequest(f"{self._where}.{name} must be an integer")
@@ -51,25 +54,30 @@ class Params:
         return value
 
     def boolean(self, name: str) -> bool:
+        """True or false, which must be present."""
         value = self._typed(name, bool, "true or false")
         if value is None:
             raise WrongRequest(f"{self._where}.{name} is missing: true or false")
         return value
 
     def child(self, name: str) -> "Params":
+        """An object in a field. Its errors name both."""
         return Params(self._value.get(name), f"{self._where}.{name}")
 
     def texts(self, name: str) -> list[str]:
+        """A list of texts; empty if the field is absent or null."""
         values: list[Any] = self._typed(name, list, "a list") or []
         if not all(isinstance(value, str) for value in values):
             raise WrongRequest(f"{self._where}.{name} must be a list of strings")
         return values
 
     def children(self, name: str) -> list["Params"]:
+        """A list of objects; empty if the field is absent or null."""
         values: list[Any] = self._typed(name, list, "a list") or []
         return [Params(value, f"{self._where}.{name}[{index}]") for index, value in enumerate(values)]
 
     def integer(self, name: str) -> int:
+        """A whole number that must be present."""
         value = self.optional_integer(name)
         if value is None:
             raise WrongRequest(f"{self._where}.{name} is missing: an integer")
@@ -80,12 +88,15 @@ class Params:
         return name in self._value
 
     def has(self, name: str) -> bool:
+        """Whether the field is present and not null."""
         return self._value.get(name) is not None
 
     def raw(self, name: str) -> Any:
+        """The unchecked JSON of a field; None if it is absent."""
         return self._value.get(name)
 
     def path(self, name: str = "uri") -> Path:
+        """The path of a `file:` URI."""
         uri = self.text(name)
         path = file_path(uri)
         if path is None:

@@ -25,6 +25,7 @@ class Progress:
         self._creating: set[asyncio.Task[None]] = set()
 
     def token(self, session_id: str) -> int | str | None:
+        """The token under which a session's run reports; None if there is none."""
         return self._tokens.get(session_id)
 
     def session_of(self, token: int | str) -> str | None:
@@ -42,6 +43,7 @@ class Progress:
             task.add_done_callback(self._creating.discard)
 
     def on_event(self, session_id: str, event: SessionEvent) -> None:
+        """Report the start, the current item and the end of a run."""
         match event:
             case RunStarted(model):
                 self._titles[session_id] = f"Fairlead: {model}" if model.startswith("replay") else "Fairlead"

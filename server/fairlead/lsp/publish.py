@@ -53,6 +53,7 @@ class Publisher:
         self._sent: dict[str, Any] = {}
 
     def __call__(self, events: Sequence[SessionEvent]) -> None:
+        """Send these events and states as notifications."""
         for _, group in groupby(events, _stream):
             match _joined(group):
                 case PlanChanged() as plan:

@@ -24,6 +24,7 @@ def proposal_of(session: Session, path: Path) -> Proposal | None:
 
 
 def uri_of(proposal: Proposal) -> str:
+    """The URI of a proposal's file, at its current path."""
     return Path(proposal.path).as_uri()
 
 

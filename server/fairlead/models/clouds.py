@@ -93,6 +93,7 @@ class Cloud:
 
     @property
     def label(self) -> str:
+        """The name of the cloud for users."""
         return LABELS[self.provider]
 
     def error_name(self, status: int, said: str, headers: Any) -> str | None:

@@ -95,6 +95,7 @@ class Endpoint:
 
 
 def without_password(url: str) -> str:
+    """A URL without the user name and the password in it."""
     return re.sub(r"//[^/]*@", "//", url)
 
 

@@ -17,6 +17,7 @@ class Price:
     output: float
 
     def of(self, usage: Usage) -> float:
+        """The price of the tokens in US dollars."""
         return (
             usage.input_tokens * self.input
             + usage.cache_read_tokens * self.cache_read

@@ -55,6 +55,7 @@ MAX_DIGITS = 12
 
 
 def is_too_long(said: str) -> bool:
+    """Whether a refusal says that the request does not fit into the window."""
     return _TOO_LONG.search(said) is not None
 
 
@@ -78,4 +79,5 @@ def _size(digits: str) -> int | None:
 
 
 def is_loading(said: str) -> bool:
+    """Whether a refusal says that the server is still loading its model."""
     return _LOADING.search(said) is not None

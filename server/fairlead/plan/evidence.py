@@ -87,6 +87,7 @@ class Evidence:
 
     @property
     def empty(self) -> bool:
+        """Whether nothing was done."""
         return not (self.files or self.commands or self.looks)
 
 
@@ -97,6 +98,7 @@ class Record:
     by_step: Mapping[str, Evidence] = field(default_factory=dict[str, Evidence])
 
     def of(self, step: str) -> Evidence:
+        """The evidence of a step; empty if it has none."""
         return self.by_step.get(step, Evidence())
 
     def runs(self) -> Iterator[CommandRun]:
@@ -109,18 +111,22 @@ class Record:
         return self._with(step, replace(old, files=tuple(dict.fromkeys((*old.files, path))), changed_at=states))
 
     def with_command(self, step: str, run: CommandRun) -> "Record":
+        """The record with a command that ran in a step."""
         old = self.of(step)
         return self._with(step, replace(old, commands=(*old.commands, run)))
 
     def with_look(self, step: str) -> "Record":
+        """The record with one more read or search in a step."""
         old = self.of(step)
         return self._with(step, replace(old, looks=old.looks + 1))
 
     def with_seconds(self, step: str, seconds: float) -> "Record":
+        """The record with this much more time for a step."""
         old = self.of(step)
         return self._with(step, replace(old, seconds=old.seconds + seconds))
 
     def with_cost(self, step: str, tokens: int, cost: float | None) -> "Record":
+        """The record with more tokens and dollars for a step. An unknown cost makes the sum unknown."""
         old = self.of(step)
         total = None if cost is None or old.cost is None else old.cost + cost
         return self._with(step, replace(old, tokens=old.tokens + tokens, cost=total))

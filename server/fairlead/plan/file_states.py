@@ -14,6 +14,7 @@ class FileStates:
     """By state: the digests that differ from the state before."""
 
     def with_first(self, path: str, digest: str) -> "FileStates":
+        """Adds a file that the session did not know before."""
         return self if path in self.first else replace(self, first={**self.first, path: digest})
 
     def with_state(self, now: Mapping[str, str]) -> "FileStates":

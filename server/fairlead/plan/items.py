@@ -52,6 +52,7 @@ class PlanningState:
 
     @property
     def completed(self) -> int:
+        """The number of completed items."""
         return sum(item.status == "completed" for item in self.items)
 
     @property

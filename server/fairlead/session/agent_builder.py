@@ -118,6 +118,7 @@ class AgentBuilder:
         return [*folders, *await self.feedback.take(), *rules, *report]
 
     async def wait_for_stopped_calls(self) -> None:
+        """Returns when all stopped calls have ended (docs/plan.md L16)."""
         await self._stopped.wait()
 
     async def aclose(self) -> None:

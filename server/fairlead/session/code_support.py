@@ -40,5 +40,6 @@ class CodeSupport:
         return self.problems.has_report
 
     async def aclose(self) -> None:
+        """Stops the search for errors and the language servers."""
         await self.problems.aclose()
         await self._servers.aclose()

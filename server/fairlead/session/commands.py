@@ -72,6 +72,7 @@ class SessionCommands:
         self.background.stop()
 
     async def aclose(self) -> None:
+        """Ends the background commands, then removes the layers."""
         await self.background.aclose()
         for opening in self._layers.values():
             await (await opening).aclose()

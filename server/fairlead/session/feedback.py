@@ -67,6 +67,7 @@ class Feedback:
         return bool(self._said)
 
     def accepted(self, name: str, part: str) -> None:
+        """The user accepted a file's proposal, or the given part of it."""
         self._accepted[name] = part
 
     def rejected(self, name: str, before: Proposal, hunk_ids: Collection[str] | None, reason: str) -> None:
@@ -80,16 +81,20 @@ class Feedback:
         self._items.append(f"- rejected in {name}; the lines with - stay:{because}\n{shown}")
 
     def amended(self, name: str, before: str, after: str) -> None:
+        """The user replaced the proposed text of a file by their own."""
         shown = _diff(hunks(before, after))
         self._items.append(f"- the user edited your proposal for {name}:\n{shown}")
 
     def plan_edited(self, edits: Collection[str]) -> None:
+        """The user changed the plan; one line for each change."""
         self._plan_edits += edits
 
     def undone(self, label: str) -> None:
+        """The user undid a decision."""
         self._items.append(f"- undone: {label}")
 
     def redone(self, label: str) -> None:
+        """The user repeated a decision that was undone."""
         self._items.append(f"- redone: {label}")
 
     @property

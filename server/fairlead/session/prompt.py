@@ -89,6 +89,7 @@ def check_prompt(text: str) -> None:
 
 
 def system_prompt(roots: Roots) -> str:
+    """The system prompt for these folders."""
     workspace = SEVERAL if roots.has_names else f"The workspace is {', '.join(map(str, roots.paths))}."
     return SYSTEM.format(workspace=workspace)
 

@@ -124,6 +124,7 @@ class Session:
 
     @property
     def settings(self) -> Settings:
+        """The user's current settings."""
         return self._context.settings
 
     @property
@@ -138,9 +139,11 @@ class Session:
 
     @property
     def decisions(self) -> DecisionLog:
+        """The decisions that can be undone and redone."""
         return self._decisions
 
     def add_decision(self, decision: Decision) -> None:
+        """Records a decision, so that it can be undone."""
         self._decisions = self._decisions.with_decision(decision)
 
     def mark_undone(self, files: Collection[int]) -> None:

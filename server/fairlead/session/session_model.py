@@ -17,6 +17,7 @@ class SpareModel:
         self._model: ClosableModel | None = None
 
     async def connect(self, choice: ModelChoice) -> None:
+        """Opens the model of this choice, instead of an earlier one, and connects."""
         if self._model is None or choice != self._choice:
             await self.aclose()
             self._model, self._choice = open_model(choice), choice
@@ -30,6 +31,7 @@ class SpareModel:
         return model
 
     async def aclose(self) -> None:
+        """Closes the model, if there is one."""
         model, self._model, self._choice = self._model, None, None
         if model is not None:
             await model.aclose()
@@ -73,5 +75,6 @@ class SessionModel:
         return price.of(usage) if price is not None else None
 
     async def aclose(self) -> None:
+        """Closes the model, if there is one."""
         if self._model is not None:
             await self._model.aclose()

@@ -11,6 +11,8 @@ Provider = Literal["anthropic", "bedrock", "vertex"]
 
 @dataclass(frozen=True)
 class PlanSettings:
+    """The settings `plan.*`."""
+
     max_items: int = 20
     single_in_progress: bool = True
     reminder_interval: int = 3
@@ -18,6 +20,8 @@ class PlanSettings:
 
 @dataclass(frozen=True)
 class LoopSettings:
+    """The settings `loop.*`."""
+
     max_repeats: int = 5
     max_rounds: int = 200
     max_idle_rounds: int = 25

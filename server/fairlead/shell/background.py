@@ -31,6 +31,7 @@ class BackgroundCommand:
 
     @property
     def seconds(self) -> float:
+        """How long it has run, or ran."""
         return self.running.seconds
 
     async def stop(self) -> None:
@@ -51,6 +52,7 @@ class BackgroundCommands:
 
     @property
     def running(self) -> list[BackgroundCommand]:
+        """The commands that have not ended."""
         return [command for command in self._commands.values() if command.ended is None]
 
     def check_capacity(self) -> None:
@@ -62,6 +64,7 @@ class BackgroundCommands:
             )
 
     def next_handle(self) -> str:
+        """The handle of the next command."""
         return f"cmd-{len(self._commands) + 1}"
 
     def start(self, handle: str, command: str, running: Command, on_end: OnEnd) -> None:

@@ -51,6 +51,8 @@ class DirectLayer:
 
 @dataclass(frozen=True)
 class DirectBox:
+    """A command in the workspace itself. It has no changes to propose."""
+
     launch: Launch
 
     async def close(self) -> Changes:

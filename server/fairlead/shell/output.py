@@ -27,6 +27,7 @@ class BoundedOutput:
         self._dropped = 0
 
     def add(self, data: bytes) -> None:
+        """Add bytes of the output."""
         free = self._head_limit - len(self._head)
         self._head += data[:free]
         self._tail += data[free:] if free > 0 else data
@@ -58,6 +59,7 @@ class Stream:
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, data: bytes) -> None:
+        """Add bytes of the output, which are sent soon."""
         if not self._pending:
             self._send(data[: self._free])
             data, self._free = data[self._free :], max(0, self._free - len(data))

@@ -88,6 +88,7 @@ class Command:
 
     @property
     def seconds(self) -> float:
+        """How long it has run, or ran."""
         if self._ran is not None:
             return self._ran
         return 0.0 if self._started is None else time.monotonic() - self._started

@@ -40,6 +40,7 @@ class CheckEnd:
 
     @property
     def passed(self) -> bool:
+        """Whether the check succeeded."""
         return self.result.exit_code == 0
 
     @property

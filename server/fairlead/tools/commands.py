@@ -23,10 +23,14 @@ _PIPE_CLOSED = 141  # the exit code of a program whose reader has ended
 
 
 class CreateView(Protocol):
+    """Returns the files as a command sees them, with the given proposals (None: all)."""
+
     async def __call__(self, roots: Roots, changes: Changeset | None = None, /) -> View: ...
 
 
 class CheckPermission(Protocol):
+    """Decides whether a command may run in a place, and whether the user must be asked."""
+
     def __call__(self, command: str, *, where: Where, network: bool, unsandboxed: bool) -> Permission: ...
 
 

@@ -45,6 +45,8 @@ SPEC = ToolSpec(
 
 @dataclass(frozen=True, order=True)
 class Found:
+    """A line that the search reports. `match` is false for the lines around a match."""
+
     path: str
     line: int
     text: str

@@ -87,6 +87,7 @@ class FileEdit:
 
     @property
     def is_permissions_only(self) -> bool:
+        """Whether only the permissions change."""
         return self.mode is not None and self.old == self.new and self.data is None and self.new_path is None
 
 

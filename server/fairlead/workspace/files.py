@@ -49,6 +49,7 @@ class Files:
 
     @property
     def changes(self) -> Changeset:
+        """The proposals."""
         return self._changes
 
     @changes.setter
@@ -97,6 +98,7 @@ class Files:
         return self.version, self.user_files.change_token, self.rejections.warnings
 
     def proposal(self, path: Path) -> Proposal | None:
+        """The proposal for a file, given by its current path."""
         return self._changes.get(str(path))
 
     def is_proposed(self, path: Path) -> bool:

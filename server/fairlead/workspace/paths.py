@@ -101,6 +101,7 @@ class Roots:
 
     @property
     def paths(self) -> list[Path]:
+        """The paths of the folders, in the editor's order."""
         return [root.path for root in self.folders]
 
     @property
@@ -121,6 +122,7 @@ class Roots:
         return [(root, inner.replace(os.sep, "/")) for root, inner in found if inner is not None]
 
     def contains(self, path: Path) -> bool:
+        """Whether a path is in one of the folders."""
         return self.folder_of(path) is not None
 
     def resolve(self, given: str) -> Path:

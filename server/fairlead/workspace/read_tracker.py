@@ -48,6 +48,7 @@ class ReadTracker:
         return self._texts.keys()
 
     def note(self, path: Path, text: str | None) -> None:
+        """Remembers the text that the model has seen of a file."""
         if path not in self._texts:
             self.folders[os.path.dirname(path)] = None
         self._texts[path] = text

@@ -23,6 +23,7 @@ class RulesFile:
 
     @property
     def is_cut(self) -> bool:
+        """Whether the text is only the beginning of the file."""
         return len(self.text) < self.size
 
 

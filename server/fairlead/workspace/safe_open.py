@@ -128,6 +128,7 @@ class Folder:
             raise PathEscape(f"{path.name} now leads elsewhere, through a symbolic link.")
 
     def close(self) -> None:
+        """Close the descriptor."""
         if self._fd is not None:
             os.close(self._fd)
 
@@ -135,12 +136,14 @@ class Folder:
         return name if self._fd is not None else str(self._path / name)
 
     def names(self) -> list[str]:
+        """The names in the folder. Raises OSError."""
         if self._fd is None:
             return os.listdir(self._path)
         with closing(os.open(".", os.O_RDONLY, dir_fd=self._fd)) as readable:
             return os.listdir(readable)
 
     def status(self, name: str) -> os.stat_result:
+        """The status of an entry, without following a link. Raises OSError."""
         return os.stat(self._name(name), dir_fd=self._fd, follow_symlinks=False)
 
     def read(self, name: str) -> bytes | None:
@@ -175,10 +178,13 @@ class Folder:
         os.replace(self._name(name), self._name(to), src_dir_fd=self._fd, dst_dir_fd=self._fd)
 
     def remove(self, name: str) -> None:
+        """Remove a file. Raises OSError."""
         os.unlink(self._name(name), dir_fd=self._fd)
 
     def mkdir(self, name: str) -> None:
+        """Create a folder. Raises OSError."""
         os.mkdir(self._name(name), dir_fd=self._fd)
 
     def rmdir(self, name: str) -> None:
+        """Remove an empty folder. Raises OSError."""
         os.rmdir(self._name(name), dir_fd=self._fd)

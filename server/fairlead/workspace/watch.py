@@ -41,6 +41,7 @@ class Watcher:
                 self._task = asyncio.ensure_future(self._run())
 
     async def close(self) -> None:
+        """Stop watching."""
         if self._task is not None:
             self._has_new_folders.set()
             self._task.cancel()

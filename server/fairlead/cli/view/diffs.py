@@ -34,6 +34,7 @@ class _Span:
 
 
 def two_sides(base: str, proposed: str) -> Sides:
+    """A file's text and its proposed text as lines."""
     return Sides(split_lines(base), split_lines(proposed), line_end(base or proposed))
 
 

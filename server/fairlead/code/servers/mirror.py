@@ -87,6 +87,7 @@ class Mirror:
         return self._writer
 
     def close(self) -> None:
+        """Closes the pipes, which ends the loop."""
         for transport in self._transports:
             transport.close()
         if not self._transports:

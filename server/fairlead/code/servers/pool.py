@@ -57,6 +57,7 @@ class ServerPool:
             self._changed.set()
 
     def add(self, server: Server) -> None:
+        """Adds a server that has started, and stops it when it has been idle for `IDLE` seconds."""
         self._timers[server] = self._call_later(IDLE, lambda: self._stop(server))
 
     def used(self, server: Server) -> None:
@@ -67,6 +68,7 @@ class ServerPool:
             self.add(server)
 
     def remove(self, server: Server) -> None:
+        """Removes a server that has ended, so that another one can start."""
         self._changed.set()
         timer = self._timers.pop(server, None)
         if timer is not None:

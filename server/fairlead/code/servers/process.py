@@ -55,6 +55,7 @@ class ServerProcess:
         return cls(process, box, mirror)
 
     def connect(self, connection: Connection) -> None:
+        """Lets a connection read and write the streams of the process."""
         connection.start(self._process)
 
     async def end(self) -> None:

@@ -17,6 +17,7 @@ from fairlead.workspace.suggested_checks import suggested_checks
 
 
 async def run(server: AgentServer, params: Params) -> wire.ChecksResult:
+    """`agent/checks/run`: runs checks on the proposed files, on some of the changes, or without them."""
     session = await named_session(server, params)
     command = (params.optional_text("check") or "").strip() or None
     results = await run_checks(session, command, _chosen(session, params))
@@ -24,6 +25,7 @@ async def run(server: AgentServer, params: Params) -> wire.ChecksResult:
 
 
 async def minimize(server: AgentServer, params: Params) -> wire.SmallestSetWire:
+    """`agent/checks/minimize`: searches for the smallest set of changes with which checks pass."""
     session = await named_session(server, params)
     command = (params.optional_text("check") or "").strip() or None
     return smallest_set(await find_smallest_set(session, command))
@@ -45,6 +47,7 @@ def check_accepted(server: AgentServer, session: Session) -> None:
 
 
 async def suggest(server: AgentServer, _: Params) -> wire.SuggestedChecks:
+    """`agent/checks/suggest`: the commands that the workspace suggests as checks."""
     found = await suggested_checks(server.context.workspace())
     return {"suggestions": [{"command": each.command, "source": each.source} for each in found]}
 

@@ -40,11 +40,13 @@ async def run_in_background(server: AgentServer, params: Params) -> dict[str, st
 
 
 async def show_plan(server: AgentServer, params: Params) -> wire.PlanWire:
+    """`fairlead.server.plan`: the current plan."""
     session = await named_session(server, params)
     return convert.plan(session.id, session.plan_state())
 
 
 async def show_edits(server: AgentServer, params: Params) -> wire.EditsWire:
+    """`fairlead.server.edits`: the current proposals."""
     session = await refreshed_session(server, params)
     return current_edits(server, session)
 

@@ -9,20 +9,24 @@ from fairlead.lsp.server import AgentServer
 
 
 def did_open(server: AgentServer, params: Any) -> None:
+    """`textDocument/didOpen`."""
     document = params["textDocument"]
     _report(server, server.documents.opened(document["uri"], document["text"], document["version"]))
 
 
 def did_change(server: AgentServer, params: Any) -> None:
+    """`textDocument/didChange`."""
     document = params["textDocument"]
     _report(server, server.documents.changed(document["uri"], document["version"], params["contentChanges"]))
 
 
 def did_close(server: AgentServer, params: Any) -> None:
+    """`textDocument/didClose`."""
     _report(server, server.documents.closed(params["textDocument"]["uri"]))
 
 
 def did_save(server: AgentServer, params: Any) -> None:
+    """`textDocument/didSave`."""
     _report(server, server.documents.saved(params["textDocument"]["uri"]))
 
 
@@ -32,12 +36,15 @@ def _report(server: AgentServer, path: Path | None) -> None:
 
 
 async def text_content(server: AgentServer, params: Params) -> dict[str, str]:
+    """`workspace/textDocumentContent`: a side of a diff."""
     return {"text": await server.content.text(params.text("uri"))}
 
 
 async def code_lenses(server: AgentServer, params: Params) -> list[dict[str, Any]]:
+    """`textDocument/codeLens`: accept and reject at each hunk."""
     return await server.lenses.for_document(params.child("textDocument").text("uri"))
 
 
 async def offer_actions(server: AgentServer, params: Params) -> list[dict[str, Any]]:
+    """`textDocument/codeAction`: accept and reject at the cursor."""
     return code_actions(server.sessions, params)

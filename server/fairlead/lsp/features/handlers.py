@@ -31,6 +31,7 @@ async def named_session(server: AgentServer, params: Params) -> Session:
 
 
 def current_edits(server: AgentServer, session: Session) -> wire.EditsWire:
+    """The current proposals of a session."""
     return convert.edits(session.id, session.roots, session.edits(), server.documents.encoding)
 
 

@@ -30,6 +30,7 @@ TEST_PROMPT = "Answer with OK."
 
 
 def initialize(server: AgentServer, params: types.InitializeParams) -> None:
+    """`initialize`: reads what the client announces and where it works."""
     given = fields_of(params.initialization_options)
     sent = [(folder.uri, folder.name) for folder in params.workspace_folders or []] or [(params.root_uri or "", "")]
     try:
@@ -62,6 +63,7 @@ def initialize(server: AgentServer, params: types.InitializeParams) -> None:
 
 
 async def initialized(server: AgentServer, _: Any) -> None:
+    """`initialized`: starts what the first task needs."""
     server.warm_up()
     _open_workspace(server)  # before the first await: the next request may name a session
     if server.editor.capabilities.text_content:
@@ -95,6 +97,7 @@ async def test_model(server: AgentServer, _: Params) -> dict[str, str]:
 
 
 def trust(server: AgentServer, params: Any) -> None:
+    """`agent/trust`: the user has trusted the workspace, or withdrawn the trust."""
     server.context.trusted = Params(params).boolean("trusted")
     _open_workspace(server)
 
@@ -122,10 +125,12 @@ def change_folders(server: AgentServer, params: types.DidChangeWorkspaceFoldersP
 
 
 def configuration(server: AgentServer, params: types.DidChangeConfigurationParams) -> None:
+    """`workspace/didChangeConfiguration`."""
     server.use_settings(params.settings)
 
 
 async def credentials(server: AgentServer, params: Params) -> None:
+    """`agent/credentials`: replaces the keys, which stay in memory."""
     server.credentials = Credentials(
         params.optional_text("apiKey") or None,
         params.optional_text("authToken") or None,
@@ -134,5 +139,6 @@ async def credentials(server: AgentServer, params: Params) -> None:
 
 
 def shutdown(server: AgentServer, _: Any) -> None:
+    """`shutdown`: runs that end from now on count as interrupted."""
     for session in server.sessions:
         session.prepare_exit()

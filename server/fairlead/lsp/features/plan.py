@@ -14,17 +14,20 @@ from fairlead.session.report.summary import record_page
 
 
 async def edit_plan(server: AgentServer, params: Params) -> wire.PlanEditResult:
+    """`agent/plan/edit`: applies the user's changes of the plan, all or none."""
     session = await named_session(server, params)
     session.edit_plan(read_ops(params), params.integer("revision"))
     return {"plan": convert.plan(session.id, session.plan_state())}
 
 
 async def plan_history(server: AgentServer, params: Params) -> wire.PageResult:
+    """`agent/plan/history`: all versions of the plan as a page."""
     session = await named_session(server, params)
     return {"markdown": history_page(session.title, session.plan.history)}
 
 
 async def record(server: AgentServer, params: Params) -> wire.RecordResult:
+    """`agent/record`: what the session did, as a page, as a commit message and as data."""
     session = await named_session(server, params)
     made = create_record(session)
     page = record_page(session.snapshot(), session.roots, session.evidence.supports)
@@ -32,4 +35,5 @@ async def record(server: AgentServer, params: Params) -> wire.RecordResult:
 
 
 async def command_rules(server: AgentServer, _: Params) -> wire.PageResult:
+    """`agent/command/rules`: which commands run without asking, as a page."""
     return {"markdown": await rules_page(server.context)}

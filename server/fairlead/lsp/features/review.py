@@ -14,6 +14,7 @@ from fairlead.session.session import Session
 
 
 async def accept(server: AgentServer, params: Params) -> wire.ReviewResult:
+    """`agent/edits/accept`."""
     session = await named_session(server, params)
     resolution = params.optional_text("resolution")
     if resolution not in (None, "proposed"):
@@ -26,6 +27,7 @@ async def accept(server: AgentServer, params: Params) -> wire.ReviewResult:
 
 
 async def reject(server: AgentServer, params: Params) -> wire.ReviewResult:
+    """`agent/edits/reject`."""
     session = await named_session(server, params)
     reason = (params.optional_text("reason") or "").strip()
     target, version = session_target(session, params), params.optional_integer("version")
@@ -33,6 +35,7 @@ async def reject(server: AgentServer, params: Params) -> wire.ReviewResult:
 
 
 async def amend(server: AgentServer, params: Params) -> wire.AmendResult:
+    """`agent/edits/amend`: replaces the proposed text of a file by the user's."""
     session = await named_session(server, params)
     path = resolved(session, params.path())
     await decisions.amend(session, path, params.text("text"), params.optional_integer("version"))
@@ -40,12 +43,14 @@ async def amend(server: AgentServer, params: Params) -> wire.AmendResult:
 
 
 async def undo_review(server: AgentServer, params: Params) -> wire.ReviewResult:
+    """`agent/edits/undo`: undoes the last decision, or what was accepted of a plan item."""
     session = await named_session(server, params)
     item_id = params.optional_text("item")
     return _result(server, session, await (undo_item(session, item_id) if item_id else undo.undo(session)))
 
 
 async def redo_review(server: AgentServer, params: Params) -> wire.ReviewResult:
+    """`agent/edits/redo`: repeats the decision that was undone last."""
     session = await named_session(server, params)
     return _result(server, session, await undo.redo(session))
 

@@ -13,6 +13,7 @@ from fairlead.session.session import Session
 
 
 async def run_task(server: AgentServer, params: Params) -> wire.RunResult:
+    """`agent/runTask`: runs a task and answers at its end."""
     run = read_run(params)
     return await execute_run(server, await session_for_run(server, run), run)
 
@@ -31,6 +32,8 @@ async def session_for_run(server: AgentServer, run: RunParams) -> Session:
 
 
 async def execute_run(server: AgentServer, session: Session, run: RunParams) -> wire.RunResult:
+    """Runs a task with progress. Returns its result."""
+
     def begin_progress() -> None:
         server.run_progress.begin_run(session.id, run.work_done_token, server.editor.capabilities.progress)
 
@@ -39,15 +42,18 @@ async def execute_run(server: AgentServer, session: Session, run: RunParams) -> 
 
 
 async def steer(server: AgentServer, params: Params) -> wire.SteerResult:
+    """`agent/steer`: sends a message to a running session."""
     session = await named_session(server, params)
     return {"queued": session.steer(params.text("text"))}
 
 
 async def cancel(server: AgentServer, params: Params) -> None:
+    """`agent/cancel`: stops a session's run."""
     (await named_session(server, params)).cancel()
 
 
 def cancel_progress(server: AgentServer, params: types.WorkDoneProgressCancelParams) -> None:
+    """`window/workDoneProgress/cancel`: stops the run that reports under this token."""
     session_id = server.run_progress.session_of(params.token)
     for session in server.sessions:
         if session.id == session_id:
@@ -55,5 +61,6 @@ def cancel_progress(server: AgentServer, params: types.WorkDoneProgressCancelPar
 
 
 async def stop_command(server: AgentServer, params: Params) -> None:
+    """`agent/command/stop`: stops a background command or a check."""
     session = await named_session(server, params)
     await session.stop_command(params.text("handle"))

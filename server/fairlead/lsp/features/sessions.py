@@ -12,10 +12,12 @@ from fairlead.session.session import Session
 
 
 async def create_session(server: AgentServer, params: Params) -> dict[str, str]:
+    """`agent/sessions/create`."""
     return {"sessionId": server.sessions.create(params.optional_text("title") or "").id}
 
 
 async def list_sessions(server: AgentServer, _: Params) -> wire.SessionsWire:
+    """`agent/sessions/list`, after the saved sessions have been loaded once."""
     return convert.sessions(await server.sessions.listed())
 
 
@@ -42,6 +44,7 @@ async def open_session(server: AgentServer, params: Params) -> wire.OpenResult:
 
 
 async def rewind_session(server: AgentServer, params: Params) -> wire.RewindResult:
+    """`agent/sessions/rewind`: goes back to a prompt, or begins a new session there."""
     session, checkpoint = await named_session(server, params), params.integer("checkpoint")
     match params.text("scope"):
         case "everything":
@@ -57,4 +60,5 @@ async def rewind_session(server: AgentServer, params: Params) -> wire.RewindResu
 
 
 async def delete_session(server: AgentServer, params: Params) -> None:
+    """`agent/sessions/delete`."""
     await server.sessions.delete(params.text("sessionId"))

@@ -67,6 +67,7 @@ class Attachments:
 
     @property
     def blocks(self) -> list[Block]:
+        """The content blocks for the prompt's message."""
         blocks: list[Block] = []
         if self.places:
             blocks.append(text_block(clean_text("\n".join([REFERS, *(f"- {place}" for place in self.places)]))))
@@ -86,6 +87,7 @@ class Attacher:
         self._contents: list[str] = []
 
     async def attach(self, items: Sequence[ContextItem]) -> Attachments:
+        """Reads the named places, each once."""
         for item in dict.fromkeys(items):
             match item.kind:
                 case "problems":

@@ -63,6 +63,7 @@ class Recorder:
         self.models: tuple[str, ...] = ()
 
     def on_event(self, event: Event) -> None:
+        """Adds what an event says about the work to the record."""
         match event:
             case RunStarted(model):
                 self.models = tuple(dict.fromkeys((*self.models, model)))

@@ -67,6 +67,7 @@ class Verification:
 
     @property
     def passed(self) -> bool:
+        """Whether the command succeeded."""
         return self.exit_code == 0
 
 

@@ -49,4 +49,5 @@ def write_new(path: Path, data: bytes) -> Path:
 
 
 def open_for_append(path: Path) -> int:
+    """A descriptor for appending to an existing file. Raises OSError."""
     return os.open(path, os.O_WRONLY | os.O_APPEND)

@@ -49,6 +49,7 @@ class Lock:
             self.release()  # the previous holder removed the file, so this lock would exclude nobody
 
     def release(self) -> None:
+        """Releases the lock, so that another process can take it."""
         os.close(self._descriptor)
 
     def remove(self) -> None:

@@ -99,6 +99,7 @@ class SandboxLayer:
             raise
 
     async def aclose(self) -> None:
+        """Closes the shared network, and removes the layer's folder."""
         for descriptor in self._namespaces:
             os.close(descriptor)
         with contextlib.suppress(OSError):  # the next sweep removes the rest
@@ -291,6 +292,7 @@ class SandboxBox:
         self.launch = Launch(launcher_argv("main", sent), Path(spec["cwd"]), spec["env"], descriptors)
 
     async def close(self) -> Changes:
+        """Ends the box if necessary, and returns the command's changes. See the port."""
         return await asyncio.to_thread(self._close)
 
     def _close(self) -> Changes:

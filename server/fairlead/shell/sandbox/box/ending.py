@@ -23,6 +23,7 @@ class LauncherStatus:
 
     @classmethod
     def parse(cls, text: str) -> "LauncherStatus":
+        """Read what the launcher wrote to its status pipe."""
         lines = {word: rest for word, _, rest in (line.partition(" ") for line in text.splitlines())}
         return cls(int(lines["init"]) if "init" in lines else None, "done" in lines, lines.get("error", ""))
 

@@ -55,11 +55,13 @@ def drop_file_rights() -> None:
 
 
 def restore_file_rights() -> None:
+    """Undo `drop_file_rights`."""
     _libc.setfsuid(0)
     _libc.setfsgid(0)
 
 
 def unshare(flags: int) -> None:
+    """Move the process into new namespaces."""
     _checked(_libc.unshare(flags), "namespaces")
 
 
@@ -125,6 +127,7 @@ def restore_default_signals() -> None:
 
 
 def enable_loopback() -> None:
+    """Switch on the loopback interface of the network namespace."""
     socket = _checked(_libc.socket(_AF_INET, _SOCK_DGRAM, 0), "socket")
     request = ctypes.create_string_buffer(b"lo".ljust(16, b"\0") + _IFF_UP.to_bytes(2, "little"), 40)
     _checked(_libc.ioctl(socket, _SIOCSIFFLAGS, request), "loopback")
@@ -132,6 +135,8 @@ def enable_loopback() -> None:
 
 
 def mount(source: str | None, target: str, kind: str | None, flags: int, options: str | None = None) -> None:
+    """Mount a file system, as mount(2)."""
+
     def text(value: str | None) -> bytes | None:
         return None if value is None else os.fsencode(value)
 
@@ -140,6 +145,7 @@ def mount(source: str | None, target: str, kind: str | None, flags: int, options
 
 
 def unmount(target: str) -> None:
+    """Unmount lazily: open files stay usable."""
     _checked(_libc.umount2(os.fsencode(target), _MNT_DETACH), f"unmount {target}")
 
 
@@ -150,6 +156,7 @@ def clone_tree(path: str) -> int:
 
 
 def attach(tree: int, target: str) -> None:
+    """Mount a detached tree at a path, and close its descriptor."""
     to = os.fsencode(target)
     _syscall(f"move_mount {target}", _SYS_MOVE_MOUNT, tree, b"", _AT_FDCWD, to, _MOVE_MOUNT_F_EMPTY_PATH)
     os.close(tree)

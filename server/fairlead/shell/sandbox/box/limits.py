@@ -231,6 +231,7 @@ def _number(text: bytes, label: bytes) -> int:
 
 
 def write_file(path: str, text: str) -> None:
+    """Write to an existing file, such as one in /proc."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     try:
         os.write(descriptor, text.encode())

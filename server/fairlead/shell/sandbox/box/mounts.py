@@ -59,6 +59,7 @@ class PrivateFolder:
 
 
 def paths_of(folders: Iterable[PrivateFolder]) -> set[Path]:
+    """The paths of private folders."""
     return {folder.path for folder in folders}
 
 
@@ -69,6 +70,7 @@ def command_environment(environment: Mapping[str, str], *, network: bool) -> dic
 
 
 def home() -> Path:
+    """The user's home, with links resolved."""
     return Path(os.path.expanduser("~")).resolve()
 
 
@@ -178,6 +180,7 @@ def resolver_files() -> list[Path]:
 
 
 def find_bash() -> str | None:
+    """The path of bash; None if it is not installed."""
     return shutil.which("bash", path="/usr/local/bin:/usr/bin:/bin") or shutil.which("bash")
 
 
@@ -207,6 +210,7 @@ def shown_mount_points(private: Collection[Path]) -> list[str]:
 
 
 def mount_points() -> Iterator[Path]:
+    """The mount points of the machine as this process sees it."""
     for line in Path("/proc/self/mountinfo").read_bytes().splitlines():
         escaped = line.split(b" ")[4]
         yield Path(os.fsdecode(re.sub(rb"\\(\d{3})", lambda found: bytes([int(found[1], 8)]), escaped)))

@@ -37,6 +37,7 @@ class LowerLayer:
         return None if found is None else (found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode)
 
     def is_folder(self, path: str) -> bool:
+        """Whether a path is a folder, and not a link to one."""
         found = self.status(path)
         return found is not None and stat.S_ISDIR(found.st_mode)
 

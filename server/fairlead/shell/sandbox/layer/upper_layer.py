@@ -28,6 +28,8 @@ _SECOND = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Owner:
+    """The account that owns the files of a layer."""
+
     uid: int
     gid: int
 
