@@ -27,7 +27,7 @@ const editorTest = useAgent(
   { workspace: { "greet.py": "# a greeting\nprint('Hello')\n" }, settings: { "fairlead.approvals": "ask" } },
 );
 const inView = (page, selector, options) => page.webview().locator(selector, options);
-const appears = (page, selector, hasText) => inView(page, selector, { hasText }).first().waitFor({ timeout: 30_000 });
+const appears = (page, selector, hasText) => inView(page, selector, { hasText }).first().waitFor();
 
 editorTest(
   "an approval is answered in the conversation, and the failed command has its reason there",

@@ -182,7 +182,7 @@ editorTest(
 
 editorTest("the conversation can be read, with links to files", async ({ page }) => {
   await page.runCommand("Agent: Open Conversation in Editor");
-  await page.webview().locator("h1", { hasText: "Add type hints to hello.py" }).waitFor({ timeout: 30_000 });
+  await page.webview().locator("h1", { hasText: "Add type hints to hello.py" }).waitFor();
   const parts = [
     "A recorded conversation replaces the model",
     "I make a plan.",
@@ -193,7 +193,7 @@ editorTest("the conversation can be read, with links to files", async ({ page })
     "All three steps are done.",
   ];
   assert.ok(!(await conversationSays(page, parts)).includes("First the file, then the plan."), "thinking is folded");
-  await page.webview().getByRole("link", { name: "Open Read hello.py" }).first().click({ timeout: 30_000 });
+  await page.webview().getByRole("link", { name: "Open Read hello.py" }).first().click();
   await page.tab("hello.py");
 });
 

@@ -89,7 +89,7 @@ editorTest(
   async ({ page }) => {
     await page.runCommand("Agent: Send Question...");
     await page.fillInput("How many?", { title: "Agent: Send Question" });
-    await page.webview().locator("em", { hasText: "forty-two" }).waitFor({ timeout: 30_000 });
+    await page.webview().locator("em", { hasText: "forty-two" }).waitFor();
     await conversationSays(page, [TONE, "The user answered: Casual", "The user answered: Ada", "2 of 2 steps"]);
   },
 );

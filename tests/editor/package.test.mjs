@@ -95,7 +95,7 @@ test("without a key and without a Python the key is asked for first, then a page
     const { buttons } = await editor.page.toast("Fairlead needs Python 3.11 or newer.");
     assert.deepEqual(buttons, ["Try Again", "Choose Interpreter…"]);
     assert.match(editor.code.logs(), /Python: python3 not found/);
-    await editor.page.webview().locator("code", { hasText: "python3: not found" }).waitFor({ timeout: 30_000 });
+    await editor.page.webview().locator("code", { hasText: "python3: not found" }).waitFor();
   } finally {
     await editor.close();
   }

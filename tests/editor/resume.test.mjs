@@ -139,10 +139,10 @@ editorTest(
     await page.runCommand("Fairlead: Focus on Sessions View");
     await page.rows(SESSIONS, described("0/2"));
     await page.runCommand("Agent: Open Conversation in Editor");
-    await page.webview().locator("h1", { hasText: "Greet me" }).waitFor({ timeout: 30_000 });
+    await page.webview().locator("h1", { hasText: "Greet me" }).waitFor();
     await held;
     release();
-    await page.webview().locator("p", { hasText: "All of it is done." }).waitFor({ timeout: 30_000 });
+    await page.webview().locator("p", { hasText: "All of it is done." }).waitFor();
     await page.rows(PLAN, (all) => all.some(({ label }) => label === "Say goodbye"));
     await picture(page, "at-rest");
   },

@@ -43,9 +43,9 @@ editorTest("the view is there, closed, and lists a task once there is one", asyn
 
 editorTest("a second task is shown at once, with its own plan, and the first one still waits", async ({ page }) => {
   await page.runCommand("Agent: Open Conversation in Editor");
-  await page.webview().locator("h1", { hasText: "The first task" }).waitFor({ timeout: 30_000 });
+  await page.webview().locator("h1", { hasText: "The first task" }).waitFor();
   await runTask(page, "The second task");
-  await page.webview().locator("h1", { hasText: "The second task" }).waitFor({ timeout: 30_000 });
+  await page.webview().locator("h1", { hasText: "The second task" }).waitFor();
   const rows = await page.rows(
     SESSIONS,
     (all) => all.length === 2 && described("The second task", "0/2", "1 file")(all),
@@ -72,7 +72,7 @@ editorTest("a message to the agent reaches the run that is shown", async ({ page
     (await page.page.locator(".statusbar").innerText()).includes("Message queued."),
   );
   await page.runCommand("Agent: Open Conversation in Editor");
-  await page.webview().locator(".prompt", { hasText: "Be polite" }).waitFor({ timeout: 30_000 });
+  await page.webview().locator(".prompt", { hasText: "Be polite" }).waitFor();
 });
 
 editorTest("the run that is shown comes to its end, and the other one is as it was", async ({ page }) => {
@@ -88,14 +88,14 @@ editorTest("the run that is shown comes to its end, and the other one is as it w
     (await page.toasts()).every(({ message }) => !message.startsWith("“The second task”: The agent asks")),
   );
   await page.until("the count", async () => (await page.viewDescription(PLAN)) === "2/2");
-  await page.webview().locator("p", { hasText: "Both are done." }).waitFor({ timeout: 30_000 });
-  await page.webview().locator("body", { hasText: "Message delivered." }).waitFor({ timeout: 30_000 });
+  await page.webview().locator("p", { hasText: "Both are done." }).waitFor();
+  await page.webview().locator("body", { hasText: "Message delivered." }).waitFor();
 });
 
 editorTest("a conversation that another tab hid is as it is now when it is shown again", async ({ page }) => {
   await page.openFile("b.txt");
   await page.runCommand("Agent: Open Conversation in Editor");
-  await page.webview().locator("p", { hasText: "Both are done." }).waitFor({ timeout: 30_000 });
+  await page.webview().locator("p", { hasText: "Both are done." }).waitFor();
 });
 
 editorTest(
@@ -105,7 +105,7 @@ editorTest(
     await page.until("the first plan", async () => (await page.viewDescription(PLAN)) === "0/2");
     await page.rows(PLAN, (rows) => find(rows, "Answer: Shall I go on?"));
     await page.rows(CHANGES, (rows) => rows[0]?.label === "The first task");
-    await page.webview().locator("h1", { hasText: "The first task" }).waitFor({ timeout: 30_000 });
+    await page.webview().locator("h1", { hasText: "The first task" }).waitFor();
     const rows = await page.rows(SESSIONS, (all) => find(all, "The first task").name.includes("shown"));
     assert.ok(!find(rows, "The second task").name.includes("shown"));
     await picture(page, "switched");
@@ -155,8 +155,8 @@ editorTest(
     await page.runCommand("View: Show Explorer");
     await page.reload();
     await page.clickTab("Conversation");
-    await page.webview().locator("h1", { hasText: "The first task" }).waitFor({ timeout: 30_000 });
-    await page.webview().locator(".tool", { hasText: "todo" }).waitFor({ timeout: 30_000 });
+    await page.webview().locator("h1", { hasText: "The first task" }).waitFor();
+    await page.webview().locator(".tool", { hasText: "todo" }).waitFor();
     const prompt = page.webview().locator(".prompt", { hasText: "The first task" });
     await page.until("the task in the conversation, once", async () => (await prompt.count()) === 1);
     await page.showContainer("Fairlead");
@@ -167,5 +167,5 @@ editorTest(
 
 editorTest("the conversation that VS Code has restored shows the next task", async ({ page }) => {
   await runTask(page, "The third task");
-  await page.webview().locator("h1", { hasText: "The third task" }).waitFor({ timeout: 30_000 });
+  await page.webview().locator("h1", { hasText: "The third task" }).waitFor();
 });

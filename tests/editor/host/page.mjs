@@ -14,7 +14,10 @@ import { viewVerbs } from "./view-verbs.mjs";
 import { workbenchVerbs } from "./workbench-verbs.mjs";
 
 const ARTIFACTS = fileURLToPath(new URL("../.artifacts/", import.meta.url));
-const DEADLINE = 30_000;
+// Long, because a busy machine is slow; only a failure takes as long.
+const DEADLINE = 60_000;
+// An action in `until` is repeated, so it gives up early. Any other has one try.
+const ONE_TRY = 2000;
 // Each check of the page costs the editor time too, so the interval grows with the waiting time.
 const FIRST_WAIT = 25;
 const LONGEST_WAIT = 200;
@@ -57,7 +60,7 @@ export async function openPage(
   await context.addInitScript(tellMessages, MESSAGE);
   const blocked = new Set();
   const page = await context.newPage();
-  page.setDefaultTimeout(2000);
+  page.setDefaultTimeout(DEADLINE);
   if (fonts) await addFonts(page, fonts);
   const said = [];
   page.on("console", (message) => said.push(`${message.type()}: ${message.text()}`));
@@ -71,10 +74,22 @@ export async function openPage(
   page.on("dialog", (dialog) => dialog.accept().catch(() => {}));
 
   const core = { page, until, act };
+  let waits = 0;
   const verbs = { ...workbenchVerbs(core), ...viewVerbs(core), ...editorVerbs(core) };
 
   /** Waits until `probe()` returns a truthy value, and returns that value. An error in the probe counts as a falsy value. */
   async function until(what, probe, timeout = DEADLINE) {
+    waits += 1;
+    page.setDefaultTimeout(ONE_TRY);
+    try {
+      return await repeat(what, probe, timeout);
+    } finally {
+      waits -= 1;
+      if (waits === 0) page.setDefaultTimeout(DEADLINE);
+    }
+  }
+
+  async function repeat(what, probe, timeout) {
     const deadline = Date.now() + timeout;
     let error;
     for (let wait = FIRST_WAIT; ; wait = Math.min(wait * 1.3, LONGEST_WAIT)) {
@@ -140,7 +155,7 @@ export async function openPage(
   }
 
   try {
-    await page.goto(url, { timeout: 30_000 });
+    await page.goto(url);
     await ready();
   } catch (error) {
     await context.close();
@@ -175,7 +190,7 @@ export async function openPage(
     },
     /** Reloads the window, as "Developer: Reload Window" does. */
     reload: async () => {
-      await page.reload({ timeout: 30_000 });
+      await page.reload();
       await ready();
     },
     close: () => context.close(),

@@ -4,6 +4,8 @@ import { buttonVerbs } from "./button-verbs.mjs";
 import { exactly } from "./exactly.mjs";
 
 const STEADY_LOOKS = 3;
+// How long to wait for the effect of a click on a twistie before it is repeated, in ms.
+const TOGGLED = 2000;
 
 export function viewVerbs({ page, until, act }) {
   const pane = (view) =>
@@ -116,7 +118,16 @@ export function viewVerbs({ page, until, act }) {
       }),
 
     clickRow: (view, which) => onRow("a click", view, which, (row) => row.locator(".label-name").click()),
-    toggleRow: (view, which) => onRow("the twistie", view, which, (row) => row.locator(".monaco-tl-twistie").click()),
+    /** Expands a collapsed row, or collapses an expanded one. */
+    toggleRow: async (view, which) => {
+      const expanded = async () => (await locate(view, which)).getAttribute("aria-expanded");
+      const before = await until(`row ${which} in "${view}"`, expanded);
+      const toggled = page.locator(`[aria-expanded="${before !== "true"}"]`);
+      await onRow("the twistie", view, which, async (row) => {
+        if ((await expanded()) === before) await row.locator(".monaco-tl-twistie").click();
+        await row.and(toggled).waitFor({ timeout: TOGGLED });
+      });
+    },
     checkRow: (view, which) =>
       onRow("the checkbox", view, which, (row) => row.locator(".custom-view-tree-node-item-checkbox").click()),
 

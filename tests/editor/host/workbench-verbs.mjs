@@ -159,8 +159,12 @@ export function workbenchVerbs({ page, until, act }) {
     press: (keys) => page.keyboard.press(keys),
 
     /** Waits for a notification whose text contains `text`: `{ message, severity, source, buttons }`. */
-    toast: (text) =>
-      until(`a notification with "${text}"`, async () => (await toasts()).find((each) => each.message.includes(text))),
+    toast: (text, timeout) =>
+      until(
+        `a notification with "${text}"`,
+        async () => (await toasts()).find((each) => each.message.includes(text)),
+        timeout,
+      ),
     toasts,
     toastButton: (text, button) =>
       act(`the button "${button}" of the notification "${text}"`, () =>
