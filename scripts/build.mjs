@@ -1,6 +1,9 @@
-// `npm run build`: bundles the extension and its page into dist/. --production minifies it; --watch builds again after each change.
+// `npm run build`: bundles the extension and its page into dist/.
+//
+//   --production  minifies them    --watch  builds again after each change    --outdir DIR  instead of dist/
 
 import path from "node:path";
+import { parseArgs } from "node:util";
 import { root } from "./process.mjs";
 import { ensureNode, main } from "./setup.mjs";
 
@@ -34,18 +37,25 @@ const bundles = [
 ];
 
 await main(async () => {
+  const { production, watch, outdir } = parseArgs({
+    options: {
+      production: { type: "boolean", default: false },
+      watch: { type: "boolean", default: false },
+      outdir: { type: "string", default: path.join(root, "dist") },
+    },
+  }).values;
   await ensureNode();
   const { context } = await import("esbuild");
   for (const [index, bundle] of bundles.entries()) {
     const build = await context({
       ...bundle,
-      outdir: path.join(root, "dist"),
+      outdir,
       bundle: true,
       sourcemap: true,
-      minify: process.argv.includes("--production"),
-      plugins: process.argv.includes("--watch") && index === 0 ? [announceBuilds] : [],
+      minify: production,
+      plugins: watch && index === 0 ? [announceBuilds] : [],
     });
-    if (process.argv.includes("--watch")) await build.watch();
+    if (watch) await build.watch();
     else {
       await build.rebuild();
       await build.dispose();

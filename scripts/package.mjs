@@ -31,11 +31,11 @@ await main(async () => {
     );
   await together(ensurePython(), ensureNode());
   fs.rmSync(staging, { recursive: true, force: true });
-  fs.mkdirSync(path.join(staging, "dist"), { recursive: true });
+  const bundles = path.join(root, ".build", "bundles");
   await during("bundle the extension", () =>
-    checked(process.execPath, [path.join(root, "scripts/build.mjs"), "--production"]),
+    checked(process.execPath, [path.join(root, "scripts/build.mjs"), "--production", "--outdir", bundles]),
   );
-  for (const file of BUNDLES) copy(`dist/${file}`);
+  for (const file of BUNDLES) copy(`.build/bundles/${file}`, `dist/${file}`);
   for (const file of FILES) copy(file);
   copy("server/fairlead/example", "example");
   for (const [page, source] of Object.entries(PAGES)) fs.writeFileSync(path.join(staging, page), standalone(source));

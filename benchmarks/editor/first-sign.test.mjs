@@ -1,5 +1,5 @@
 // How long after Enter the user sees that a task has begun, in the real VS Code:
-//   npm run build && node tests/editor/run.mjs benchmarks/editor/first-sign.test.mjs
+//   node tests/editor/run.mjs benchmarks/editor/first-sign.test.mjs
 // The user needs some seconds to type a task; VS Code and the server have started by then.
 
 import { setTimeout as pause } from "node:timers/promises";

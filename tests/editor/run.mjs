@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { startBrowser } from "../../scripts/vscode/browser.mjs";
 import { ensureHost } from "../../scripts/vscode/install.mjs";
+import { root, run as runProgram } from "../../scripts/process.mjs";
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 const LANE = path.join(HERE, "lane.mjs");
@@ -58,13 +59,15 @@ process.env.FAIRLEAD_EDITOR_QUEUE = queue();
 process.env.FAIRLEAD_EDITOR_GREP = values.grep;
 // One more than the number of cores, because a test spends half of its time waiting for the editor.
 const lanes = Math.min(files.length, Number(values.concurrency ?? Math.min(4, os.availableParallelism() + 1)));
+const stop = new AbortController();
+for (const name of ["SIGINT", "SIGTERM"]) process.once(name, () => stop.abort());
 await Promise.all(Array.from({ length: lanes }, play));
 fs.rmSync(process.env.FAIRLEAD_EDITOR_QUEUE, { recursive: true });
 
 if (failures.length) log(`\n${failures.join("\n\n")}`);
 log(`\n${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped in ${seconds(Date.now() - began)}`);
 if (counts.passed + counts.failed === 0) log("No test was run.");
-process.exitCode = counts.failed || counts.passed === 0 ? 1 : 0;
+process.exitCode = stop.signal.aborted || counts.failed || counts.passed === 0 ? 1 : 0;
 
 function rank(file) {
   const order = [...ASKING, ...OWN].indexOf(file.replace(".test.mjs", ""));
@@ -74,6 +77,8 @@ function rank(file) {
 async function prepare() {
   try {
     const host = await ensureHost({ log });
+    const build = await runProgram(process.execPath, [path.join(root, "scripts/build.mjs")]);
+    if (build.code !== 0) throw new Error(build.output);
     await (await startBrowser({ log })).stop();
     return host;
   } catch (error) {
@@ -90,9 +95,9 @@ function queue() {
   return folder;
 }
 
-/** One process that runs files until none is left. */
+/** One process that runs files until none is left, or this one is stopped. */
 async function play() {
-  const stream = run({ files: [LANE] });
+  const stream = run({ files: [LANE], signal: stop.signal });
   // A file is an entry too; it fails again for each test in it that failed.
   const isFile = (test) => test.nesting === 0 && test.name.endsWith(".mjs");
   stream.on("test:pass", (test) => {
