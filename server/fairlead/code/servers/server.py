@@ -14,6 +14,7 @@ from fairlead.code.servers.capabilities import CAPABILITIES, capability_of, sync
 from fairlead.code.servers.connection import Connection, Refused
 from fairlead.code.servers.mirror import Mirror
 from fairlead.code.servers.process import ServerProcess
+from fairlead.code.servers.scan import WorkspaceScan
 from fairlead.code.servers.seen_files import CHANGED
 from fairlead.code.servers.table import ServerSpec
 from fairlead.code.uris import file_path
@@ -50,44 +51,6 @@ class Seconds:
     """For noticing that files were created or removed. Until then, errors are checked again."""
 
 
-class _Scan:
-    """Knows whether a server is still reading the workspace, as far as it says so."""
-
-    def __init__(self, message: str, seconds: float) -> None:
-        """
-        Args:
-            message: a part of what the server logs afterwards; empty: it logs nothing.
-            seconds: from now on. Work that the server begins later, such as a build, delays no question.
-        """
-        self._message, self._listed = message, not message
-        self._deadline = asyncio.get_running_loop().time() + seconds
-        self._working: set[str] = set()
-        self._done = asyncio.Event()
-        self._update()
-
-    def on_message(self, text: str) -> None:
-        self._listed = self._listed or self._message in text
-        self._update()
-
-    def on_progress(self, params: Mapping[str, Any]) -> None:
-        """Work that the server reports (LSP 3.18, `$/progress`)."""
-        token, kind = str(params.get("token"))[:200], fields_of(params.get("value")).get("kind")
-        if kind == "begin" and len(self._working) < MAX_REGISTRATIONS:
-            self._working.add(token)
-        elif kind == "end":
-            self._working.discard(token)
-        self._update()
-
-    def _update(self) -> None:
-        self._done.set() if self._listed and not self._working else self._done.clear()
-
-    async def wait(self) -> None:
-        """Returns when the server is not reading the workspace, or the time is over."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout_at(self._deadline):
-                await self._done.wait()
-
-
 class Server:
     """Implements `LanguageServer`."""
 
@@ -108,7 +71,7 @@ class Server:
         self._noticed_at = 0.0
         self._can_pull = asyncio.Event()
         """Set once the server answers requests for diagnostics. Some register this after the start."""
-        self._scan = _Scan(spec.scanned_message, limits.scan)
+        self._scan = WorkspaceScan(spec.scanned_message, limits.scan)
         self._exit: asyncio.Task[None] | None = None
         self._questions = 0
         self.was_stopped = False

@@ -1,0 +1,49 @@
+"""Whether a language server is still reading the workspace, as far as it reports that."""
+
+import asyncio
+import contextlib
+from collections.abc import Mapping
+from typing import Any
+
+from fairlead.json_values import fields_of
+
+MAX_WORKING = 1_000
+
+
+class WorkspaceScan:
+    """Follows what a server logs and reports about reading the workspace."""
+
+    def __init__(self, message: str, seconds: float) -> None:
+        """
+        Args:
+            message: a part of what the server logs afterwards; empty: it logs nothing.
+            seconds: from now on. Work that the server begins later, such as a build, delays no question.
+        """
+        self._message, self._listed = message, not message
+        self._deadline = asyncio.get_running_loop().time() + seconds
+        self._working: set[str] = set()
+        self._done = asyncio.Event()
+        self._update()
+
+    def on_message(self, text: str) -> None:
+        """A line that the server logs."""
+        self._listed = self._listed or self._message in text
+        self._update()
+
+    def on_progress(self, params: Mapping[str, Any]) -> None:
+        """Work that the server reports (LSP 3.18, `$/progress`)."""
+        token, kind = str(params.get("token"))[:200], fields_of(params.get("value")).get("kind")
+        if kind == "begin" and len(self._working) < MAX_WORKING:
+            self._working.add(token)
+        elif kind == "end":
+            self._working.discard(token)
+        self._update()
+
+    def _update(self) -> None:
+        self._done.set() if self._listed and not self._working else self._done.clear()
+
+    async def wait(self) -> None:
+        """Returns when the server is not reading the workspace, or the time is over."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout_at(self._deadline):
+                await self._done.wait()
