@@ -20,9 +20,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import psutil
 
@@ -100,26 +101,35 @@ def sdk_run(rounds: int) -> tuple[list[float], float]:
     return gaps_of(process), peak
 
 
-def start_up(command: list[str]) -> float:
-    """Spawn to `initialize` answered, in ms."""
-    body = json.dumps(
-        {
-            "jsonrpc": "2.0",
-            "id": 1,
-            "method": "initialize",
-            "params": {"processId": None, "rootUri": None, "capabilities": {}},
-        }
-    ).encode()
+INITIALIZE = {"method": "initialize", "params": {"processId": None, "rootUri": None, "capabilities": {}}}
+READY = [{"method": "initialized", "params": {}}, {"method": "agent/sessions/list", "params": {}}]
+
+
+def start_up(command: list[str], then: Sequence[Json] = ()) -> float:
+    """Spawn to the last of these requests answered, after `initialize`, in ms."""
     start = time.perf_counter()
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdin is not None and process.stdout is not None
-    process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
-    process.stdin.flush()
-    process.stdout.readline()
+    for number, message in enumerate([INITIALIZE, *then], 1):
+        is_request = message["method"] != "initialized"
+        body = json.dumps({"jsonrpc": "2.0", **({"id": number} if is_request else {}), **message}).encode()
+        process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        process.stdin.flush()
+        while is_request and read_message(process.stdout).get("id") != number:
+            pass
     elapsed = (time.perf_counter() - start) * 1000
     process.kill()
     process.wait()
     return elapsed
+
+
+def read_message(stream: IO[bytes]) -> Json:
+    length = 0
+    while line := stream.readline().strip():
+        name, _, value = line.partition(b":")
+        length = int(value) if name == b"Content-Length" else length
+    assert length, "the server has ended"
+    return json.loads(stream.read(length))
 
 
 def median(values: list[float]) -> float:
@@ -187,6 +197,8 @@ def main() -> None:
     serve, bare = (median(list(times)) for times in zip(*started, strict=True))
     for name, time_taken in zip(commands, (serve, bare), strict=True):
         print(f"  {name:<33}{time_taken:8.2f}")
+    ready = median([start_up(commands["fairlead serve"], READY) for _ in range(starts)])
+    print(f"  fairlead, the next request too   {ready:8.2f}")
     figures.compare("spawn to `initialize`", serve, "ms", "bare pygls", bare, 1.1)
     print(f"task to its first request when warm, in ms{first:19.2f}")
     figures.add("a task's first request, server warm", first, "ms", 10)

@@ -147,7 +147,7 @@ async def test_wrong_settings_are_named_once_and_replaced(workspace: Path, repla
     """docs/protocol.md: unknown and invalid settings go to window/showMessage once; the server works with defaults."""
     settings = replay({"text": "ok"}, nonsense=1, maxTokens="many", plan={"maxItems": 0, "x": 1}, approvals="never")
     async with Client(workspace, settings=settings) as client:
-        message = client.last("window/showMessage")["message"]
+        message = (await client.until(lambda: client.last("window/showMessage")))["message"]
         for part in ("nonsense", "maxTokens", "plan.maxItems", "plan.x", "approvals"):
             assert part in message
         client.notify("workspace/didChangeConfiguration", {"settings": settings})

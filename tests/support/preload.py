@@ -6,8 +6,8 @@ from importlib import import_module
 
 import httpx2
 
-from fairlead.lsp.features.registry import register
-from fairlead.lsp.server import AgentServer
+from fairlead.lsp.connection import ClientConnection
+from fairlead.lsp.features.registry import start_server
 from fairlead.models.messages_api import load_sdk
 from fairlead.models.prices import price_list
 from support.client import Client
@@ -44,9 +44,12 @@ class _Nowhere:
 # The functions that read and write these messages are compiled at their first use. Those of a class that contains a
 # list are discarded while the list's own are registered, so everything is done twice.
 for _ in range(2):
-    server = AgentServer()
-    register(server)
-    server.protocol.set_writer(_Nowhere())  # type: ignore[arg-type]
+    connection = ClientConnection()
+    protocol = connection.protocol
+    protocol.set_writer(_Nowhere())  # type: ignore[arg-type]
     for method, params in (("initialize", Client(None).initialize_params()), ("shutdown", None)):
         message = {"jsonrpc": "2.0", "id": method, "method": method, "params": params}
-        server.protocol.receive(json.dumps(message).encode())
+        protocol.receive(json.dumps(message).encode())
+        if method == "initialize":
+            assert protocol.initialization is not None
+            start_server(connection, protocol.initialization)

@@ -12,6 +12,7 @@ from fairlead.json_values import fields_of
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.documents import Documents
+from fairlead.lsp.initialization import ClientCapabilities
 from fairlead.lsp.rpc import AgentProtocol
 from fairlead.workspace.editor import (
     Applied,
@@ -39,32 +40,6 @@ ACTIONS: dict[str, ApprovalOption] = {
     wire.ALLOW_ONCE: "allow_once",
     wire.ALLOW_SESSION: "allow_session",
 }
-
-
-class ClientCapabilities:
-    """What the client announced in `initialize`."""
-
-    def __init__(self, capabilities: types.ClientCapabilities | None = None) -> None:
-        workspace = capabilities.workspace if capabilities else None
-        window = capabilities.window if capabilities else None
-        edit = workspace.workspace_edit if workspace else None
-        experimental = capabilities.experimental if capabilities else None
-        agent = fields_of(fields_of(experimental).get("agent"))
-        content = workspace.text_document_content if workspace else None
-        self.apply_edit = bool(workspace and workspace.apply_edit)
-        self.file_operations = list(edit.resource_operations or [] if edit else [])
-        # Neovim announces only resource operations, which imply documentChanges (LSP 3.18, WorkspaceEdit)
-        self.document_changes = bool(edit and edit.document_changes) or bool(self.file_operations)
-        self.lens_refresh = bool(workspace and workspace.code_lens and workspace.code_lens.refresh_support)
-        self.progress = bool(window and window.work_done_progress)
-        self.text_content = bool(content and content.dynamic_registration)
-        self.questions = agent.get("questions") is True
-        self.sessions = agent.get("sessions") is True
-        self.approvals = agent.get("approvals") is True
-        self.editor = agent.get("editor") is True
-        self.checks_edits = agent.get("checksEdits") is True
-        self.diffs = agent.get("diffs") is True
-        self.incremental = agent.get("incremental") is True
 
 
 class LspEditor:

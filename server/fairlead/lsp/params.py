@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
-from fairlead.code.uris import file_path, is_local, path_problem
+from fairlead.code.uris import file_path
 from fairlead.edits.selection import Change
 from fairlead.json_values import is_object
 from fairlead.lsp import protocol
@@ -112,58 +112,6 @@ class Params:
         if value is not None and not isinstance(value, kind):
             raise WrongRequest(f"{self._where}.{name} must be {what}")
         return value
-
-
-def _folder_problem(path: Path) -> str:
-    """Why no folder can be at a path. "" if one can, also if it does not exist."""
-    problem = path_problem(path)
-    if not problem:
-        try:
-            path.is_dir()
-        except OSError as error:  # a name that is too long, for example
-            problem = error.strerror or str(error)
-    return problem
-
-
-def read_storage(given: Any) -> tuple[Path | None, str]:
-    """The client's storage folder, and a warning for the user if it cannot be used."""
-    if given is None or given == "":
-        return None, ""
-    problem = _folder_problem(Path(given)) if isinstance(given, str) else "it is not a string"
-    if not problem:
-        return Path(given), ""
-    shown = f"The storage folder {repr(given)[:200]} cannot be used: {problem}"
-    return None, f"{shown}. Sessions are not saved. Choose another storageDir."
-
-
-def read_folders(folders: Sequence[tuple[str, str]], path: str | None = None) -> tuple[list[tuple[Path, str]], str]:
-    """The folders on this machine with their names, and a warning for the user if some are elsewhere.
-
-    Args:
-        folders: URIs and names.
-        path: the folder of a client that sends no URI.
-
-    Raises:
-        WrongRequest: no folder can have one of these URIs, or the path.
-    """
-    found = [(_folder(uri, file_path(uri)), name) for uri, name in folders if is_local(uri)]
-    elsewhere = next((uri for uri, _ in folders if not is_local(uri)), None)
-    if elsewhere is not None and found:
-        return (
-            found,
-            f"A folder of the workspace is not on this machine ({elsewhere[:200]!r}), so the agent ignores it.",
-        )
-    if elsewhere is not None:
-        where = f"The workspace is not a folder on this machine ({elsewhere[:200]!r})"
-        return [], f"{where}, so the agent cannot work in it. Open a local folder."
-    return found if found or not path else [(_folder(path, Path(path)), "")], ""
-
-
-def _folder(given: str, path: Path | None) -> Path:
-    problem = "it is not the path of a folder" if path is None else _folder_problem(path)
-    if path is None or problem:
-        raise WrongRequest(f"The workspace folder {given[:200]!r} cannot be used: {problem}. Open another folder.")
-    return path
 
 
 def read_target(params: Params) -> Target:

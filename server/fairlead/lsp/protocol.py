@@ -60,6 +60,20 @@ COMMAND_REDO = "fairlead.server.redo"
 COMMAND_PLAN = "fairlead.server.plan"
 COMMAND_EDITS = "fairlead.server.edits"
 COMMAND_SESSIONS = "fairlead.server.sessions"
+COMMANDS = (
+    COMMAND_RUN_TASK,
+    COMMAND_CANCEL,
+    COMMAND_STEER,
+    COMMAND_ACCEPT,
+    COMMAND_REJECT,
+    COMMAND_AMEND,
+    COMMAND_UNDO,
+    COMMAND_REDO,
+    COMMAND_PLAN,
+    COMMAND_EDITS,
+    COMMAND_SESSIONS,
+)
+"""The commands that the server announces (`workspace/executeCommand`)."""
 
 CLIENT_SHOW = "fairlead.showChange"
 CLIENT_PREVIEW = "fairlead.previewChange"

@@ -23,6 +23,8 @@ from pygls.server import JsonRPCServer
 
 from fairlead.json_values import is_object
 from fairlead.lsp import protocol as wire
+from fairlead.lsp.initialization import Initialization, read_initialization, server_capabilities
+from fairlead.session.errors import WrongRequest
 
 log = logging.getLogger(__name__)
 
@@ -55,21 +57,26 @@ class AgentProtocol(LanguageServerProtocol):
         self.exit_code: int | None = None
         self.before_answer: Callable[[], None] = lambda: None
         """Called before a request or an answer is sent: sends the notifications that must come first."""
-        self._initialized = False
+        self.initialization: Initialization | None = None
+        """What the client sent with `initialize`, once that is answered."""
         self._numbers = itertools.count(1)
         self._waiting: dict[str, asyncio.Future[Any]] = {}
 
     @lsp_method(types.INITIALIZE)
     def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
-        """Answer as pygls does, and announce Fairlead's own capabilities (docs/protocol.md, Initialize)."""
+        """Answer as pygls does, but announce Fairlead's own capabilities (docs/protocol.md, Initialize)."""
         try:
             result = yield from super().lsp_initialize(params)
+            initialization = read_initialization(params)
+        except WrongRequest as error:
+            raise rpc_error(INVALID_PARAMS, str(error)) from error
         except ValueError as error:  # pygls makes its own workspace from the root URI
             shown = str(params.root_uri)[:200]
             message = f"The workspace folder {shown!r} cannot be used: {error}. Open another folder."
             raise rpc_error(INVALID_PARAMS, message) from error
-        self._initialized = True
-        result.capabilities.experimental = {"agent": {"version": wire.VERSION}}
+        self.initialization = initialization
+        encoding = types.PositionEncodingKind(self.workspace.position_encoding)
+        result.capabilities = server_capabilities(initialization.capabilities, encoding)
         return result
 
     def receive(self, body: bytes) -> None:
@@ -149,9 +156,9 @@ class AgentProtocol(LanguageServerProtocol):
         if self._shutdown:
             return INVALID_REQUEST, "The server is shutting down."
         if method == types.INITIALIZE:
-            if self._initialized:
+            if self.initialization is not None:
                 return INVALID_REQUEST, "The server is already initialized."
-        elif not self._initialized:
+        elif self.initialization is None:
             return NOT_INITIALIZED, "The server is not initialized: send 'initialize' first."
         return None
 

@@ -1,14 +1,21 @@
 """Runs a server process, from the first frame to the last."""
 
 import asyncio
+import gc
 import logging
 import os
 import sys
 import threading
+from typing import TYPE_CHECKING
 
-from fairlead.lsp.features.registry import register
-from fairlead.lsp.server import AgentServer
+from lsprotocol import types
+
+from fairlead.lsp.connection import ClientConnection
+from fairlead.lsp.initialization import Initialization
 from fairlead.lsp.transport import FramingError, StdioFrames, StdoutWriter, take_stdin, take_stdout
+
+if TYPE_CHECKING:
+    from fairlead.lsp.server import AgentServer
 
 log = logging.getLogger(__name__)
 
@@ -21,33 +28,53 @@ LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 async def serve() -> int:
     """Serve one client over stdio until it disconnects. Returns the exit code of the process."""
     _configure_log(os.environ.get("FAIRLEAD_LOG", ""))
-    server = AgentServer()
-    register(server)
+    connection = ClientConnection()
+    protocol, server = connection.protocol, None
     disconnected = asyncio.Event()
-    server.protocol.set_writer(StdoutWriter(take_stdout(), disconnected.set))
+    protocol.set_writer(StdoutWriter(take_stdout(), disconnected.set))
     frames = StdioFrames(take_stdin(), asyncio.get_running_loop())
     code = 0
     try:
-        while server.protocol.exit_code is None and not disconnected.is_set():
+        while protocol.exit_code is None and not disconnected.is_set():
             frame = await frames.next()
             if frame is None:
                 break
-            server.protocol.receive(frame)
-        code = server.protocol.exit_code or 0
+            protocol.receive(frame)
+            if server is None and protocol.initialization is not None:
+                server = _import_server(connection, protocol.initialization)
+        code = protocol.exit_code or 0
     except FramingError as error:
         log.critical("the client sent an invalid frame: %s", error)
         code = 1
-    server.protocol.disconnected("The client has disconnected.")
-    closing = asyncio.ensure_future(_close(server, asyncio.current_task()))
-    await asyncio.wait({closing}, timeout=CLOSE_SECONDS)
-    if not closing.done():
-        log.warning("something had not ended %g s after the client disconnected", CLOSE_SECONDS)
-    server.sessions.close_journals()
+    protocol.disconnected("The client has disconnected.")
+    if server is not None:
+        closing = asyncio.ensure_future(_close(server, asyncio.current_task()))
+        await asyncio.wait({closing}, timeout=CLOSE_SECONDS)
+        if not closing.done():
+            log.warning("something had not ended %g s after the client disconnected", CLOSE_SECONDS)
+        server.sessions.close_journals()
     _limit_end(code)
     return code
 
 
-async def _close(server: AgentServer, serving: asyncio.Task[int] | None) -> None:
+def _import_server(connection: ClientConnection, given: Initialization) -> "AgentServer":
+    """Import most of Fairlead and start the server, after `initialize` is answered, so that the client need not wait.
+
+    The messages that arrive meanwhile wait in the queue of frames.
+    """
+    try:
+        from fairlead.lsp.features.registry import start_server  # noqa: PLC0415  see above
+    except Exception:
+        message = "Fairlead cannot start, because a part of it cannot be imported. Install it again. The log says more."
+        connection.show_message(types.MessageType.Error, message)
+        raise
+    # modules stay in memory, and examining them in each collection would stall the event loop
+    gc.freeze()
+    gc.enable()  # `main` has disabled it
+    return start_server(connection, given)
+
+
+async def _close(server: "AgentServer", serving: asyncio.Task[int] | None) -> None:
     """End the runs and their commands, and wait for all other tasks."""
     await server.watcher.close()
     await server.sessions.close()

@@ -1,12 +1,7 @@
 """The server: its state, and how its parts are connected."""
 
-# pyright: reportUnknownMemberType=false
-# pygls declares some attributes without their types
-
 import asyncio
-import functools
 import gc
-import logging
 import os
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -15,22 +10,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cattrs import Converter
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException, JsonRpcInternalError
-from pygls.lsp.server import LanguageServer
-from pygls.protocol import default_converter
 
-from fairlead import __version__
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
+from fairlead.lsp.connection import ClientConnection
 from fairlead.lsp.content import ProposedContent
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
 from fairlead.lsp.lenses import Lenses
 from fairlead.lsp.progress import Progress
 from fairlead.lsp.publish import Publisher
-from fairlead.lsp.rpc import AgentProtocol
 from fairlead.lsp.settings import read_settings
 from fairlead.models.clouds import Cloud
 from fairlead.models.endpoint import Endpoint
@@ -43,8 +33,6 @@ from fairlead.session.server_context import ServerContext
 from fairlead.session.sessions import Sessions
 from fairlead.session.settings import Settings
 from fairlead.workspace.watch import Watcher
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -59,19 +47,11 @@ class Credentials:
         return "Credentials(...)"
 
 
-class AgentServer(LanguageServer):
+class AgentServer:
     """The state that the handlers in `features/` work with."""
 
-    protocol: AgentProtocol  # pyright: ignore[reportIncompatibleVariableOverride]  pygls makes it from protocol_cls
-
-    def __init__(self) -> None:
-        super().__init__(
-            "fairlead",
-            __version__,
-            text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
-            protocol_cls=AgentProtocol,
-            converter_factory=_converter,
-        )
+    def __init__(self, connection: ClientConnection) -> None:
+        self.connection, self.protocol = connection, connection.protocol
         self.documents = Documents()
         self.editor = LspEditor(self.protocol, self.documents)
         self.credentials = Credentials()
@@ -96,21 +76,17 @@ class AgentServer(LanguageServer):
         new = [problem for problem in problems if problem not in self._reported]
         self._reported.update(new)
         if new:
-            self.show_message(
+            self.connection.show_message(
                 types.MessageType.Warning, f"Fairlead settings: {'; '.join(new)}. Defaults are used instead."
             )
 
-    def show_message(self, kind: types.MessageType, text: str) -> None:
-        """Show a message to the user."""
-        self.protocol.send_notification(types.WINDOW_SHOW_MESSAGE, {"type": int(kind), "message": text})
-
     def show_warning(self, text: str) -> None:
         """Report a problem that is not the result of a request."""
-        self.show_message(types.MessageType.Warning, f"Fairlead: {text}")
+        self.connection.show_message(types.MessageType.Warning, f"Fairlead: {text}")
 
     def show_info(self, text: str) -> None:
         """Report that a problem is over."""
-        self.show_message(types.MessageType.Info, f"Fairlead: {text}")
+        self.connection.show_message(types.MessageType.Info, f"Fairlead: {text}")
 
     def _publish_list(self, rows: tuple[Row, ...]) -> None:
         if self.editor.capabilities.sessions:
@@ -152,12 +128,6 @@ class AgentServer(LanguageServer):
         self.background.add(task)
         task.add_done_callback(self.background.discard)
 
-    def report_server_error(self, error: Exception, source: Any) -> None:
-        """Log an error. Users see errors in the answers to their requests."""
-        details = "".join(error.data["traceback"]) if isinstance(error, JsonRpcInternalError) and error.data else ""
-        level = logging.ERROR if details or not isinstance(error, JsonRpcException) else logging.DEBUG
-        log.log(level, "%s\n%s", error, details)
-
     def _event_sink(self, session_id: str, seq: int) -> Callable[[Sequence[SessionEvent]], None]:
         progress = self.run_progress
         token, encoding = partial(progress.token, session_id), self.documents.encoding
@@ -175,11 +145,6 @@ class AgentServer(LanguageServer):
                     self.lenses.refresh()
 
         return on_events
-
-
-@functools.cache  # compiles a function for each type, which a second server in one process can share
-def _converter() -> Converter:
-    return default_converter()
 
 
 def _import_all() -> None:

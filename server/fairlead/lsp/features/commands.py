@@ -30,10 +30,10 @@ async def run_in_background(server: AgentServer, params: Params) -> dict[str, st
         try:
             result = await execute_run(server, session, run)
         except RequestRefused as error:
-            server.show_message(types.MessageType.Error, str(error))
+            server.connection.show_message(types.MessageType.Error, str(error))
             return
         kind = types.MessageType.Error if result["error"] else types.MessageType.Info
-        server.show_message(kind, f"Fairlead ({result['stopReason']}): {result['message']}")
+        server.connection.show_message(kind, f"Fairlead ({result['stopReason']}): {result['message']}")
 
     server.add_background(asyncio.ensure_future(work()))
     return {"sessionId": session.id}
@@ -85,7 +85,7 @@ async def _with_messages(server: AgentServer, review: Awaitable[wire.ReviewResul
     notes = {o["message"] for o in result["outcomes"] if o["message"]} - warnings
     for kind, messages in ((types.MessageType.Warning, warnings), (types.MessageType.Info, notes)):
         if messages:
-            server.show_message(kind, f"Fairlead: {' '.join(sorted(messages))}")
+            server.connection.show_message(kind, f"Fairlead: {' '.join(sorted(messages))}")
     return result
 
 
@@ -93,7 +93,7 @@ async def _with_refusal(server: AgentServer, review: Awaitable[object]) -> None:
     try:
         await review
     except RequestRefused as error:
-        server.show_message(types.MessageType.Warning, f"Fairlead: {error}")
+        server.connection.show_message(types.MessageType.Warning, f"Fairlead: {error}")
 
 
 COMMANDS: dict[str, Handler] = {

@@ -1,4 +1,4 @@
-"""The connection as a whole: initialize, trust, settings, credentials, shutdown."""
+"""The connection as a whole: what `initialize` said, trust, settings, credentials, shutdown."""
 
 import asyncio
 import contextlib
@@ -9,15 +9,10 @@ from lsprotocol import types
 from fairlead.agent.errors import ModelError
 from fairlead.agent.model import Request, Retrying
 from fairlead.code.uris import file_path
-from fairlead.json_values import fields_of
-from fairlead.lsp.actions import KIND
-from fairlead.lsp.editor import ClientCapabilities
 from fairlead.lsp.editor_code import EditorProvider
 from fairlead.lsp.editor_diagnostics import EditorDiagnostics
-from fairlead.lsp.features.documents import offer_actions
-from fairlead.lsp.features.handlers import request
-from fairlead.lsp.params import Params, read_folders, read_storage
-from fairlead.lsp.rpc import INVALID_PARAMS, rpc_error
+from fairlead.lsp.initialization import Initialization, read_folders, read_storage
+from fairlead.lsp.params import Params
 from fairlead.lsp.server import AgentServer, Credentials
 from fairlead.models.factory import open_model
 from fairlead.session.errors import RequestRefused, WrongRequest
@@ -29,37 +24,27 @@ TEST_SYSTEM = "You are a coding agent. The user checks whether you can be reache
 TEST_PROMPT = "Answer with OK."
 
 
-def initialize(server: AgentServer, params: types.InitializeParams) -> None:
-    """`initialize`: reads what the client announces and where it works."""
-    given = fields_of(params.initialization_options)
-    sent = [(folder.uri, folder.name) for folder in params.workspace_folders or []] or [(params.root_uri or "", "")]
-    try:
-        folders, no_workspace = read_folders([(uri, name) for uri, name in sent if uri], params.root_path)
-    except WrongRequest as error:
-        raise rpc_error(INVALID_PARAMS, str(error)) from error
-    folder, no_storage = read_storage(given.get("storageDir"))
-    for warning in filter(None, (no_workspace, no_storage)):
+def use_initialization(server: AgentServer, given: Initialization) -> None:
+    """Apply what the client sent in `initialize`."""
+    folder, no_storage = read_storage(given.options.get("storageDir"))
+    for warning in filter(None, (given.warning, no_storage)):
         server.show_warning(warning)
-    server.context.roots = Roots().changed(folders)
-    server.context.trusted = given.get("trusted") is not False
-    server.editor.capabilities = ClientCapabilities(params.capabilities)
-    if server.editor.capabilities.editor:
+    server.context.roots = Roots().changed(given.folders)
+    server.context.trusted = given.options.get("trusted") is not False
+    server.editor.capabilities = given.capabilities
+    if given.capabilities.editor:
         server.context.diagnostics = EditorDiagnostics(server.protocol, server.documents)
         server.context.editor_code = EditorProvider(server.protocol, server.documents)
-    server.context.restores_sessions = given.get("restore") is not False
+    server.context.restores_sessions = given.options.get("restore") is not False
     server.context.journals = Journals(
         folder / "sessions" if folder is not None else None, server.show_warning, server.show_info
     )
     server.context.layers = CommandLayers(folder, server.show_warning)
-    server.lenses.refreshable = server.editor.capabilities.lens_refresh
-    server.lenses.with_diffs = server.editor.capabilities.diffs
-    if not server.editor.capabilities.diffs:  # a client with diffs has its own actions at the cursor
-        kinds = types.CodeActionOptions(code_action_kinds=[KIND])
-        server.feature(types.TEXT_DOCUMENT_CODE_ACTION, kinds)(request(server, offer_actions))
-    server.use_settings(given.get("settings"))
-    server.documents.encoding = str(
-        getattr(server.workspace.position_encoding, "value", server.workspace.position_encoding)
-    )
+    server.lenses.refreshable = given.capabilities.lens_refresh
+    server.lenses.with_diffs = given.capabilities.diffs
+    server.use_settings(given.options.get("settings"))
+    encoding = server.connection.workspace.position_encoding
+    server.documents.encoding = str(getattr(encoding, "value", encoding))
 
 
 async def initialized(server: AgentServer, _: Any) -> None:

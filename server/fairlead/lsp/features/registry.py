@@ -1,13 +1,15 @@
-"""The method name of each handler."""
+"""The method name of each handler. Importing this module imports the whole server."""
 
 from typing import Any
 
 from lsprotocol import types
 
 from fairlead.lsp import protocol as wire
+from fairlead.lsp.connection import ClientConnection
 from fairlead.lsp.features import checks, documents, lifecycle, plan, review, runs, sessions
 from fairlead.lsp.features.commands import COMMANDS
 from fairlead.lsp.features.handlers import Handler, NotificationHandler, command, notification, request
+from fairlead.lsp.initialization import Initialization
 from fairlead.lsp.server import AgentServer
 
 REQUESTS: dict[str, Handler] = {
@@ -43,7 +45,6 @@ STANDARD_REQUESTS: dict[str, Handler] = {
 }
 
 NOTIFICATIONS: dict[str, NotificationHandler] = {
-    types.INITIALIZE: lifecycle.initialize,
     types.SHUTDOWN: lifecycle.shutdown,
     wire.TRUST: lifecycle.trust,
     types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: lifecycle.change_folders,
@@ -56,16 +57,22 @@ NOTIFICATIONS: dict[str, NotificationHandler] = {
 }
 
 
-def register(server: AgentServer) -> None:
-    """Registers all handlers with pygls."""
-    for method, handler in {**REQUESTS, **STANDARD_REQUESTS}.items():
-        server.feature(method)(request(server, handler))
+def start_server(connection: ClientConnection, given: Initialization) -> AgentServer:
+    """The server for a client whose `initialize` is answered, with all handlers registered."""
+    server = AgentServer(connection)
+    requests = {**REQUESTS, **STANDARD_REQUESTS}
+    if not given.capabilities.diffs:
+        requests[types.TEXT_DOCUMENT_CODE_ACTION] = documents.offer_actions
+    for method, handler in requests.items():
+        connection.feature(method)(request(server, handler))
     for name, handler in COMMANDS.items():
-        server.command(name)(command(server, handler))
+        connection.command(name)(command(server, handler))
     for method, on_notification in NOTIFICATIONS.items():
-        server.feature(method)(notification(server, on_notification))
+        connection.feature(method)(notification(server, on_notification))
 
     async def on_initialized(params: Any) -> None:
         await lifecycle.initialized(server, params)
 
-    server.feature(types.INITIALIZED)(on_initialized)
+    connection.feature(types.INITIALIZED)(on_initialized)
+    lifecycle.use_initialization(server, given)
+    return server

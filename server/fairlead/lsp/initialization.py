@@ -1,0 +1,138 @@
+"""`initialize`: what the client says, and what the server announces.
+
+The client waits for the answer, so this module imports little (docs/performance.md).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+
+from fairlead.code.uris import file_path, is_local, path_problem
+from fairlead.json_values import fields_of
+from fairlead.lsp import protocol as wire
+from fairlead.session.errors import WrongRequest
+
+
+class ClientCapabilities:
+    """What the client announced in `initialize`."""
+
+    def __init__(self, capabilities: types.ClientCapabilities | None = None) -> None:
+        workspace = capabilities.workspace if capabilities else None
+        window = capabilities.window if capabilities else None
+        edit = workspace.workspace_edit if workspace else None
+        experimental = capabilities.experimental if capabilities else None
+        agent = fields_of(fields_of(experimental).get("agent"))
+        content = workspace.text_document_content if workspace else None
+        self.apply_edit = bool(workspace and workspace.apply_edit)
+        self.file_operations = list(edit.resource_operations or [] if edit else [])
+        # Neovim announces only resource operations, which imply documentChanges (LSP 3.18, WorkspaceEdit)
+        self.document_changes = bool(edit and edit.document_changes) or bool(self.file_operations)
+        self.lens_refresh = bool(workspace and workspace.code_lens and workspace.code_lens.refresh_support)
+        self.progress = bool(window and window.work_done_progress)
+        self.text_content = bool(content and content.dynamic_registration)
+        self.questions = agent.get("questions") is True
+        self.sessions = agent.get("sessions") is True
+        self.approvals = agent.get("approvals") is True
+        self.editor = agent.get("editor") is True
+        self.checks_edits = agent.get("checksEdits") is True
+        self.diffs = agent.get("diffs") is True
+        self.incremental = agent.get("incremental") is True
+
+
+@dataclass(frozen=True)
+class Initialization:
+    """What the client sent in `initialize`."""
+
+    capabilities: ClientCapabilities
+    folders: Sequence[tuple[Path, str]]
+    """The folders of the workspace with their names."""
+    options: dict[str, Any]
+    """`initializationOptions` (docs/protocol.md, Initialize), unchecked."""
+    warning: str
+    """What the user should know about the folders. "" if nothing."""
+
+
+def read_initialization(params: types.InitializeParams) -> Initialization:
+    """Read the params of `initialize`.
+
+    Raises:
+        WrongRequest: as `read_folders`.
+    """
+    sent = [(folder.uri, folder.name) for folder in params.workspace_folders or []] or [(params.root_uri or "", "")]
+    folders, warning = read_folders([(uri, name) for uri, name in sent if uri], params.root_path)
+    return Initialization(
+        ClientCapabilities(params.capabilities), folders, fields_of(params.initialization_options), warning
+    )
+
+
+def server_capabilities(client: ClientCapabilities, encoding: types.PositionEncodingKind) -> types.ServerCapabilities:
+    """What the server announces. `features/registry.py` has the handlers."""
+    # a client with diffs has its own actions at the cursor
+    actions = None if client.diffs else types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
+    folders = types.WorkspaceFoldersServerCapabilities(supported=True, change_notifications=True)
+    return types.ServerCapabilities(
+        position_encoding=encoding,
+        text_document_sync=types.TextDocumentSyncOptions(
+            open_close=True, change=types.TextDocumentSyncKind.Incremental, save=True
+        ),
+        code_action_provider=actions,
+        code_lens_provider=types.CodeLensOptions(resolve_provider=False),
+        execute_command_provider=types.ExecuteCommandOptions(list(wire.COMMANDS)),
+        workspace=types.WorkspaceOptions(workspace_folders=folders),
+        experimental={"agent": {"version": wire.VERSION}},
+    )
+
+
+def read_storage(given: Any) -> tuple[Path | None, str]:
+    """The client's storage folder, and a warning for the user if it cannot be used."""
+    if given is None or given == "":
+        return None, ""
+    problem = _folder_problem(Path(given)) if isinstance(given, str) else "it is not a string"
+    if not problem:
+        return Path(given), ""
+    shown = f"The storage folder {repr(given)[:200]} cannot be used: {problem}"
+    return None, f"{shown}. Sessions are not saved. Choose another storageDir."
+
+
+def read_folders(folders: Sequence[tuple[str, str]], path: str | None = None) -> tuple[list[tuple[Path, str]], str]:
+    """The folders on this machine with their names, and a warning for the user if some are elsewhere.
+
+    Args:
+        folders: URIs and names.
+        path: the folder of a client that sends no URI.
+
+    Raises:
+        WrongRequest: no folder can have one of these URIs, or the path.
+    """
+    found = [(_folder(uri, file_path(uri)), name) for uri, name in folders if is_local(uri)]
+    elsewhere = next((uri for uri, _ in folders if not is_local(uri)), None)
+    if elsewhere is not None and found:
+        return (
+            found,
+            f"A folder of the workspace is not on this machine ({elsewhere[:200]!r}), so the agent ignores it.",
+        )
+    if elsewhere is not None:
+        where = f"The workspace is not a folder on this machine ({elsewhere[:200]!r})"
+        return [], f"{where}, so the agent cannot work in it. Open a local folder."
+    return found if found or not path else [(_folder(path, Path(path)), "")], ""
+
+
+def _folder(given: str, path: Path | None) -> Path:
+    problem = "it is not the path of a folder" if path is None else _folder_problem(path)
+    if path is None or problem:
+        raise WrongRequest(f"The workspace folder {given[:200]!r} cannot be used: {problem}. Open another folder.")
+    return path
+
+
+def _folder_problem(path: Path) -> str:
+    """Why no folder can be at a path. "" if one can, also if it does not exist."""
+    problem = path_problem(path)
+    if not problem:
+        try:
+            path.is_dir()
+        except OSError as error:  # a name that is too long, for example
+            problem = error.strerror or str(error)
+    return problem
