@@ -6,8 +6,8 @@ the user types, the base moves (`Proposal.rebased`).
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain
-from operator import methodcaller
+from itertools import chain, compress, filterfalse
+from operator import is_not, methodcaller
 from types import MappingProxyType
 from typing import Any
 
@@ -225,5 +225,6 @@ def precompute_all(proposals: Iterable[Proposal | None]) -> None:
 def changed_paths(old: Changeset, new: Changeset) -> list[str]:
     """The paths whose proposals differ between two changesets."""
     before, after = old.files, new.files
-    changed = [path for path, proposal in after.items() if before.get(path) is not proposal]
-    return [*changed, *(path for path in before if path not in after)]
+    # called for each of many files that are decided at once, so it has no loop in Python
+    changed = compress(after, map(is_not, after.values(), map(before.get, after)))
+    return [*changed, *filterfalse(after.__contains__, before)]

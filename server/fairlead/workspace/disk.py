@@ -103,9 +103,12 @@ def read_bytes(path: Path, root: Path | None = None) -> bytes | None:
             raise WorkspaceError(f"{path.name} is a folder, not a file.") from error
         raise WorkspaceError(f"{path.name} cannot be read: {error.strerror or error}.") from error
     with closing(descriptor):
-        _check_kind(os.fstat(descriptor), path.name)
+        status = os.fstat(descriptor)
+        _check_kind(status, path.name)
         with open(descriptor, "rb", closefd=False) as file:
-            return file.read(MAX_BYTES + 1)
+            # reading up to MAX_BYTES at once would allocate them, which takes longer than to read a small file
+            data = file.read(status.st_size + 1)
+            return data if len(data) <= status.st_size else data + file.read(MAX_BYTES - status.st_size)
 
 
 def _check_kind(status: os.stat_result, name: str) -> None:

@@ -13,6 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 from fairlead.workspace.errors import WorkspaceError
@@ -34,41 +35,52 @@ class FileChange:
     mode: int | None = None
 
 
+class FileWriter:
+    """Writes groups of files. It lists each folder only once, because a folder may have thousands of files."""
+
+    def __init__(self, roots: Roots | None = None) -> None:
+        """Nothing outside of the roots is written, even if a link is created in the meantime."""
+        self._roots = roots
+        self._leftovers = _Leftovers()
+
+    def write(self, changes: Sequence[FileChange]) -> None:
+        """Writes all changes. Each file is written under a temporary name and then moved; a failure undoes all.
+
+        Raises:
+            WorkspaceError: a file has other bytes than expected, or its path contains a link; nothing was changed.
+            OSError: a file could not be written; nothing was changed.
+        """
+        transaction = _Transaction(self._roots, self._leftovers)
+        try:
+            for change in changes:
+                # first, because a new folder may need its name; its bytes are kept until the end
+                if change.after is None:
+                    transaction.set_aside(change)
+            writes = [change for change in changes if change.after is not None]
+            staged = [transaction.stage(change) for change in writes]
+            for change, temporary in zip(writes, staged, strict=True):
+                transaction.commit(change, temporary)
+        except BaseException:
+            transaction.undo()
+            raise
+        finally:
+            transaction.close()
+
+
 def write_files(changes: Sequence[FileChange], roots: Roots | None = None) -> None:
-    """Writes all changes. Each file is written under a temporary name and then moved; a failure undoes all changes.
-
-    Args:
-        roots: nothing outside of them is written, even if a link is created in the meantime.
-
-    Raises:
-        WorkspaceError: a file does not contain the expected bytes, or its path contains a link; nothing was changed.
-        OSError: a file could not be written; nothing was changed.
-    """
-    transaction = _Transaction(roots)
-    try:
-        for change in changes:
-            if change.after is None:  # first, because a new folder may need its name; its bytes are kept until the end
-                transaction.set_aside(change)
-        writes = [change for change in changes if change.after is not None]
-        staged = [transaction.stage(change) for change in writes]
-        for change, temporary in zip(writes, staged, strict=True):
-            transaction.commit(change, temporary)
-    except BaseException:
-        transaction.undo()
-        raise
-    finally:
-        transaction.close()
+    """Writes one group of files, as `FileWriter.write`."""
+    FileWriter(roots).write(changes)
 
 
 class _Transaction:
     """The open folders, the temporary files and the changes made so far."""
 
-    def __init__(self, roots: Roots | None) -> None:
+    def __init__(self, roots: Roots | None, leftovers: "_Leftovers") -> None:
         self._roots = roots
+        self._leftovers = leftovers
         self._folders: dict[Path, Folder] = {}
-        self._leftovers: dict[Path, dict[str, list[str]]] = {}
         self._created: list[Path] = []
-        self._temporaries: list[tuple[Folder, str]] = []
+        self._temporaries: set[tuple[Folder, str]] = set()
         self._done: list[tuple[FileChange, str]] = []
 
     def set_aside(self, change: FileChange) -> None:
@@ -81,7 +93,7 @@ class _Transaction:
         """Writes the new bytes under a temporary name, which it returns."""
         self._make_folders(change.path.parent)
         folder = self._folder(change.path.parent)
-        self._remove_leftovers(change.path)
+        self._leftovers.remove(folder, change.path)
         temporary = self._temporary(change, _NEW)
         mode = change.mode if change.mode is not None else _new_file_mode()
         if change.before is not None:
@@ -122,28 +134,19 @@ class _Transaction:
 
     def _temporary(self, change: FileChange, kind: str) -> str:
         name = f"{_beginning(change.path.name)}.{kind}-{secrets.token_hex(4)}"
-        self._temporaries.append((self._folder(change.path.parent), name))
+        self._temporaries.add((self._folder(change.path.parent), name))
         return name
-
-    def _remove_leftovers(self, path: Path) -> None:
-        """Removes the new bytes for a file that a killed process did not move."""
-        folder = self._folder(path.parent)
-        if path.parent not in self._leftovers:
-            self._leftovers[path.parent] = _leftovers(folder)
-        for name in self._leftovers[path.parent].pop(_beginning(path.name), ()):
-            with contextlib.suppress(OSError):
-                folder.remove(name)
 
     def _move(self, change: FileChange, name: str, to: str) -> None:
         folder = self._folder(change.path.parent)
         if folder.read(change.path.name) != change.before:
             raise WorkspaceError(f"{change.path.name} changed at the same time.")
         folder.move(name, to)
+        self._temporaries.discard((folder, name))
         self._done.append((change, to))
 
     def _make_folders(self, path: Path) -> None:
-        missing = [folder for folder in (path, *path.parents) if not folder.exists()]
-        for folder in reversed(missing):
+        for folder in reversed(missing_folders(path)):
             with contextlib.suppress(FileExistsError):
                 self._folder(folder.parent).mkdir(folder.name)
                 self._created.append(folder)
@@ -153,6 +156,26 @@ class _Transaction:
             with contextlib.suppress(OSError):
                 folder.remove(name)
         self._temporaries.clear()
+
+
+def missing_folders(path: Path) -> list[Path]:
+    """The folders that do not exist, of this one and those that contain it, the innermost first."""
+    return list(takewhile(lambda folder: not folder.exists(), (path, *path.parents)))
+
+
+class _Leftovers:
+    """The new bytes that killed processes did not move. Each folder is listed once."""
+
+    def __init__(self) -> None:
+        self._found: dict[Path, dict[str, list[str]]] = {}
+
+    def remove(self, folder: Folder, path: Path) -> None:
+        """Removes those for a file in this folder."""
+        if path.parent not in self._found:
+            self._found[path.parent] = _leftovers(folder)
+        for name in self._found[path.parent].pop(_beginning(path.name), ()):
+            with contextlib.suppress(OSError):
+                folder.remove(name)
 
 
 def _beginning(name: str) -> str:

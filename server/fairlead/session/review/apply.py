@@ -21,7 +21,7 @@ from fairlead.workspace.editor import FileEdit
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.long_work import Yielder
 from fairlead.workspace.user_files import is_blank
-from fairlead.workspace.write import FileChange, write_files
+from fairlead.workspace.write import FileChange, FileWriter
 
 WRITTEN_BY_SERVER = "Fairlead wrote the file directly, because an editor would not preserve {what}."
 BYTES_RESTORED = "Fairlead wrote the file directly, byte for byte."
@@ -72,10 +72,11 @@ async def apply_edits(session: Session, label: str, edits: Sequence[FileEdit]) -
     results |= dict(zip(map(id, for_editor), editor_results, strict=True))
     failed = next((replace(result, retryable=True) for result in editor_results if not result.done), None)
     for_server = [edit for edit, route in routes if route.writer == "fairlead"]
+    writer = FileWriter(session.roots)
     # deletions first: a new file may need the path of a deleted one
     for edit in sorted(for_server, key=lambda edit: edit.new is not None):
         await yielder.checkpoint()
-        results[id(edit)] = failed or _write_file(session, edit, many)
+        results[id(edit)] = failed or _write_file(session, writer, edit, many)
     return [results[id(edit)] for edit in edits]
 
 
@@ -262,7 +263,7 @@ def _set_permissions(edit: FileEdit) -> EditResult:
     return EditResult(True)
 
 
-def _write_file(session: Session, edit: FileEdit, many: bool) -> EditResult:
+def _write_file(session: Session, writer: FileWriter, edit: FileEdit, many: bool) -> EditResult:
     """Writes a file directly, if it has no unsaved changes and its text is the expected one."""
     if edit.is_permissions_only:
         return _set_permissions(edit)
@@ -285,7 +286,7 @@ def _write_file(session: Session, edit: FileEdit, many: bool) -> EditResult:
         changes = [FileChange(edit.target, data if edit.target == edit.path else None, after, _permission_bits(edit))]
         if edit.target != edit.path:
             changes.append(FileChange(edit.path, data, None))
-        write_files(changes, session.roots)
+        writer.write(changes)
     except WorkspaceError as error:
         return EditResult(False, str(error))
     except OSError as error:

@@ -26,6 +26,7 @@ from fairlead.workspace.disk import read_bytes
 from fairlead.workspace.editor import FileEdit
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.long_work import Yielder
+from fairlead.workspace.write import missing_folders
 
 APPLY_ATTEMPTS = 3
 
@@ -108,9 +109,9 @@ async def _plan_all(
         proposal = session.files.proposal(selection.path)
         if proposal is None:
             outcomes += selection.outcomes("failed", NO_PROPOSAL)
-        elif not all(map(session.roots.contains, (selection.path, Path(proposal.target)))):
+        elif not all(map(session.roots.contains, (paths := {selection.path, Path(proposal.target)}))):
             outcomes += selection.outcomes("failed", NOT_OPEN)
-        elif not all(map(session.files.resolves_to_itself, (selection.path, Path(proposal.target)))):
+        elif not all(map(session.files.resolves_to_itself, paths)):
             outcomes += selection.outcomes("failed", MOVED_AWAY)
         elif proposal.decided_as_whole != (selection.hunk_ids is None) or (
             proposal.decided_as_whole and _is_newer(proposal, selection.seen)
@@ -223,7 +224,7 @@ def _raw_before(session: Session, plan: _Plan) -> Raw:
 
 
 def _missing_folders(path: Path) -> tuple[str, ...]:
-    return tuple(str(folder) for folder in path.parents if not folder.exists())
+    return tuple(map(str, missing_folders(path.parent)))
 
 
 async def reject(session: Session, target: Target, seen_version: int | None, reason: str = "") -> list[HunkOutcome]:
