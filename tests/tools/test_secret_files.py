@@ -1,5 +1,6 @@
 """Files that look like secrets: not read, changed, searched or listed for the model without asking."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,35 @@ async def test_they_are_left_out_of_searches_and_lists(desk: Desk) -> None:
     assert await desk.call("search", pattern="needle", glob="*.pem") == "No matches." + one
     assert await desk.call("list_files", glob="*.pem") == "No files." + one
     assert await desk.call("search", pattern="needle", path="a.py") == "a.py:1:needle"
+
+
+ODD_NAMES = (
+    *(".ENV", "[x].pem", "!a.key", "^a.key", "-a.key", "]a.key", "{a,b}.pem", "a b.pem", "é.pem"),
+    *(("a:b:c.pem", "a\\b.pem", "*.pem") if os.name == "posix" else ()),
+)
+
+
+@pytest.mark.parametrize("rules", ["", "*.private\n"], ids=["the usual rules", "own rules"])
+async def test_ignored_files_are_not_counted_as_omitted(desk: Desk, rules: str) -> None:
+    """A search leaves them out as any ignored file, also those that look like secrets. Odd names count as others."""
+    for name in ("a.py", *ODD_NAMES, "sub/.ssh/config", "sub/id_rsa"):
+        desk.write(name, "needle\n")
+    for name in (".env", "sub/.env", "build/id_rsa", "build/.ssh/config", ".git/x.pem", "odd/[y].pem"):
+        desk.write(name, "needle\n")
+    desk.write(".gitignore", ".env\nbuild/\nodd/*.pem\n")
+    desk.write(".fairleadignore", rules)
+    count = len(ODD_NAMES) + 2
+    assert await desk.call("search", pattern="needle") == (
+        f"a.py:1:needle\n({count} files that look like secrets were omitted; read_file asks the user.)"
+    )
+    assert "needle" not in await desk.call("search", pattern="needle", path="sub")
+
+
+async def test_many_secrets_are_counted(desk: Desk) -> None:
+    """Also if they have more names than fit into the arguments of a command."""
+    for number in range(250):
+        desk.write(f"{number}.pem", "needle\n")
+    assert "(250 files that look like secrets" in await desk.call("search", pattern="needle")
 
 
 async def test_a_name_that_is_not_there_is_not_answered_with_a_secrets(desk: Desk) -> None:

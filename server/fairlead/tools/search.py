@@ -1,13 +1,14 @@
 """`search`: searches file contents with ripgrep, including proposals and open buffers."""
 
+import asyncio
 import base64
 import json
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
@@ -16,6 +17,9 @@ from fairlead.tools.search_scope import Place, search_scope
 from fairlead.tools.secret_files import omitted_secrets
 from fairlead.workspace.files import Files
 from fairlead.workspace.ripgrep import plain_name, records
+
+A = TypeVar("A")
+B = TypeVar("B")
 
 MAX_LINES = 200
 MAX_COLLECTED = 5000
@@ -72,7 +76,7 @@ class Search:
         options += ["--ignore-case"] if input.get("ignoreCase") else []
         options += ["--regexp", input["pattern"], "--"]
         found: list[Found] = []
-        names = {name for name, text in unsaved.items() if text is not None}
+        secrets = {name for name, text in unsaved.items() if text is not None and matches(name) and is_secret(name)}
 
         def named(place: Place, inner: str) -> str | None:
             name = place.name(inner)
@@ -81,14 +85,15 @@ class Search:
 
         for place in places:
             if place.path.exists():
-                found += await _collect(_hits([*options, place.inner], place.root.path, partial(named, place)))
-                names |= await place.names(MAX_FILES) - unsaved.keys()
+                hits = _hits([*options, place.inner], place.root.path, partial(named, place))
+                in_place, omitted = await _both(_collect(hits), place.secrets(is_secret, MAX_FILES))
+                found += in_place
+                secrets |= {name for name in omitted if matches(name) and name not in unsaved}
         for name, text in unsaved.items():
             if text is not None and matches(name) and not is_secret(name):
                 found += await _collect(_hits([*options, "-"], places[0].root.path, lambda _, name=name: name, text))
         # the number of such files, not of those with a match, which would reveal their content
-        secrets = sum(matches(name) and is_secret(name) for name in names)
-        return _show(sorted(found)) + omitted_secrets(secrets)
+        return _show(sorted(found)) + omitted_secrets(len(secrets))
 
     async def _unsaved(self, places: Sequence[Place], texts: dict[Path, str | None]) -> dict[str, str | None]:
         """The texts by name, without those of ignored files. Proposals are never ignored."""
@@ -97,6 +102,17 @@ class Search:
         not_ignored = {name for place in places for name in await place.names(MAX_FILES)} if listed else set[str]()
         ignored = {path for path in listed if roots.relative(path) not in not_ignored}
         return {roots.relative(path): text for path, text in texts.items() if path not in ignored}
+
+
+async def _both(first: Awaitable[A], second: Awaitable[B]) -> tuple[A, B]:
+    """The results of both, which run at the same time. If one fails, the other one has ended too."""
+    results = await asyncio.gather(first, second, return_exceptions=True)
+    a, b = results
+    if isinstance(a, BaseException):
+        raise a
+    if isinstance(b, BaseException):
+        raise b
+    return a, b
 
 
 async def _collect(hits: AsyncGenerator[Found, None]) -> list[Found]:

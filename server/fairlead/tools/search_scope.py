@@ -1,13 +1,18 @@
 """Where `search` and `list_files` look: a file or folder on disk, and the texts in it that the disk does not have."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from fairlead.agent.errors import ToolError
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Root, Roots, below
-from fairlead.workspace.ripgrep import file_names
+from fairlead.workspace.ripgrep import file_names, only_named
+from fairlead.workspace.secrets import secret_globs
+
+MAX_NAMED = 200
+"""The most names in the arguments of one command."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,21 @@ class Place:
             return set()
         found = await file_names(self.inner, self.root.path, most)
         return {name for name, _ in self.roots.names_in(self.root, found)}
+
+    async def secrets(self, is_secret: Callable[[str], bool], most: int) -> set[str]:
+        """The names of the files there that look like secrets and that no rule ignores.
+
+        `rg` filters the names, because in a large workspace that is much faster than to read them all.
+        """
+        globs = secret_globs(self.roots.paths)
+        found = await file_names(self.inner, self.root.path, most, globs)
+        secrets = {name: inner for name, inner in self.roots.names_in(self.root, found) if is_secret(name)}
+        if globs and secrets:
+            last_parts = {inner.rpartition("/")[2] for inner in secrets.values()}
+            options = only_named(last_parts) if len(last_parts) <= MAX_NAMED else ()
+            not_ignored = await file_names(self.inner, self.root.path, most, options)
+            return {name for name, inner in secrets.items() if inner in not_ignored}
+        return set(secrets)
 
     def name(self, inner: str) -> str | None:
         """The name of a file in the folder; None if it belongs to a folder of the workspace inside this one."""

@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 import sysconfig
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
 from contextlib import aclosing
 from pathlib import Path
 
@@ -39,6 +39,20 @@ async def records(
     """The output of `rg`, split at `end`; None for a record over MAX_RECORD bytes. Closing it ends the process.
 
     Raises:
+        WorkspaceError: as `_batches`.
+    """
+    async with aclosing(_batches(arguments, cwd, stdin, end)) as batches:
+        async for batch in batches:
+            for record in batch:
+                yield record
+
+
+async def _batches(
+    arguments: Sequence[str], cwd: Path, stdin: str | None = None, end: bytes = b"\n"
+) -> AsyncGenerator[Sequence[bytes | None], None]:
+    """As `records`, but all records that have arrived at once.
+
+    Raises:
         WorkspaceError: `rg` refuses its arguments, such as an invalid pattern.
     """
     process = await _start(arguments, cwd, stdin is not None)
@@ -48,10 +62,12 @@ async def records(
     try:
         rest, oversize = b"", False
         while data := await process.stdout.read(1 << 16):
-            *complete, rest = (rest + data).split(end)
-            for record in complete:
-                yield None if oversize else record
+            *batch, rest = (rest + data).split(end)
+            if oversize and batch:
+                yield [None, *batch[1:]]
                 oversize = False
+            else:
+                yield batch
             if len(rest) > MAX_RECORD:
                 rest, oversize = b"", True
         message = (await errors).decode("utf-8", "replace").strip()
@@ -70,13 +86,16 @@ async def records(
             await process.wait()
 
 
-async def file_names(folder: str, cwd: Path, most: int) -> set[str]:
-    """At most `most` files below a folder (or the file itself) that no rule ignores, relative to `cwd`."""
+async def file_names(folder: str, cwd: Path, most: int, options: Sequence[str] = ()) -> set[str]:
+    """At most `most` files below a folder (or the file itself) that no rule ignores, relative to `cwd`.
+
+    Args:
+        options: of `rg`, which make it list fewer files.
+    """
     names: set[str] = set()
-    async with aclosing(records(["--files", "--null", "--", folder], cwd, end=b"\0")) as output:
-        async for name in output:
-            if name:
-                names.add(plain_name(name.decode("utf-8", "replace")))
+    async with aclosing(_batches(["--files", "--null", *options, "--", folder], cwd, end=b"\0")) as output:
+        async for batch in output:
+            names.update(plain_name(name.decode("utf-8", "replace")) for name in batch[: most - len(names)] if name)
             if len(names) >= most:
                 break
     return names
@@ -90,6 +109,19 @@ async def has_files(suffixes: Collection[str], cwd: Path) -> bool:
             if name:
                 return True
     return False
+
+
+def only_named(names: Iterable[str]) -> list[str]:
+    """The options with which `rg` lists files with these names, in any folder, and few others."""
+    globs = ["".join(map(_glob_of, name)) for name in sorted(names)]
+    return [*(argument for glob in globs for argument in ("--type-add", f"wanted:{glob}")), "--type", "wanted"]
+
+
+def _glob_of(character: str) -> str:
+    """A part of a glob that matches a character."""
+    if character in ":\ufffd":  # one separates the parts of a type, the other stands for a byte that is not UTF-8
+        return "*"
+    return f"[{character}]" if character in "*?[]{}\\" else character
 
 
 def plain_name(name: str) -> str:

@@ -7,7 +7,7 @@ import asyncio
 import logging
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -85,6 +85,16 @@ def secret_names(roots: Roots) -> Rules:
         return any(rule(f"{way}{found[1]}") for rule, way in applying[found[0].name])
 
     return is_secret
+
+
+def secret_globs(folders: Iterable[Path]) -> Sequence[str]:
+    """Options with which `rg` lists only files that may look like secrets; none if a folder has rules of its own.
+
+    Such an option includes files that are ignored, unless their folder is.
+    """
+    if any(_lines(_read_rules(folder)) for folder in folders):
+        return ()
+    return [part for pattern in _PATTERNS for part in ("--iglob", pattern)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +194,7 @@ def _leads_inside(real: Path, link: Path) -> bool:
 
 async def _secrets_below(root: Path, folders: Sequence[str]) -> frozenset[str]:
     is_secret = secret_rules(root)
-    globs: list[str] = []
-    if not _lines(_read_rules(root)):  # lets ripgrep skip other names quickly
-        globs = [part for pattern in _PATTERNS for part in ("--iglob", pattern)]
+    globs = secret_globs([root])  # lets ripgrep skip other names quickly
     found: set[str] = set()
     for at in range(0, len(folders), _MAX_ARGUMENTS):
         some = folders[at : at + _MAX_ARGUMENTS]
