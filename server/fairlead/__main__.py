@@ -18,7 +18,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _run(arguments: list[str] | None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["serve"]:
-        gc.disable()  # until all is imported: imports leave no garbage, and a collection would take longer than they do
+        gc.disable()  # until all is imported, because collections in between would take longer than the imports
         import asyncio  # noqa: PLC0415  at the top Ctrl-C would meet it before `main` can answer
 
         from fairlead.lsp.serve import serve  # noqa: PLC0415  the terminal's modules are no part of the server

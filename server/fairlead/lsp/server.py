@@ -148,6 +148,10 @@ class AgentServer:
 
 
 def _import_all() -> None:
+    # classes with slots were created twice: the SDK can take the memory of the first ones
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
     price_list()
     load_sdk()
     # modules stay in memory, and examining them in each collection would stall the event loop
