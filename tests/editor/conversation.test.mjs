@@ -32,6 +32,8 @@ const appears = (page, selector, hasText) => inView(page, selector, { hasText })
 editorTest(
   "an approval is answered in the conversation, and the failed command has its reason there",
   async ({ page }) => {
+    // not all of it fits
+    await page.page.setViewportSize({ width: 1280, height: 520 });
     await page.showContainer("Fairlead");
     await page.runCommand("Agent: Show Conversation");
     await runTask(page, "Greet me `politely`");
@@ -44,8 +46,20 @@ editorTest(
   },
 );
 
-editorTest("a question is answered in the conversation", async ({ page }) => {
+/** Pixels of the conversation above and below its visible part. */
+const hidden = (page) =>
+  inView(page, ".scroller").evaluate(({ scrollTop, scrollHeight, clientHeight }) => [
+    scrollTop,
+    scrollHeight - scrollTop - clientHeight,
+  ]);
+
+editorTest("a question is in sight, and is answered in the conversation", async ({ page }) => {
   await appears(page, ".card .title", "Which *tone*?");
+  await page.until("the end of the conversation", async () => {
+    const [above, below] = await hidden(page);
+    return above > 0 && below < 2;
+  });
+  await page.page.setViewportSize({ width: 1280, height: 800 });
   await picture(page, "conversation-question");
   await inView(page, ".card input").fill("Very formal");
   await inView(page, ".card input").press("Enter");

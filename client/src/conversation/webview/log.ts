@@ -20,7 +20,7 @@ export class Log {
   private readonly entries = new Map<number, EntryElement>();
   private first = 0;
   private followsEnd = true;
-  private lastTop = 0;
+  private last: Metrics = { top: 0, height: 0, visible: 0 };
 
   /** `showFrom` tells the extension which entries are shown from now on. `above` and `below` scroll with the entries. */
   constructor(
@@ -37,11 +37,14 @@ export class Log {
     this.scroller.setAttribute("aria-label", t("Messages"));
     this.scroller.append(above, this.element, ...below);
     this.scroller.addEventListener("scroll", () => {
-      const { scrollTop } = this.scroller;
-      // entries that are drawn above the end move it away, although the user has not scrolled
+      const before = this.last;
+      this.last = this.metrics();
       if (this.isNearEnd()) this.followsEnd = true;
-      else if (scrollTop < this.lastTop) this.followsEnd = false;
-      this.lastTop = scrollTop;
+      else if (isByUser(before, this.last)) this.followsEnd = false;
+    });
+    // while the answer grows, each scroll also changes the height
+    this.scroller.addEventListener("wheel", ({ deltaY }) => {
+      if (deltaY < 0) this.followsEnd = false;
     });
     const observer = new ResizeObserver(() => {
       if (this.followsEnd) this.toEnd();
@@ -124,10 +127,27 @@ export class Log {
   toEnd(): void {
     this.followsEnd = true;
     this.scroller.scrollTop = this.scroller.scrollHeight;
+    this.last = this.metrics();
   }
 
   private isNearEnd(): boolean {
-    const { scrollHeight, scrollTop, clientHeight } = this.scroller;
-    return scrollHeight - scrollTop - clientHeight < NEAR_END;
+    const { top, height, visible } = this.metrics();
+    return height - top - visible < NEAR_END;
   }
+
+  private metrics(): Metrics {
+    return { top: this.scroller.scrollTop, height: this.scroller.scrollHeight, visible: this.scroller.clientHeight };
+  }
+}
+
+/** Where a list is scrolled to, its height, and how much of it is visible, in pixels. */
+interface Metrics {
+  readonly top: number;
+  readonly height: number;
+  readonly visible: number;
+}
+
+/** Whether the user scrolled up. If a height changed, the browser may have moved the list: entries are folded and drawn. */
+function isByUser(before: Metrics, now: Metrics): boolean {
+  return now.top < before.top && now.height === before.height && now.visible === before.visible;
 }
