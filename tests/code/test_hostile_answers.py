@@ -16,7 +16,8 @@ from fairlead.code.servers.seen_files import SeenFiles
 from fairlead.code.servers.table import ServerSpec
 from fairlead.edits.origins import Author
 from fairlead.lsp.documents import Documents
-from fairlead.session.context.attachments import Attacher, ContextItem
+from fairlead.session.context.attachments import Attacher
+from fairlead.session.context.context_item import ContextItem
 from fairlead.workspace.editor import FileEdit
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files

@@ -89,6 +89,7 @@ def requests() -> Iterator[Golden]:
             {"kind": "selection", "uri": f"{URI}/setup.cfg", "range": _range(0, 4)},
             {"kind": "problems"},
             {"kind": "changes", "text": "diff --git a/setup.cfg b/setup.cfg\n"},
+            {"kind": "image", "name": "畫面 1.png", "data": "iVBORw0KGgo="},
         ],
         "editor": EDITOR,
         "workDoneToken": "run-1",

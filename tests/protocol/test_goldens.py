@@ -18,7 +18,7 @@ from fairlead.lsp.editor import LspEditor
 from fairlead.lsp.params import ContentUri, Params, content_uri, read_ops, read_target
 from fairlead.lsp.run_params import read_run
 from fairlead.plan import PlanOp
-from fairlead.session.context.attachments import ContextItem
+from fairlead.session.context.context_item import ContextItem
 from fairlead.session.context.surroundings import ChangedFile, GitState, Surroundings
 from fairlead.session.review.target import Target
 from fairlead.workspace.editor import ApprovalAnswer, Diagnostic
@@ -145,6 +145,7 @@ async def test_the_server_reads_what_a_client_sends(made: dict[str, Golden]) -> 
         ContextItem(folder / "setup.cfg", 1, 5, "selection"),
         ContextItem(kind="problems"),
         ContextItem(kind="changes", text="diff --git a/setup.cfg b/setup.cfg\n"),
+        ContextItem(kind="image", name="畫面 1.png", data=b"\x89PNG\r\n\x1a\n"),
     ]
     problem = Diagnostic(folder / "setup.cfg", 4, 3, "error", "沒有 “x”", "ruff")
     assert task.surroundings == Surroundings(

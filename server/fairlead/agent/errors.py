@@ -51,6 +51,7 @@ class ModelError(FairleadError):
         retry_once: bool = False,
         loading: bool = False,
         overflow: Overflow = Overflow(),
+        refuses_images: bool = False,
     ) -> None:
         """
         Args:
@@ -61,6 +62,7 @@ class ModelError(FairleadError):
             retry_once: whether more than one retry is useless, because the server would only repeat itself.
             loading: whether the server is still loading its model.
             overflow: the sizes in a refusal of the kind `context_overflow`.
+            refuses_images: whether the server refused a picture in the conversation.
         """
         super().__init__(message)
         self.kind: ErrorKind = kind
@@ -70,6 +72,7 @@ class ModelError(FairleadError):
         self.retry_once = retry_once
         self.loading = loading
         self.overflow = overflow
+        self.refuses_images = refuses_images
 
 
 class ToolError(FairleadError):

@@ -32,6 +32,7 @@ from fairlead.agent.events import (
     UsageReported,
 )
 from fairlead.agent.guard import IdleGuard, RepeatGuard
+from fairlead.agent.images import without_images
 from fairlead.agent.messages import Block, History, Message, ToolCall, ToolResult, text_block
 from fairlead.agent.model import Model, Reply, Request, Retrying, TextDelta, ThinkingDelta, Usage
 from fairlead.agent.outcome import DONE, NEW_BUDGET, REDIRECT, Ending, Outcome, ending_of, failure
@@ -133,6 +134,7 @@ async def run(agent: Agent, prompt: Sequence[Block]) -> Outcome:
     except asyncio.CancelledError:
         ending = Ending("cancelled", "Stopped.")
     except ModelError as error:
+        run.remove_refused_images(error)
         ending = failure(error)
     except Exception as error:
         log.exception("the run failed")
@@ -264,6 +266,12 @@ class _Run:
                 if not fits_now and not await self.compactor.compact():
                     raise self.compactor.overflow_error(error.message) from error
         return await self.send(history.messages)
+
+    def remove_refused_images(self, error: ModelError) -> None:
+        """Remove the pictures that the server refused, because it would refuse all later requests with them."""
+        history = self.agent.history
+        if error.refuses_images and history.messages:
+            history.replace(without_images(history.messages))
 
     async def send(self, messages: Sequence[Message], is_shown: bool = True) -> Reply:
         """Send one request and emit its deltas, if they are shown."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fairlead.agent.errors import Overflow
+from fairlead.agent.images import image_tokens
 from fairlead.agent.messages import Block, Message
 from fairlead.agent.model import ToolSpec, Usage
 from fairlead.per_item import PerItem
@@ -53,6 +54,8 @@ def _length(block: Block) -> int:
             return len(json.dumps(given, ensure_ascii=False))
         case {"type": "tool_result", "content": str(text)} | {"type": "text", "text": str(text)}:
             return len(text)
+        case {"type": "image"}:
+            return image_tokens(block) * CHARS_PER_TOKEN
         case _:
             return sum(len(value) for value in block.values() if isinstance(value, str))
 

@@ -1,5 +1,6 @@
 """Reads and checks the params of requests. Errors name the field that is wrong."""
 
+from base64 import b64decode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +46,14 @@ class Params:
         if isinstance(value, bool):
             raise WrongRequest(f"{self._where}.{name} must be an integer")
         return value
+
+    def data(self, name: str) -> bytes:
+        """Bytes as base64, which must be present."""
+        text = self.text(name)
+        try:
+            return b64decode(text, validate=True)
+        except ValueError as error:
+            raise WrongRequest(f"{self._where}.{name} must be base64") from error
 
     def token(self, name: str) -> int | str | None:
         """A work-done token (LSP 3.18, `ProgressToken`)."""

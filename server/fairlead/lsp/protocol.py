@@ -411,10 +411,12 @@ class FileDiagnosticsWire(TypedDict):
 
 
 class ContextItemWire(TypedDict):
-    kind: NotRequired[Literal["file", "selection", "problems", "changes"]]
+    kind: NotRequired[Literal["file", "selection", "problems", "changes", "image"]]
     uri: NotRequired[str | None]
     range: NotRequired[RangeWire | None]
     text: NotRequired[str | None]
+    name: NotRequired[str | None]
+    data: NotRequired[str | None]
 
 
 class EditorProblemsWire(TypedDict):

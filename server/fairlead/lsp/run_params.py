@@ -9,7 +9,7 @@ from fairlead.agent.tool import Mode
 from fairlead.code.uris import file_path
 from fairlead.lsp.editor_diagnostics import MALFORMED, read_diagnostics
 from fairlead.lsp.params import Params, read_choice
-from fairlead.session.context.attachments import ContextItem, ItemKind
+from fairlead.session.context.context_item import ContextItem, ItemKind
 from fairlead.session.context.surroundings import ChangedFile, GitState, Lines, Surroundings
 from fairlead.session.errors import WrongRequest
 from fairlead.session.prompt import CONTINUATION_PROMPTS, Continuation, RunTask
@@ -47,6 +47,8 @@ def _read_item(item: Params) -> ContextItem:
     kind: ItemKind = read_choice(item, "kind", get_args(ItemKind)) or "file"
     if kind == "changes":
         return ContextItem(kind=kind, text=item.text("text"))
+    if kind == "image":
+        return ContextItem(kind=kind, name=item.text("name"), data=item.data("data"))
     if kind == "problems" and not item.has("uri"):
         return ContextItem(kind=kind)
     first, last = _read_lines(item, "range") or (None, None)

@@ -9,7 +9,7 @@ from fairlead.models import clouds
 from fairlead.models.endpoint import Endpoint
 from fairlead.models.fields import as_json, as_text, nonsense
 from fairlead.models.foreign import BASE_URL, MAX_SEARCHED, OPENAI, describe, error_in, is_openai, readable
-from fairlead.models.refusals import is_loading, is_too_long, parse_overflow
+from fairlead.models.refusals import is_about_images, is_loading, is_too_long, parse_overflow
 
 _KINDS: dict[str, tuple[ErrorKind, bool]] = {
     "authentication_error": ("auth", False),
@@ -48,6 +48,10 @@ _ADVICE: dict[str, str] = {
 }
 
 MAX_QUOTED = 500  # characters of the server's own words
+IMAGES = (
+    "The model's server refused a picture, so the conversation continues without it. Try again, or choose a model that "
+    "reads pictures and send the picture again."
+)
 LOADING = "The server is still loading the model."
 SILENT = (
     "{where} is connected, but has sent nothing for {seconds:g} seconds. If the model needs more time to load or to "
@@ -55,12 +59,19 @@ SILENT = (
 )
 
 
-def status_error(error: Any, endpoint: Endpoint) -> ModelError:
-    """Convert an HTTP error response. Its status decides the kind, its body is quoted."""
-    return _refusal(error.status_code, error.body, str(error.message), error.response.headers, endpoint)
+def status_error(error: Any, endpoint: Endpoint, *, has_images: bool) -> ModelError:
+    """Convert an HTTP error response. Its status decides the kind, its body is quoted.
+
+    Args:
+        has_images: whether the request contained a picture.
+    """
+    headers = error.response.headers
+    return _refusal(error.status_code, error.body, str(error.message), headers, endpoint, has_images=has_images)
 
 
-def _refusal(status: int, body: Any, message: str, headers: Any, endpoint: Endpoint) -> ModelError:
+def _refusal(
+    status: int, body: Any, message: str, headers: Any, endpoint: Endpoint, *, has_images: bool = False
+) -> ModelError:
     said = clouds.error_message(body) or message
     name = _STATUSES.get(status, "api_error" if status >= 500 else "invalid_request_error")
     if endpoint.cloud is not None:
@@ -71,6 +82,8 @@ def _refusal(status: int, body: Any, message: str, headers: Any, endpoint: Endpo
     advice = _advice(name, endpoint) or "The model's server refused the request."
     if name in ("invalid_request_error", "api_error") and is_too_long(said):
         kind, retryable, advice = "context_overflow", False, "The request is too long for the model."
+    elif has_images and kind in ("invalid_request", "internal") and is_about_images(said):
+        return ModelError("invalid_request", f"{IMAGES} ({status}: {said})", refuses_images=True)
     loading = retryable and is_loading(said)
     return ModelError(
         kind,

@@ -15,12 +15,13 @@ from threading import Lock
 from typing import Any
 
 from fairlead.agent.errors import ModelError
+from fairlead.agent.images import has_image
 from fairlead.agent.messages import Message
 from fairlead.agent.model import ModelEvent, Request, ServerClearing, ToolSpec
 from fairlead.models import clouds
 from fairlead.models.api_errors import connection_error, event_error, foreign_error, is_broken, status_error
 from fairlead.models.endpoint import Endpoint
-from fairlead.models.refusals import is_too_long, parse_max_tokens
+from fairlead.models.refusals import is_about_images, is_too_long, parse_max_tokens
 from fairlead.models.reply import ReplyBuilder
 from fairlead.models.retry import with_retries
 from fairlead.models.sse import NotAnEventStream, read_events
@@ -121,7 +122,7 @@ class MessagesApiModel:
         except (ModelError, GeneratorExit):
             raise
         except sdk.APIStatusError as error:
-            raise status_error(error, self._endpoint) from error
+            raise status_error(error, self._endpoint, has_images=any(map(has_image, request.messages))) from error
         except (sdk.AnthropicError, *transport_errors()) as error:
             raise connection_error(error, self._endpoint) from error
         finally:
@@ -165,7 +166,8 @@ class MessagesApiModel:
                 if limit is not None and limit < self._max_tokens and not lowered:
                     self._max_tokens, lowered = limit, True
                     continue
-                if suspects or "messages." in text or is_too_long(text):  # the conversation, not a field
+                # the conversation, not a field
+                if suspects or "messages." in text or is_too_long(text) or is_about_images(text):
                     raise
                 named = {name for name in fields if name in text}
                 # if the error names no field, try once without all fields that this server has not accepted yet

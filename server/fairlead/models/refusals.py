@@ -1,4 +1,4 @@
-"""Recognizes refusals: the request is too long, `max_tokens` is too high, or the model is still loading.
+"""Recognizes refusals: the request is too long or has a picture, `max_tokens` is too high, or the model is loading.
 
 Each server words them differently; tests/support/fixtures/refusals.yaml lists the texts with their sources.
 """
@@ -49,6 +49,7 @@ _LOADING = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
+_IMAGES = re.compile(r"\bimages?\b|\bvision\b|multi-?modal|mmproj", re.IGNORECASE)
 
 MAX_DIGITS = 12
 """A longer number is no size of a window."""
@@ -76,6 +77,11 @@ def parse_max_tokens(said: str) -> int | None:
 def _size(digits: str) -> int | None:
     """The number of tokens, None if it is impossible."""
     return int(digits) or None if len(digits) <= MAX_DIGITS else None
+
+
+def is_about_images(said: str) -> bool:
+    """Whether a refusal says that the server cannot read a picture, or pictures at all."""
+    return _IMAGES.search(said) is not None
 
 
 def is_loading(said: str) -> bool:

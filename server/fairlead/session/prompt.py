@@ -8,7 +8,8 @@ from typing import Literal
 from fairlead.agent.messages import Block, clean_text, text_block
 from fairlead.agent.tool import Mode
 from fairlead.edits.changeset import Changeset, Proposal
-from fairlead.session.context.attachments import ContextItem
+from fairlead.session.context.context_item import ContextItem
+from fairlead.session.context.images import check_images
 from fairlead.session.context.surroundings import Surroundings
 from fairlead.session.errors import WrongRequest
 from fairlead.workspace.paths import Roots
@@ -58,7 +59,7 @@ class RunTask:
     """What the user asks a session to do.
 
     Raises:
-        WrongRequest: see `check_prompt`.
+        WrongRequest: see `check_prompt` and `check_images`.
     """
 
     prompt: str
@@ -71,6 +72,7 @@ class RunTask:
 
     def __post_init__(self) -> None:
         check_prompt(self.prompt)
+        check_images(self.context)
 
 
 def check_prompt(text: str) -> None:

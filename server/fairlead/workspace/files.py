@@ -148,6 +148,20 @@ class Files:
             return proposal.proposed
         return None if self.proposal(path) else self.current(path)
 
+    def binary(self, path: Path) -> bytes | None:
+        """The bytes of a binary file as the agent sees it, None if there is no such file.
+
+        Raises:
+            WorkspaceError: it cannot be read.
+        """
+        proposal = self._changes.for_target(str(path))
+        if proposal is not None and (proposal.raw.data is not None or proposal.kind != "rename"):
+            return proposal.raw.data
+        if proposal is None and self.proposal(path) is not None:
+            return None
+        found = self.user_files.read(Path(proposal.path) if proposal is not None else path)
+        return found[0] if found is not None and found[1].encoding == "binary" else None
+
     async def read_for_agent(self, path: Path) -> str | None:
         """As `read`. From now on, the model gets a note when somebody else changes the file."""
         await self.user_files.preload(path)

@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .ask import Json, cache_marks, list_of
+from .ask import Json, cache_marks, list_of, weighed
 
 LOOKBACK = 20
 ROWS = ("tool_use", "tool_result")
@@ -80,7 +80,7 @@ def _parts(body: Json) -> Iterator[_Part]:
             digest.update(json.dumps([body.get("thinking"), body.get("tool_choice")]).encode())
         text = json.dumps([section, _unmarked(block)], ensure_ascii=False)
         digest.update(text.encode())
-        end += len(text)
+        end += len(json.dumps([section, weighed(_unmarked(block))], ensure_ascii=False))
         yield _Part(kind, index == automatic or _is_marked(block), digest.copy().digest(), end)
 
 

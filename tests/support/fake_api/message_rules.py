@@ -6,6 +6,7 @@ The tables in `rules.py` say in which order the rules run. A rule may rely on th
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,6 +28,14 @@ BLOCKS: dict[str, tuple[set[str], set[str]]] = {
     "tool_use": ({"id", "name", "input"}, {"cache_control", "caller", "toolset_name"}),
     "tool_result": ({"tool_use_id"}, {"content", "is_error", "cache_control", "toolset_name"}),
 }
+SIGNATURES = {
+    "image/png": rb"\x89PNG\r\n\x1a\n",
+    "image/jpeg": rb"\xff\xd8\xff",
+    "image/gif": rb"GIF8[79]a",
+    "image/webp": rb"RIFF.{4}WEBP",
+}
+"""How a picture of each media type begins."""
+MAX_IMAGE = 5 << 20
 STRINGS = {"text", "thinking", "signature", "data", "id", "name", "tool_use_id"}
 NAME = r"^[a-zA-Z0-9_-]{1,128}$"
 ID = r"^[a-zA-Z0-9_-]+$"
@@ -94,6 +103,39 @@ def text_blocks(ask: Ask) -> Iterator[str]:
             yield f"{where}: text content blocks must be non-empty"
         if not text.strip():
             yield f"{where}: text content blocks must contain non-whitespace text"
+
+
+def image_sources(ask: Ask) -> Iterator[str]:
+    for where, block in _images(ask):
+        source, at = block["source"], f"{where}.image.source"
+        if not isinstance(source, dict) or source.get("type") != "base64":
+            yield f"{at}: Input tag does not match any of the expected tags: 'base64'"  # the others are links
+            continue
+        yield from extras(f"{at}.base64", source, {"type", "media_type", "data"})
+        kind, data = source.get("media_type"), source.get("data")
+        if kind not in tuple(SIGNATURES):
+            yield f"{at}.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'"
+            continue
+        try:
+            decoded = b64decode(data, validate=True) if isinstance(data, str) else b""
+        except ValueError:
+            decoded = b""
+        if not decoded:
+            yield f"{at}.base64.data: Input should be a valid, non-empty base64 string"
+        elif len(decoded) > MAX_IMAGE:
+            yield f"{at}.base64: image exceeds 5 MB maximum: {len(decoded)} bytes > {MAX_IMAGE} bytes"
+        elif not re.match(SIGNATURES[kind], decoded, re.DOTALL):
+            yield f"{at}.base64.data: The image does not match the provided media type {kind}"
+
+
+def _images(ask: Ask) -> Iterator[tuple[str, Any]]:
+    """Where each picture is, and its block."""
+    for where, _, block in blocks_of(ask, "image", "tool_result"):
+        if block["type"] == "image":
+            yield where, block
+        for index, inner in enumerate(list_of(block.get("content"))):
+            if inner["type"] == "image":
+                yield f"{where}.content.{index}", inner
 
 
 def first_message(ask: Ask) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,10 +17,11 @@ from . import Call, FakeApi, Text, Thinking, Turn, message_rules
 from . import rules as request_rules
 from .ask import Ask
 from .cache import PromptCache
-from .wire import HEADERS, Json, ask, assistant, result, send, talk, text, thought, tool, use, user
+from .wire import HEADERS, Json, ask, assistant, image, result, send, talk, text, thought, tool, use, user
 
 MARK = {"type": "ephemeral"}
 HOUR = {"type": "ephemeral", "ttl": "1h"}
+HUGE_IMAGE = image(data=b64encode(b"\x89PNG\r\n\x1a\n" + bytes(5 << 20)).decode())
 SYSTEM = {"role": "system", "content": "The plan has changed."}
 FIRST = "messages.0.content.0"
 SECOND = "messages.1.content.0"
@@ -145,6 +147,18 @@ REFUSED = [
         called(use(), after=(result(content=[text("")]),)),
     ),
     Case(message_rules.text_blocks, "system: text content blocks must be non-empty", ask(system=[text("")])),
+    Case(message_rules.image_sources, f"{FIRST}.image.source: Input tag", talk(user(image(type="url")))),
+    Case(message_rules.image_sources, f"{FIRST}.image.source.base64.media_type: ", talk(user(image("image/heic")))),
+    Case(message_rules.image_sources, f"{FIRST}.image.source.base64.data: Input", talk(user(image(data="")))),
+    Case(message_rules.image_sources, f"{FIRST}.image.source.base64.data: Input", talk(user(image(data="no!")))),
+    Case(message_rules.image_sources, f"{FIRST}.image.source.base64.data: The image", talk(user(image("image/gif")))),
+    Case(message_rules.image_sources, f"{FIRST}.image.source.base64.name: Extra", talk(user(image(name="x")))),
+    Case(message_rules.image_sources, f"{FIRST}.image.source.base64: image exceeds 5 MB", talk(user(HUGE_IMAGE))),
+    Case(
+        message_rules.image_sources,
+        f"{SECOND.replace('1', '2')}.content.0.image.source: Input tag",
+        called(thought(), use(), after=(result(content=[image(type="url")]),)),
+    ),
     Case(
         message_rules.first_message,
         'messages: first message must use the "user" role',
@@ -353,6 +367,7 @@ ACCEPTED: dict[str, Json] = {
     "system before an answer": talk(user("a"), SYSTEM, assistant("c"), user("d")),
     "four marks": FOUR_MARKS,
     "every setting": SETTINGS,
+    "a picture": talk(user(image(), "What is it?")),
     "any text": talk(user("🌊 \x00 \u2028")),
 }
 NO_JSON = [

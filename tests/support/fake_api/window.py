@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from .ask import Json
+from .ask import Json, weighed
 from .turns import HttpError
 
 CHARS_PER_TOKEN = 3.3
@@ -40,5 +40,11 @@ class FakeWindow:
 
 def tokens_of(body: Json) -> int:
     """A request's tokens, without its answer."""
-    parts = [body.get("system"), body.get("tools"), body["messages"]]
+    messages = [
+        {**message, "content": [weighed(block) for block in message["content"]]}
+        if isinstance(message["content"], list)
+        else message
+        for message in body["messages"]
+    ]
+    parts = [body.get("system"), body.get("tools"), messages]
     return round(len(json.dumps(parts, ensure_ascii=False)) / CHARS_PER_TOKEN)

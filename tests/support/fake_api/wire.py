@@ -28,6 +28,11 @@ def text(words: str, **more: Any) -> Json:
     return {"type": "text", "text": words, **more}
 
 
+def image(kind: str = "image/png", data: str = "iVBORw0KGgo=", **more: Any) -> Json:
+    """A picture."""
+    return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": data, **more}}
+
+
 def thought(words: str = "hm", signature: str = "sig-1") -> Json:
     """A thinking block."""
     return {"type": "thinking", "thinking": words, "signature": signature}

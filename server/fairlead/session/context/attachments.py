@@ -5,19 +5,20 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
+from fairlead.agent.images import media_type
 from fairlead.agent.messages import Block, clean_text, text_block
 from fairlead.display import escape_to_one_line
 from fairlead.edits.text import split_lines, with_line_end
+from fairlead.session.context.context_item import ContextItem
+from fairlead.session.context.images import Images, shown_name
 from fairlead.session.context.surroundings import lines_text
 from fairlead.tools.problems import problem_lines
+from fairlead.workspace.disk import BinaryFile
 from fairlead.workspace.editor import DiagnosticsSource
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
 from fairlead.workspace.secrets import secret_rules
-
-ItemKind = Literal["file", "selection", "problems", "changes"]
 
 MAX_CHARS = 24_000
 """The limit of all contents together."""
@@ -45,25 +46,13 @@ _MERGE_HEAD = re.compile(r'^diff --(?:cc|combined) "?(.*?)"?$')
 
 
 @dataclass(frozen=True, slots=True)
-class ContextItem:
-    """Something that the user names in a prompt."""
-
-    path: Path | None = None
-    """The file or folder; None for `changes`, and for the `problems` of all files."""
-    first: int | None = None
-    """With `last`, the lines that the user means, counted from 1."""
-    last: int | None = None
-    kind: ItemKind = "file"
-    text: str = ""
-    """The diff of `changes`."""
-
-
-@dataclass(frozen=True, slots=True)
 class Attachments:
     """The places that the user names, and their contents."""
 
     places: tuple[str, ...] = ()
     contents: tuple[str, ...] = ()
+    images: tuple[Block, ...] = ()
+    """Their pictures, in the order of the places."""
 
     @property
     def blocks(self) -> list[Block]:
@@ -71,6 +60,7 @@ class Attachments:
         blocks: list[Block] = []
         if self.places:
             blocks.append(text_block(clean_text("\n".join([REFERS, *(f"- {place}" for place in self.places)]))))
+        blocks += self.images
         if self.contents:
             blocks.append(text_block(clean_text("\n".join([BEGIN, LEAD, *self.contents, END]))))
         return blocks
@@ -85,6 +75,7 @@ class Attacher:
         self._left = MAX_CHARS if limit is None else min(MAX_CHARS, round(limit * WINDOW_SHARE))
         self._places: list[str] = []
         self._contents: list[str] = []
+        self._images = Images()
 
     async def attach(self, items: Sequence[ContextItem]) -> Attachments:
         """Reads the named places, each once."""
@@ -94,9 +85,15 @@ class Attacher:
                     await self._add_problems(item)
                 case "changes":
                     self._add_changes(item.text)
+                case "image":
+                    self._add_image(item.name, item.data)
                 case _:
                     await self._add_place(item)
-        return Attachments(tuple(self._places), tuple(self._contents))
+        return Attachments(tuple(self._places), tuple(self._contents), tuple(self._images.blocks))
+
+    def _add_image(self, name: str, data: bytes) -> None:
+        note = self._images.add(data)
+        self._places.append(f"Picture: {shown_name(name)}{note and f' ({note})'}")
 
     async def _add_place(self, item: ContextItem) -> None:
         assert item.path is not None
@@ -104,7 +101,11 @@ class Attacher:
         name = escape_to_one_line(roots.relative(item.path))
         lines = f", {lines_text(item.first, item.last)}" if item.first is not None and item.last is not None else ""
         selected = " (selected)" if item.kind == "selection" else ""
-        note, text = await self._text(item)
+        try:
+            note, text = await self._text(item)
+        except BinaryFile as error:
+            await self._add_binary(item.path, name, str(error))
+            return
         if text and len(text) > min(MAX_FILE_CHARS, self._left):
             note, text = TOO_LONG, ""
         if text:
@@ -114,8 +115,23 @@ class Attacher:
             self._contents.append(f'<file path="{name}"{attribute}>\n{text}{end}</file>')
         self._places.append(f"{name}{lines}{selected}{note and f' ({note})'}")
 
+    async def _add_binary(self, path: Path, name: str, problem: str) -> None:
+        """A picture, or another file that is not text."""
+        try:
+            data = await asyncio.to_thread(self._files.binary, self._files.roots.resolve(str(path)))
+        except WorkspaceError as error:
+            data, problem = None, str(error)
+        if data is not None and media_type(data) is not None:
+            self._add_image(name, data)
+        else:
+            self._places.append(f"{name} ({escape_to_one_line(problem)[:200]})")
+
     async def _text(self, item: ContextItem) -> tuple[str, str]:
-        """A note on the file, and its text; empty if it is not attached."""
+        """A note on the file, and its text; empty if it is not attached.
+
+        Raises:
+            BinaryFile: the file is not text.
+        """
         assert item.path is not None
         try:
             path = self._files.roots.resolve(str(item.path))
@@ -131,6 +147,8 @@ class Attacher:
             note = ""
             if self._files.is_proposed(path):  # the lines are those that the user sees
                 text, note = self._files.current(path), "as the user has it, without your proposed edits"
+        except BinaryFile:
+            raise
         except WorkspaceError as error:
             return escape_to_one_line(str(error))[:200], ""
         chosen = split_lines(with_line_end(text or "", "\n"))[item.first - 1 : item.last]

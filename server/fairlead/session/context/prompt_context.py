@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from fairlead.agent.events import ContextSent, Event
 from fairlead.agent.messages import Block, Message, text_block
-from fairlead.session.context.attachments import Attacher, ContextItem
+from fairlead.session.context.attachments import Attacher
+from fairlead.session.context.context_item import ContextItem
 from fairlead.session.context.surroundings import GitState, Surroundings, summary, surroundings_block
 from fairlead.workspace.editor import DiagnosticsSource
 from fairlead.workspace.files import Files
@@ -48,7 +49,7 @@ class PromptContext:
                 blocks.append(text_block(block))
                 titles.append(summary(block) or NOTHING_NEW)
         if blocks:
-            self._unreported = ContextSent("; ".join(titles), "\n\n".join(block["text"] for block in blocks))
+            self._unreported = ContextSent("; ".join(titles), "\n\n".join(_texts(blocks)))
         return blocks
 
     def report(self) -> None:
@@ -56,6 +57,10 @@ class PromptContext:
         unreported, self._unreported = self._unreported, None
         if unreported is not None:
             self._emit(unreported)
+
+
+def _texts(blocks: Sequence[Block]) -> list[str]:
+    return [block["text"] for block in blocks if block["type"] == "text"]
 
 
 def _branches(roots: Roots) -> str:

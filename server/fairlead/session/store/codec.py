@@ -7,6 +7,7 @@ from itertools import groupby
 from types import NoneType
 from typing import Any, get_args
 
+from fairlead.agent.images import is_image_source
 from fairlead.agent.messages import Message
 from fairlead.edits.origins import Origin, Origins
 from fairlead.edits.proposal import Proposal, Raw
@@ -67,6 +68,8 @@ def read_message(value: Any) -> Message:
 def _is_block(value: Any) -> bool:
     if not is_object(value) or not isinstance(value.get("type"), str):
         return False
+    if value["type"] == "image":
+        return is_image_source(value.get("source"))
     return all(isinstance(value.get(name), kinds) for name, kinds in _BLOCKS.get(value["type"], {}).items())
 
 

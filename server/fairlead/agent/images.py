@@ -1,0 +1,104 @@
+"""Image blocks of the Messages API: which pictures a model can read, and how much of the window they take. Pure."""
+
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
+
+from fairlead.agent.messages import Block, Message, text_block
+
+MediaType = Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
+
+PIXELS_PER_TOKEN = 750
+MAX_TOKENS = 1600
+"""The provider shrinks a larger picture. Also the estimate for a picture whose size is unknown."""
+MIN_TOKENS = 50
+SEARCHED_CHARS = 400_000
+"""How much of a picture's base64 is searched for its size: a JPEG may begin with a long preview."""
+
+REMOVED = "[A picture was here. The model's server refused it, so it was removed from the conversation.]"
+
+_JPEG_FRAME = re.compile(rb"\xff[\xc0-\xc3\xc5-\xc7\xc9-\xcb\xcd-\xcf]")
+
+
+def media_type(data: bytes) -> MediaType | None:
+    """The type of a picture by its first bytes, None if a model cannot read it."""
+    if data.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "image/png"
+    if data.startswith(b"\xff\xd8\xff"):
+        return "image/jpeg"
+    if data.startswith((b"GIF87a", b"GIF89a")):
+        return "image/gif"
+    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
+        return "image/webp"
+    return None
+
+
+def image_block(kind: MediaType, data: bytes) -> Block:
+    """A picture as a content block."""
+    return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": b64encode(data).decode()}}
+
+
+def is_image_source(value: Any) -> bool:
+    """Whether a value is the source of an image block that a request may contain."""
+    match value:
+        case {"type": "base64", "media_type": kind, "data": str(data)}:
+            return kind in get_args(MediaType) and data != "" and len(value) == 3
+        case _:
+            return False
+
+
+def image_tokens(block: Block) -> int:
+    """About how many tokens an image block takes."""
+    try:
+        size = _dimensions(b64decode(block["source"]["data"][:SEARCHED_CHARS]))
+    except ValueError:  # a damaged journal
+        size = None
+    if size is None:
+        return MAX_TOKENS
+    return max(MIN_TOKENS, min(MAX_TOKENS, size[0] * size[1] // PIXELS_PER_TOKEN))
+
+
+def without_images(messages: Sequence[Message]) -> list[Message]:
+    """The messages with a note in place of the images that a server refused.
+
+    Those of the last message are the ones that it had not accepted yet. Without any there, all images are replaced: the
+    model may have been exchanged for one that reads only text. Unchanged messages are the same objects.
+    """
+    last = messages[-1:]
+    if any(map(has_image, last)):
+        return [*messages[:-1], *map(_without_images, last)]
+    return [_without_images(message) if has_image(message) else message for message in messages]
+
+
+def has_image(message: Message) -> bool:
+    """Whether a message contains a picture."""
+    return any(block["type"] == "image" for block in message["content"])
+
+
+def _without_images(message: Message) -> Message:
+    blocks = [text_block(REMOVED) if block["type"] == "image" else block for block in message["content"]]
+    return {**message, "content": blocks}
+
+
+def _dimensions(data: bytes) -> tuple[int, int] | None:
+    """The width and height in pixels, as far as the beginning of the file shows them."""
+    match media_type(data):
+        case "image/png" if len(data) >= 24:
+            return int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
+        case "image/gif" if len(data) >= 10:
+            return int.from_bytes(data[6:8], "little"), int.from_bytes(data[8:10], "little")
+        case "image/jpeg":
+            return _jpeg_dimensions(data)
+        case _:
+            return None
+
+
+def _jpeg_dimensions(data: bytes) -> tuple[int, int] | None:
+    """Follows the segments to the frame's header (ITU T.81, B.2.2)."""
+    position = 2
+    while position + 9 <= len(data) and data[position] == 0xFF:
+        if _JPEG_FRAME.match(data, position):
+            return int.from_bytes(data[position + 7 : position + 9]), int.from_bytes(data[position + 5 : position + 7])
+        position += 2 + int.from_bytes(data[position + 2 : position + 4])
+    return None

@@ -1,0 +1,64 @@
+"""The pictures of a prompt: which can be sent, and how many."""
+
+from collections.abc import Sequence
+
+from fairlead.agent.images import image_block, media_type
+from fairlead.agent.messages import Block, clean_text
+from fairlead.display import escape_to_one_line
+from fairlead.session.context.context_item import ContextItem
+from fairlead.session.errors import WrongRequest
+
+MEGABYTE = 1 << 20
+MAX_IMAGES = 10
+MAX_BYTES = 5 * MEGABYTE
+"""The Messages API takes no larger picture."""
+MAX_TOTAL_BYTES = 20 * MEGABYTE
+"""The Messages API takes requests of at most 32 MB, and base64 takes a third more."""
+MAX_NAME = 200
+
+NO_IMAGE = "{name} is not a picture that the model can read. Use PNG, JPEG, GIF or WebP."
+TOO_LARGE = f"too large: a picture may have {MAX_BYTES // MEGABYTE} MB"
+TOO_MANY = f"one too many: a task may have {MAX_IMAGES} pictures with {MAX_TOTAL_BYTES // MEGABYTE} MB together"
+
+
+def shown_name(name: str) -> str:
+    """The name of a picture, in one line."""
+    return escape_to_one_line(clean_text(name).strip())[:MAX_NAME] or "unnamed"
+
+
+def check_images(items: Sequence[ContextItem]) -> None:
+    """Check the pictures that are sent with a prompt. Those that it mentions are checked when they are read.
+
+    Raises:
+        WrongRequest: one of them is no picture that a model can read, or is too large, or there are too many.
+    """
+    images = Images()
+    for item in dict.fromkeys(items):
+        if item.kind != "image":
+            continue
+        name = shown_name(item.name)
+        if media_type(item.data) is None:
+            raise WrongRequest(NO_IMAGE.format(name=name))
+        problem = images.add(item.data)
+        if problem:
+            raise WrongRequest(f"{name} is {problem}.")
+
+
+class Images:
+    """Collects the pictures of a prompt, as many as fit."""
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self._left = MAX_TOTAL_BYTES
+
+    def add(self, data: bytes) -> str:
+        """Adds a picture that a model can read. Returns why it was not added; empty if it was."""
+        kind = media_type(data)
+        assert kind is not None
+        if len(data) > MAX_BYTES:
+            return TOO_LARGE
+        if len(self.blocks) == MAX_IMAGES or len(data) > self._left:
+            return TOO_MANY
+        self._left -= len(data)
+        self.blocks.append(image_block(kind, data))
+        return ""

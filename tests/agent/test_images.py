@@ -1,0 +1,88 @@
+"""Image blocks: which pictures a model can read, how much of the window they take, and what a refusal removes."""
+
+from base64 import b64encode
+
+import pytest
+
+from fairlead.agent.images import MAX_TOKENS, REMOVED, image_block, image_tokens, media_type, without_images
+from fairlead.agent.messages import Message, text_block
+from fairlead.agent.window import CHARS_PER_TOKEN, size
+from support.pictures import GIF, HEIC, WEBP, jpeg, png
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (png(), "image/png"),
+        (jpeg(), "image/jpeg"),
+        (GIF, "image/gif"),
+        (WEBP, "image/webp"),
+        (HEIC, None),
+        (b"", None),
+        (b"BM\0\0", None),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'/>", None),
+        (b"RIFF\0\0\0\0WAVE", None),
+        (png()[:7], None),
+    ],
+)
+def test_a_picture_is_recognized_by_its_bytes(data: bytes, expected: str | None) -> None:
+    assert media_type(data) == expected
+
+
+@pytest.mark.parametrize(
+    ("data", "tokens"),
+    [
+        (png(750, 100), 100),
+        (jpeg(750, 200), 200),
+        (png(2, 1), 50),
+        (png(4000, 3000), MAX_TOKENS),
+        (GIF[:6] + b"\xee\2\xc8\0", 200),
+        (WEBP, MAX_TOKENS),
+        (png()[:20], MAX_TOKENS),
+        (b"", MAX_TOKENS),
+        (jpeg()[:12], MAX_TOKENS),
+        (b"\xff\xd8\xff\xfe\0\0" * 3, MAX_TOKENS),
+    ],
+)
+def test_a_picture_takes_the_window_by_its_pixels_and_not_by_its_bytes(data: bytes, tokens: int) -> None:
+    """About width * height / 750 tokens; a fixed number if the size is unknown or larger than the provider reads."""
+    block = image_block("image/png", data)
+    assert image_tokens(block) == tokens
+    assert size([{"role": "user", "content": [block]}]) == tokens * CHARS_PER_TOKEN
+
+
+@pytest.mark.parametrize("data", ["x", "é", "no base64!"])
+def test_a_damaged_picture_has_a_size_too(data: str) -> None:
+    """A journal may be damaged; the server then refuses the picture."""
+    assert image_tokens({"type": "image", "source": {"data": data}}) == MAX_TOKENS
+
+
+def user(*names: str) -> Message:
+    blocks = [image_block("image/png", png()) if name == "image" else text_block(name) for name in names]
+    return {"role": "user", "content": blocks}
+
+
+ANSWER: Message = {"role": "assistant", "content": [text_block("Seen.")]}
+
+
+def test_only_pictures_that_were_not_accepted_yet_are_removed() -> None:
+    """Earlier messages stay the same objects, so the cached prefix is still valid."""
+    first, last = user("a", "image"), user("b", "image", "image", "c")
+    changed = without_images([first, ANSWER, last])
+    assert changed[0] is first
+    assert [block.get("text") for block in changed[2]["content"]] == ["b", REMOVED, REMOVED, "c"]
+
+
+def test_if_the_last_message_has_none_all_are_removed() -> None:
+    """The model may have been exchanged for one that reads only text."""
+    first, last = user("a", "image"), user("b")
+    changed = without_images([first, ANSWER, last])
+    assert [block["text"] for block in changed[0]["content"]] == ["a", REMOVED]
+    assert (changed[1] is ANSWER, changed[2] is last) == (True, True)
+    assert without_images([]) == []
+
+
+def test_the_block_is_that_of_the_api() -> None:
+    data = png()
+    source = {"type": "base64", "media_type": "image/png", "data": b64encode(data).decode()}
+    assert image_block("image/png", data) == {"type": "image", "source": source}
