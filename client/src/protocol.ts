@@ -470,7 +470,11 @@ export interface DiagnosticsResult {
 export type ContextItem =
   | { readonly kind?: "file" | "selection"; readonly uri: string; readonly range?: Range }
   | { readonly kind: "problems"; readonly uri?: string }
-  | { readonly kind: "changes"; readonly text: string };
+  | { readonly kind: "changes"; readonly text: string }
+  /** A picture that is in no file of the workspace; the data is base64. */
+  | { readonly kind: "image"; readonly name: string; readonly data: string };
+
+export type ImageItem = Extract<ContextItem, { kind: "image" }>;
 
 export interface ChangedFile {
   readonly uri: string;

@@ -20,7 +20,7 @@ import { failureText } from "./ui/commandOutput";
 /** One entry of the conversation. A changed entry is a new object, so that views see what has changed. */
 export type Entry = Readonly<
   /** `checkpoint` is where the session can be rewound to before it; null until the run has begun. */
-  | { kind: "prompt"; text: string; checkpoint: number | null }
+  | { kind: "prompt"; text: string; checkpoint: number | null; pictures?: readonly string[] }
   | { kind: "steered"; text: string }
   | { kind: "text"; text: string }
   | { kind: "thinking"; text: string }
@@ -207,6 +207,7 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
       break;
     case "context":
       session.entries.push({ kind: "context", title: event.title, text: event.text });
+      namePictures(session.entries);
       break;
     case "rules":
       session.entries.push({ kind: "rules", files: event.files });
@@ -250,6 +251,24 @@ export function transcriptEntry(line: OpenedSession["transcript"][number]): Entr
     case "tool":
       return { ...toolEntry(text, failed ? "error" : "ok"), ...calledTool(text), result };
   }
+}
+
+/** Adds the names of the pictures in each context to the prompt that they were sent with. */
+export function namePictures(entries: Entry[]): void {
+  for (const [index, entry] of entries.entries()) {
+    const pictures = entry.kind === "context" ? picturesIn(entry.text) : [];
+    if (pictures.length === 0) continue;
+    const at = entries.slice(0, index).findLastIndex(({ kind }) => kind === "prompt");
+    const prompt = entries[at];
+    if (prompt?.kind === "prompt" && !prompt.pictures) entries[at] = { ...prompt, pictures };
+  }
+}
+
+/** The names of the pictures in the list that a context begins with (docs/protocol.md, `ContextItem`). */
+function picturesIn(context: string): string[] {
+  const [list = ""] = context.split("\n\n", 1);
+  if (!list.startsWith("The user refers to:\n")) return [];
+  return [...list.matchAll(/^- Picture: (.*)$/gm)].map(([, name = ""]) => name);
 }
 
 /** Whether the session can be rewound to before this entry. */

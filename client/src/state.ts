@@ -21,6 +21,7 @@ import {
   endEntry,
   newSession,
   rewindEntries,
+  namePictures,
   transcriptEntry,
   type Change,
   type RunEnd,
@@ -120,6 +121,7 @@ export class Store {
     this.setEdits(edits);
     const session = this.session(sessionId);
     session.entries.unshift(...transcript.map(transcriptEntry));
+    namePictures(session.entries);
     this.emit("conversation", session);
   }
 

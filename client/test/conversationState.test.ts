@@ -146,6 +146,9 @@ test("docs/faults.md 41: a message of the webview is an intention only if each f
     { kind: "open", uri: "file:///a", line: null },
     { kind: "rewind", entry: 0 },
     { kind: "send", text: "x", mode: "ask" },
+    { kind: "addPicture", name: "a.png", data: "iVBORw0KGgo=", thumbnail: "data:image/png;base64,iVBORw0KGgo=" },
+    { kind: "addPicture", name: "a.png", data: "iVBORw0KGgo=", thumbnail: "" },
+    { kind: "removeChip", chip: "picture-12" },
   ];
   for (const message of good) assert.deepEqual(parseIntention(message), message);
   const bad = [
@@ -166,6 +169,12 @@ test("docs/faults.md 41: a message of the webview is an intention only if each f
     { kind: "send", text: "x", mode: "agent", command: "workbench.action.quit" },
     { kind: "copyText", text: "x".repeat(1_000_001) },
     { kind: "removeChip", chip: "all" },
+    { kind: "removeChip", chip: "picture-" },
+    { kind: "addPicture", name: "a.png", data: "", thumbnail: "" },
+    { kind: "addPicture", name: "a.png", data: "no base64!", thumbnail: "" },
+    { kind: "addPicture", name: "a.png", data: "A".repeat(7_000_000), thumbnail: "" },
+    { kind: "addPicture", name: "a.png", data: "AAAA", thumbnail: "https://example.com/a.png" },
+    { kind: "addPicture", name: "a.png", data: "AAAA", thumbnail: "data:image/svg+xml;base64,AAAA" },
   ];
   for (const message of bad) assert.equal(parseIntention(message), undefined, inspect(message).slice(0, 100));
 });

@@ -43,7 +43,7 @@ test("the conversation has the prompt, the thinking, the answer, calls with thei
   send(result("Error: no such file", true));
   store.endRun("s", 1, { stopReason: "cancelled", message: "Stopped.", record: "1 of 2 steps." });
   assert.deepEqual(viewsOf(session), [
-    { kind: "prompt", body: whole("Do *this*"), note: "", canRewind: false },
+    { kind: "prompt", body: whole("Do *this*"), note: "", pictures: [], canRewind: false },
     { kind: "thinking", body: whole("Let me think.") },
     { kind: "answer", body: whole("I read it.") },
     {

@@ -14,6 +14,12 @@ test("the page holds the texts of the display language as data, which ends neith
   assert.deepEqual(JSON.parse(read), texts);
 });
 
+test("docs/faults.md 41: the page's policy allows pictures that are part of it, and none with an address", () => {
+  const [, policy = ""] = /Content-Security-Policy" content="([^"]*)"/.exec(pageHtml(sources)) ?? [];
+  const rules = policy.split("; ").sort();
+  assert.deepEqual(rules, ["default-src 'none'", "img-src data:", "script-src 'nonce-n'", "style-src https://here"]);
+});
+
 test("without other texts the page is English", () => {
   assert.match(pageHtml(sources), /<html lang="en" data-texts="{}">/);
 });

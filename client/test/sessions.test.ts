@@ -147,6 +147,7 @@ test("the conversation of an earlier window can be read, and contains messages t
     kind: "prompt",
     body: { text: "用您好 (say it politely)", omitted: 0 },
     note: "while it works",
+    pictures: [],
     canRewind: false,
   });
 });

@@ -23,6 +23,7 @@ const editorTest = useAgent(
     { text: `All of it is done.\n\n${HOSTILE}` },
     { text: "Second answer." },
     { text: "Third answer." },
+    { text: "It shows a *red* square." },
   ],
   { workspace: { "greet.py": "# a greeting\nprint('Hello')\n" }, settings: { "fairlead.approvals": "ask" } },
 );
@@ -149,6 +150,56 @@ editorTest("a task that was sent is edited and sent again; a question changes no
   await appears(page, ".answer", "Third answer.");
   await appears(page, ".entry.prompt", "Is it done?");
 });
+
+/** Pastes files into the prompt or drops them on it. A file with the ending `.png` is a picture. */
+const give = (page, event, ...names) =>
+  inView(page, "textarea").evaluate(
+    async (input, { type, files }) => {
+      const canvas = Object.assign(document.createElement("canvas"), { width: 300, height: 200 });
+      const context = canvas.getContext("2d");
+      context.fillStyle = "crimson";
+      context.fillRect(50, 20, 160, 160);
+      const picture = await new Promise((resolve) => canvas.toBlob(resolve));
+      const data = new DataTransfer();
+      for (const name of files) data.items.add(new File([name.endsWith(".png") ? picture : "text"], name));
+      const options = { bubbles: true, cancelable: true };
+      if (type === "paste") input.dispatchEvent(new ClipboardEvent(type, { ...options, clipboardData: data }));
+      else input.dispatchEvent(new DragEvent(type, { ...options, dataTransfer: data }));
+    },
+    { type: event, files: names },
+  );
+
+editorTest(
+  "a pasted picture and a dropped one are chips, and the prompt names those that were sent",
+  async ({ page }) => {
+    const chip = (name) => inView(page, ".chip", { hasText: name });
+    await give(page, "paste", "image.png");
+    await give(page, "drop", "image.png", "photo.heic");
+    await chip("image 2.png").waitFor();
+    await appears(page, ".notice", "photo.heic is not a picture that the model can read. Use PNG, JPEG, GIF or WebP.");
+    await page.until("a thumbnail that is drawn", () =>
+      chip("image.png")
+        .locator("img")
+        .evaluate((picture) => picture.naturalWidth > 0),
+    );
+    await picture(page, "conversation-picture-chips");
+    await inView(page, "textarea").fill("What does it show?");
+    await inView(page, "textarea").press("Shift+Tab");
+    await page.press("Enter");
+    await page.until("one chip of the editor less", async () => (await chip("greet.py").count()) === 0);
+    await chip("image 2.png").getByRole("button", { name: "Do not send image 2.png" }).click();
+    await chip("image 2.png").waitFor({ state: "detached" });
+    await page.until("the focus in the prompt", () =>
+      inView(page, "textarea").evaluate((input) => document.activeElement === input),
+    );
+    await page.press("Enter");
+    await appears(page, ".entry.prompt .picture", "Picture: image.png");
+    await appears(page, ".answer", "It shows a red square.");
+    assert.equal(await inView(page, ".chip img").count(), 0);
+    assert.equal(await inView(page, ".entry.prompt img").count(), 0);
+    await picture(page, "conversation-picture");
+  },
+);
 
 editorTest("a new session begins empty, and the sessions before it stay", async ({ page }) => {
   await page.runCommand("Agent: New Session");

@@ -216,12 +216,22 @@ export class Conversation implements vscode.Disposable {
         this.box.remove(intention.chip);
         this.draw();
         return;
+      case "addPicture":
+        if (!this.box.addPicture(intention.name, intention.data, intention.thumbnail))
+          void vscode.window.showErrorMessage(t("A task may have 10 pictures with 20 MB together."));
+        this.draw();
+        return;
       case "send": {
         await this.box.setDraft("");
-        const isTaken = this.actions.send(intention.text, intention.mode, this.box.takeOmissions());
+        const [pictures, putBack] = this.box.takePictures();
+        const isTaken = this.actions.send(intention.text, intention.mode, this.box.takeOmissions(), pictures, putBack);
         this.redraw.schedule();
         // a task that did not start is not lost
-        if (!(await isTaken)) post(shown, { kind: "draft", text: intention.text });
+        if (!(await isTaken)) {
+          putBack();
+          post(shown, { kind: "draft", text: intention.text });
+          this.draw();
+        }
         return;
       }
       default:

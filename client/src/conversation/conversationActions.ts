@@ -8,7 +8,7 @@ import type { Intention } from "./messages";
 import { parseSent } from "./slashCommands";
 import type { Omission } from "../context/editorContext";
 import { placesOf } from "../folders";
-import type { Mode } from "../protocol";
+import type { ImageItem, Mode } from "../protocol";
 import type { NoticeActions } from "../questions/noticeActions";
 import type { Questions } from "../questions/questions";
 import type { Diffs } from "../review/diffs";
@@ -89,19 +89,33 @@ export class ConversationActions implements vscode.Disposable {
   }
 
   /**
-   * Sends what the user typed: as a message to the shown session if it is running, else as a task. Returns false if it did not arrive.
+   * Sends what the user typed: as a message to the shown session if it is running, else as a task with the pictures. Returns false if it
+   * did not arrive. `putPicturesBack` is called if it was a command, so that the next task has them.
    */
-  async send(text: string, mode: Mode, omitted: readonly Omission[]): Promise<boolean> {
+  async send(
+    text: string,
+    mode: Mode,
+    omitted: readonly Omission[],
+    pictures: readonly ImageItem[],
+    putPicturesBack: () => void,
+  ): Promise<boolean> {
     const sent = parseSent(text);
     if (sent.kind === "incomplete") return false;
     if (sent.kind === "command") {
+      putPicturesBack();
       await vscode.commands.executeCommand(sent.command);
       return true;
     }
     if (sent.text === "") return true;
     const session = sent.isNew ? undefined : this.store.active;
+    if (session?.running && pictures.length > 0) {
+      void vscode.window.showInformationMessage(
+        t("Pictures are sent with a task. Wait until the agent has finished, or remove them."),
+      );
+      return false;
+    }
     if (session?.running) return this.sessions.tell(session.id, sent.text);
-    return this.runs.send(session?.id, sent.text, sent.mode ?? mode, omitted);
+    return this.runs.send(session?.id, sent.text, sent.mode ?? mode, omitted, pictures);
   }
 
   private async act(action: CardAction): Promise<void> {

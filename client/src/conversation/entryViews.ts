@@ -33,9 +33,15 @@ type Relative = (uri: string) => string;
 export function entryView(entry: Entry, session: Session, relative: Relative): EntryView {
   switch (entry.kind) {
     case "prompt":
-      return { kind: "prompt", body: shown(entry.text), note: "", canRewind: entry.checkpoint !== null };
+      return {
+        kind: "prompt",
+        body: shown(entry.text),
+        note: "",
+        pictures: (entry.pictures ?? []).map(visibleText),
+        canRewind: entry.checkpoint !== null,
+      };
     case "steered":
-      return { kind: "prompt", body: shown(entry.text), note: t("while it works"), canRewind: false };
+      return { kind: "prompt", body: shown(entry.text), note: t("while it works"), pictures: [], canRewind: false };
     case "text":
       return { kind: "answer", body: shown(entry.text) };
     case "thinking":

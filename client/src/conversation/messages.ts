@@ -16,7 +16,14 @@ export interface ShownText {
 
 /** An entry of the conversation as it is drawn. */
 export type EntryView =
-  | { readonly kind: "prompt"; readonly body: ShownText; readonly note: string; readonly canRewind: boolean }
+  | {
+      readonly kind: "prompt";
+      readonly body: ShownText;
+      readonly note: string;
+      /** The names of the pictures that were sent with it. */
+      readonly pictures: readonly string[];
+      readonly canRewind: boolean;
+    }
   | { readonly kind: "answer"; readonly body: ShownText }
   | { readonly kind: "thinking"; readonly body: ShownText }
   | { readonly kind: "step"; readonly label: string; readonly mark: string; readonly description: string }
@@ -49,9 +56,11 @@ export interface CardView {
 
 /** Something that is sent with the next task, which the user can remove. */
 export interface ChipView {
-  readonly id: "editor" | "selection";
+  readonly id: "editor" | "selection" | `picture-${number}`;
   readonly label: string;
   readonly title: string;
+  /** A small version of a picture as a `data:` URL; else empty. */
+  readonly thumbnail: string;
 }
 
 export interface CompletionView {
@@ -126,17 +135,28 @@ export type Intention =
   | { readonly kind: "stop" }
   | { readonly kind: "draft"; readonly text: string }
   | { readonly kind: "complete"; readonly request: number; readonly text: string }
+  /** Send a picture with the next task: its bytes as base64, and a small version as a `data:` URL or empty. */
+  | { readonly kind: "addPicture"; readonly name: string; readonly data: string; readonly thumbnail: string }
   | { readonly kind: "removeChip"; readonly chip: ChipView["id"] }
   | { readonly kind: "chooseModel" };
 
 type Fields = Readonly<Record<string, unknown>>;
 type Check = (value: unknown) => boolean;
 
+/** The largest picture that a model reads, in bytes. The server checks it too. */
+export const MAX_PICTURE = 5 * 1024 * 1024;
 const MAX_TEXT = 1_000_000;
 const isText: Check = (value) => typeof value === "string" && value.length <= MAX_TEXT;
 const isIndex: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
 const isMode: Check = (value) => value === "agent" || value === "plan" || value === "ask";
-const isChip: Check = (value) => value === "editor" || value === "selection";
+const isChip: Check = (value) =>
+  value === "editor" || value === "selection" || (typeof value === "string" && /^picture-\d{1,9}$/.test(value));
+const isData: Check = (value) =>
+  typeof value === "string" && value.length <= (MAX_PICTURE * 4) / 3 + 4 && /^[A-Za-z0-9+/]+={0,2}$/.test(value);
+const isThumbnail: Check = (value) =>
+  typeof value === "string" &&
+  value.length <= 100_000 &&
+  /^(data:image\/png;base64,[A-Za-z0-9+/]+={0,2})?$/.test(value);
 const isLine: Check = (value) => value === null || isIndex(value);
 
 /** The fields of each intention. */
@@ -156,6 +176,7 @@ const INTENTIONS: Readonly<Record<Intention["kind"], Readonly<Record<string, Che
   stop: {},
   draft: { text: isText },
   complete: { request: isIndex, text: isText },
+  addPicture: { name: isText, data: isData, thumbnail: isThumbnail },
   removeChip: { chip: isChip },
   chooseModel: {},
 };

@@ -1,4 +1,4 @@
-// The HTML of the conversation's webview. It loads nothing but its own script and style sheet. Pure.
+// The HTML of the conversation's webview. It loads nothing but its own script and style sheet; pictures are part of it. Pure.
 
 interface Sources {
   readonly script: string;
@@ -12,7 +12,7 @@ interface Sources {
 }
 
 export function pageHtml({ script, style, cspSource, nonce, language = "en", texts = {} }: Sources): string {
-  const policy = `default-src 'none'; style-src ${cspSource}; script-src 'nonce-${nonce}'`;
+  const policy = `default-src 'none'; style-src ${cspSource}; script-src 'nonce-${nonce}'; img-src data:`;
   return `<!DOCTYPE html>
 <html lang="${language}" data-texts="${attribute(JSON.stringify(texts))}">
 <head>

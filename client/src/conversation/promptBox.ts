@@ -8,15 +8,29 @@ import { linesText } from "../code/taskTexts";
 import { complete, completionsAt, type Mentionable } from "../context/completions";
 import { mentionable } from "../context/contextItems";
 import { fileEditor, type Omission } from "../context/editorContext";
+import type { ImageItem } from "../protocol";
 import { relative } from "../review/editsView";
+import { visibleText } from "../ui/text";
 
 const DRAFT_KEY = "fairlead.conversationDraft";
 /** How long the workspace's files are remembered while the user types, in milliseconds. */
 const FILES_VALID_MS = 10_000;
 
+const MAX_PICTURES = 10;
+/** All pictures of a task together, as base64. The server checks it too. */
+const MAX_DATA = (20 * 1024 * 1024 * 4) / 3;
+
+interface Picture {
+  readonly item: ImageItem;
+  readonly thumbnail: string;
+}
+
 export class PromptBox {
   /** The labels of the chips that the user removed for the next task. */
   private readonly removed = new Set<string>();
+  /** The pictures that are sent with the next task, by the id of their chip. */
+  private readonly pictures = new Map<ChipView["id"], Picture>();
+  private added = 0;
   private files: { readonly found: Promise<Mentionable>; readonly at: number } | undefined;
 
   /** `onOpen` is called when the prompt is shown, and when the user begins to type. */
@@ -42,10 +56,31 @@ export class PromptBox {
 
   /** What is sent with the next task unless the user removes it. */
   get chips(): ChipView[] {
-    return this.allChips().filter(({ label }) => !this.removed.has(label));
+    return [...this.pictureChips(), ...this.allChips().filter(({ label }) => !this.removed.has(label))];
+  }
+
+  /** Adds a picture to the next task. Returns false if there are too many. */
+  addPicture(name: string, data: string, thumbnail: string): boolean {
+    const all = [...this.pictures.values()];
+    const size = all.reduce((sum, { item }) => sum + item.data.length, data.length);
+    if (all.length === MAX_PICTURES || size > MAX_DATA) return false;
+    const item = { kind: "image", name: uniqueName(name, new Set(all.map((each) => each.item.name))), data } as const;
+    this.pictures.set(`picture-${++this.added}`, { item, thumbnail });
+    return true;
+  }
+
+  /** The pictures of the next task, which then has none. The second result puts them back, if the task does not start. */
+  takePictures(): [readonly ImageItem[], () => void] {
+    const taken = [...this.pictures];
+    this.pictures.clear();
+    const putBack = (): void => {
+      for (const [id, picture] of taken) this.pictures.set(id, picture);
+    };
+    return [taken.map(([, { item }]) => item), putBack];
   }
 
   remove(chip: ChipView["id"]): void {
+    this.pictures.delete(chip);
     for (const { id, label } of this.allChips()) if (id === chip) this.removed.add(label);
   }
 
@@ -54,7 +89,7 @@ export class PromptBox {
     const left = this.chips;
     const omitted = this.allChips().filter(({ id }) => !left.some((chip) => chip.id === id));
     this.removed.clear();
-    return omitted.map(({ id }) => id);
+    return omitted.map(({ id }) => (id === "selection" ? "selection" : "editor"));
   }
 
   /** What completes the text before the cursor. */
@@ -77,6 +112,15 @@ export class PromptBox {
     return this.files.found;
   }
 
+  private pictureChips(): ChipView[] {
+    return [...this.pictures].map(([id, { item, thumbnail }]) => ({
+      id,
+      label: visibleText(item.name),
+      title: t("The agent sees this picture."),
+      thumbnail,
+    }));
+  }
+
   private allChips(): ChipView[] {
     const editor = fileEditor();
     if (!editor || !vscode.workspace.getConfiguration("fairlead").get<boolean>("context.editor", true)) return [];
@@ -88,6 +132,7 @@ export class PromptBox {
         id: "editor",
         label: name,
         title: t("The agent learns which files are open and visible, their problems and the Git branch."),
+        thumbnail: "",
       },
     ];
     if (!isEmpty)
@@ -95,7 +140,16 @@ export class PromptBox {
         id: "selection",
         label: `${name}, ${lines}`,
         title: t("The agent learns which lines are selected."),
+        thumbnail: "",
       });
     return chips;
   }
+}
+
+/** The name, with a number if it is taken: every pasted picture has the same name. */
+function uniqueName(name: string, taken: ReadonlySet<string>): string {
+  const [, stem = name, ending = ""] = /^(.+?)(\.\w+)?$/.exec(name) ?? [];
+  let unique = name;
+  for (let number = 2; taken.has(unique); number++) unique = `${stem} ${number}${ending}`;
+  return unique;
 }

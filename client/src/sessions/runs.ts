@@ -62,8 +62,14 @@ export class Runs {
   }
 
   /** Runs a task from the conversation, in a session or a new one. Returns false if it did not start. */
-  send(sessionId: string | undefined, prompt: string, mode: Mode, omitted: readonly Omission[]): Promise<boolean> {
-    return this.run(sessionId, { prompt, omitted }, mode);
+  send(
+    sessionId: string | undefined,
+    prompt: string,
+    mode: Mode,
+    omitted: readonly Omission[],
+    context: readonly ContextItem[],
+  ): Promise<boolean> {
+    return this.run(sessionId, { prompt, omitted, context }, mode);
   }
 
   /** Runs a task on places in files, in a new session. Asks for the task if only a title is given. */

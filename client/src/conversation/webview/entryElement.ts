@@ -76,7 +76,8 @@ function parts(view: Exclude<EntryView, { kind: "answer" }>): Node[] {
         button(t("Edit"), "edit", t("Edit and send again")),
         ...(view.canRewind ? [button(t("Rewind…"), "rewind", t("Rewind to before this message"))] : []),
       );
-      return [who, text, ...omission(view.body), buttons];
+      const pictures = view.pictures.map((name) => element("p", "picture", t("Picture: {0}", name)));
+      return [who, text, ...omission(view.body), ...pictures, buttons];
     }
     case "thinking":
       return [folded(element("span", "", t("Thinking")), [markdownPart(view.body)], view.body)];

@@ -2,7 +2,7 @@
 
 import "./l10n";
 import { t } from "@vscode/l10n";
-import type { Intention, StateView, Update } from "../messages";
+import type { ChipView, Intention, StateView, Update } from "../messages";
 import { Cards } from "./cards";
 import { element, withCode } from "./elements";
 import { Log } from "./log";
@@ -74,8 +74,10 @@ function onClick(event: MouseEvent): void {
     prompt.submit();
     log.toEnd();
   } else if (action === "stop" || action === "chooseModel") send({ kind: action });
-  else if (chip === "editor" || chip === "selection") send({ kind: "removeChip", chip });
-  else if (action === "press" && card !== undefined) send({ kind: "press", card, button: Number(button) });
+  else if (action === "removeChip" && chip !== undefined) {
+    send({ kind: "removeChip", chip: chip as ChipView["id"] });
+    prompt.focus();
+  } else if (action === "press" && card !== undefined) send({ kind: "press", card, button: Number(button) });
 }
 
 function onSubmit(event: SubmitEvent): void {

@@ -1,9 +1,10 @@
 // The prompt below the conversation: the text, what is sent with it, and what the session costs.
 
 import { t } from "@vscode/l10n";
-import type { CompletionView, Intention, PromptView, StateView } from "../messages";
+import type { ChipView, CompletionView, Intention, PromptView, StateView } from "../messages";
 import { CompletionList } from "./completionList";
 import { button, element } from "./elements";
+import { readPicture } from "./pictures";
 import { recalled, type Recall } from "./recall";
 
 const MODES = { agent: t("Agent"), plan: t("Plan"), ask: t("Ask") } as const;
@@ -23,7 +24,11 @@ export class Prompt {
   private readonly stopButton = button(t("Stop"), "stop");
   private readonly model = button("", "chooseModel");
   private readonly spent = element("span", "spent");
+  /** What happened to a picture. */
+  private readonly notice = element("p", "notice");
   private readonly list: CompletionList;
+  /** The chips that are drawn, as JSON. */
+  private drawn = "";
   private history: readonly string[] = [];
   private recall: Recall | undefined;
   private requests = 0;
@@ -42,8 +47,30 @@ export class Prompt {
     this.list = new CompletionList(this.input, (item) => {
       this.complete(item);
     });
+    this.notice.setAttribute("role", "status");
     const row = element("div", "row", this.mode, this.model, this.spent, this.stopButton, this.sendButton);
-    this.element = element("div", "prompt-box", this.chips, this.list.element, this.input, row);
+    this.element = element("div", "prompt-box", this.chips, this.list.element, this.input, this.notice, row);
+    this.input.addEventListener("paste", (event) => {
+      const files = [...(event.clipboardData?.files ?? [])];
+      // a copied table is a picture too, but the user means its text
+      if (files.length === 0 || event.clipboardData?.getData("text/plain")) return;
+      event.preventDefault();
+      void this.addPictures(files);
+    });
+    this.element.addEventListener("dragover", (event) => {
+      if (!isDroppable(event.dataTransfer)) return;
+      event.preventDefault();
+      this.element.classList.add("drop-target");
+    });
+    for (const type of ["dragleave", "drop"] as const)
+      this.element.addEventListener(type, () => {
+        this.element.classList.remove("drop-target");
+      });
+    this.element.addEventListener("drop", (event) => {
+      if (!isDroppable(event.dataTransfer)) return;
+      event.preventDefault();
+      void this.addPictures([...(event.dataTransfer?.files ?? [])]);
+    });
     this.input.addEventListener("input", () => {
       this.onInput();
     });
@@ -74,15 +101,10 @@ export class Prompt {
     this.model.hidden = prompt.model === "";
     this.spent.textContent = spentText(prompt);
     this.spent.title = t("The cost and tokens of the run, and how full the model's window is.");
-    this.chips.replaceChildren(
-      ...prompt.chips.map(({ id, label, title }) => {
-        const remove = button("×", "removeChip", t("Do not send {0}", label));
-        remove.dataset.chip = id;
-        const chip = element("span", "chip", label, remove);
-        chip.title = title;
-        return chip;
-      }),
-    );
+    const chips = JSON.stringify(prompt.chips);
+    // a button that is drawn again would lose the focus
+    if (chips !== this.drawn) this.chips.replaceChildren(...prompt.chips.map(chipElement));
+    this.drawn = chips;
   }
 
   /** Takes a text that was not sent, unless something is typed. */
@@ -108,6 +130,18 @@ export class Prompt {
     this.send({ kind: "send", text, mode: this.selectedMode });
   }
 
+  /** Adds files as pictures, in their order. Tells the user about those that are none. */
+  private async addPictures(files: readonly File[]): Promise<void> {
+    const problems: string[] = [];
+    for (const file of files) {
+      const read = await readPicture(file);
+      if (typeof read === "string") problems.push(read);
+      else this.send(read);
+    }
+    this.notice.textContent = problems.join(" ");
+    this.focus();
+  }
+
   private get selectedMode(): Mode {
     const { value } = this.mode;
     return value === "plan" || value === "ask" ? value : "agent";
@@ -115,6 +149,7 @@ export class Prompt {
 
   private onInput(): void {
     this.recall = undefined;
+    this.notice.textContent = "";
     this.save();
     const before = this.input.value.slice(0, this.input.selectionStart);
     const isCompletable = /^\/[a-z]*$/.test(before) || /#[^#\n]*$/.test(before);
@@ -168,6 +203,23 @@ export class Prompt {
     this.send({ kind: "draft", text: this.input.value });
   }
 }
+
+function chipElement({ id, label, title, thumbnail }: ChipView): HTMLElement {
+  const remove = button("×", "removeChip", t("Do not send {0}", label));
+  remove.dataset.chip = id;
+  const chip = element("span", "chip", element("span", "label", label), remove);
+  if (thumbnail !== "") {
+    const picture = element("img", "");
+    picture.src = thumbnail;
+    picture.alt = "";
+    chip.prepend(picture);
+  }
+  chip.title = title;
+  return chip;
+}
+
+/** Whether something that is dragged can be dropped here: files of the system. */
+const isDroppable = (data: DataTransfer | null): boolean => data?.types.includes("Files") ?? false;
 
 function spentText({ cost, window }: PromptView): string {
   return [cost, window === null ? "" : t("{0} % of the window", window)].filter(Boolean).join(" · ");

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { entryView } from "../src/conversation/entryViews";
+import { base64, isPicture } from "../src/conversation/webview/pictures";
+import { namePictures, type Entry } from "../src/session";
+import { Store } from "../src/state";
+
+const bytes = (text: string): Uint8Array => Uint8Array.from(text, (character) => character.charCodeAt(0));
+
+test("a picture is recognized by its bytes", () => {
+  const pictures = ["\x89PNG\r\n\x1a\n", "\xff\xd8\xff\xe0", "GIF87a", "GIF89a..", "RIFF\0\r\n\0WEBPVP8 "];
+  const others = ["", "\x89PNG", "BM", "RIFF\0\0\0\0WAVE", "\0\0\0\x18ftypheic", "<svg/>", "x\x89PNG\r\n\x1a\n"];
+  for (const each of pictures) assert.equal(isPicture(bytes(each)), true, each);
+  for (const each of others) assert.equal(isPicture(bytes(each)), false, each);
+});
+
+test("a large picture is encoded completely", () => {
+  const large = Uint8Array.from({ length: 100_001 }, (_, index) => index % 251);
+  assert.equal(base64(large), Buffer.from(large).toString("base64"));
+});
+
+const CONTEXT =
+  "The user refers to:\n- Picture: a.png\n- src/b.py\n- Picture: c \u202e.png\n\n<attached>\n- Picture: no";
+
+test("a prompt names the pictures that were sent with it, live and in an earlier conversation", () => {
+  const store = new Store();
+  store.startRun("s", "First");
+  const session = store.startRun("s", "Look");
+  store.addEvent({ sessionId: "s", seq: 1, kind: "context", title: "Picture: a.png", text: CONTEXT });
+  const earlier: Entry[] = [
+    { kind: "prompt", text: "First", checkpoint: 1 },
+    { kind: "prompt", text: "Look", checkpoint: 2 },
+    { kind: "context", title: "", text: CONTEXT },
+    { kind: "prompt", text: "More", checkpoint: 3 },
+    { kind: "context", title: "", text: "<context>\n- Picture: no" },
+  ];
+  namePictures(earlier);
+  const names = (entries: readonly Entry[]): unknown[] =>
+    entries.flatMap((entry) => {
+      const view = entryView(entry, session, (uri) => uri);
+      return view.kind === "prompt" ? [view.pictures] : [];
+    });
+  const shown = ["a.png", "c \\u{202e}.png"];
+  assert.deepEqual(
+    [names(session.entries), names(earlier)],
+    [
+      [[], shown],
+      [[], shown, []],
+    ],
+  );
+});
