@@ -149,6 +149,7 @@ test("docs/faults.md 41: a message of the webview is an intention only if each f
     { kind: "addPicture", name: "a.png", data: "iVBORw0KGgo=", thumbnail: "data:image/png;base64,iVBORw0KGgo=" },
     { kind: "addPicture", name: "a.png", data: "iVBORw0KGgo=", thumbnail: "" },
     { kind: "removeChip", chip: "picture-12" },
+    { kind: "drop", uris: ["file:///a", "file:///b"] },
   ];
   for (const message of good) assert.deepEqual(parseIntention(message), message);
   const bad = [
@@ -170,6 +171,9 @@ test("docs/faults.md 41: a message of the webview is an intention only if each f
     { kind: "copyText", text: "x".repeat(1_000_001) },
     { kind: "removeChip", chip: "all" },
     { kind: "removeChip", chip: "picture-" },
+    { kind: "drop", uris: "file:///a" },
+    { kind: "drop", uris: [1] },
+    { kind: "drop", uris: Array<string>(1001).fill("file:///a") },
     { kind: "addPicture", name: "a.png", data: "", thumbnail: "" },
     { kind: "addPicture", name: "a.png", data: "no base64!", thumbnail: "" },
     { kind: "addPicture", name: "a.png", data: "A".repeat(7_000_000), thumbnail: "" },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { complete, completionsAt, LIMIT, type Mentionable } from "../src/context/completions";
-import { mentionsIn, pathMention, unfinishedMention } from "../src/context/mentions";
+import { mentionsIn, pathMention, unfinishedMention, urisIn } from "../src/context/mentions";
 import { completedText, acceptedPrompt, promptChoices } from "../src/sessions/promptChoices";
 
 const available: Mentionable = {
@@ -99,4 +99,9 @@ test("a row that was listed for another text neither runs nor inserts what the u
     assert.equal(completedText("Fix it", stale, rows("Fix it")), undefined);
     assert.equal(acceptedPrompt("Fix it", stale), "Fix it");
   }
+});
+
+test("a dropped list has an address in each line, and comments", () => {
+  assert.deepEqual(urisIn("# from somewhere\r\nfile:///a%20b\r\n\r\nfile:///c\n"), ["file:///a%20b", "file:///c"]);
+  assert.deepEqual(urisIn(""), []);
 });

@@ -201,6 +201,26 @@ editorTest(
   },
 );
 
+editorTest("files that are dropped from the Explorer are mentions where the cursor is", async ({ page, workspace }) => {
+  const drop = (...uris) =>
+    inView(page, "textarea").evaluate((input, list) => {
+      const data = new DataTransfer();
+      data.setData("application/vnd.code.uri-list", list);
+      const options = { bubbles: true, cancelable: true, dataTransfer: data };
+      if (input.dispatchEvent(new DragEvent("dragover", options))) throw new Error("nothing can be dropped");
+      input.dispatchEvent(new DragEvent("drop", options));
+    }, uris.join("\r\n"));
+  await inView(page, "textarea").fill("Read now");
+  await inView(page, "textarea").evaluate((input) => input.setSelectionRange(4, 4));
+  await drop(`vscode-remote://here${workspace}/my%20notes`, `file://${workspace}/greet.py`, "file:///etc/passwd", "::");
+  const text = 'Read #"my notes" #greet.py now';
+  await page.until("the mentions", async () => (await typed(page)) === text);
+  await drop("file:///etc/passwd");
+  await page.toast("Only files and folders of the workspace can be mentioned.");
+  assert.equal(await typed(page), text);
+  await inView(page, "textarea").fill("");
+});
+
 editorTest("a new session begins empty, and the sessions before it stay", async ({ page }) => {
   await page.runCommand("Agent: New Session");
   await page.until("an empty conversation", async () => (await inView(page, ".entry").count()) === 0);

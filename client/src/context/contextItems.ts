@@ -8,7 +8,7 @@ import type { ContextItem } from "../protocol";
 import type { Mentionable } from "./completions";
 import { fileEditor, openUris, toRange } from "./editorContext";
 import { hasChanges, uncommittedChanges } from "./git";
-import { mentionsIn, type Mention } from "./mentions";
+import { mentionsIn, pathMention, type Mention } from "./mentions";
 
 const MAX_FILES = 10_000;
 const NOT_LISTED = "**/{.git,node_modules,.venv,venv,__pycache__}/**";
@@ -35,6 +35,28 @@ async function contextItem(mention: Mention): Promise<ContextItem | undefined> {
       return uri && { kind: "file", uri: uri.toString() };
     }
   }
+}
+
+/** The files and folders of the workspace among these addresses as mentions, followed by a blank; undefined if there are none. */
+export function mentionsOf(uris: readonly string[]): string | undefined {
+  const paths = uris
+    .map(parsed)
+    .filter((uri) => uri !== undefined)
+    .filter((uri) => vscode.workspace.getWorkspaceFolder(uri))
+    .map(workspacePath);
+  return paths.length > 0 ? `${paths.map(pathMention).join(" ")} ` : undefined;
+}
+
+function parsed(address: string): vscode.Uri | undefined {
+  let uri: vscode.Uri;
+  try {
+    uri = vscode.Uri.parse(address);
+  } catch {
+    return undefined;
+  }
+  // the Explorer of a remote window names its files so; for the extension, which runs there, they are local
+  const isRemote = uri.scheme === "vscode-remote" && vscode.env.remoteName !== undefined;
+  return isRemote ? vscode.Uri.file(uri.path) : uri;
 }
 
 /** The selected lines; undefined if nothing is selected in a file. */

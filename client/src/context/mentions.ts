@@ -66,6 +66,11 @@ export function unfinishedMention(text: string): Unfinished | undefined {
   return { start: found.index, typed, isFile: isFile !== undefined || quoted !== undefined };
 }
 
+/** The addresses in a list (`text/uri-list`, RFC 2483). */
+export function urisIn(list: string): string[] {
+  return list.split(/\r?\n/).filter((line) => line !== "" && !line.startsWith("#"));
+}
+
 /** The mention of a file or folder. */
 export function pathMention(path: string): string {
   const isKeyword = (KEYWORDS as readonly string[]).includes(path);

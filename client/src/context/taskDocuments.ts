@@ -1,10 +1,9 @@
 // Mentions in the document of a task of several lines: completion, and dropped or pasted files.
 
 import * as vscode from "vscode";
-import { workspacePath } from "../folders";
 import { complete, completionsAt, type Completion } from "./completions";
-import { mentionable } from "./contextItems";
-import { pathMention, unfinishedMention } from "./mentions";
+import { mentionable, mentionsOf } from "./contextItems";
+import { unfinishedMention, urisIn } from "./mentions";
 
 const SELECTOR = { language: "fairlead-task" };
 const URI_LIST = "text/uri-list";
@@ -19,7 +18,7 @@ export function registerTaskDocuments(): vscode.Disposable {
     vscode.languages.registerCompletionItemProvider(SELECTOR, { provideCompletionItems }, "#", "/"),
     vscode.languages.registerDocumentDropEditProvider(SELECTOR, {
       provideDocumentDropEdits: async (_document, _position, data) => {
-        const text = await mentionsOf(data);
+        const text = mentionsOf(urisIn((await data.get(URI_LIST)?.asString()) ?? ""));
         return text === undefined ? undefined : new vscode.DocumentDropEdit(text);
       },
     }),
@@ -47,15 +46,4 @@ async function provideCompletionItems(
     return item;
   });
   return new vscode.CompletionList(items, true);
-}
-
-/** The dropped files of the workspace as mentions; undefined if there are none. */
-async function mentionsOf(data: vscode.DataTransfer): Promise<string | undefined> {
-  const list = (await data.get(URI_LIST)?.asString()) ?? "";
-  const uris = list.split(/\r?\n/).filter((line) => line !== "" && !line.startsWith("#"));
-  const paths = uris
-    .map((uri) => vscode.Uri.parse(uri))
-    .filter((uri) => vscode.workspace.getWorkspaceFolder(uri))
-    .map(workspacePath);
-  return paths.length > 0 ? `${paths.map(pathMention).join(" ")} ` : undefined;
 }

@@ -9,6 +9,7 @@ import { EntryFeed } from "./entryFeed";
 import { wholeText } from "./entryViews";
 import { parseIntention, type Intention, type StateView, type Update } from "./messages";
 import { pageHtml } from "./page";
+import { mentionsOf } from "../context/contextItems";
 import type { PromptBox } from "./promptBox";
 import { stateView } from "./stateView";
 import { relative } from "../review/editsView";
@@ -216,6 +217,12 @@ export class Conversation implements vscode.Disposable {
         this.box.remove(intention.chip);
         this.draw();
         return;
+      case "drop": {
+        const text = mentionsOf(intention.uris);
+        if (text !== undefined) post(shown, { kind: "insert", text });
+        else void vscode.window.showInformationMessage(t("Only files and folders of the workspace can be mentioned."));
+        return;
+      }
       case "addPicture":
         if (!this.box.addPicture(intention.name, intention.data, intention.thumbnail))
           void vscode.window.showErrorMessage(t("A task may have 10 pictures with 20 MB together."));

@@ -110,6 +110,8 @@ export type Update =
   | { readonly kind: "draft"; readonly text: string }
   /** Put this text into the prompt. */
   | { readonly kind: "edit"; readonly text: string }
+  /** Put this text where the cursor is. */
+  | { readonly kind: "insert"; readonly text: string }
   | { readonly kind: "completions"; readonly request: number; readonly items: readonly CompletionView[] }
   | { readonly kind: "focus" };
 
@@ -137,6 +139,8 @@ export type Intention =
   | { readonly kind: "complete"; readonly request: number; readonly text: string }
   /** Send a picture with the next task: its bytes as base64, and a small version as a `data:` URL or empty. */
   | { readonly kind: "addPicture"; readonly name: string; readonly data: string; readonly thumbnail: string }
+  /** Mention what was dropped on the prompt. */
+  | { readonly kind: "drop"; readonly uris: readonly string[] }
   | { readonly kind: "removeChip"; readonly chip: ChipView["id"] }
   | { readonly kind: "chooseModel" };
 
@@ -147,6 +151,7 @@ type Check = (value: unknown) => boolean;
 export const MAX_PICTURE = 5 * 1024 * 1024;
 const MAX_TEXT = 1_000_000;
 const isText: Check = (value) => typeof value === "string" && value.length <= MAX_TEXT;
+const isList: Check = (value) => Array.isArray(value) && value.length <= 1000 && value.every(isText);
 const isIndex: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
 const isMode: Check = (value) => value === "agent" || value === "plan" || value === "ask";
 const isChip: Check = (value) =>
@@ -177,6 +182,7 @@ const INTENTIONS: Readonly<Record<Intention["kind"], Readonly<Record<string, Che
   draft: { text: isText },
   complete: { request: isIndex, text: isText },
   addPicture: { name: isText, data: isData, thumbnail: isThumbnail },
+  drop: { uris: isList },
   removeChip: { chip: isChip },
   chooseModel: {},
 };

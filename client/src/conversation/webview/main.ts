@@ -104,6 +104,9 @@ window.addEventListener("message", ({ data }: MessageEvent<Update>) => {
     case "edit":
       prompt.edit(data.text);
       return;
+    case "insert":
+      prompt.insert(data.text);
+      return;
     case "completions":
       prompt.showCompletions(data.request, data.items);
       return;

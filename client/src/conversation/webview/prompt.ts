@@ -4,6 +4,7 @@ import { t } from "@vscode/l10n";
 import type { ChipView, CompletionView, Intention, PromptView, StateView } from "../messages";
 import { CompletionList } from "./completionList";
 import { button, element } from "./elements";
+import { urisIn } from "../../context/mentions";
 import { readPicture } from "./pictures";
 import { recalled, type Recall } from "./recall";
 
@@ -69,7 +70,7 @@ export class Prompt {
     this.element.addEventListener("drop", (event) => {
       if (!isDroppable(event.dataTransfer)) return;
       event.preventDefault();
-      void this.addPictures([...(event.dataTransfer?.files ?? [])]);
+      this.drop(event.dataTransfer);
     });
     this.input.addEventListener("input", () => {
       this.onInput();
@@ -128,6 +129,24 @@ export class Prompt {
     if (text.trim() === "") return;
     this.setText("");
     this.send({ kind: "send", text, mode: this.selectedMode });
+  }
+
+  /** Inserts a text where the cursor is. */
+  insert(text: string): void {
+    const { value, selectionStart, selectionEnd } = this.input;
+    const [before, after] = [value.slice(0, selectionStart), value.slice(selectionEnd)];
+    const inserted = `${before}${/\S$/.test(before) ? " " : ""}${/^\s/.test(after) ? text.trimEnd() : text}`;
+    this.setText(inserted + after);
+    this.input.setSelectionRange(inserted.length, inserted.length);
+    this.focus();
+  }
+
+  /** Files of VS Code become mentions, those of the system pictures, whose address the page does not get. */
+  private drop(data: DataTransfer): void {
+    const files = [...data.files];
+    const listed = data.getData(EXPLORER_LIST) || (files.length === 0 ? data.getData(URI_LIST) : "");
+    if (listed !== "") this.send({ kind: "drop", uris: urisIn(listed) });
+    else void this.addPictures(files);
   }
 
   /** Adds files as pictures, in their order. Tells the user about those that are none. */
@@ -218,8 +237,13 @@ function chipElement({ id, label, title, thumbnail }: ChipView): HTMLElement {
   return chip;
 }
 
-/** Whether something that is dragged can be dropped here: files of the system. */
-const isDroppable = (data: DataTransfer | null): boolean => data?.types.includes("Files") ?? false;
+/** What VS Code's Explorer and its tabs hand over, if Shift is held. */
+const EXPLORER_LIST = "application/vnd.code.uri-list";
+const URI_LIST = "text/uri-list";
+
+/** Whether something that is dragged can be dropped here: files of the system or of VS Code. */
+const isDroppable = (data: DataTransfer | null): data is DataTransfer =>
+  data?.types.some((type) => ["Files", EXPLORER_LIST, URI_LIST].includes(type)) ?? false;
 
 function spentText({ cost, window }: PromptView): string {
   return [cost, window === null ? "" : t("{0} % of the window", window)].filter(Boolean).join(" · ");
