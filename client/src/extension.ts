@@ -43,6 +43,7 @@ import type { SessionNode } from "./sessions/sessionRows";
 import { SessionsView } from "./sessions/sessionsView";
 import { SmallestSets } from "./review/smallestSets";
 import { DiffContents } from "./review/diffContents";
+import { chooseModel } from "./server/chooseModel";
 import { ContextKeys } from "./ui/contextKeys";
 import { SpokenProgress } from "./ui/spokenProgress";
 import { Status } from "./ui/status";
@@ -50,8 +51,6 @@ import { Store } from "./state";
 import { Terminals } from "./ui/terminals";
 
 const WALKTHROUGH = "fairlead.fairlead#start";
-/** The settings that decide which model answers. */
-const MODEL_SETTINGS = "@id:fairlead.model,fairlead.effort,fairlead.provider,fairlead.baseUrl";
 
 let server: AgentServer | undefined;
 const loaded = performance.now();
@@ -135,7 +134,7 @@ export function activate(context: vscode.ExtensionContext): void {
     showConversation: () => conversation.show(),
     rewind: () => rewinds.pick(),
     newSession: () => conversation.newSession(),
-    openModelSettings: () => vscode.commands.executeCommand("workbench.action.openSettings", MODEL_SETTINGS),
+    chooseModel: () => chooseModel(context.globalState),
     openConversation: () => {
       conversation.openEditor();
     },

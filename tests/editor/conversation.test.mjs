@@ -217,6 +217,7 @@ editorTest("files that are dropped from the Explorer are mentions where the curs
   await page.until("the mentions", async () => (await typed(page)) === text);
   await drop("file:///etc/passwd");
   await page.toast("Only files and folders of the workspace can be mentioned.");
+  await page.runCommand("Notifications: Clear All Notifications"); // it covers the prompt
   assert.equal(await typed(page), text);
   await inView(page, "textarea").fill("");
 });
@@ -228,6 +229,31 @@ editorTest("a new session begins empty, and the sessions before it stay", async 
   await page.runCommand("Fairlead: Focus on Sessions View");
   await page.clickRow("Sessions", "Greet me `politely`");
   await appears(page, ".answer", "Third answer.");
+});
+
+editorTest("the model below the prompt and its effort are chosen from a list", async ({ page }) => {
+  await page.runCommand("Agent: New Session");
+  const model = inView(page, "button[data-action=chooseModel]");
+  const shows = (text) => page.until(`the model "${text}"`, async () => (await model.innerText()) === text);
+  const choose = async (label) => {
+    await model.click();
+    await page.pick(label, { title: "Agent: Choose Model" });
+  };
+  const before = await model.innerText();
+  await choose("High");
+  await shows(`${before} · High`);
+  await choose("Other Model…");
+  await page.fillInput("my-model", { title: "Agent: Choose Model" });
+  await shows("my-model · High");
+  await model.click();
+  await page.quickInput("Agent: Choose Model");
+  await picture(page, "conversation-choose-model");
+  await page.pick(before, { title: "Agent: Choose Model" });
+  await choose("The model's default");
+  await shows(before);
+  await page.runCommand("Fairlead: Focus on Sessions View");
+  await page.clickRow("Sessions", "Greet me `politely`");
+  await appears(page, ".answer", "It shows a red square.");
 });
 
 const AXE = fs.readFileSync(path.join(ROOT, "node_modules/axe-core/axe.min.js"), "utf8");

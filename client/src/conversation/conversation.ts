@@ -13,6 +13,7 @@ import { mentionsOf } from "../context/contextItems";
 import type { PromptBox } from "./promptBox";
 import { stateView } from "./stateView";
 import { relative } from "../review/editsView";
+import { modelLabel } from "../server/modelChoices";
 import type { Prompts } from "../sessions/prompt";
 import type { PromptEntry, Session } from "../session";
 import type { Store } from "../state";
@@ -249,7 +250,10 @@ export class Conversation implements vscode.Disposable {
   private draw(): void {
     const session = this.store.active;
     const settings = vscode.workspace.getConfiguration("fairlead");
-    const model = session && session.model !== "" ? session.model : settings.get("model", "");
+    // the next task uses the chosen model, unless a recording replaces it
+    const isFixed =
+      session !== undefined && session.model !== "" && (session.running || session.model.startsWith("replay"));
+    const model = isFixed ? session.model : modelLabel(settings.get("model", ""), settings.get("effort", ""));
     const prompt = { chips: this.box.chips, history: this.prompts.history, model };
     const state = stateView(session, this.cards(), this.idOf, prompt);
     if (this.view) this.view.description = state.title.replaceAll("`", "");

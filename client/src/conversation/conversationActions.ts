@@ -84,7 +84,7 @@ export class ConversationActions implements vscode.Disposable {
         return;
       }
       case "chooseModel":
-        await vscode.commands.executeCommand("fairlead.openModelSettings");
+        await vscode.commands.executeCommand("fairlead.chooseModel");
     }
   }
 

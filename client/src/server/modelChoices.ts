@@ -1,0 +1,46 @@
+// What the user can choose for the model and its effort. Pure.
+
+import { t } from "@vscode/l10n";
+
+export type ModelChoice =
+  | { readonly kind: "heading"; readonly label: string }
+  | { readonly kind: "setting"; readonly name: "model" | "effort"; readonly value: string; readonly label: string }
+  | { readonly kind: "other" | "settings"; readonly label: string };
+
+/** The levels that the setting `effort` names; empty: the model's default. */
+const EFFORTS = ["", "low", "medium", "high"];
+const EFFORT_LABELS: Record<string, string> = {
+  "": t("The model's default"),
+  low: t("Low"),
+  medium: t("Medium"),
+  high: t("High"),
+};
+
+/** The rows of the choice. `known` are models that were chosen before, or are the default; the current values have a check mark. */
+export function modelChoices(model: string, effort: string, known: readonly string[]): ModelChoice[] {
+  const models = [...new Set([model, ...known])].filter((name) => name !== "");
+  const efforts = [...new Set([...EFFORTS, effort])];
+  const row = (name: "model" | "effort", value: string, label: string): ModelChoice => {
+    const isCurrent = value === (name === "model" ? model : effort);
+    return { kind: "setting", name, value, label: isCurrent ? `$(check) ${label}` : label };
+  };
+  return [
+    { kind: "heading", label: t("Model") },
+    ...models.map((name) => row("model", name, name)),
+    { kind: "other", label: t("Other Model…") },
+    { kind: "heading", label: t("Effort: how much the model thinks, if it supports this") },
+    ...efforts.map((level) => row("effort", level, EFFORT_LABELS[level] ?? level)),
+    { kind: "heading", label: "" },
+    { kind: "settings", label: t("Settings of the Model") },
+  ];
+}
+
+/** The model and its effort in a few words. */
+export function modelLabel(model: string, effort: string): string {
+  return effort === "" || model === "" ? model : `${model} · ${EFFORT_LABELS[effort] ?? effort}`;
+}
+
+/** The models that were chosen, the last one first. */
+export function withChosen(chosen: string, earlier: readonly string[]): string[] {
+  return [chosen, ...earlier.filter((name) => name !== chosen)].slice(0, 5);
+}

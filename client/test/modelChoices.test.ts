@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { modelChoices, modelLabel, withChosen } from "../src/server/modelChoices";
+
+const labels = (...given: Parameters<typeof modelChoices>): string[] =>
+  modelChoices(...given).map(({ label }) => label);
+
+test("the current model and effort have a check mark, and each model is there once", () => {
+  const shown = labels("b", "high", ["a", "b", ""]);
+  assert.deepEqual(shown.slice(1, 4), ["$(check) b", "a", "Other Model…"]);
+  assert.deepEqual(shown.slice(5, 9), ["The model's default", "Low", "Medium", "$(check) High"]);
+});
+
+test("an effort that only some models have stays a choice", () => {
+  assert.deepEqual(labels("a", "xhigh", []).slice(4, 9), [
+    "The model's default",
+    "Low",
+    "Medium",
+    "High",
+    "$(check) xhigh",
+  ]);
+});
+
+test("the model's label has the effort if one is set", () => {
+  assert.deepEqual(
+    [modelLabel("a", ""), modelLabel("a", "low"), modelLabel("a", "xhigh"), modelLabel("", "low")],
+    ["a", "a · Low", "a · xhigh", ""],
+  );
+});
+
+test("the models that were chosen are remembered, the last one first, each once", () => {
+  assert.deepEqual(withChosen("b", ["a", "b", "c"]), ["b", "a", "c"]);
+  assert.equal(withChosen("x", ["1", "2", "3", "4", "5"]).length, 5);
+});
