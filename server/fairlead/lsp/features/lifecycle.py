@@ -7,6 +7,7 @@ from typing import Any
 from lsprotocol import types
 
 from fairlead.agent.errors import ModelError
+from fairlead.agent.messages import text_block
 from fairlead.agent.model import Request, Retrying
 from fairlead.code.uris import file_path
 from fairlead.lsp.editor_code import EditorProvider
@@ -68,7 +69,7 @@ async def warm(server: AgentServer, params: Params) -> None:
 async def test_model(server: AgentServer, _: Params) -> dict[str, str]:
     """Sends a small request to the model, so that the user learns at once what a task would run into."""
     model = open_model(server.choose_model())
-    request = Request(TEST_SYSTEM, (), [{"role": "user", "content": TEST_PROMPT}])
+    request = Request(TEST_SYSTEM, (), [{"role": "user", "content": [text_block(TEST_PROMPT)]}])
     try:
         async with contextlib.aclosing(model.stream(request)) as events:
             async for event in events:
