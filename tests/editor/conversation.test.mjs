@@ -239,7 +239,10 @@ editorTest("the model below the prompt and its effort are chosen from a list", a
     await model.click();
     await page.pick(label, { title: "Agent: Choose Model" });
   };
-  const before = await model.innerText();
+  const before = await page.until("the model of the next task", async () => {
+    const text = await model.innerText();
+    return !text.startsWith("replay") && text;
+  });
   await choose("High");
   await shows(`${before} · High`);
   await choose("Other Model…");

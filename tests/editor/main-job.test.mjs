@@ -51,7 +51,7 @@ const labels = (rows) => rows.map((row) => row.label);
 
 editorTest("before the first task the palette and the view say what to do", async ({ page }) => {
   const offered = [
-    "Agent: Choose Model",
+    "Agent: Choose Model…",
     "Agent: Get Started",
     "Agent: Open Conversation in Editor",
     "Agent: Open Example",
