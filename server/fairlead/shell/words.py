@@ -32,7 +32,7 @@ class Piece:
 
 
 def literal(value: str) -> Piece:
-    """A piece that stands for exactly this text."""
+    """A piece that matches exactly this text."""
     return Piece(value, value)
 
 

@@ -119,7 +119,7 @@ def only_named(names: Iterable[str]) -> list[str]:
 
 def _glob_of(character: str) -> str:
     """A part of a glob that matches a character."""
-    if character in ":\ufffd":  # one separates the parts of a type, the other stands for a byte that is not UTF-8
+    if character in ":\ufffd":  # one separates the parts of a type, the other replaces a byte that is not UTF-8
         return "*"
     return f"[{character}]" if character in "*?[]{}\\" else character
 
