@@ -8,9 +8,9 @@ from hypothesis import example, given
 
 from edits.patching import patched
 from fairlead.edits import changeset as cs
-from fairlead.edits.changeset import Changeset, Proposal
+from fairlead.edits.changeset import Changeset
 from fairlead.edits.origins import Author
-from fairlead.edits.proposal import empty_proposal
+from fairlead.edits.proposal import Proposal, empty_proposal
 from fairlead.edits.text import split_lines
 
 PATH = "/ws/a.py"

@@ -5,8 +5,9 @@ from hypothesis import given
 
 from edits.bench import PATH, Bench
 from fairlead.edits import changeset as cs
-from fairlead.edits.changeset import Changeset, Raw
+from fairlead.edits.changeset import Changeset
 from fairlead.edits.origins import Author
+from fairlead.edits.proposal import Raw
 from fairlead.edits.selection import Change, differs_only_by, only, pending
 
 TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "}\n", "\n", "d\r\n", "日\n", "z"]), max_size=12).map("".join)

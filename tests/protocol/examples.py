@@ -4,9 +4,10 @@ from fairlead.agent.events import CheckFinished, SmallestSet
 from fairlead.agent.model import Usage
 from fairlead.edits import changeset as cs
 from fairlead.edits import selection
-from fairlead.edits.changeset import Changeset, Raw
+from fairlead.edits.changeset import Changeset
 from fairlead.edits.diff import HunkPosition
 from fairlead.edits.origins import Author
+from fairlead.edits.proposal import Raw
 from fairlead.plan import TodoManager
 from fairlead.plan.evidence import BEFORE, CommandRun, Record, Verification
 from fairlead.plan.verification import supports

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.edits.changeset import Raw
 from fairlead.edits.origins import Author
+from fairlead.edits.proposal import Raw
 from fairlead.session.evidence.known_files import ABSENT, EXECUTABLE, KnownFiles
 from fairlead.tools.command_changes import proposed_entries
 from fairlead.workspace.errors import WorkspaceError

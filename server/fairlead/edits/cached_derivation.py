@@ -1,4 +1,4 @@
-"""A property that is computed once."""
+"""A property that is computed once, for frozen values."""
 
 from collections.abc import Callable
 from typing import Any, Generic, Self, TypeVar, overload
@@ -7,10 +7,10 @@ T = TypeVar("T")
 
 
 class cached_derivation(Generic[T]):  # noqa: N801  used as a decorator
-    """As `functools.cached_property`, without its lock.
+    """Like `functools.cached_property`, but without its lock.
 
-    In Python 3.11 that lock is shared by all instances, so a thread that compares one long text would block all readers
-    of another. Two threads compute the same value from a frozen instance, so no lock is needed.
+    In Python 3.11 all instances share that lock, so a thread that compares one long text would block the readers of
+    every other text. No lock is needed: from a frozen instance, two threads compute the same value.
     """
 
     def __init__(self, compute: Callable[[Any], T]) -> None:

@@ -1,7 +1,7 @@
 """The changeset: the proposals of all files, and how decisions change them. Pure functions on values.
 
-Accepting moves a hunk's new lines into base and current. Rejecting restores its base lines in the proposed text. When
-the user types, the base moves (`Proposal.rebased`).
+Accepting copies a hunk's new lines into the base and the current text. Rejecting restores its base lines in the
+proposed text. When the user types, the proposal is rebased on the new text (`Proposal.rebased`).
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -14,17 +14,17 @@ from typing import Any
 from fairlead.edits.cached_derivation import cached_derivation
 from fairlead.edits.merge import Region, merged
 from fairlead.edits.origins import Author, Origin, Origins
-from fairlead.edits.proposal import PLAIN, Kind, Proposal, Raw, empty_proposal
-
-__all__ = ["PLAIN", "Changeset", "Kind", "Proposal", "Raw"]
+from fairlead.edits.proposal import PLAIN, Proposal, Raw, empty_proposal
 
 
 @dataclass(frozen=True)
 class Changeset:
-    """All proposals by the current path of their file, in the order of their first change."""
+    """All pending proposals."""
 
     files: Mapping[str, Proposal] = field(default_factory=lambda: MappingProxyType({}))
+    """By the current path of the file, in the order of their first change."""
     order: int = 0
+    """The `Origin.order` of the latest change."""
 
     @cached_derivation
     def _renamed(self) -> dict[str, Proposal]:
@@ -41,13 +41,13 @@ class Changeset:
         return self.files.get(path)
 
     def for_target(self, path: str) -> Proposal | None:
-        """The proposal that leads to this path: the file's own, or a rename to it."""
+        """The proposal whose text will be at this path: the file's own, or a rename to it."""
         renamed = self._renamed.get(path)
         own = self.files.get(path)
         return renamed or (own if own is not None and own.new_path is None else None)
 
     def proposed_below(self, start: str) -> str | None:
-        """A file's path that begins with `start` and exists once all proposals are accepted; None if there is none."""
+        """The path of a proposed file that begins with `start`; None if there is none."""
         for path in filter(methodcaller("startswith", start), chain(self.files, self._renamed)):
             proposal = self.for_target(path)
             if proposal is not None and proposal.proposed is not None:
@@ -55,7 +55,7 @@ class Changeset:
         return None
 
     def with_proposal(self, proposal: Proposal) -> "Changeset":
-        """The changeset with this proposal, rebased on the user's file; without it if nothing is left to decide."""
+        """The changeset with this proposal, rebased on its current text. Drops it if nothing is left to decide."""
         if proposal.base != proposal.current:
             proposal = proposal.rebased(proposal.current)
         files = {**self.files, proposal.path: proposal}
@@ -79,13 +79,13 @@ def propose(
     """Adds a proposed text for a file.
 
     Args:
-        current: the text of the user's file now, None if there is no file; used if the file has no proposal yet.
-        raw: bytes and permissions; None keeps those already proposed.
+        current: the text of the user's file, None if there is none. Ignored if the file already has a proposal.
+        raw: bytes and permissions. None leaves the proposed ones unchanged.
     """
     changes, origin = _with_next_origin(changes, author)
     old = changes.for_target(path)
     if old is None:
-        moved = changes.get(path)  # the file was renamed away and is created again: two files now
+        moved = changes.get(path)  # the file was renamed, and its old path gets a new file
         if moved is not None:
             changes = _split(changes, moved)
         old = empty_proposal(path, current if moved is None else moved.base)
@@ -103,23 +103,23 @@ def _with_next_origin(changes: Changeset, author: Author) -> tuple[Changeset, Or
 
 
 def _split(changes: Changeset, renamed: Proposal) -> Changeset:
-    """Turns a rename into a new file at its target. The caller decides about the old path."""
+    """Turns a rename into a new file at its target. The caller proposes something for the old path."""
     text = renamed.proposed or ""
     created = Proposal(renamed.target, None, None, text, renamed.origins, file_origin=renamed.file_origin)
     return changes.without(renamed.path).with_proposal(created)
 
 
 def delete(changes: Changeset, path: str, current: str | None, author: Author) -> Changeset:
-    """Proposes to delete a file; for a file that is only proposed, removes its proposal."""
+    """Proposes to delete a file. If the file is itself only proposed, drops that proposal."""
     changes, origin = _with_next_origin(changes, author)
     old = changes.for_target(path) or empty_proposal(path, current)
     file_origin = origin.overtaking([old.file_origin, *old.origins.lines, *old.origins.gaps])
-    gone = replace(old, proposed=None, new_path=None, origins=Origins.empty(""), file_origin=file_origin, raw=PLAIN)
-    return changes.with_proposal(gone)
+    deleted = replace(old, proposed=None, new_path=None, origins=Origins.empty(""), file_origin=file_origin, raw=PLAIN)
+    return changes.with_proposal(deleted)
 
 
 def rename(changes: Changeset, path: str, new_path: str, current: str | None, author: Author) -> Changeset:
-    """Proposes another path for a file, together with its proposed text."""
+    """Proposes another path for a file. Its proposed text moves with it."""
     changes, origin = _with_next_origin(changes, author)
     old = changes.for_target(path) or empty_proposal(path, current)
     if old.kind == "create":
@@ -131,17 +131,19 @@ def rename(changes: Changeset, path: str, new_path: str, current: str | None, au
 def capture(
     changes: Changeset, path: str, before: str | None, after: str | None, raw: Raw, author: Author
 ) -> Changeset:
-    """Adds what a command changed in a file that contained `before` when it started; None: no file.
+    """Adds a command's change of a file, merged with what is proposed for the file now, and precomputes the result.
 
-    It is merged with what is proposed for the file now. Computes everything that is shown of the proposal.
+    Args:
+        before: the text when the command started, None if there was no file.
+        after: the text that the command left, None if it deleted the file.
 
     Raises:
-        MergeConflict: both changed the same lines.
+        MergeConflict: the command and the proposal changed the same lines.
     """
     known = changes.for_target(path)
-    now = before if known is None else known.proposed
-    if now != before and after is not None and raw.data is None:
-        after = merged(before or "", now or "", after)
+    proposed = before if known is None else known.proposed
+    if proposed != before and after is not None and raw.data is None:
+        after = merged(before or "", proposed or "", after)
     if after is None:
         captured = delete(changes, path, before, author)
     else:
@@ -153,7 +155,7 @@ def capture(
 
 
 def observe(changes: Changeset, path: str, current: str | None) -> Changeset:
-    """Records the current text of the user's file; rebases its proposal."""
+    """Rebases a file's proposal on the current text of the user's file."""
     old = changes.get(path)
     if old is None or old.current == current:
         return changes
@@ -161,14 +163,21 @@ def observe(changes: Changeset, path: str, current: str | None) -> Changeset:
 
 
 def acceptable(proposal: Proposal, hunk_ids: Collection[str] | None, over_mine: bool) -> list[Region]:
-    """The regions that an accept of some hunks (None: all) applies; conflicts only with `over_mine`."""
+    """The regions that accepting some hunks (None: all) applies.
+
+    Args:
+        over_mine: also applies conflicts, whose proposed lines replace the user's.
+    """
     sides = ("theirs", "conflict") if over_mine else ("theirs",)
     regions = proposal.regions if hunk_ids is None else proposal.regions_of_hunks(hunk_ids)
     return [region for region in regions if region.side in sides]
 
 
 def accepted(proposal: Proposal, regions: Collection[Region]) -> Proposal:
-    """The proposal after some of its regions were written to the user's file; all of it if it is decided as a whole."""
+    """The proposal after some of its regions were written to the user's file.
+
+    A proposal that is decided as a whole has nothing left to decide.
+    """
     if proposal.is_atomic:
         return replace(proposal, base=proposal.proposed, current=proposal.proposed, new_path=None, raw=PLAIN)
     base, current = proposal.applied(regions)
@@ -178,7 +187,12 @@ def accepted(proposal: Proposal, regions: Collection[Region]) -> Proposal:
 
 
 def accept(changes: Changeset, before: Proposal, done: Proposal) -> Changeset:
-    """Applies the result of an accept (see `accepted`). What the agent proposed meanwhile stays proposed."""
+    """The changeset after an accept. What the agent proposed in the meantime stays proposed.
+
+    Args:
+        before: the proposal that the user accepted.
+        done: the same proposal afterwards (see `accepted`).
+    """
     now = changes.get(done.path)
     if now is None:
         return changes
@@ -186,37 +200,37 @@ def accept(changes: Changeset, before: Proposal, done: Proposal) -> Changeset:
         return changes.without(done.path)
     raw = PLAIN if now.raw == before.raw else now.raw
     new = replace(now, base=done.base, current=done.current, decided=done.decided, raw=raw)
-    if before.new_path is not None:  # the file has another path now
+    if before.new_path is not None:  # the file has moved
         further = None if now.new_path == before.new_path else now.new_path
         return changes.without(done.path).with_proposal(replace(new, path=before.new_path, new_path=further))
     return changes.with_proposal(new)
 
 
 def rejected(proposal: Proposal, hunk_ids: Collection[str] | None) -> Proposal:
-    """The proposal without some hunks (None: without all). In a conflict the user's text stays."""
+    """The proposal without some hunks (None: all). In a conflict, the user's text stays."""
     if hunk_ids is None or proposal.decided_as_whole:
         origins = Origins.empty(proposal.base or "")
         return replace(proposal, proposed=proposal.base, new_path=None, origins=origins, raw=PLAIN)
     regions = proposal.regions_of_hunks(hunk_ids)
     decided = proposal.decided | proposal.hunk_ids_in(regions)
-    left = replace(proposal, decided=decided).with_text(proposal.reverted(regions), None)
-    return left.rebased(left.current)
+    remaining = replace(proposal, decided=decided).with_text(proposal.reverted(regions), None)
+    return remaining.rebased(remaining.current)
 
 
 def amended(proposal: Proposal, text: str) -> Proposal:
-    """The proposal with the proposed text that the user wrote."""
+    """The proposal after the user rewrote its proposed text."""
     return proposal.with_text(text, None, by_hand=True).rebased(proposal.current)
 
 
 def precomputed(change: Callable[..., Changeset], before: Changeset, *arguments: Any) -> Changeset:
-    """The changeset after a change, with everything that is shown of it computed."""
+    """The changeset after a change, whose changed proposals are precomputed (`Proposal.precompute`)."""
     after = change(before, *arguments)
     precompute_all(after.get(path) for path in changed_paths(before, after))
     return after
 
 
 def precompute_all(proposals: Iterable[Proposal | None]) -> None:
-    """Computes everything that is shown of proposals, which takes long for long texts."""
+    """Precomputes some proposals (`Proposal.precompute`)."""
     for proposal in proposals:
         if proposal is not None:
             proposal.precompute()
@@ -225,6 +239,6 @@ def precompute_all(proposals: Iterable[Proposal | None]) -> None:
 def changed_paths(old: Changeset, new: Changeset) -> list[str]:
     """The paths whose proposals differ between two changesets."""
     before, after = old.files, new.files
-    # called for each of many files that are decided at once, so it has no loop in Python
+    # runs once per file when many files are decided at once, so there is no Python loop
     changed = compress(after, map(is_not, after.values(), map(before.get, after)))
     return [*changed, *filterfalse(after.__contains__, before)]

@@ -12,29 +12,29 @@ from operator import lt
 from fairlead.edits.sliders import Block, align_blocks
 from fairlead.edits.text import split_lines
 
-# SequenceMatcher looks at each pair of equal lines; beyond this number of pairs, a section counts as changed as a whole
-_MAX_PAIRS = 100_000
-_MAX_DEPTH = 20
-_MAX_LINES = 300_000  # of a changed section, both sides together: a longer one counts as changed as a whole
+# a section over one of these limits counts as changed as a whole
+_MAX_PAIRS = 100_000  # pairs of equal lines, each of which SequenceMatcher looks at
+_MAX_LINES = 300_000  # both sides together
+_MAX_DEPTH = 20  # of sections between anchors of anchors
 _MAX_BLOCKS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """A run of lines that changes.
-
-    Starts count from 0; `old` and `new` contain the lines with their line endings. `id` is a digest of the base lines,
-    the proposed lines, and the number of equal changes before this one (docs/protocol.md, `Hunk`).
-    """
+    """A run of changed lines."""
 
     id: str
+    """A digest of the old and the new lines and of the number of equal changes before it (docs/protocol.md, `Hunk`)."""
     old_start: int
+    """Counted from 0, like `new_start`."""
     old: tuple[str, ...]
+    """The lines with their line endings, like `new`."""
     new_start: int
     new: tuple[str, ...]
 
     @property
     def position(self) -> "HunkPosition":
+        """The lines that it covers, without their text."""
         return HunkPosition(
             self.id,
             self.old_start + (1 if self.old else 0),
@@ -46,7 +46,7 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class HunkPosition:
-    """The lines of a hunk as in a unified diff: they count from 1, and an empty side names the line before it."""
+    """The lines of a hunk, as in a unified diff: counted from 1, and an empty side names the line before it."""
 
     id: str
     old_start: int
@@ -56,10 +56,10 @@ class HunkPosition:
 
 
 def changed_blocks(a: Sequence[str], b: Sequence[str]) -> list[Block]:
-    """The changed runs `(a_start, a_end, b_start, b_end)` between two lists of lines, in order, none touching another.
+    """The changed runs `(a_start, a_end, b_start, b_end)` between two lists of lines: in order, and never adjacent.
 
-    Lines that occur exactly once on both sides anchor the comparison, so that its time grows with the size of the files
-    and not with its square. Nobody reviews more than 5,000 runs one by one; beyond that number the nearest are joined.
+    Lines that occur exactly once on both sides anchor the comparison, so its time grows with the size of the files and
+    not with the square of it. If there are more than 5,000 runs, the nearest ones are joined: nobody reviews so many.
     """
     if a == b:
         return []
@@ -94,15 +94,15 @@ def changed_blocks(a: Sequence[str], b: Sequence[str]) -> list[Block]:
 
 
 def _joined(blocks: list[Block]) -> list[Block]:
-    """At most _MAX_BLOCKS runs: if there are more, those with the smallest gaps between them are joined."""
+    """At most `_MAX_BLOCKS` runs. If there are more, those with the smallest gaps between them are joined."""
     if len(blocks) <= _MAX_BLOCKS:
         return blocks
     gaps = sorted(later[0] - earlier[1] for earlier, later in pairwise(blocks))
-    widest = gaps[len(blocks) - _MAX_BLOCKS - 1]
+    widest_joined = gaps[len(blocks) - _MAX_BLOCKS - 1]
     joined = blocks[:1]
     for block in blocks[1:]:
         last = joined[-1]
-        if block[0] - last[1] <= widest:
+        if block[0] - last[1] <= widest_joined:
             joined[-1] = (last[0], block[1], last[2], block[3])
         else:
             joined.append(block)
@@ -110,26 +110,27 @@ def _joined(blocks: list[Block]) -> list[Block]:
 
 
 def _anchors(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
-    """The longest sequence of lines that occur once in `a` and once in `b`, in the same order."""
+    """The longest sequence of lines that occur once in `a` and once in `b`, in the same order: their index pairs."""
     count_a, count_b = Counter(a), Counter(b)
-    where = {line: j for j, line in enumerate(b) if count_b[line] == 1}
-    pairs = [(i, where[line]) for i, line in enumerate(a) if count_a[line] == 1 and line in where]
+    index_in_b = {line: j for j, line in enumerate(b) if count_b[line] == 1}
+    pairs = [(i, index_in_b[line]) for i, line in enumerate(a) if count_a[line] == 1 and line in index_in_b]
     if all(map(lt, (j for _, j in pairs), (j for _, j in pairs[1:]))):
         return pairs
-    ends: list[int] = []  # per length of a sequence, the smallest last position in b
-    last: list[int] = []  # the pair at that position
-    before: list[int | None] = []
+    # patience sorting: of the sequences with each length, the one that ends earliest in b
+    ends: list[int] = []
+    last_pairs: list[int] = []
+    predecessors: list[int | None] = []
     for number, (_, j) in enumerate(pairs):
         length = bisect_left(ends, j)
         ends[length : length + 1] = [j]
-        last[length : length + 1] = [number]
-        before.append(last[length - 1] if length else None)
-    row: list[tuple[int, int]] = []
-    at = last[-1] if last else None
-    while at is not None:
-        row.append(pairs[at])
-        at = before[at]
-    return row[::-1]
+        last_pairs[length : length + 1] = [number]
+        predecessors.append(last_pairs[length - 1] if length else None)
+    longest: list[tuple[int, int]] = []
+    number = last_pairs[-1] if last_pairs else None
+    while number is not None:
+        longest.append(pairs[number])
+        number = predecessors[number]
+    return longest[::-1]
 
 
 def _equal_pairs(a: Sequence[str], b: Sequence[str]) -> int:
@@ -144,9 +145,11 @@ def _compared(a: Sequence[str], b: Sequence[str]) -> list[Block]:
 
 
 def hunks(base: str, proposed: str, decided: Collection[str] = ()) -> tuple[Hunk, ...]:
-    """The hunks that turn `base` into `proposed`, in order, none touching another.
+    """The hunks that turn `base` into `proposed`: in order, and never adjacent.
 
-    Ids in `decided` are not used again: of two equal hunks, the second keeps its id when the first is decided.
+    Args:
+        decided: ids that are not used again, so that the second of two equal hunks keeps its id after the first is
+            decided.
     """
     a, b = split_lines(base), split_lines(proposed)
     return hunks_of_blocks(changed_blocks(a, b), a, b, decided)
@@ -155,7 +158,7 @@ def hunks(base: str, proposed: str, decided: Collection[str] = ()) -> tuple[Hunk
 def hunks_of_blocks(
     blocks: Sequence[Block], a: Sequence[str], b: Sequence[str], decided: Collection[str] = ()
 ) -> tuple[Hunk, ...]:
-    """As `hunks`, for changed runs that are already known."""
+    """Like `hunks`, for changed runs that are already known."""
     seen: Counter[bytes] = Counter()
     found: list[Hunk] = []
     for a0, a1, b0, b1 in blocks:

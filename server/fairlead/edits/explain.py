@@ -1,4 +1,4 @@
-"""Explains to the model why a text was not found: the nearest lines, and how they differ."""
+"""Tells the model why a text was not found: which lines are nearest, and how they differ."""
 
 import re
 import unicodedata
@@ -8,9 +8,9 @@ from heapq import nlargest
 
 from fairlead.edits.text import body, split_lines
 
-_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
+_STRAIGHT_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
 _MAX_SHOWN = 12
-# limits of the search for the nearest lines, during which the server does nothing else
+# limits of the search for the nearest lines, which blocks the event loop
 _MAX_LINES = 100_000
 _MAX_WIDTH = 120
 _MAX_CANDIDATES = 500
@@ -28,7 +28,7 @@ def explain_missing(text: str, old: str) -> str:
         return "old_text not found, and the file contains nothing similar. Read the file again."
     found = lines[start : start + len(wanted)]
     difference = _difference(wanted, found)
-    shown = [_visible(line) if difference in _BLANKS else line for line in found[:_MAX_SHOWN]]
+    shown = [_with_visible_whitespace(line) if _LEGEND in difference else line for line in found[:_MAX_SHOWN]]
     more = f"\n({len(found) - _MAX_SHOWN} more lines)" if len(found) > _MAX_SHOWN else ""
     first, last = start + 1, start + len(found)
     where = f"The nearest line is {first}:\n" if first == last else f"The nearest lines are {first} to {last}:\n"
@@ -37,34 +37,35 @@ def explain_missing(text: str, old: str) -> str:
 
 def _nearest(lines: Sequence[str], wanted: Sequence[str]) -> tuple[int, float]:
     """The start of the lines that are most similar to `wanted`, and their similarity (0 to 1)."""
-    loose = [_loose(line[:_MAX_WIDTH]) for line in lines]
-    target = [_loose(line[:_MAX_WIDTH]) for line in wanted]
-    key = max(range(len(target)), key=lambda index: len(target[index]))
-    rows = [index for index, line in enumerate(loose) if line == target[key]] or _similar(loose, target[key])
-    starts = [max(index - key, 0) for index in rows[:_MAX_CANDIDATES]]
+    loose = [_loosened(line[:_MAX_WIDTH]) for line in lines]
+    target = [_loosened(line[:_MAX_WIDTH]) for line in wanted]
+    longest = max(range(len(target)), key=lambda index: len(target[index]))
+    rows = [index for index, line in enumerate(loose) if line == target[longest]] or _similar(loose, target[longest])
+    starts = [max(index - longest, 0) for index in rows[:_MAX_CANDIDATES]]
     windows = {start: loose[start : start + len(target)] for start in starts}
     best = nlargest(3, windows, key=lambda start: sum(map(str.__eq__, windows[start], target)))
-    scored = [(_likeness(windows[start], target), -start) for start in best]
-    score, start = max(scored, default=(0.0, 0))
-    return -start, score
+    scored = [(_similarity(windows[start], target), -start) for start in best]
+    score, negative_start = max(scored, default=(0.0, 0))
+    return -negative_start, score
 
 
 def _similar(lines: Sequence[str], wanted: str) -> list[int]:
-    """The lines that are most similar to `wanted`, the best first; none if no line is similar."""
-    pieces = _pieces(wanted)
-    shared = [2 * len(pieces & own) / (len(pieces) + len(own)) for own in map(_pieces, lines)]
+    """The indexes of the lines that are most similar to `wanted`, the best first; none if no line is similar."""
+    trigrams = _trigrams(wanted)
+    # much cheaper than SequenceMatcher, which then compares only the best few
+    shared = [2 * len(trigrams & own) / (len(trigrams) + len(own)) for own in map(_trigrams, lines)]
     close = nlargest(_MAX_COMPARED, range(len(lines)), key=shared.__getitem__)
     ratios = {index: SequenceMatcher(None, lines[index], wanted).ratio() for index in close}
     return sorted((index for index in close if ratios[index] > 0.6), key=lambda index: -ratios[index])
 
 
-def _pieces(line: str) -> set[str]:
-    """The sequences of three characters in a line, including its edges."""
+def _trigrams(line: str) -> set[str]:
+    """The sequences of three characters in a line. Its start and end count as characters."""
     framed = f"\n{line}\n"
     return {framed[index : index + 3] for index in range(len(framed) - 2)} or {framed}
 
 
-def _likeness(lines: Sequence[str], wanted: Sequence[str]) -> float:
+def _similarity(lines: Sequence[str], wanted: Sequence[str]) -> float:
     pairs = list(zip(lines, wanted, strict=False))
     differing = [pair for pair in pairs if pair[0] != pair[1]]
     sample = differing[:_MAX_COMPARED]
@@ -72,43 +73,46 @@ def _likeness(lines: Sequence[str], wanted: Sequence[str]) -> float:
     return (len(pairs) - len(differing) + ratio * len(differing)) / len(wanted)
 
 
-def _one_form(line: str) -> str:
+def _normalized(line: str) -> str:
     return line if line.isascii() else unicodedata.normalize("NFC", line)
 
 
-def _one_blank(line: str) -> str:
+def _with_single_spaces(line: str) -> str:
     return " ".join(line.split())
 
 
-def _loose(line: str) -> str:
+def _loosened(line: str) -> str:
     """A line without differences that are easy to overlook: whitespace, Unicode form, kind of quotes, case."""
-    return _one_blank(_one_form(line).translate(_QUOTES)).casefold()
+    return _with_single_spaces(_normalized(line).translate(_STRAIGHT_QUOTES)).casefold()
 
 
-_TRAILING = "The spaces at the end of a line differ (shown: → is a tab, · a space). "
-_TABS = "The file has tabs where old_text has spaces (shown: → is a tab, · a space). "
-_NO_TABS = "The file has spaces where old_text has tabs (shown: → is a tab, · a space). "
-_OTHER_BLANKS = "Only the whitespace differs (shown: → is a tab, · a space). "
-_BLANKS = (_TRAILING, _TABS, _NO_TABS, _OTHER_BLANKS)
+_LEGEND = "(shown: → is a tab, · a space). "
+_TRAILING = f"The spaces at the end of a line differ {_LEGEND}"
+_TABS = f"The file has tabs where old_text has spaces {_LEGEND}"
+_NO_TABS = f"The file has spaces where old_text has tabs {_LEGEND}"
+_OTHER_WHITESPACE = f"Only the whitespace differs {_LEGEND}"
 _FORM = "The characters are the same in another Unicode form: the file is in {form}. "
-_SAME_BUT: tuple[tuple[Callable[[str], str], str], ...] = (
-    (_one_form, _FORM),
-    (lambda line: line.translate(_QUOTES), "The quotes differ (straight and curly). "),
+# functions that remove one kind of difference each, with the message for it
+_DIFFERENCES: tuple[tuple[Callable[[str], str], str], ...] = (
+    (_normalized, _FORM),
+    (lambda line: line.translate(_STRAIGHT_QUOTES), "The quotes differ (straight and curly). "),
     (str.rstrip, _TRAILING),
-    (_one_blank, _OTHER_BLANKS),
+    (_with_single_spaces, _OTHER_WHITESPACE),
     (str.casefold, "Upper and lower case differ. "),
 )
 
 
 def _difference(wanted: Sequence[str], found: Sequence[str]) -> str:
-    """Names the kind of difference if there is only one kind, else empty."""
-    pairs = [(a, b) for a, b in zip(wanted, found, strict=False) if a != b]
-    for form, message in _SAME_BUT:
-        if len(found) == len(wanted) and all(form(a) == form(b) for a, b in pairs):
-            there, here = "".join(b for _, b in pairs), "".join(a for a, _ in pairs)
-            if message is _OTHER_BLANKS and ("\t" in there) != ("\t" in here):
-                return _TABS if "\t" in there else _NO_TABS
-            return message.format(form=_form_of(there))
+    """A sentence that names the kind of difference; empty if there are several kinds."""
+    if len(found) != len(wanted):
+        return ""
+    pairs = [(a, b) for a, b in zip(wanted, found, strict=True) if a != b]
+    for remove, message in _DIFFERENCES:
+        if all(remove(a) == remove(b) for a, b in pairs):
+            in_old_text, in_file = "".join(a for a, _ in pairs), "".join(b for _, b in pairs)
+            if message is _OTHER_WHITESPACE and ("\t" in in_file) != ("\t" in in_old_text):
+                return _TABS if "\t" in in_file else _NO_TABS
+            return message.format(form=_form_of(in_file))
     return ""
 
 
@@ -117,8 +121,8 @@ def _form_of(text: str) -> str:
     return forms[0] if forms else "neither NFC nor NFD"
 
 
-def _visible(line: str) -> str:
-    """Tabs, and spaces at the edges, as signs; other kinds of whitespace as escapes."""
+def _with_visible_whitespace(line: str) -> str:
+    """A line with arrows for tabs, dots for spaces at its edges, and escapes for other kinds of whitespace."""
     text = line.rstrip(" \t")
     lead = text[: len(text) - len(text.lstrip(" \t"))]
     signs = str.maketrans({"\t": "→", " ": "·"})

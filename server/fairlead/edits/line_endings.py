@@ -7,24 +7,25 @@ from fairlead.edits.text import body, line_end, split_lines, with_line_end
 def match_line_endings(old: str, new: str, default: str = "\n") -> str:
     """`new` with the line endings of `old`, which it replaces; `default` if `old` has none.
 
-    If `old` mixes line endings, unchanged and replaced lines keep theirs, and added lines get the most frequent one.
+    If `old` mixes line endings, unchanged and replaced lines get the ending of the old line, and added lines the most
+    frequent one.
     """
     usual = line_end(old, default)
     if with_line_end(old, usual) == old:
         return with_line_end(new, usual)
     before, after = split_lines(old), split_lines(with_line_end(new, usual))
-    same_line: dict[int, int] = {}
+    old_line_of: dict[int, int] = {}  # by index of the new line
     a, b = 0, 0
     blocks = changed_blocks([*map(body, before)], [*map(body, after)])
     for a0, a1, b0, b1 in [*blocks, (len(before), len(before), len(after), len(after))]:
-        same_line.update(zip(range(b, b0), range(a, a0), strict=True))
-        same_line.update(zip(range(b0, b1), range(a0, a1), strict=False))
+        old_line_of.update(zip(range(b, b0), range(a, a0), strict=True))
+        old_line_of.update(zip(range(b0, b1), range(a0, a1), strict=False))
         a, b = a1, b1
-    for j, i in same_line.items():
+    for j, i in old_line_of.items():
         end = before[i][len(body(before[i])) :]
         if end and body(after[j]) != after[j]:
             after[j] = body(after[j]) + end
     for j in range(1, len(after)):
         if after[j] == "\n" and after[j - 1].endswith("\r"):
-            after[j] = "\r"  # the two would be one line ending
+            after[j] = "\r"  # otherwise the two would be one line ending
     return "".join(after)

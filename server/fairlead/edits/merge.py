@@ -1,6 +1,6 @@
 """Three-way merge by line: what two sides changed in one base, region by region.
 
-docs/decisions.md says why no library does this: a region needs its positions in all three texts.
+A region needs its positions in all three texts, which no library returns (docs/decisions.md).
 """
 
 from collections.abc import Sequence
@@ -21,12 +21,10 @@ class MergeConflict(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A region that one side or both changed. Spans count lines from 0 in their text; the end is exclusive.
-
-    `side` says who changed it: only `mine`, only `theirs`, both in the `same` way, or both differently (`conflict`).
-    """
+    """Lines that one side or both changed. Spans count lines from 0 in their text; the end is exclusive."""
 
     side: Side
+    """Who changed it: only `mine`, only `theirs`, both in the `same` way, or both differently (`conflict`)."""
     base: Span
     mine: Span
     theirs: Span
@@ -36,8 +34,8 @@ def compare(base: Sequence[str], mine: Sequence[str], theirs: Sequence[str]) -> 
     """The changed regions of three lists of lines, in order.
 
     Two changes are one region if they share a line of the base, or if both insert lines at the same position. Adjacent
-    changes are two regions, because their order is clear. If the first one ends without a line ending, the two are
-    one region, because otherwise their lines would be joined.
+    changes are two regions, because their order is clear. If the first one lacks a final line ending, they are one
+    region, because otherwise the last line of the first and the first line of the second would be joined.
     """
     return regions_of_blocks(changed_blocks(base, mine), changed_blocks(base, theirs), mine, theirs)
 
@@ -45,24 +43,25 @@ def compare(base: Sequence[str], mine: Sequence[str], theirs: Sequence[str]) -> 
 def regions_of_blocks(
     mine_blocks: Sequence[Block], theirs_blocks: Sequence[Block], mine: Sequence[str], theirs: Sequence[str]
 ) -> list[Region]:
-    """As `compare`, for changes that are already known."""
-    blocks = sorted([(*block, 0) for block in mine_blocks] + [(*block, 1) for block in theirs_blocks])
+    """Like `compare`, for changes that are already known."""
+    blocks = sorted([(block, 0) for block in mine_blocks] + [(block, 1) for block in theirs_blocks])
     regions: list[Region] = []
     offsets = [0, 0]  # by how many lines each side is shifted against the base after the regions so far
     index = 0
     while index < len(blocks):
-        start, end = blocks[index][:2]
-        sides: list[list[tuple[int, int, int, int, int]]] = [[], []]
+        start, end = blocks[index][0][:2]
+        sides: list[list[Block]] = [[], []]
         lacks_line_end = False  # a side's text ends here without a line ending
         while index < len(blocks):
-            block = blocks[index]
-            lines = (mine, theirs)[block[4]]
-            touches = _overlap(start, end, *block[:2]) or (lacks_line_end and block[0] == end)
+            block, which = blocks[index]
+            base_start, base_end, side_start, side_end = block
+            touches = _overlap(start, end, base_start, base_end) or (lacks_line_end and base_start == end)
             if (sides[0] or sides[1]) and not touches:
                 break
-            end = max(end, block[1])
-            sides[block[4]].append(block)
-            lacks_line_end = lacks_line_end or (block[2] < block[3] and lines[block[3] - 1][-1] not in "\r\n")
+            end = max(end, base_end)
+            sides[which].append(block)
+            lines = (mine, theirs)[which]
+            lacks_line_end = lacks_line_end or (side_start < side_end and lines[side_end - 1][-1] not in "\r\n")
             index += 1
         spans = [_span_of(start, end, sides[which], offsets[which]) for which in (0, 1)]
         offsets = [span[1] - end for span in spans]
@@ -81,7 +80,7 @@ def _overlap(x0: int, x1: int, y0: int, y1: int) -> bool:
     return x0 < y1 and y0 < x1
 
 
-def _span_of(start: int, end: int, blocks: Sequence[tuple[int, int, int, int, int]], offset: int) -> Span:
+def _span_of(start: int, end: int, blocks: Sequence[Block], offset: int) -> Span:
     """Where the base's lines from `start` to `end` are in a side's text."""
     offset_after = blocks[-1][3] - blocks[-1][1] if blocks else offset
     return start + offset, end + offset_after
@@ -97,14 +96,14 @@ def _side(sides: Sequence[Sequence[object]], spans: Sequence[Span], mine: Sequen
 
 
 def replaced(lines: Sequence[str], changes: Sequence[tuple[Span, Sequence[str]]]) -> list[str]:
-    """The lines with each span replaced by other lines. Spans are in order and do not overlap."""
+    """The lines with each span replaced with other lines. Spans are in order and do not overlap."""
     result: list[str] = []
-    at = 0
+    copied = 0
     for (start, end), new in changes:
-        result += lines[at:start]
+        result += lines[copied:start]
         result += new
-        at = end
-    result += lines[at:]
+        copied = end
+    result += lines[copied:]
     return result
 
 
@@ -112,7 +111,7 @@ def merged(base: str, mine: str, theirs: str) -> str:
     """One text with the changes of both sides.
 
     Raises:
-        MergeConflict: they changed the same lines differently.
+        MergeConflict: both sides changed the same lines differently.
     """
     if base == theirs or mine == theirs:
         return mine

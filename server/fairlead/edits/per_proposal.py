@@ -1,4 +1,4 @@
-"""Computes a value for each proposal of a changeset, and again only for proposals that changed. Pure."""
+"""Caches a value for each proposal of a changeset."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -11,18 +11,18 @@ V = TypeVar("V")
 
 
 class PerProposal(Generic[V]):
-    """A value for each proposal of the changeset that was asked for last, by the path of its file."""
+    """Computes a value for each proposal of a changeset. The next call computes only those that have changed."""
 
     def __init__(self) -> None:
         self._changes, self._inputs = Changeset(), ()
         self._values: dict[str, V] = {}
 
     def of(self, changes: Changeset, compute: Callable[[Proposal], V], *inputs: Any) -> Mapping[str, V]:
-        """The values in the order of the proposals.
+        """The values by path, in the order of the proposals.
 
         Args:
-            compute: a pure function of the proposal and the inputs.
-            inputs: if they differ from the last ones, all values are computed again.
+            compute: a pure function of a proposal and the inputs.
+            inputs: what else the values depend on. If they change, all values are computed again.
         """
         if inputs != self._inputs:
             self._changes, self._inputs, self._values = Changeset(), inputs, {}

@@ -16,7 +16,7 @@ Kind = Literal["create", "modify", "delete", "rename"]
 T = TypeVar("T")
 Inputs = TypeVarTuple("Inputs")
 
-# with repeated lines, moving some changes into the base may shift where the others are found
+# of a rebase: with repeated lines, moving some changes into the base may shift where the diff finds the others
 _MAX_PASSES = 10
 
 
@@ -42,20 +42,21 @@ PLAIN = Raw()
 
 @dataclass(frozen=True)
 class Proposal:
-    """What the agent proposes for the file that is now at `path`.
+    """What the agent proposes for one file.
 
     The texts of a binary file are one line that identifies its content.
     """
 
     path: str
+    """The current path of the file."""
     base: str | None
-    """None for a create."""
+    """The text that the agent's changes are compared with; None for a create."""
     current: str | None
-    """None if there is no file."""
+    """The text of the user's file; None if there is no file."""
     proposed: str | None
-    """None for a delete."""
+    """The text that the agent proposes; None for a delete."""
     origins: Origins
-    """The origin of each line."""
+    """The origins of the proposed text."""
     new_path: str | None = None
     """The destination of a rename."""
     file_origin: Origin | None = None
@@ -75,12 +76,12 @@ class Proposal:
 
     @property
     def decided_as_whole(self) -> bool:
-        """Whether it is accepted or rejected as a whole, not by hunk."""
+        """Whether it can only be accepted or rejected as a whole, not by hunk."""
         return self.kind != "modify" or self.raw != PLAIN
 
     @property
     def is_atomic(self) -> bool:
-        """Whether no change of the user can be merged into it."""
+        """Whether it cannot be merged with changes of the user."""
         return self.kind in ("create", "delete") or self.raw.data is not None
 
     @property
@@ -106,14 +107,14 @@ class Proposal:
 
     @cached_derivation
     def hunks(self) -> tuple[Hunk, ...]:
-        """The changes between the user's text and the proposed one, in order."""
+        """The changes from the base to the proposed text, in order."""
         return hunks_of_blocks(self._proposed_blocks, self._lines[0], self._lines[2], self.decided)
 
     @cached_derivation
     def regions(self) -> list[Region]:
         """Where the user's text (mine) or the proposed text (theirs) differs from the base."""
         base, mine, theirs = self._lines
-        if self.current is None and self.base is not None:  # the file is gone: no part of it is restored automatically
+        if self.current is None and self.base is not None:  # the user deleted the file, so no part of it is restored
             return [Region("conflict", (0, len(base)), (0, 0), (0, len(theirs)))]
         return regions_of_blocks(changed_blocks(base, mine), self._proposed_blocks, mine, theirs)
 
@@ -143,8 +144,8 @@ class Proposal:
         found: dict[str, Region] = {}
         region = next(regions, None)
         for hunk in self.hunks:
-            ends = (hunk.old_start + len(hunk.old), hunk.new_start + len(hunk.new))
-            while region is not None and (region.base[1] < ends[0] or region.theirs[1] < ends[1]):
+            old_end, new_end = hunk.old_start + len(hunk.old), hunk.new_start + len(hunk.new)
+            while region is not None and (region.base[1] < old_end or region.theirs[1] < new_end):
                 region = next(regions, None)
             if region is not None:
                 found[hunk.id] = region
@@ -152,7 +153,7 @@ class Proposal:
 
     @property
     def in_conflict(self) -> bool:
-        """Whether accepting all of it requires a decision about text that the user changed."""
+        """Whether accepting all of it would replace text that the user changed."""
         if self.base == self.current:
             return False
         return self.current is None or self.is_atomic or bool(self.conflicts)
@@ -173,7 +174,7 @@ class Proposal:
 
     @cached_derivation
     def overtaken(self) -> dict[str, str | None]:
-        """The plan items whose changes were changed again, each with the latest item that did so (None: no item)."""
+        """The plan items whose changes were changed again, each with the item that did so last (None: no item)."""
         found = [o for o in (self.file_origin, *self.origins.lines, *self.origins.gaps) if o is not None and o.over]
         for hunk in self.hunks:  # adjacent changes are decided as one and belong to the latest
             latest = self.origin(hunk)
@@ -191,14 +192,14 @@ class Proposal:
         return list(dict.fromkeys(region for one, region in self.region_of.items() if one in hunk_ids))
 
     def hunk_ids_in(self, regions: Collection[Region]) -> frozenset[str]:
+        """The ids of the hunks in some regions."""
         wanted = set(regions)
         return frozenset(hunk_id for hunk_id, region in self.region_of.items() if region in wanted)
 
     def applied(self, regions: Collection[Region]) -> tuple[str, str]:
-        """The base and the user's text, both with the proposed lines of some regions."""
+        """The base and the user's text after the proposed lines of some regions are written into both."""
         base, mine, theirs = self._lines
-        wanted = set(regions)
-        ordered = [region for region in self.regions if region in wanted]
+        ordered = self._in_order(regions)
         new_base = replaced(base, [(region.base, theirs[slice(*region.theirs)]) for region in ordered])
         new_mine = replaced(mine, [(region.mine, theirs[slice(*region.theirs)]) for region in ordered])
         return "".join(new_base), "".join(new_mine)
@@ -206,14 +207,20 @@ class Proposal:
     def reverted(self, regions: Collection[Region]) -> str:
         """The proposed text with the base's lines restored in some regions."""
         base, _, theirs = self._lines
+        changes = [(region.theirs, base[slice(*region.base)]) for region in self._in_order(regions)]
+        return "".join(replaced(theirs, changes))
+
+    def _in_order(self, regions: Collection[Region]) -> list[Region]:
         wanted = set(regions)
-        ordered = [region for region in self.regions if region in wanted]
-        return "".join(replaced(theirs, [(region.theirs, base[slice(*region.base)]) for region in ordered]))
+        return [region for region in self.regions if region in wanted]
 
     def with_text(self, proposed: str, origin: Origin | None, *, by_hand: bool = False) -> "Proposal":
-        """A copy with another proposed text.
+        """The proposal with another proposed text.
 
-        Changed lines get `origin`, or with `by_hand` the plan item of the lines around them.
+        Args:
+            origin: the origin of the changed lines.
+            by_hand: the user made the change, so the changed lines get the origin of those that they replace
+                (`Origins.amended`).
         """
         old = self.proposed or ""
         origins = self.origins.amended(old, proposed) if by_hand else self.origins.after(old, proposed, origin)
@@ -224,24 +231,24 @@ class Proposal:
         return {}
 
     def derive(self, compute: "Callable[[Proposal, *Inputs], T]", *inputs: *Inputs) -> T:
-        """What a pure function computes from the proposal and these inputs; computed again only for other inputs."""
+        """The result of a pure function of the proposal and these inputs. It is cached until the inputs change."""
         known = self._derived.get(compute)
         if known is None or known[0] != inputs:
             known = self._derived[compute] = inputs, compute(self, *inputs)
         return known[1]
 
     def precompute(self) -> None:
-        """Computes what is shown of it. Takes long for long texts, so it may run in a thread."""
+        """Computes and caches what clients show of it. Slow for long texts; may run in a thread."""
         _ = self.hunks, self.conflicts, self.item_ids, self.overtaken
 
     def rebased(self, current: str | None) -> "Proposal":
-        """The proposal for the current text of the user's file.
+        """The proposal for this text of the user's file, None if there is no file.
 
-        Changes of the user that touch no hunk move into the base and the proposed text. Changes that equal the agent's
-        are no longer hunks. All others are conflicts with the hunks that they touch.
+        Changes of the user that touch no hunk become part of the base and the proposed text. Where the user made the
+        same change as the agent, the hunk disappears. All other changes conflict with the hunks that they touch.
         """
         moved = replace(self, current=current)
-        moved.__dict__["_proposed_blocks"] = self._proposed_blocks  # the same two texts
+        moved.__dict__["_proposed_blocks"] = self._proposed_blocks  # base and proposed text are the same
         if current is None or self.base is None or self.proposed is None or self.raw.data is not None:
             settled = moved.current == moved.proposed
             return replace(moved, base=current, new_path=None, raw=PLAIN) if settled else moved

@@ -15,23 +15,20 @@ ReviewStatus = Literal["accepted", "review", "undone", "rejected"]
 
 @dataclass(frozen=True, slots=True)
 class ReviewOutcome:
-    """The outcome of the changes that one author made in a file, or of one hunk of them.
-
-    `file` is the file's path now, which identifies it; `path` and `new_path` are those of the proposal. `item_id` and
-    `call_id` are the author's (`Origin`), None if unknown.
-    """
+    """The outcome of the changes that one author made in a file, or of one hunk of them."""
 
     file: str
+    """The file's path now, which identifies it."""
     path: str
+    """The path in the proposal, like `new_path`."""
     new_path: str | None
     item_id: str | None
+    """The author's (`Origin`), like `call_id`; None if unknown."""
     call_id: str | None
     decided_as_whole: bool
     outcome: ReviewStatus
     hunk: HunkPosition | None = None
-    """None: all changes of the author; in `hunk_outcomes`, a change that is not in lines, such as a creation or a
-    move.
-    """
+    """None in `review_outcomes`, and in `hunk_outcomes` for a change outside of lines, such as a creation or a move."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +40,7 @@ class ReviewCount:
 
 
 def count_review(changes: Changeset, decisions: DecisionLog) -> ReviewCount:
-    """Counts what was accepted and rejected, without what was undone, and what is left to review."""
+    """Counts the changes that were accepted, and all that were decided or are left to review, without undone ones."""
     decided: dict[str, dict[str, tuple[ReviewStatus, str | None]]] = {}  # by file and hunk, with the author's item
     for decision in decisions.done:
         for file in decision.files:
@@ -52,21 +49,21 @@ def count_review(changes: Changeset, decisions: DecisionLog) -> ReviewCount:
                 outcome: ReviewStatus = "accepted" if decision.kind == "accept" else "rejected"
                 known |= {part: (outcome, item_id) for part, item_id in _decided_parts(file.before, file.after)}
             elif decision.kind == "undo":
-                gone = ("accepted", decision.item_id)
-                known = {part: found for part, found in known.items() if found != gone}
+                undone = ("accepted", decision.item_id)
+                known = {part: found for part, found in known.items() if found != undone}
             decided[file.before.target if decision.kind == "accept" else file.before.path] = known
     outcomes = [outcome for parts in decided.values() for outcome, _ in parts.values()]
-    left = sum(1 if proposal.decided_as_whole else len(proposal.hunks) for proposal in changes)
-    return ReviewCount(outcomes.count("accepted"), len(outcomes) + left)
+    pending = sum(1 if proposal.decided_as_whole else len(proposal.hunks) for proposal in changes)
+    return ReviewCount(outcomes.count("accepted"), len(outcomes) + pending)
 
 
 def _decided_parts(before: Proposal, after: Proposal) -> list[tuple[str, str | None]]:
-    """The decided hunks, each with the item of its author; "" is a whole file."""
+    """The ids of the decided hunks, each with the item of its author; "" for a file that was decided as a whole."""
     if before.decided_as_whole:
         return [("", before.file_origin.item_id if before.file_origin is not None else None)]
     ids = after.decided - before.decided
-    made = {hunk.id: before.origin(hunk) for hunk in before.hunks if hunk.id in ids}
-    return [(hunk_id, origin.item_id if origin is not None else None) for hunk_id, origin in made.items()]
+    origins = {hunk.id: before.origin(hunk) for hunk in before.hunks if hunk.id in ids}
+    return [(hunk_id, origin.item_id if origin is not None else None) for hunk_id, origin in origins.items()]
 
 
 def review_outcomes(changes: Changeset, decisions: DecisionLog) -> list[ReviewOutcome]:
@@ -75,7 +72,7 @@ def review_outcomes(changes: Changeset, decisions: DecisionLog) -> list[ReviewOu
 
 
 def hunk_outcomes(changes: Changeset, decisions: DecisionLog) -> list[ReviewOutcome]:
-    """The decisions in order, without those that were undone, then the changes that are left to review."""
+    """The outcomes of the decisions, in order and without undone decisions, then the changes left to review."""
     found: list[ReviewOutcome] = []
     for decision in decisions.done:
         for file in decision.files:
@@ -87,28 +84,28 @@ def hunk_outcomes(changes: Changeset, decisions: DecisionLog) -> list[ReviewOutc
             elif decision.kind == "undo":
                 found = _undone(found, file.before.path, decision.item_id)
     for proposal in changes:
-        found += _outcomes(proposal, _authors(proposal), "review")
+        found += _outcomes(proposal, _authored(proposal), "review")
     return list(dict.fromkeys(found))
 
 
 def _decided(file: FileDecision, outcome: ReviewStatus) -> list[ReviewOutcome]:
-    return _outcomes(file.before, _authors(file.before, file.hunk_ids), outcome)
+    return _outcomes(file.before, _authored(file.before, file.hunk_ids), outcome)
 
 
-_Change = tuple[Origin | None, HunkPosition | None]
+_AuthoredChange = tuple[Origin | None, HunkPosition | None]
 
 
-def _authors(proposal: Proposal, hunk_ids: frozenset[str] | None = None) -> list[_Change]:
-    """The authors of some hunks, with the hunks; None: of all changes."""
+def _authored(proposal: Proposal, hunk_ids: frozenset[str] | None = None) -> list[_AuthoredChange]:
+    """Some hunks (None: all changes), each with its author."""
 
-    def change(hunk: Hunk) -> _Change:
+    def authored(hunk: Hunk) -> _AuthoredChange:
         return proposal.origin(hunk), hunk.position
 
-    made = [change(hunk) for hunk in proposal.hunks if hunk_ids is None or hunk.id in hunk_ids]
-    return made if hunk_ids is not None or proposal.file_origin is None else [(proposal.file_origin, None), *made]
+    found = [authored(hunk) for hunk in proposal.hunks if hunk_ids is None or hunk.id in hunk_ids]
+    return found if hunk_ids is not None or proposal.file_origin is None else [(proposal.file_origin, None), *found]
 
 
-def _outcomes(proposal: Proposal, changes: Iterable[_Change], outcome: ReviewStatus) -> list[ReviewOutcome]:
+def _outcomes(proposal: Proposal, changes: Iterable[_AuthoredChange], outcome: ReviewStatus) -> list[ReviewOutcome]:
     path, new_path, as_whole = proposal.path, proposal.new_path, proposal.decided_as_whole
     return [
         ReviewOutcome(
@@ -131,9 +128,11 @@ def _moved(result: ReviewOutcome, accepted: Proposal) -> ReviewOutcome:
 
 
 def _undone(found: list[ReviewOutcome], path: str, item_id: str | None) -> list[ReviewOutcome]:
-    """Marks what was accepted of an item in a file as undone; if the file was decided as a whole, all of it."""
-    there = [result for result in found if (result.file, result.outcome) == (path, "accepted")]
-    own = [result for result in there if result.item_id == item_id]
-    whole = bool(own) and own[-1].decided_as_whole
-    gone = {result for result in there if result.decided_as_whole == whole and (whole or result.item_id == item_id)}
-    return [replace(result, outcome="undone") if result in gone else result for result in found]
+    """Marks the accepted changes of an item in a file as undone; if the file was decided as a whole, all of them."""
+    accepted = [result for result in found if (result.file, result.outcome) == (path, "accepted")]
+    of_item = [result for result in accepted if result.item_id == item_id]
+    whole = bool(of_item) and of_item[-1].decided_as_whole
+    undone = {
+        result for result in accepted if result.decided_as_whole == whole and (whole or result.item_id == item_id)
+    }
+    return [replace(result, outcome="undone") if result in undone else result for result in found]

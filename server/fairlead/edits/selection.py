@@ -1,4 +1,4 @@
-"""Chosen changes of a changeset, such as those that a check runs with."""
+"""Parts of a changeset, such as the changes that a check runs with."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -15,18 +15,18 @@ class Change:
     """A change that the user can decide on: a hunk, or a file that is decided as a whole."""
 
     path: str
-    """The current path of the file, as in the changeset."""
+    """The current path of the file."""
     hunk_id: str | None = None
     """None: the file as a whole."""
 
 
 def pending(changes: Changeset) -> list[Change]:
-    """All changes that are left to decide, in order."""
+    """All changes that are left to decide, in the order of the changeset."""
     return list(chain.from_iterable(units(changes)))
 
 
 def units(changes: Changeset) -> list[tuple[Change, ...]]:
-    """All changes that are left to decide, with those that `only` chooses together: the hunks of a conflict."""
+    """Like `pending`, in groups that can only be chosen together: the hunks of one conflict are a group."""
     found: list[tuple[Change, ...]] = []
     for proposal in changes:
         if proposal.decided_as_whole:
@@ -42,8 +42,8 @@ def units(changes: Changeset) -> list[tuple[Change, ...]]:
 def only(changes: Changeset, chosen: Collection[Change]) -> Changeset:
     """The changeset with only the chosen changes: its texts are those that accepting them would write.
 
-    In a conflict, a chosen change replaces the user's lines, and takes the other hunks of the conflict with it.
-    Changes that are no longer pending are ignored.
+    A chosen change in a conflict includes the other hunks of the conflict, and replaces the user's lines. Changes that
+    are no longer pending are ignored.
     """
     wanted = set(chosen)
     for proposal in changes:
@@ -58,9 +58,9 @@ def only(changes: Changeset, chosen: Collection[Change]) -> Changeset:
 
 
 def differs_only_by(changes: Changeset, without: Collection[Change], path: str, text: str | None) -> bool:
-    """Whether a text is the one that was proposed for a file, except that some of the changes in `without` are missing.
+    """Whether a text is the one proposed for a file, apart from some changes in `without`, which it may lack.
 
-    That is true after the user accepted changes and rejected some of `without`, but not after any other edit.
+    True after the user accepted the changes and rejected some of those in `without`; false after any other edit.
     """
     proposal = changes.for_target(path) or changes.get(path)
     if proposal is None:
@@ -74,7 +74,7 @@ def differs_only_by(changes: Changeset, without: Collection[Change], path: str, 
 
 
 def _with_hunks(proposal: Proposal, hunk_ids: Collection[str]) -> Proposal:
-    """The proposal for the user's present text with only some hunks."""
+    """The proposal with only some hunks, based on the user's current text."""
     if not hunk_ids:
         return replace(proposal, base=proposal.current, proposed=proposal.current)
     _, text = proposal.applied(proposal.regions_of_hunks(hunk_ids))

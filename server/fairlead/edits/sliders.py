@@ -1,4 +1,4 @@
-"""Chooses the position of a changed run where equal lines allow several (a slider), as a human would."""
+"""Chooses where a changed run is shown if equal lines allow several positions (a slider)."""
 
 from collections.abc import Sequence
 
@@ -8,9 +8,10 @@ _MAX_SLIDE = 100
 
 
 def align_blocks(blocks: Sequence[Block], a: Sequence[str], b: Sequence[str]) -> list[Block]:
-    """The same changes, with added and removed runs moved up or down to natural boundaries.
+    """The same changes, with added and removed runs moved to the boundaries that a reader expects.
 
-    A new function is shown from its own first line to the blank line after it, not from the middle of the previous one.
+    For example, a new function is shown from its first line to the blank line after it, and not from the last lines of
+    the function before it.
     """
     aligned: list[Block] = []
     for index, block in enumerate(blocks):
@@ -21,7 +22,7 @@ def align_blocks(blocks: Sequence[Block], a: Sequence[str], b: Sequence[str]) ->
 
 
 def _aligned(block: Block, a: Sequence[str], b: Sequence[str], floor: int, ceiling: int) -> Block:
-    """`floor` and `ceiling` limit the block in `a`, so that it touches no other."""
+    """The block at its best position between `floor` and `ceiling` in `a`, which keep it apart from other blocks."""
     a0, a1, b0, b1 = block
     if a0 < a1 and b0 < b1:
         return block
@@ -32,8 +33,8 @@ def _aligned(block: Block, a: Sequence[str], b: Sequence[str], floor: int, ceili
     down = 0
     while down < min(_MAX_SLIDE, ceiling - a1) and lines[start + down] == lines[end + down]:
         down += 1
-    by = max(range(-up, down + 1), key=lambda shift: (*_boundary_score(lines, start + shift, end + shift), shift))
-    return a0 + by, a1 + by, b0 + by, b1 + by
+    best = max(range(-up, down + 1), key=lambda shift: (*_boundary_score(lines, start + shift, end + shift), shift))
+    return a0 + best, a1 + best, b0 + best, b1 + best
 
 
 def _boundary_score(lines: Sequence[str], start: int, end: int) -> tuple[bool, int, bool]:

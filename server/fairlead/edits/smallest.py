@@ -13,26 +13,26 @@ Verdict = Literal["minimal", "limit", "fails", "flaky"]
 
 
 class SmallestSetSearch(Generic[T]):
-    """A search for the smallest set of changes with which `passes` returns true. It can be cancelled at any time."""
+    """A search for the smallest set of changes with which `passes` returns true. Can be cancelled at any time."""
 
     def __init__(
         self, changes: Sequence[T], passes: Callable[[Sequence[T]], Awaitable[bool]], max_runs: int | None = None
     ) -> None:
         """
         Args:
-            changes: each of them once; if they depend on each other, in the order in which they were made.
-            passes: tests some of the changes, in the given order. It is called once per set, and for the result again.
-            max_runs: how often `passes` is called at most; None: until the search is finished.
+            changes: without duplicates. If they depend on each other, in the order in which they were made.
+            passes: tests some of the changes, in the given order. Called once per set, and once more for the result.
+            max_runs: the most calls of `passes`; None: no limit.
         """
         self.found: Sequence[T] | None = None
-        """The smallest set that has passed so far."""
+        """The smallest set that has passed so far; None if none has."""
         self.runs = 0
         self._changes, self._passes, self._max_runs = tuple(changes), passes, max_runs
         self._results: dict[tuple[T, ...], bool] = {}
 
     @property
     def most_runs(self) -> int:
-        """How many runs the search needs at most. It usually needs far fewer."""
+        """The most runs that the search can need. It usually needs far fewer."""
         count = len(self._changes)
         needed = 3 + 2 * count + count * (count - 1) // 2
         return needed if self._max_runs is None else min(needed, self._max_runs)
@@ -41,9 +41,9 @@ class SmallestSetSearch(Generic[T]):
         """Runs the search. The verdict is about the set in `found`.
 
         Returns:
-            `minimal`: it passed twice, and without any one of its changes, the test fails.
-            `limit`: it passed, but there were no more runs to find out whether all of its changes are needed.
-            `fails`: there is none, because the test fails with all changes.
+            `minimal`: it passed twice, and the test fails if any one of its changes is left out.
+            `limit`: `max_runs` was reached before the search ended, so it may not be minimal.
+            `fails`: it is None, because the test fails with all changes.
             `flaky`: it passed once and failed once.
         """
         try:
@@ -58,7 +58,7 @@ class SmallestSetSearch(Generic[T]):
             return "limit"
 
     async def _remove_chunks(self, chunk: Sequence[T]) -> None:
-        """Removes what is not needed of a chunk that cannot be removed as a whole."""
+        """Removes the unneeded parts of a chunk that cannot be removed as a whole."""
         middle = (len(chunk) + 1) // 2
         # the later half first, because later changes use earlier ones
         for half in (chunk[middle:], chunk[:middle]):
@@ -68,7 +68,7 @@ class SmallestSetSearch(Generic[T]):
     async def _remove_one(self) -> bool:
         """Removes one change that is not needed; false if there is none.
 
-        It may have been needed by a change that was removed since.
+        Other removals may have made it unnecessary.
         """
         for change in reversed(self.found or ()):
             if await self._try_without([change]):
@@ -79,7 +79,7 @@ class SmallestSetSearch(Generic[T]):
         return await self._try(tuple(change for change in self.found or () if change not in chunk))
 
     async def _try(self, chosen: tuple[T, ...]) -> bool:
-        """Whether the test passes with these changes, which are then the smallest set so far."""
+        """Whether the test passes with these changes. If so, they are the smallest set so far."""
         if chosen not in self._results:
             self._results[chosen] = await self._run(chosen)
         if self._results[chosen]:

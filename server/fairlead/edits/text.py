@@ -7,7 +7,7 @@ _END = re.compile(r"\r\n|\r|\n")
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines of a text with their line endings. Joined, they are the text; form feeds do not end a line."""
+    """The lines of a text with their line endings. Unlike `str.splitlines`, form feeds and the like end no line."""
     return _LINE.findall(text)
 
 
@@ -17,12 +17,12 @@ def body(line: str) -> str:
 
 
 def line_number(text: str, index: int) -> int:
-    """The line, counted from 1, of an index that is not inside a line ending."""
+    """The number, from 1, of the line that contains an index. The index must not be inside a line ending."""
     return len(_END.findall(text, 0, index)) + 1
 
 
 def line_end(text: str, default: str = "\n") -> str:
-    """The most frequent line ending of a text, `default` if it has none."""
+    """The most frequent line ending of a text; `default` if it has none."""
     counts = _counts(text)
     best = max(counts, key=lambda end: counts[end])
     return best if counts[best] else default
@@ -39,6 +39,6 @@ def _counts(text: str) -> dict[str, int]:
 
 
 def with_line_end(text: str, end: str) -> str:
-    """The text with each line ending replaced by `end`."""
+    """The text with each line ending replaced with `end`."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
     return plain if end == "\n" else plain.replace("\n", end)

@@ -1,8 +1,7 @@
 """Undo and redo of the user's decisions: a linear log of decisions, and the effect of each on the proposals.
 
-A decision contains each file before and after it, so a redo is the undo of its inverse. Proposals and edits made since
-then stay, because proposals are merged. Only the user's file must contain exactly what it contained right after the
-decision.
+A decision records each file before and after it, so redoing it is undoing its inverse. Later proposals stay, because
+an undo merges them. The user's file, however, must have the text that it had right after the decision.
 """
 
 from collections.abc import Collection
@@ -12,13 +11,13 @@ from typing import Literal
 from fairlead.edits.merge import MergeConflict, merged
 from fairlead.edits.proposal import PLAIN, Proposal, Raw, empty_proposal
 
-# why a decision cannot be undone or redone if the user's file has another text
+# the error if the user's file has another text
 CHANGED_SINCE_DECISION = "{name} has changed since. First undo your own changes to it in the editor."
 CHANGED_SINCE_UNDO = "{name} has changed since the undo. First restore the text that it had right after the undo."
 
 
 class CannotUndo(Exception):
-    """A decision can no longer be undone; the message tells the user why."""
+    """A decision can no longer be undone. The message is for the user."""
 
 
 @dataclass(frozen=True)
@@ -28,12 +27,12 @@ class FileDecision:
     before: Proposal
     after: Proposal
     in_file: bool
-    """Whether the user's file itself was changed."""
+    """Whether the decision changed the user's file, and not only the proposal."""
     raw_before: Raw = PLAIN
-    """The file's bytes and permissions before the decision, where they matter."""
+    """The file's bytes and permissions before the decision, as far as the decision changed them."""
     raw_after: Raw = PLAIN
     folders: tuple[str, ...] = ()
-    """The folders that were created for the file, the innermost first."""
+    """The folders that the decision created for the file, the innermost first."""
 
     @property
     def hunk_ids(self) -> frozenset[str] | None:
@@ -51,17 +50,17 @@ class Decision:
     """One decision of the user."""
 
     kind: Literal["accept", "reject", "amend", "undo"]
-    """An "undo" removed what was accepted of the plan item `item_id` from the user's files."""
+    """`undo` removed the accepted changes of the plan item `item_id` from the user's files."""
     label: str
     """Its name in the UI, such as "Accept a.py"."""
     files: tuple[FileDecision, ...]
     reason: str = ""
-    """Why the user rejected."""
+    """Why the user rejected the changes; empty if they gave no reason."""
     item_id: str | None = None
 
     @property
     def paths(self) -> set[str]:
-        """The paths of its files, before and after it."""
+        """The paths of its files before and after the decision."""
         sides = (side for file in self.files for side in (file.before, file.after))
         return {path for side in sides for path in (side.path, side.target)}
 
@@ -79,14 +78,14 @@ class DecisionLog:
     undone: tuple[Decision, ...] = field(default_factory=tuple)
 
     def with_decision(self, decision: Decision) -> "DecisionLog":
-        """The log with a new decision. What was undone can no longer be redone."""
+        """The log with a new decision, and without the undone ones."""
         return DecisionLog((*self.done, decision), ())
 
     def undo(self, files: Collection[int]) -> "DecisionLog":
-        """Moves the last decision to the undone ones; if only some of its files were undone, the others stay.
+        """Moves the last decision to the undone ones.
 
         Args:
-            files: the indexes of the files that were undone.
+            files: the indexes of the files that were undone. The decision on the others stays.
         """
         rest, moved = _split(self.done[-1], files)
         return DecisionLog((*self.done[:-1], *rest), (*self.undone, *moved))
@@ -98,7 +97,7 @@ class DecisionLog:
 
 
 def _split(decision: Decision, files: Collection[int]) -> tuple[list[Decision], list[Decision]]:
-    """The decision on the other files and on these, as lists of at most one."""
+    """The decision on the other files, and the decision on these; each a list, empty without such files."""
 
     def part(selected: bool) -> list[Decision]:
         chosen = tuple(file for index, file in enumerate(decision.files) if (index in files) == selected)
@@ -110,17 +109,16 @@ def _split(decision: Decision, files: Collection[int]) -> tuple[list[Decision], 
 def revert(
     decision: FileDecision, now: Proposal | None, current: str | None, name: str, changed: str = CHANGED_SINCE_DECISION
 ) -> Proposal:
-    """The proposal with a decision undone. (To redo a decision, revert its inverse.)
+    """The proposal after a decision is undone. To redo a decision, revert its inverse.
 
     Args:
-        decision: the decision.
-        now: the file's proposal now.
-        current: the text of the user's file.
+        now: the file's proposal now, None if there is none.
+        current: the text of the user's file now.
         name: the file's name in messages.
-        changed: the message for a file with another text, with a place for the name.
+        changed: the error if the user's file has another text, with the placeholder `{name}`.
 
     Raises:
-        CannotUndo: the file, or the proposal in the lines of the decision, has changed since.
+        CannotUndo: the file, or the proposal for the lines of the decision, has changed since.
     """
     before, after = decision.before, decision.after
     now = now or empty_proposal(after.path, current)

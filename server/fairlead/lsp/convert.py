@@ -15,9 +15,9 @@ from fairlead.agent.tool import Location
 from fairlead.code.decode import Problem
 from fairlead.code.positions import code_units
 from fairlead.display import escape_to_one_line
-from fairlead.edits.changeset import Proposal
 from fairlead.edits.diff import Hunk, changed_blocks
 from fairlead.edits.per_proposal import PerProposal
+from fairlead.edits.proposal import Proposal
 from fairlead.edits.text import split_lines
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.convert_checks import check_event, check_result, smallest_set

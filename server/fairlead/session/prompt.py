@@ -7,7 +7,8 @@ from typing import Literal
 
 from fairlead.agent.messages import Block, clean_text, text_block
 from fairlead.agent.tool import Mode
-from fairlead.edits.changeset import Changeset, Proposal
+from fairlead.edits.changeset import Changeset
+from fairlead.edits.proposal import Proposal
 from fairlead.session.context.context_item import ContextItem
 from fairlead.session.context.images import check_images
 from fairlead.session.context.surroundings import Surroundings

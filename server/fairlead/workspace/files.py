@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from fairlead.edits import changeset as cs
-from fairlead.edits.changeset import Changeset, Proposal, Raw
+from fairlead.edits.changeset import Changeset
 from fairlead.edits.merge import MergeConflict
 from fairlead.edits.origins import Author
+from fairlead.edits.proposal import Proposal, Raw
 from fairlead.workspace.disk import BinaryFile
 from fairlead.workspace.editor import Buffers, FileEdit
 from fairlead.workspace.errors import WorkspaceError

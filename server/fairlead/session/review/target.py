@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from fairlead.edits.changeset import Proposal
+from fairlead.edits.proposal import Proposal
 from fairlead.edits.selection import Change
 from fairlead.session.errors import Stale
 from fairlead.session.session import Session
