@@ -1,9 +1,8 @@
-"""The files as the agent sees them: the proposal if there is one, else the user's file. Owns the changeset."""
+"""Owns a session's proposals: proposes changes of files, and rebases them when the user's files change."""
 
 import asyncio
 import copy
-import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,42 +10,40 @@ from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.merge import MergeConflict
 from fairlead.edits.origins import Author
-from fairlead.edits.proposal import Proposal, Raw
-from fairlead.workspace.disk import BinaryFile
+from fairlead.edits.proposal import Raw
 from fairlead.workspace.editor import Buffers, FileEdit
 from fairlead.workspace.errors import WorkspaceError
+from fairlead.workspace.file_view import FileView
 from fairlead.workspace.long_work import Yielder, is_long
-from fairlead.workspace.names import plain_parts
 from fairlead.workspace.paths import Roots
 from fairlead.workspace.proposed_paths import check_no_repository, check_parents
 from fairlead.workspace.read_tracker import ReadTracker
 from fairlead.workspace.rejections import Rejections
 from fairlead.workspace.reread_queue import RereadQueue
-from fairlead.workspace.secrets import secret_names
-from fairlead.workspace.user_files import UserFiles
 
-# attempts in a thread while the proposals keep changing; the next one runs on the event loop, so that it ends
 MAX_THREAD_ATTEMPTS = 2
+"""Attempts in a thread while the proposals change. The next one runs on the event loop, where nothing interrupts it."""
 
 CHANGED = "The user changed {name} at the same moment, so nothing was proposed. Read it again, then edit it."
 
 
-class Files:
-    """One session's view of the workspace. A write here is a proposal; the user's files do not change.
+class Files(FileView):
+    """The files of one session. A write here is a proposal; the user's files do not change.
 
-    `on_interest` is called with each file that was read or proposed, so that it can be watched.
+    Args:
+        on_interest: is called with each file that was read or proposed, so that it can be watched.
     """
 
     def __init__(self, roots: Roots, buffers: Buffers, on_interest: Callable[[Path], None] = lambda _: None) -> None:
-        self.user_files = UserFiles(roots, buffers)
+        super().__init__(roots, buffers)
         self.read_tracker = ReadTracker(self.read, self._preload, self.user_files.open_paths)
         self._reread_queue = RereadQueue(str)
         self.rejections = Rejections()
         self._on_interest = on_interest
-        self._changes = Changeset()
         self._changed_at: dict[str, int] = {}
         self._touched: dict[Path, None] = {}
         self.version = 0
+        """Increases with each change of the proposals."""
 
     @property
     def changes(self) -> Changeset:
@@ -64,22 +61,13 @@ class Files:
             self._changed_at[path] = self.version
             self._touched[Path(path)] = None
 
-    @property
-    def roots(self) -> Roots:
-        """The folders of the workspace."""
-        return self.user_files.roots
-
-    @roots.setter
-    def roots(self, roots: Roots) -> None:
-        self.user_files.roots = roots
-
     def take_touched(self) -> Collection[Path]:
-        """The files that the agent has read, or whose content may have changed, since the last call."""
+        """The files that the agent read, or whose content may have changed, since the last call."""
         touched, self._touched = self._touched, {}
         return touched
 
     async def restore(self, changes: Changeset, version: int) -> None:
-        """Restores earlier proposals on the files as they are now. The version is at least the given one."""
+        """Restores saved proposals and rebases them on the user's files. `version` becomes at least the given one."""
         self.changes = changes
         self.version = max(self.version, version)
         for proposal in changes:
@@ -95,76 +83,11 @@ class Files:
 
     @property
     def change_token(self) -> tuple[int, int, int]:
-        """Differs after each change of the proposals or the open documents, and each warning (docs/plan.md L10)."""
+        """Differs after each change of the proposals or the open documents, and after a warning (docs/plan.md L10)."""
         return self.version, self.user_files.change_token, self.rejections.warnings
 
-    def proposal(self, path: Path) -> Proposal | None:
-        """The proposal for a file, given by its current path."""
-        return self._changes.get(str(path))
-
-    def is_proposed(self, path: Path) -> bool:
-        """Whether the file at a path has proposed content."""
-        return self._changes.for_target(str(path)) is not None
-
-    def has_proposal(self, path: Path) -> bool:
-        """Whether anything is proposed for a path, or for a file that is moved to it."""
-        return self.proposal(path) is not None or self.is_proposed(path)
-
-    def secret_filter(self) -> Callable[[str], bool]:
-        """A predicate on names (`Roots.relative`): whether the file looks like a secret, also under its old name."""
-        rules = secret_names(self.roots)
-        moved = [proposal for proposal in self._changes if proposal.new_path is not None]
-        renamed = {self.roots.relative(Path(p.target)): self.roots.relative(Path(p.path)) for p in moved}
-        return lambda name: rules(name) or (name in renamed and rules(renamed[name]))
-
-    def secret_path(self, given: str) -> Path | None:
-        """The resolved path, if the user has a file there that looks like a secret; else None.
-
-        Checks the given name, the name that links lead to, and other spellings of both.
-
-        Raises:
-            WorkspaceError: as `Roots.resolve`.
-        """
-        path = self.roots.resolve(given)
-        proposal = self._changes.for_target(str(path))
-        exists = os.path.lexists(path) or self.user_files.buffer(path) is not None
-        if not (exists if proposal is None else proposal.base is not None):
-            return None
-        names = {self.roots.relative(path), self.roots.relative(self.roots.path_of(given))}
-        names |= {"/".join(plain_parts(name)) for name in names}
-        return path if any(map(self.secret_filter(), names)) else None
-
-    def read(self, path: Path) -> str | None:
-        """The text of a file as the agent sees it, None if there is no file.
-
-        Raises:
-            WorkspaceError: the file is not text, or cannot be read.
-        """
-        proposal = self._changes.for_target(str(path))
-        if proposal is not None:
-            if proposal.raw.data is not None:
-                raise BinaryFile(f"The proposed content of {path.name} is not text.")
-            if proposal.kind == "rename" and proposal.base == proposal.proposed:
-                self.current(Path(proposal.path))  # raises for a binary file: it can be moved, but not read
-            return proposal.proposed
-        return None if self.proposal(path) else self.current(path)
-
-    def binary(self, path: Path) -> bytes | None:
-        """The bytes of a binary file as the agent sees it, None if there is no such file.
-
-        Raises:
-            WorkspaceError: it cannot be read.
-        """
-        proposal = self._changes.for_target(str(path))
-        if proposal is not None and (proposal.raw.data is not None or proposal.kind != "rename"):
-            return proposal.raw.data
-        if proposal is None and self.proposal(path) is not None:
-            return None
-        found = self.user_files.read(Path(proposal.path) if proposal is not None else path)
-        return found[0] if found is not None and found[1].encoding == "binary" else None
-
     async def read_for_agent(self, path: Path) -> str | None:
-        """As `read`. From now on, the model gets a note when somebody else changes the file."""
+        """Like `read`. From then on, the model is told when the file changes in another way than by its own edits."""
         await self.user_files.preload(path)
         text = self.read(path)
         self.read_tracker.note(path, text)
@@ -173,54 +96,19 @@ class Files:
         return text
 
     async def _preload(self, path: Path) -> None:
-        """Reads a long file in a thread, so that the next `read` is quick; nothing is read of a proposed text."""
+        """Reads a long file in a thread, so that the next `read` is quick. Proposed text is in memory already."""
         if not self.is_proposed(path):
             await self.user_files.preload(path)
-
-    def current(self, path: Path) -> str | None:
-        """The text of the user's file.
-
-        Raises:
-            WorkspaceError: as `read`.
-        """
-        return self.user_files.text(path)
-
-    def resolves_to_itself(self, path: Path) -> bool:
-        """Whether a resolved path still leads to the same file: a symbolic link may have been created since."""
-        try:
-            return self.roots.resolve(str(path)) == path
-        except WorkspaceError:
-            return False
-
-    def texts_not_on_disk(self, changes: Changeset | None = None) -> Iterator[tuple[Path, str | None]]:
-        """Files that may differ from the disk, with their text: proposals (None: no file) and open buffers.
-
-        Args:
-            changes: the proposals that count; None: all of the session's.
-        """
-        seen: set[Path] = set()
-        for proposal in self._changes if changes is None else changes:
-            if proposal.new_path is not None:
-                seen.add(Path(proposal.path))
-                yield Path(proposal.path), None
-            seen.add(Path(proposal.target))
-            if proposal.raw.data is None:
-                yield Path(proposal.target), proposal.proposed
-        for path in self.user_files.open_paths():
-            if path not in seen and self.roots.contains(path):
-                text = self.current(path)
-                if text is not None:
-                    yield path, text
 
     async def propose(self, path: Path, text: str, author: Author, over: str | None = None) -> None:
         """Proposes a text for a file.
 
         Args:
-            over: the file's text (see `read`) that the new text was made from.
+            over: what `read` returned for the file when the new text was made from it.
 
         Raises:
-            WorkspaceError: the file cannot be edited or has changed, it cannot contain the text, or the user rejected
-                the same change before.
+            WorkspaceError: the file cannot be edited or is not `over` anymore, it cannot contain the text, or the user
+                rejected the same change before.
         """
         if "\0" in text:
             raise WorkspaceError("The content contains a NUL character. Only text files can be written.")
@@ -236,12 +124,15 @@ class Files:
         await self._apply(path, cs.propose, current, text, author, over=over)
 
     async def capture(self, path: Path, before: str | None, after: str | None, raw: Raw, author: Author) -> None:
-        """Proposes what a command changed in a file that contained `before` when the command started; None: no file.
+        """Proposes a command's change of a file. What the user or the agent changed in the meantime stays.
 
-        Changes that the user or the agent made in the meantime stay. Long texts are compared in a thread.
+        Args:
+            before: the text when the command started, None if there was no file.
+            after: the text that the command left, None if it deleted the file.
 
         Raises:
-            WorkspaceError: the same lines changed otherwise in the meantime, or the user rejected this change before.
+            WorkspaceError: the same lines were changed differently in the meantime, or the user rejected the same
+                change before.
         """
         check_no_repository(self.roots, path)
         arguments = (str(path), before, after, raw, author)
@@ -259,10 +150,13 @@ class Files:
         await self.observe([Path(known.path) if known is not None else path])
 
     async def propose_all(self, edits: Sequence[FileEdit], author: Author) -> None:
-        """Proposes changes of several files: all, or none. Each `old` is what `read` returned.
+        """Proposes changes of several files, all or none.
+
+        Args:
+            edits: the `old` of each is what `read` returned.
 
         Raises:
-            WorkspaceError: as `propose`, `rename` and `delete`, or a file has changed since it was read.
+            WorkspaceError: as for `propose`, `rename` and `delete`, or a file has changed since it was read.
         """
         before, staged = self._changes, copy.copy(self)
         staged._changed_at, staged._touched, staged._on_interest = {}, {}, _ignore
@@ -322,36 +216,16 @@ class Files:
         if path in self.user_files.new_with_bom:
             self.user_files.new_with_bom.add(new_path)
 
-    def describe_removal(self, path: Path) -> str:
-        """A sentence on a file that the agent proposes to rename or delete; empty for other files."""
-        proposal = self.proposal(path)
-        if proposal is None or self._changes.for_target(str(path)) not in (None, proposal):
-            return ""
-        if proposal.new_path is not None:
-            return f"You renamed it to {self.roots.relative(Path(proposal.new_path))} (proposed)."
-        return "You deleted it (proposed)." if proposal.kind == "delete" else ""
-
-    def _existing(self, path: Path) -> str:
-        """The text of a file that exists for the agent; for a binary file, the line that describes it."""
-        proposal = self._changes.for_target(str(path))
-        if proposal is not None:
-            text = proposal.proposed
-        else:
-            text = None if self.proposal(path) else self.user_files.text(path, binary=True)
-        if text is None:
-            removal = self.describe_removal(path)
-            raise WorkspaceError(f"No such file: {self.roots.relative(path)}{removal and f'. {removal}'}")
-        return text
-
     async def _compute(self, change: Callable[..., Changeset], path: str, *arguments: Any) -> Changeset:
-        """The changeset after a change of one file, which is not applied yet. Runs in a thread if a text is long."""
+        """The changeset after a change of one file. Does not apply it. Runs in a thread if a text is long."""
         before = self._changes
         if not self._is_long(path, *arguments):
             return change(before, path, *arguments)
         changes = await asyncio.to_thread(cs.precomputed, change, before, path, *arguments)
         if before is self._changes:
             return changes
-        return change(self._changes, path, *arguments)  # not in a thread again: it would never end while the user types
+        # not in a thread again: while the user types, that might never succeed
+        return change(self._changes, path, *arguments)
 
     def _is_long(self, path: str, *arguments: Any) -> bool:
         known = self._changes.get(path) or self._changes.for_target(path)
@@ -360,7 +234,7 @@ class Files:
     async def _apply(
         self, path: Path, change: Callable[..., Changeset], *arguments: Any, over: str | None = None
     ) -> None:
-        """Applies what a tool proposed, unless the user rejected the same change before."""
+        """Applies a tool's change, unless the user rejected the same one before."""
         changes = await self._compute(change, str(path), *arguments)
         if over is not None and self.read(path) != over:
             raise WorkspaceError(CHANGED.format(name=self.roots.relative(path)))
@@ -375,14 +249,8 @@ class Files:
             if proposal is not None:
                 self.rejections.check(self._changes.get(path), proposal)
 
-    def _read_or_none(self, path: Path) -> str | None:
-        try:
-            return self.read(path)
-        except WorkspaceError:
-            return None
-
     def _without_bom(self, path: Path, text: str) -> str:
-        """The text without its byte order mark: a file keeps the mark that it has, and only a new file can get one."""
+        """The text without its byte order mark, which only a new file can get. Existing files keep theirs."""
         if not text.startswith("\ufeff"):
             return text
         disk = self.user_files.on_disk(path)
@@ -397,12 +265,13 @@ class Files:
     async def observe(self, paths: Iterable[Path], allowed: Callable[[], bool] = lambda: True) -> None:
         """Reads the user's files again and rebases their proposals on them.
 
-        Yields between files and compares long ones in a thread. Stops when `allowed` returns false.
+        Yields between files and compares long ones in a thread. Stops when `allowed` returns false, without applying
+        the result at hand.
         """
         yielder = Yielder()
         for path in paths:
             await yielder.checkpoint()
-            if not self.roots.contains(path):  # its folder was removed; the proposal stays as it is
+            if not self.roots.contains(path):  # its folder left the workspace; the proposal stays as it is
                 continue
             self._touched[path] = None
             for attempt in range(MAX_THREAD_ATTEMPTS + 1):
@@ -421,29 +290,23 @@ class Files:
                     self.changes = changes
                     break
 
-    def _current_or_none(self, path: Path) -> str | None:
-        try:
-            return self.user_files.text(path, binary=True)
-        except WorkspaceError:
-            return None
-
     def changed_paths(self) -> list[Path]:
-        """The proposed files whose text may have changed since it was read, of those that `RereadQueue` chooses."""
+        """Files with proposals whose text may have changed since it was read. `RereadQueue` chooses which to check."""
         proposals = self._changes.files
         paths = self._reread_queue.take(proposals.keys(), self.user_files.open_paths())
         return [path for each in paths if self.user_files.may_differ(path := Path(each), proposals[each].current)]
 
     def report_changes(self, paths: Iterable[Path] | None) -> None:
-        """These files are read again at the next boundary; None: all files, because a command ran on them."""
+        """Notes that files may have changed, so that they are read again before the next round; None: all files."""
         self._reread_queue.report(paths)
         self.read_tracker.reread_queue.report(paths)
 
     async def observe_all(self) -> None:
-        """As `observe_closely`, for all proposals."""
+        """Like `observe_closely`, for all proposals."""
         await self.observe_closely([Path(proposal.path) for proposal in self._changes])
 
     async def observe_closely(self, paths: Collection[Path]) -> None:
-        """As `observe`; reads the bytes of closed files even if their signature is unchanged."""
+        """Like `observe`, but reads closed files even if their signatures have not changed."""
         for path in paths:
             self.user_files.invalidate(path)
         await self.observe(paths)

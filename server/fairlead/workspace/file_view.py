@@ -1,0 +1,172 @@
+"""Reads the files as the agent sees them: the proposal if there is one, else the user's file."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from fairlead.edits.changeset import Changeset
+from fairlead.edits.proposal import Proposal
+from fairlead.workspace.disk import BinaryFile
+from fairlead.workspace.editor import Buffers
+from fairlead.workspace.errors import WorkspaceError
+from fairlead.workspace.names import plain_parts
+from fairlead.workspace.paths import Roots
+from fairlead.workspace.secrets import secret_names
+from fairlead.workspace.user_files import UserFiles
+
+
+class FileView:
+    """The user's files with the proposals applied. Changes nothing."""
+
+    def __init__(self, roots: Roots, buffers: Buffers) -> None:
+        self.user_files = UserFiles(roots, buffers)
+        self._changes = Changeset()
+
+    @property
+    def roots(self) -> Roots:
+        """The folders of the workspace."""
+        return self.user_files.roots
+
+    @roots.setter
+    def roots(self, roots: Roots) -> None:
+        self.user_files.roots = roots
+
+    def proposal(self, path: Path) -> Proposal | None:
+        """The proposal for a file, given by its current path."""
+        return self._changes.get(str(path))
+
+    def is_proposed(self, path: Path) -> bool:
+        """Whether the file at a path has proposed content."""
+        return self._changes.for_target(str(path)) is not None
+
+    def has_proposal(self, path: Path) -> bool:
+        """Whether anything is proposed for a path, or for a file that is moved to it."""
+        return self.proposal(path) is not None or self.is_proposed(path)
+
+    def secret_filter(self) -> Callable[[str], bool]:
+        """A predicate on names (`Roots.relative`): whether a file looks like a secret.
+
+        A renamed file does if its new or its old name does.
+        """
+        is_secret = secret_names(self.roots)
+        renames = [proposal for proposal in self._changes if proposal.new_path is not None]
+        old_names = {self.roots.relative(Path(p.target)): self.roots.relative(Path(p.path)) for p in renames}
+        return lambda name: is_secret(name) or (name in old_names and is_secret(old_names[name]))
+
+    def secret_path(self, given: str) -> Path | None:
+        """The resolved path if the user has a file there that looks like a secret, else None.
+
+        Checks the given path, the path that links lead to, and other spellings of both.
+
+        Raises:
+            WorkspaceError: as for `Roots.resolve`.
+        """
+        path = self.roots.resolve(given)
+        proposal = self._changes.for_target(str(path))
+        exists = os.path.lexists(path) or self.user_files.buffer(path) is not None
+        if not (exists if proposal is None else proposal.base is not None):
+            return None
+        names = {self.roots.relative(path), self.roots.relative(self.roots.path_of(given))}
+        names |= {"/".join(plain_parts(name)) for name in names}
+        return path if any(map(self.secret_filter(), names)) else None
+
+    def read(self, path: Path) -> str | None:
+        """The text of a file as the agent sees it, None if there is no file.
+
+        Raises:
+            WorkspaceError: the file is not text, or cannot be read.
+        """
+        proposal = self._changes.for_target(str(path))
+        if proposal is not None:
+            if proposal.raw.data is not None:
+                raise BinaryFile(f"The proposed content of {path.name} is not text.")
+            if proposal.kind == "rename" and proposal.base == proposal.proposed:
+                self.current(Path(proposal.path))  # raises for a binary file, which can be renamed but not read
+            return proposal.proposed
+        return None if self.proposal(path) else self.current(path)
+
+    def binary(self, path: Path) -> bytes | None:
+        """The bytes of a binary file as the agent sees it; None if there is no file, or it is text.
+
+        Raises:
+            WorkspaceError: it cannot be read.
+        """
+        proposal = self._changes.for_target(str(path))
+        if proposal is not None and (proposal.raw.data is not None or proposal.kind != "rename"):
+            return proposal.raw.data
+        if proposal is None and self.proposal(path) is not None:
+            return None
+        found = self.user_files.read(Path(proposal.path) if proposal is not None else path)
+        return found[0] if found is not None and found[1].encoding == "binary" else None
+
+    def current(self, path: Path) -> str | None:
+        """The text of the user's file.
+
+        Raises:
+            WorkspaceError: as for `read`.
+        """
+        return self.user_files.text(path)
+
+    def resolves_to_itself(self, path: Path) -> bool:
+        """Whether a resolved path still names the same file. A symbolic link may have been created since."""
+        try:
+            return self.roots.resolve(str(path)) == path
+        except WorkspaceError:
+            return False
+
+    def texts_not_on_disk(self, changes: Changeset | None = None) -> Iterator[tuple[Path, str | None]]:
+        """The proposed and the open files with their texts, which may differ from the disk; None: no file.
+
+        Args:
+            changes: the proposals to include; None: all.
+        """
+        seen: set[Path] = set()
+        for proposal in self._changes if changes is None else changes:
+            if proposal.new_path is not None:
+                seen.add(Path(proposal.path))
+                yield Path(proposal.path), None
+            seen.add(Path(proposal.target))
+            if proposal.raw.data is None:
+                yield Path(proposal.target), proposal.proposed
+        for path in self.user_files.open_paths():
+            if path not in seen and self.roots.contains(path):
+                text = self.current(path)
+                if text is not None:
+                    yield path, text
+
+    def describe_removal(self, path: Path) -> str:
+        """A sentence about a file that the agent proposes to rename or delete; empty for other files."""
+        proposal = self.proposal(path)
+        if proposal is None or self._changes.for_target(str(path)) not in (None, proposal):
+            return ""
+        if proposal.new_path is not None:
+            return f"You renamed it to {self.roots.relative(Path(proposal.new_path))} (proposed)."
+        return "You deleted it (proposed)." if proposal.kind == "delete" else ""
+
+    def _existing(self, path: Path) -> str:
+        """The text of a file that exists for the agent; for a binary file, the line that identifies it.
+
+        Raises:
+            WorkspaceError: there is no such file, or it cannot be read.
+        """
+        proposal = self._changes.for_target(str(path))
+        if proposal is not None:
+            text = proposal.proposed
+        else:
+            text = None if self.proposal(path) else self.user_files.text(path, binary=True)
+        if text is None:
+            removal = self.describe_removal(path)
+            raise WorkspaceError(f"No such file: {self.roots.relative(path)}{removal and f'. {removal}'}")
+        return text
+
+    def _read_or_none(self, path: Path) -> str | None:
+        try:
+            return self.read(path)
+        except WorkspaceError:
+            return None
+
+    def _current_or_none(self, path: Path) -> str | None:
+        try:
+            return self.user_files.text(path, binary=True)
+        except WorkspaceError:
+            return None
