@@ -1,4 +1,4 @@
-"""Closed files: bytes to text and back, so that only the intended bytes change."""
+"""Converts closed files from bytes to text and back, so that only the intended bytes change."""
 
 import codecs
 import hashlib
@@ -29,7 +29,7 @@ _BOMS: tuple[tuple[bytes, Encoding], ...] = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-# control characters that no text contains: a file with one of them that is not UTF-8 is binary
+# control characters that text does not contain: a file that has one and is not UTF-8 is binary
 _BINARY_ONLY = bytes(set(range(0x20)) - set(b"\t\n\v\f\r\x1b"))
 
 
@@ -49,10 +49,13 @@ class DiskText:
     """The digest of a binary file's bytes; empty for text."""
 
     def encode(self, text: str, name: str = "The file") -> bytes:
-        """Another text as bytes, with this file's encoding and byte order mark.
+        """Another text as bytes, in this file's encoding and with its byte order mark.
+
+        Args:
+            name: the file's name in errors.
 
         Raises:
-            WorkspaceError: the encoding cannot represent the text.
+            WorkspaceError: the encoding cannot represent the text, or the file is binary.
         """
         if self.encoding == "binary":
             raise BinaryFile(f"{name} is a binary file.")
@@ -64,14 +67,14 @@ class DiskText:
 
     @property
     def oddity(self) -> str:
-        """What an editor may not preserve, in words; empty if every editor preserves all of it."""
+        """What an editor may not preserve, for messages; empty if editors preserve everything."""
         if self.encoding != "utf-8":
             return f"its encoding ({_NAMES[self.encoding]})"
         return unusual_line_endings(self.text)
 
 
 def unusual_line_endings(text: str) -> str:
-    """The line endings that an editor may not preserve, in words; empty if there are none."""
+    """The line endings that an editor may not preserve, for messages; empty if there are none."""
     ends = line_ends(text)
     if len(ends) > 1:
         return "its mixed line endings"
@@ -79,7 +82,7 @@ def unusual_line_endings(text: str) -> str:
 
 
 def decode_or_describe(data: bytes, name: str) -> DiskText:
-    """As `decode`; for a binary file, one line that identifies it, which is enough to delete or move it."""
+    """Like `decode`, but the text of a binary file is one line that identifies it: enough to delete or move it."""
     try:
         return decode(data, name)
     except BinaryFile:
@@ -88,10 +91,13 @@ def decode_or_describe(data: bytes, name: str) -> DiskText:
 
 
 def read_bytes(path: Path, root: Path | None = None) -> bytes | None:
-    """The bytes of a file, None if there is no file. With a `root`, no link on the path is followed.
+    """The bytes of a file, None if there is no file.
+
+    Args:
+        root: a folder below which no link is followed; None: all links are followed.
 
     Raises:
-        WorkspaceError: it is not a regular file, is too large, or a link leads to it.
+        WorkspaceError: it is not a regular file, is too large, cannot be read, or a link leads to it.
     """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
@@ -106,7 +112,7 @@ def read_bytes(path: Path, root: Path | None = None) -> bytes | None:
         status = os.fstat(descriptor)
         _check_kind(status, path.name)
         with open(descriptor, "rb", closefd=False) as file:
-            # reading up to MAX_BYTES at once would allocate them, which takes longer than to read a small file
+            # `read(MAX_BYTES)` would allocate that much first, which takes longer than reading a small file
             data = file.read(status.st_size + 1)
             return data if len(data) <= status.st_size else data + file.read(MAX_BYTES - status.st_size)
 
@@ -122,7 +128,10 @@ def _check_kind(status: os.stat_result, name: str) -> None:
 
 
 def decode(data: bytes, name: str) -> DiskText:
-    """Decodes UTF-8 and UTF-16 with a byte order mark, else as Windows-1252 or Latin-1.
+    """Decodes UTF-8, UTF-16 with a byte order mark, Windows-1252 or Latin-1.
+
+    Args:
+        name: the file's name in errors.
 
     Raises:
         BinaryFile: the bytes are not text.

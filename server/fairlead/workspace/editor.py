@@ -25,10 +25,12 @@ class Buffers(Protocol):
         ...
 
     def open_buffer(self, path: Path) -> Buffer | None:
-        """The open document of a file; `path` is the file or the link through which it was opened."""
+        """The open document of a file, which may have been opened through a link."""
         ...
 
-    def open_paths(self) -> Sequence[Path]: ...
+    def open_paths(self) -> Sequence[Path]:
+        """The files of the open documents."""
+        ...
 
     def note_removal(self, path: Path) -> None:
         """Records that Fairlead removed the file of an open document, which the editor continues to show."""
@@ -40,14 +42,12 @@ FileOperation = Literal["create", "rename", "delete"]
 
 @dataclass(frozen=True, slots=True)
 class EditCapabilities:
-    """What an editor can be asked for.
-
-    `edits`: to change text. `operations`: to create, rename and delete files. `checks`: to change a closed file only
-    where the file's bytes have the edit's digest.
-    """
+    """The kinds of edits that an editor can make."""
 
     edits: bool = False
+    """Changes of text."""
     checks: bool = False
+    """Whether it changes a closed file only if the file's bytes have the edit's digest."""
     operations: frozenset[FileOperation] = frozenset()
 
 
@@ -61,15 +61,15 @@ class FileEdit:
     new: str | None
     """None deletes the file."""
     version: int | None = None
-    """The version of the open document, None if the file is closed."""
+    """The version of the open document; None if the file is closed."""
     new_path: Path | None = None
-    """Moves the file."""
+    """Moves the file to this path."""
     data: bytes | None = None
     """The new bytes, if the file is binary."""
     mode: int | None = None
-    """The new permission bits, None if they stay."""
+    """The new permission bits; None if they stay."""
     digest: str | None = None
-    """The SHA-256 of the file on disk, if it has no unsaved changes."""
+    """The SHA-256 of the file on disk, in hexadecimal; None if the document has unsaved changes."""
 
     @property
     def target(self) -> Path:
@@ -78,7 +78,7 @@ class FileEdit:
 
     @property
     def operation(self) -> FileOperation | None:
-        """The file operation that it needs in addition to text edits."""
+        """The file operation that the edit needs; None if it only changes text."""
         if self.old is None:
             return "create"
         if self.new is None:
@@ -93,11 +93,13 @@ class FileEdit:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """The editor's answer to an edit. `reason` is for users, empty if it gave none. `timed_out`: it did not answer."""
+    """The editor's answer to an edit."""
 
     ok: bool
     reason: str = ""
+    """Why it refused, for users; empty if it gave no reason."""
     timed_out: bool = False
+    """Whether it did not answer in time."""
 
 
 ApprovalOption = Literal["allow_once", "allow_session", "reject"]
@@ -105,11 +107,11 @@ ApprovalOption = Literal["allow_once", "allow_session", "reject"]
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """A request to run a command, or to read or write a file that needs the user's permission."""
+    """A question whether a command may run, or whether a file may be read or written."""
 
     session_id: str
     call_id: str | None
-    """None if no tool call needs the permission."""
+    """None if no tool call asks."""
     command: str = ""
     cwd: Path | None = None
     mode: Literal["sandboxed", "workspace"] = "workspace"
@@ -121,10 +123,11 @@ class ApprovalRequest:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalAnswer:
-    """The user's choice; `reason` is what they gave with a rejection."""
+    """The user's choice."""
 
     option: ApprovalOption
     reason: str = ""
+    """Why they rejected; empty if they gave no reason."""
 
 
 Severity = Literal["error", "warning", "info", "hint"]
@@ -133,11 +136,13 @@ SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """A problem that the editor shows in a file. `line` and `column` count from 1, the column in the editor's units."""
+    """A problem that the editor shows in a file."""
 
     path: Path
     line: int
+    """Counted from 1."""
     column: int
+    """Counted from 1, in the editor's units."""
     severity: Severity
     message: str
     source: str = ""
@@ -147,7 +152,7 @@ class DiagnosticsSource(Protocol):
     """The diagnostics of the editor's language support, which does not know proposed text."""
 
     async def diagnostics(self, path: Path | None) -> Sequence[Diagnostic] | None:
-        """The problems of a file (None: of all files that the editor has looked at). None: no answer."""
+        """The problems in a file, or (None) in all files that the editor has checked; None if there is no answer."""
         ...
 
 
@@ -155,16 +160,18 @@ class Editor(Protocol):
     """Requests to the editor and its user."""
 
     @property
-    def edit_capabilities(self) -> EditCapabilities: ...
+    def edit_capabilities(self) -> EditCapabilities:
+        """The kinds of edits that `apply` accepts."""
+        ...
 
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
-        """Makes the changes, all or none. Request only what the capabilities name. A refusal does not raise."""
+        """Makes the changes, all or none. A refusal is returned, not raised."""
         ...
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
-        """Asks the user. No answer, or no way to ask, is a rejection. Cancelling closes the question."""
+        """Asks the user. Without an answer or a way to ask, returns a rejection. Cancelling closes the question."""
         ...
 
     async def ask(self, session_id: str, call_id: str, question: str, options: Sequence[str]) -> str | None:
-        """Asks the user a question of the model; None: no answer, or no way to ask."""
+        """Asks the user a question of the model. Returns None without an answer or a way to ask."""
         ...

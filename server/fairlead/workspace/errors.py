@@ -1,4 +1,4 @@
-"""The error of this package, apart from its subclasses."""
+"""The base class of this package's errors."""
 
 from fairlead.agent.errors import ToolError
 
@@ -6,5 +6,5 @@ from fairlead.agent.errors import ToolError
 class WorkspaceError(ToolError):
     """A file cannot be read or changed as asked.
 
-    The model reads the message as the result of a call, the user as the reason why a decision had no effect.
+    The model sees the message as the result of a call, the user as the reason why a decision had no effect.
     """

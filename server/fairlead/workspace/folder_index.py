@@ -1,6 +1,6 @@
 """Notes about the folders of a workspace, updated only where names have changed.
 
-The times of a folder change with each name in it, so an unchanged folder costs only one `stat`.
+Adding or removing a name changes the times of its folder, so checking an unchanged folder costs only one `stat`.
 """
 
 import os
@@ -13,7 +13,10 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 SETTLED_NS = 2_000_000_000
-"""How old the last change of a folder must be: a second one may get the same time, as times have steps of up to 2 s."""
+"""How long ago a folder must have changed for its times to be trusted.
+
+File systems have steps of up to 2 s, so a second change soon after the first may leave the times the same.
+"""
 
 Entries = Mapping[str, os.DirEntry[str]]
 _Stamp = tuple[int, int, int, int]
@@ -22,18 +25,18 @@ _Stamp = tuple[int, int, int, int]
 @dataclass(frozen=True, slots=True)
 class _Known(Generic[T]):
     stamp: _Stamp | None
-    """None: the folder is read again the next time."""
+    """None: the folder must be read again."""
     below: Sequence[str]
-    """The paths of the folders in it."""
+    """The paths of the folders in it that are examined too."""
     noted: T | None
 
 
 class FolderIndex(Generic[T]):
-    """Notes about the folders below a root, without those that cannot be read. Links are not followed.
+    """Notes about the folders below a root. Skips unreadable folders and follows no links.
 
     Args:
-        examine: is called with a folder's path relative to the root ("" for the root itself) and its entries; returns
-            what to note about it, None for nothing, and the names of the folders in it that are examined too.
+        examine: gets a folder's path relative to the root ("" for the root itself) and its entries; returns what to
+            note about it (None: nothing) and the names of the folders in it that are examined too.
     """
 
     def __init__(
@@ -46,7 +49,7 @@ class FolderIndex(Generic[T]):
         self._known: dict[str, _Known[T]] = {}
 
     def look(self) -> dict[str, T]:
-        """The notes about all folders as they are now, by path. One thread at a time."""
+        """The notes about all folders as they are now, by path. Not thread-safe."""
         before, known = self._known, dict[str, _Known[T]]()
         folders = [""]
         while folders:

@@ -1,12 +1,12 @@
-"""Keeps the event loop responsive during long work, so that a stop is answered at once (docs/faults.md 75)."""
+"""Keeps the event loop responsive during long work, so that a stop takes effect at once (docs/faults.md 75)."""
 
 import asyncio
 from collections.abc import Callable
 from time import monotonic
 from typing import Any, TypeVar
 
-LONG = 200_000  # characters or bytes; comparing them takes some ten milliseconds
-MAX_BLOCKED = 0.01  # seconds; a request needs several turns of the loop until it is answered
+LONG = 200_000  # characters or bytes; comparing so many takes tens of milliseconds
+MAX_BLOCKED = 0.01  # seconds; short, because answering a request takes several turns of the loop
 
 T = TypeVar("T")
 
@@ -30,5 +30,5 @@ def is_long(*values: object) -> bool:
 
 
 async def compute(work: Callable[..., T], *arguments: Any) -> T:
-    """The result of a pure function, which runs in a thread if the texts among its arguments are long."""
+    """The result of a pure function. It runs in a thread if the texts among its arguments are long."""
     return await asyncio.to_thread(work, *arguments) if is_long(*arguments) else work(*arguments)

@@ -1,4 +1,4 @@
-"""File names in one spelling: on Windows and macOS, several spellings name the same file."""
+"""Normalizes file names: on Windows and macOS, several spellings name the same file."""
 
 import unicodedata
 
@@ -7,9 +7,9 @@ _IGNORED = dict.fromkeys([*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range
 
 
 def plain_parts(relative: str) -> list[str]:
-    """The parts of a path in the spelling that the lists of names use.
+    """The parts of a path in the spelling that the lists of sensitive names use.
 
-    That is case-folded, and without invisible characters, trailing dots and spaces, and the stream name after a colon.
+    It is case-folded and has no invisible characters, no trailing dots and spaces, and no stream name after a colon.
     """
     return [_plain(part) for part in relative.replace("\\", "/").split("/")]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from fairlead.workspace.errors import WorkspaceError
 
 MAX_NAME = 100
-_SEPARATORS = "/\\:"  # the last one ends the path in the results of a search
+_SEPARATORS = "/\\:"  # a colon ends the path in the results of a search
 
 
 class PathEscape(WorkspaceError):
@@ -22,28 +22,30 @@ class PathEscape(WorkspaceError):
 def below(path: Path, root: Path) -> str | None:
     """`path` relative to `root`, "." for the root itself; None if it is not below it.
 
-    As `Path.relative_to`, but ten times as fast: a command may change thousands of files.
+    Ten times as fast as `Path.relative_to`, because a command may change thousands of files.
     """
-    name, prefix = str(path), _beginning(root)
+    name, prefix = str(path), _prefix(root)
     if name.startswith(prefix):
         return name[len(prefix) :]
     return str(path.relative_to(root)) if path.is_relative_to(root) else None
 
 
 @functools.lru_cache
-def _beginning(root: Path) -> str:
-    """How paths below a folder begin."""
+def _prefix(root: Path) -> str:
+    """The beginning of all paths below a folder."""
     return os.path.join(root, "")
 
 
 class Root:
-    """A folder of the workspace. `path` is the path that the editor gave, `real` has symbolic links resolved."""
+    """A folder of the workspace."""
 
     def __init__(self, path: Path, name: str = "") -> None:
         self.path = Path(os.path.normpath(path))
+        """The path that the editor gave."""
         self.real = Path(os.path.realpath(path))
+        """The same path with symbolic links resolved."""
         self.name = name or self.path.name
-        """How paths begin where there are several folders; unique among them, without slashes."""
+        """What paths in it begin with if there are several folders: unique, without slashes."""
 
     def __repr__(self) -> str:
         return f"Root({str(self.path)!r}, {self.name!r})"
@@ -52,15 +54,15 @@ class Root:
 class Roots:
     """The folders of the workspace, in the editor's order. A file in two of them belongs to the inner one.
 
-    Paths begin with the name of their folder if there are several, or were several before: a path that the model knows
-    then stays valid when a folder is removed.
+    Names of files begin with the name of their folder if there are several folders, or were several before. So a name
+    that the model knows stays valid when a folder is removed.
     """
 
     def __init__(self, *folders: Root, names: bool = False, former: Sequence[Root] = ()) -> None:
         self.folders = folders
         self.has_names = names or len(folders) > 1
         self.former = former
-        """The folders that were removed. Their names are not given to others."""
+        """The folders that were removed. No other folder gets their names."""
         self._key = tuple((root.path, root.real, root.name) for root in folders), self.has_names
         self._innermost = sorted(folders, key=lambda root: len(str(root.path)), reverse=True)
 
@@ -70,9 +72,9 @@ class Roots:
         return cls().changed([(path, "") for path in paths])
 
     def changed(self, folders: Sequence[tuple[Path, str]]) -> "Roots":
-        """The workspace with these folders, each given with the editor's name for it.
+        """The workspace with these folders instead, each given with the editor's name for it.
 
-        A folder that was open before keeps its name. A folder that is the same as an earlier one is left out.
+        A folder that was open before keeps its name. Of several paths to the same folder, only the first counts.
         """
         known = {root.path: root.name for root in (*self.former, *self.folders)}
         taken = set(map(str.casefold, known.values()))
@@ -85,8 +87,8 @@ class Roots:
                 known[root.path] = _unique(_plain(given) or _plain(root.path.name) or "folder", taken)
                 taken.add(known[root.path].casefold())
             opened[root.real] = Root(path, known[root.path])
-        still = {root.path for root in opened.values()}
-        former = [Root(path, name) for path, name in known.items() if path not in still]
+        open_paths = {root.path for root in opened.values()}
+        former = [Root(path, name) for path, name in known.items() if path not in open_paths]
         return Roots(*opened.values(), names=self.has_names, former=former)
 
     def __eq__(self, other: object) -> bool:
@@ -123,7 +125,7 @@ class Roots:
     def enclosing(self, path: Path) -> list[tuple[Root, str]]:
         """All folders that contain an absolute path, the innermost first, with the path in each.
 
-        A file that one of them protects is protected, even if it belongs to a folder inside it.
+        They all matter for protection: a file that an outer folder protects is protected in an inner one too.
         """
         found = ((root, below(path, root.path)) for root in self._innermost)
         return [(root, inner.replace(os.sep, "/")) for root, inner in found if inner is not None]
@@ -133,14 +135,13 @@ class Roots:
         return self.folder_of(path) is not None
 
     def resolve(self, given: str) -> Path:
-        """The absolute path of a given one, with links inside the workspace followed.
+        """The absolute path that a given one leads to, with links followed.
 
-        The result is below the `path` of a folder, even if that is reached through links, so that each file has one
-        name.
+        It is below `Root.path` of a folder, even if that path goes through links, so that each file has one path.
 
         Raises:
             PathEscape: it is outside of the workspace, or a link leads outside.
-            WorkspaceError: it is not a valid path, or does not begin with the name of a folder where it must.
+            WorkspaceError: it is not a valid path, or lacks the name of a folder (`has_names`).
         """
         if "\0" in given:
             raise WorkspaceError("A path cannot contain a NUL character.")
@@ -162,10 +163,10 @@ class Roots:
         return root.path / real.relative_to(root.real)
 
     def path_of(self, given: str) -> Path:
-        """The absolute path of a given one, without `..`; links are not followed, and it may be outside.
+        """The absolute path of a given one, without `..`. Follows no links; the result may be outside of the workspace.
 
         Raises:
-            WorkspaceError: it does not begin with the name of a folder where it must.
+            WorkspaceError: it lacks the name of a folder (`has_names`).
         """
         if not self.has_names or os.path.isabs(given):
             return Path(os.path.normpath(self.first.path / given))
@@ -184,13 +185,17 @@ class Roots:
         )
 
     def scopes(self, given: str | None) -> list[Path]:
-        """As `resolve`, for a tool that also takes the whole workspace (None or "."): then all its folders."""
+        """The paths that a tool's argument names: one, or all folders for the whole workspace (None or ".").
+
+        Raises:
+            WorkspaceError: as for `resolve`.
+        """
         if self.has_names and os.path.normpath(given or ".") == ".":
             return self.paths
         return [self.resolve(given or ".")]
 
     def check_no_link(self, given: str) -> None:
-        """Checks that a path is not a link, whose target would be changed in its place.
+        """Checks that a path is not a symbolic link, because deleting or renaming it would affect its target.
 
         Raises:
             WorkspaceError: the path is a symbolic link.
@@ -203,8 +208,8 @@ class Roots:
     def relative(self, path: Path) -> str:
         """The name of a file for the user and the model, with forward slashes.
 
-        It is relative to the workspace: to its only folder, or with the name of the folder first. A path outside of
-        the workspace is absolute.
+        It is relative to its folder, with the name of the folder first if there are several (`has_names`). The name of
+        a file outside of the workspace is its absolute path.
         """
         for root in self._innermost:
             inner = below(path, root.path)
@@ -214,7 +219,7 @@ class Roots:
         return str(path)
 
     def split(self, name: str) -> tuple[Root, str] | None:
-        """The folder of a name that `relative` returned, and the path in it; None for a path outside."""
+        """The folder and the path in it for a name that `relative` returned; None for a path outside."""
         if not self.has_names:
             return (self.folders[0], name) if self.folders and not os.path.isabs(name) else None
         first, _, inner = name.partition("/")
@@ -222,25 +227,25 @@ class Roots:
         return None if root is None else (root, inner or ".")
 
     def names_of(self, root: Root, inner: Iterable[str]) -> list[str]:
-        """The names of the files with these paths in a folder."""
+        """The names of the files at these paths in a folder."""
         return [self.relative(root.path / name) for name in inner] if self.has_names else list(inner)
 
     def names_in(self, root: Root, inner: Iterable[str]) -> Iterator[tuple[str, str]]:
-        """The names and paths of the files with these paths in a folder, without files of another folder inside it."""
+        """The files at these paths in a folder, each as its name and its path, without files of a nested folder."""
         nested = [each for each in (below(other.path, root.path) for other in self.folders) if each not in (None, ".")]
-        closed = tuple(f"{each}/".replace(os.sep, "/") for each in nested)
-        lead = f"{root.name}/" if self.has_names else ""
-        return ((f"{lead}{name}", name) for name in inner if not name.startswith(closed))
+        skipped = tuple(f"{each}/".replace(os.sep, "/") for each in nested)
+        prefix = f"{root.name}/" if self.has_names else ""
+        return ((f"{prefix}{path}", path) for path in inner if not path.startswith(skipped))
 
 
 def _plain(name: str) -> str:
-    """A folder's name with `-` in place of separators and invisible characters; "" if nothing is left."""
+    """A folder's name with `-` instead of separators and invisible characters; "" if nothing else is left."""
     plain = "".join(each if each.isprintable() and each not in _SEPARATORS else "-" for each in name)[:MAX_NAME]
     return "" if plain.strip(". -") == "" else plain.strip()
 
 
 def _unique(name: str, taken: set[str]) -> str:
-    """The name, with a number if another folder has it, in any case."""
+    """The name, with a number appended if another folder has it. Ignores case."""
     number, unique = 1, name
     while unique.casefold() in taken:
         number += 1

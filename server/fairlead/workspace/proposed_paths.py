@@ -1,4 +1,4 @@
-"""The paths for which nothing can be proposed."""
+"""Refuses paths for which nothing can be proposed."""
 
 import os
 from pathlib import Path
@@ -13,7 +13,7 @@ NOT_OPEN = "{name} is in no folder of the workspace."
 
 
 def check_no_repository(roots: Roots, path: Path) -> None:
-    """Raises WorkspaceError if the path is outside of the workspace, or belongs to a repository itself."""
+    """Raises WorkspaceError if a path is outside of the workspace, or is part of a repository's own data."""
     enclosing = roots.enclosing(path)
     if not enclosing:
         raise WorkspaceError(NOT_OPEN.format(name=path))
@@ -25,10 +25,10 @@ def check_no_repository(roots: Roots, path: Path) -> None:
 
 
 def check_parents(roots: Roots, changes: Changeset, path: Path) -> None:
-    """Raises WorkspaceError if the file would be below a file or replace a folder, existing or proposed."""
+    """Raises WorkspaceError if a file would be below another file or replace a folder, existing or proposed."""
     for folder in path.parents:
-        leading = changes.for_target(str(folder))
-        is_file = leading.proposed is not None if leading else folder.is_file() and not changes.get(str(folder))
+        proposal = changes.for_target(str(folder))
+        is_file = proposal.proposed is not None if proposal else folder.is_file() and not changes.get(str(folder))
         if is_file:
             raise WorkspaceError(f"{roots.relative(folder)} is a file, so no file can be created below it.")
         if folder.is_dir():

@@ -1,6 +1,7 @@
-"""Lists of sensitive file names: protected files, which the user confirms one by one, and risky changes.
+"""Recognizes protected files, which the user confirms one by one, and risky changes.
 
-Protected files run code or configure tools automatically. They are recognized by name alone (docs/faults.md 35).
+A protected file makes a program run code or changes how it works, without being asked. It is recognized by its name
+alone (docs/faults.md 35).
 """
 
 import os
@@ -71,10 +72,13 @@ _CONFIGURATION_ENDS = (".code-workspace", ".lock", "-lock.json", "-lock.yaml", "
 
 @lru_cache(maxsize=4096)
 def is_protected(relative: str) -> str | None:
-    """Why the user must confirm a change of this file, as a sentence for the user; None if it is not protected.
+    """Why the user must confirm a change of a file, as a sentence for the user; None if it is not protected.
 
-    The path is relative to the workspace. Spellings that a file system may take for the same name count too: another
-    case, trailing dots and spaces, a stream name after a colon, short names, invisible characters.
+    Other spellings that a file system may take for the same name count too: another case, trailing dots and spaces, a
+    stream name after a colon, short names, invisible characters.
+
+    Args:
+        relative: the path relative to its folder of the workspace.
     """
     parts = _parts(relative)
     for start in range(len(parts)):
@@ -86,14 +90,14 @@ def is_protected(relative: str) -> str | None:
 
 
 def is_repository(relative: str) -> bool:
-    """Whether a file belongs to a `.git` folder."""
+    """Whether a path is a `.git` folder or in one."""
     return ".git" in _parts(relative)
 
 
 class ProtectedFiles:
-    """Finds the existing protected files and folders below a root, down to two levels.
+    """Finds the existing protected files and folders in a root and in two levels of folders below it.
 
-    Reads only names, and only of folders where names have changed since the last call. Skips folders of dependencies.
+    Reads only names, and only in folders where names have changed since the last call. Skips folders of dependencies.
     """
 
     def __init__(self, root: Path) -> None:
@@ -101,7 +105,7 @@ class ProtectedFiles:
         self._index = FolderIndex(root, _examine)
 
     def find(self) -> list[str]:
-        """The paths relative to the root, with `/`, and the targets of links among them. Blocks.
+        """The paths relative to the root, with `/`, and the targets of links among them. Blocks: call it in a thread.
 
         A folder includes everything in it. Of a repository that is not in a `.git` folder, only the parts that make
         Git run programs are protected.
@@ -117,7 +121,7 @@ class ProtectedFiles:
 
 
 def _examine(folder: str, entries: Entries) -> tuple[Sequence[str] | None, Sequence[str]]:
-    """The protected names in a folder; empty if it is a repository, None if there is nothing to protect."""
+    """The protected names in a folder and the folders to examine. The names are empty if it is a repository."""
     if folder and is_git_folder(entries.__contains__):
         return (), ()
     parent, protected, below = folder.rpartition("/")[2].casefold(), list[str](), list[str]()
@@ -132,7 +136,7 @@ def _examine(folder: str, entries: Entries) -> tuple[Sequence[str] | None, Seque
 
 
 def protected_links(root: Path) -> dict[str, str]:
-    """The targets of protected links at the root and of the files that configure Git, each with the reason."""
+    """The paths in a root that protected links or Git's configuration lead to, each with the reason."""
     links = [entry for folder in (root, root / ".github") for entry in _entries(folder) if entry.is_symlink()]
     reasons = {
         end: is_protected(Path(link.path).relative_to(root).as_posix())
@@ -143,7 +147,7 @@ def protected_links(root: Path) -> dict[str, str]:
 
 
 def risk(kind: Kind, path: PurePath, target: PurePath) -> Risk | None:
-    """The most serious reason to look closely at a change, None for an ordinary one. Ignores the case of names."""
+    """The most serious reason to look closely at a change; None for an ordinary one. Ignores the case of names."""
     if kind == "delete":
         return "deletion"
     risks = _name_risk(path), _name_risk(target)
@@ -151,20 +155,20 @@ def risk(kind: Kind, path: PurePath, target: PurePath) -> Risk | None:
 
 
 class Protections:
-    """Why the user must confirm proposals separately."""
+    """Finds the proposals that the user must confirm one by one."""
 
     def __init__(self) -> None:
         self._reasons = PerProposal[str | None]()
 
     def of(self, roots: Roots, changes: Changeset) -> dict[str, str]:
-        """The reasons by path; proposals for ordinary files are omitted."""
+        """Why the user must confirm them, by path. Other proposals are omitted."""
         links = {root.path: protected_links(root.path) for root in roots.folders}
         found = self._reasons.of(changes, lambda proposal: _protection(proposal, roots, links), roots, links)
         return {path: why for path, why in found.items() if why is not None}
 
 
 def _protection(proposal: Proposal, roots: Roots, links: Mapping[Path, Mapping[str, str]]) -> str | None:
-    """`links` are the protected links of each folder of the workspace, as `protected_links`."""
+    """`links` has the `protected_links` of each folder of the workspace."""
 
     def reason(path: str) -> str | None:
         enclosing = roots.enclosing(Path(path))
@@ -188,18 +192,18 @@ def _name_risk(path: PurePath) -> Risk | None:
 
 
 def _git_paths(root: Path) -> set[str]:
-    """The paths outside of `.git` that make Git run programs: in the folder that `.git` names, and the hooks."""
+    """The paths outside of `.git` through which Git runs programs: parts of the folder that `.git` names, and hooks."""
     folder, hooks = git_folder(root / ".git"), hooks_folder(root)
-    elsewhere = folder != root / ".git" and folder != root and folder.is_relative_to(root)
-    closed = [*(executable_parts(folder) if elsewhere else ()), *([hooks] if hooks is not None else [])]
-    return {path.relative_to(root).as_posix() for path in closed}
+    is_elsewhere = folder != root / ".git" and folder != root and folder.is_relative_to(root)
+    paths = [*(executable_parts(folder) if is_elsewhere else ()), *([hooks] if hooks is not None else [])]
+    return {path.relative_to(root).as_posix() for path in paths}
 
 
 def _parts(relative: str) -> list[str]:
-    return [_long(part) for part in plain_parts(relative)]
+    return [_expanded(part) for part in plain_parts(relative)]
 
 
-def _long(part: str) -> str:
+def _expanded(part: str) -> str:
     """The protected name that a short name abbreviates, else the name itself."""
     short = _SHORT_NAME.fullmatch(part)
     if short is None:
@@ -222,6 +226,6 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def _link_target(link: Path, root: Path) -> set[str]:
-    """The target of a link, if it is inside the workspace: changing the target changes the protected file."""
+    """The target of a link, if it is in the root: changing it changes the protected file. A set of at most one."""
     real, end = Path(os.path.realpath(root)), Path(os.path.realpath(link))
     return {end.relative_to(real).as_posix()} if end != real and end.is_relative_to(real) else set()

@@ -1,4 +1,4 @@
-"""The texts that the agent has read, and which of these files have changed since."""
+"""Remembers the texts that the agent has read, to notice when their files change."""
 
 import os
 from collections.abc import Awaitable, Callable, Collection, Iterable
@@ -16,10 +16,11 @@ MAX_SPANS = 50
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A file that somebody else changed. `spans` are lines of its new text, from 1; None if it was deleted."""
+    """A file that changed in another way than by the agent's edits."""
 
     path: Path
     spans: tuple[tuple[int, int], ...] | None
+    """The first and last lines of the changes in its new text, from 1; None if it was deleted."""
 
 
 class ReadTracker:
@@ -31,7 +32,12 @@ class ReadTracker:
         preload: Callable[[Path], Awaitable[None]],
         open_paths: Callable[[], Iterable[Path]],
     ) -> None:
-        """`preload` reads a long file in a thread, so that the next `read` is quick."""
+        """
+        Args:
+            read: returns the text of a file as the agent sees it, None if there is no file.
+            preload: reads a long file in a thread, so that the next `read` is quick.
+            open_paths: returns the files that are open in the editor.
+        """
         self._read, self._preload, self._open_paths = read, preload, open_paths
         self._texts: dict[Path, str | None] = {}
         self.folders: dict[str, None] = {}
@@ -39,7 +45,7 @@ class ReadTracker:
         self.reread_queue = RereadQueue(Path)
 
     def forget(self) -> None:
-        """Forgets all files, because what was read of them is no longer in the conversation."""
+        """Forgets all files. Call it when what was read of them is no longer in the conversation."""
         self._texts, self.folders, self.reread_queue = {}, {}, RereadQueue(Path)
 
     @property
@@ -54,7 +60,7 @@ class ReadTracker:
         self._texts[path] = text
 
     def acknowledge(self, path: Path, before: str | None) -> None:
-        """Marks a change as known if the agent knew the text before it, because the model reads about it elsewhere."""
+        """Marks a change as known because the model reads about it elsewhere, unless it did not know `before`."""
         if path in self._texts and self._texts[path] == before:
             self._texts[path] = self._current(path)
 
@@ -83,6 +89,6 @@ class ReadTracker:
 
 
 def _spans(old: str, new: str) -> tuple[tuple[int, int], ...]:
-    """The changed lines of the new text, from 1; where lines were only removed, the line after them."""
+    """The first and last lines of each change, from 1; the line after it where lines were only removed."""
     blocks = changed_blocks(split_lines(old), split_lines(new))
     return tuple((b0 + 1, max(b0 + 1, b1)) for _, _, b0, b1 in blocks[:MAX_SPANS])

@@ -1,4 +1,4 @@
-"""The changes that the user rejected, so that the same one is not proposed again unnoticed."""
+"""Remembers the changes that the user rejected, so that the same ones are not proposed again by accident."""
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -8,9 +8,9 @@ from fairlead.edits.diff import content_key
 from fairlead.edits.proposal import Proposal
 from fairlead.workspace.errors import WorkspaceError
 
-Key = tuple[str, bytes]
-# a proposal, the hunks of it that were rejected (None: all of it), and the reason
+_Key = tuple[str, bytes]
 Rejection = tuple[Proposal, Collection[str] | None, str]
+"""A proposal, the ids of its rejected hunks (None: all of it), and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,16 +22,18 @@ class Rejected:
     """Identifies the change."""
     reason: str
     warned: bool = False
-    """Whether the model has read that the user rejected it."""
+    """Whether the model has been told that the user rejected it."""
 
 
 class Rejections:
-    """The rejected changes of a session. `warnings` counts the refusals (docs/plan.md L10)."""
+    """The rejected changes of a session."""
 
     def __init__(self) -> None:
-        self._rejected: dict[Key, Rejected] = {}
+        self._rejected: dict[_Key, Rejected] = {}
         self.all: tuple[Rejected, ...] = ()
+        """Another object after each change."""
         self.warnings = 0
+        """The number of changes that `check` has refused (docs/plan.md L10)."""
 
     def restore(self, rejected: Iterable[Rejected]) -> None:
         """Restores the rejections of an earlier process."""
@@ -45,12 +47,12 @@ class Rejections:
         self.all = tuple(self._rejected.values())
 
     def forget(self, proposal: Proposal, hunk_ids: Collection[str] | None, others: Iterable[Rejection]) -> None:
-        """Forgets that some hunks of a proposal (None: all of it) were rejected, because the user undid it.
+        """Forgets a rejection that the user undid.
 
         Args:
             proposal: the proposal that was rejected.
-            hunk_ids: the hunks that were rejected.
-            others: the rejections that stay. A change that is in one of them stays rejected, with its reason.
+            hunk_ids: the hunks that were rejected; None: all of it.
+            others: the rejections that stay. A change that is also in one of them stays rejected, with that reason.
         """
         undone = set(_keys(proposal, hunk_ids)) & self._rejected.keys()
         reasons = {key: reason for before, ids, reason in others for key in _keys(before, ids) if key in undone}
@@ -62,16 +64,16 @@ class Rejections:
         self.all = tuple(self._rejected.values())
 
     def check(self, old: Proposal | None, new: Proposal) -> None:
-        """Refuses a rejected change the first time that it is proposed again.
+        """Refuses a rejected change the first time that it is proposed again. The second time, the agent means it.
 
         Raises:
             WorkspaceError: `new` contains a rejected change that `old` does not.
         """
         if new.path not in {path for path, _ in self._rejected}:
             return
-        before = set(_keys(old, None)) if old is not None else set[Key]()
-        again = [self._rejected[key] for key in _keys(new, None) if key in self._rejected and key not in before]
-        unwarned = [rejected for rejected in again if not rejected.warned]
+        before = set(_keys(old, None)) if old is not None else set[_Key]()
+        repeated = [self._rejected[key] for key in _keys(new, None) if key in self._rejected and key not in before]
+        unwarned = [rejected for rejected in repeated if not rejected.warned]
         if not unwarned:
             return
         for rejected in unwarned:
@@ -86,7 +88,7 @@ class Rejections:
         )
 
 
-def _keys(proposal: Proposal, hunk_ids: Collection[str] | None) -> Iterator[Key]:
+def _keys(proposal: Proposal, hunk_ids: Collection[str] | None) -> Iterator[_Key]:
     if proposal.decided_as_whole:
         identity = [proposal.kind, proposal.target, str(proposal.raw.mode)]
         yield proposal.path, sha256(content_key(identity, [proposal.proposed or ""])).digest()

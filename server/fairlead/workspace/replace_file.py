@@ -1,4 +1,4 @@
-"""Writes files that a user asked Fairlead for, such as recordings. `write.py` writes the user's own files."""
+"""Writes a file that the user asked Fairlead for, such as a recording. The user's own files: `write.py`."""
 
 import os
 import shutil
@@ -6,10 +6,10 @@ from pathlib import Path
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Write a file. It is replaced atomically and keeps its permissions; a link's target is replaced.
+    """Writes a file atomically, with its old permissions. Of a link, replaces the target.
 
     Raises:
-        OSError: the file cannot be written. Its previous content is unchanged.
+        OSError: the file cannot be written; its previous content is unchanged.
     """
     path = path.resolve()
     if path.exists() and not path.is_file():  # a device or a pipe cannot be replaced

@@ -1,7 +1,7 @@
-"""Finds Git's own data in a workspace, which is not always in a folder named `.git`.
+"""Finds Git's own data in a workspace, whose hooks and settings can run programs.
 
-Git accepts any folder that looks like a repository, and a `.git` may be a file or link that leads to one. Its hooks and
-settings can run programs. This module reads names and plain text; it does not run git.
+It is not always in a folder named `.git`: Git accepts any folder that looks like a repository, and `.git` may be a file
+or a link that leads to one. This module reads names and plain text; it does not run git.
 """
 
 import os
@@ -17,7 +17,11 @@ _HOOKS = re.compile(r"(?i)^\s*hooksPath\s*=\s*(.+?)\s*$", re.M)
 
 
 def is_git_folder(has: Callable[[str], bool]) -> bool:
-    """Whether Git takes a folder with these names for a repository, or for a worktree's part of one."""
+    """Whether Git takes a folder for a repository, or for a worktree's part of one.
+
+    Args:
+        has: whether the folder contains a name.
+    """
     return has("HEAD") and (has("commondir") or (has("objects") and has("refs")))
 
 
@@ -31,7 +35,7 @@ def in_git_folder(root: Path, path: Path) -> bool:
 
 
 def git_folder(link: Path) -> Path:
-    """The folder that a `.git` refers to: the target if it is a link or a file that names one, else itself."""
+    """The folder that a `.git` refers to: the one that it leads to if it is a link or a file, else itself."""
     if link.is_file():
         text = read_start(link)
         if text.startswith("gitdir: "):
@@ -42,14 +46,14 @@ def git_folder(link: Path) -> Path:
 def enclosing_repository(root: Path) -> Path | None:
     """The folder above a workspace whose repository contains it; None if the workspace has its own, or there is none.
 
-    Searches as Git does, within one file system, but stops below the home folder: a repository of the whole home says
-    nothing about one project.
+    Searches within one file system, as Git does. Does not search the home folder and those above it: a repository of
+    the whole home says nothing about one project.
     """
     home = Path(os.path.expanduser("~")).resolve()
     if os.path.lexists(root / ".git"):
         return None
     for folder in root.parents:
-        if home.is_relative_to(folder) or _is_border(folder, root):
+        if home.is_relative_to(folder) or _is_on_other_file_system(folder, root):
             return None
         found = git_folder(folder / ".git")
         if is_git_folder(lambda name, found=found: os.path.lexists(found / name)):
@@ -57,7 +61,7 @@ def enclosing_repository(root: Path) -> Path | None:
     return None
 
 
-def _is_border(folder: Path, root: Path) -> bool:
+def _is_on_other_file_system(folder: Path, root: Path) -> bool:
     try:
         return folder.stat().st_dev != root.stat().st_dev
     except OSError:
@@ -65,14 +69,14 @@ def _is_border(folder: Path, root: Path) -> bool:
 
 
 def executable_parts(folder: Path) -> Iterator[Path]:
-    """The parts of a repository through which a write could run programs."""
+    """The existing parts of a repository through which a write could run programs."""
     for name in EXECUTABLE_PARTS:
         if (folder / name).exists():
             yield folder / name
 
 
 def hooks_folder(root: Path) -> Path | None:
-    """The folder in the workspace that the repository's settings name for hooks, None if they name none."""
+    """The folder in the root that the repository's settings name for hooks; None if they name none there."""
     top = enclosing_repository(root) or root
     own = git_folder(top / ".git")
     shared = read_start(own / "commondir").strip()
@@ -84,13 +88,13 @@ def hooks_folder(root: Path) -> Path | None:
 
 
 def current_branch(root: Path) -> str:
-    """The branch that is checked out, or the start of the commit's id if there is none; empty without a repository.
+    """The checked-out branch, or words with the start of the commit's id if there is none; empty without a repository.
 
-    Reads `HEAD` only. To learn more, git would have to run, with the filters and other programs of the repository.
+    Reads only `HEAD`: running git could run the repository's own programs, such as its filters.
     """
     head = read_start(git_folder((enclosing_repository(root) or root) / ".git") / "HEAD").strip()
     found = _HEAD.fullmatch(head)
-    if found is None or found[1] == ".invalid":  # the file of a repository that keeps its branches elsewhere
+    if found is None or found[1] == ".invalid":  # Git's placeholder if the branches are not in files
         return ""
     return found[1] or f"no branch, at commit {found[2][:8]}"
 

@@ -1,4 +1,4 @@
-"""Chooses the files that are read again between two rounds (docs/plan.md L6): as many of 1,000 files as of 100."""
+"""Chooses the files that are read again between two rounds (docs/plan.md L6), so that the work stays bounded."""
 
 import os
 from collections.abc import Callable, Collection, Iterable
@@ -12,21 +12,21 @@ K = TypeVar("K")
 
 
 class RereadQueue(Generic[K]):
-    """Chooses files that may have changed: those that were reported, and some of the others in turn.
+    """Chooses the files that were reported as changed, and some of the others in turn.
 
-    Each change is noticed, because each file has its turn. A change that nobody reports, such as on a drive that cannot
-    be watched, is noticed some rounds later.
+    So every change is noticed. An unreported one, such as on a drive that cannot be watched, is noticed some rounds
+    later.
     """
 
     def __init__(self, key: Callable[[Path], K]) -> None:
-        """`key` returns what identifies a file."""
+        """`key` converts a path to what `take` identifies files by."""
         self._key = key
         self._reported: dict[Path, None] = {}
         self._next = 0
         self._all = False
 
     def report(self, paths: Iterable[Path] | None) -> None:
-        """Adds these files to the next turn; None: all."""
+        """Adds files to what `take` returns next; None: all."""
         if paths is None:
             self._all = True
         else:

@@ -11,17 +11,18 @@ from pathlib import Path
 
 from fairlead.workspace.errors import WorkspaceError
 
-# includes hidden files (such as the configuration of CI), but not .git; no other glob may follow, because it would
-# include again what this one and the ignore rules exclude
+# includes hidden files (such as the configuration of CI), but not .git; no other `--glob` may follow, because it would
+# include files again that this one and the ignore rules exclude
 COMMON = ("--no-config", "--no-messages", "--hidden", "--glob", "!.git", "--color", "never")
 MAX_RECORD = 1 << 22
+"""Bytes of a record, such as a line of output."""
 
 
 def executable() -> str:
     """The path of `rg`: next to this Python, else on PATH.
 
     Raises:
-        WorkspaceError: there is none.
+        WorkspaceError: `rg` is not installed.
     """
     name = "rg.exe" if sys.platform == "win32" else "rg"
     for folder in (Path(sysconfig.get_path("scripts")), Path(sys.executable).parent):
@@ -36,10 +37,10 @@ def executable() -> str:
 async def records(
     arguments: Sequence[str], cwd: Path, stdin: str | None = None, end: bytes = b"\n"
 ) -> AsyncGenerator[bytes | None, None]:
-    """The output of `rg`, split at `end`; None for a record over MAX_RECORD bytes. Closing it ends the process.
+    """The output of `rg`, split at `end`; None for a record over `MAX_RECORD`. Closing the generator ends the process.
 
     Raises:
-        WorkspaceError: as `_batches`.
+        WorkspaceError: `rg` cannot be started, or refuses its arguments, such as an invalid pattern.
     """
     async with aclosing(_batches(arguments, cwd, stdin, end)) as batches:
         async for batch in batches:
@@ -50,11 +51,7 @@ async def records(
 async def _batches(
     arguments: Sequence[str], cwd: Path, stdin: str | None = None, end: bytes = b"\n"
 ) -> AsyncGenerator[Sequence[bytes | None], None]:
-    """As `records`, but all records that have arrived at once.
-
-    Raises:
-        WorkspaceError: `rg` refuses its arguments, such as an invalid pattern.
-    """
+    """Like `records`, but yields all records that have arrived in one list."""
     process = await _start(arguments, cwd, stdin is not None)
     assert process.stdout is not None and process.stderr is not None
     errors = asyncio.ensure_future(process.stderr.read())
@@ -87,10 +84,13 @@ async def _batches(
 
 
 async def file_names(folder: str, cwd: Path, most: int, options: Sequence[str] = ()) -> set[str]:
-    """At most `most` files below a folder (or the file itself) that no rule ignores, relative to `cwd`.
+    """The files in a folder (or the file itself) that no rule ignores, relative to `cwd`, with `/`; at most `most`.
 
     Args:
-        options: of `rg`, which make it list fewer files.
+        options: options of `rg` that make it list fewer files.
+
+    Raises:
+        WorkspaceError: as for `records`.
     """
     names: set[str] = set()
     async with aclosing(_batches(["--files", "--null", *options, "--", folder], cwd, end=b"\0")) as output:
@@ -112,14 +112,14 @@ async def has_files(suffixes: Collection[str], cwd: Path) -> bool:
 
 
 def only_named(names: Iterable[str]) -> list[str]:
-    """The options with which `rg` lists files with these names, in any folder, and few others."""
+    """Options with which `rg` lists the files with these names, in any folder, and few others."""
     globs = ["".join(map(_glob_of, name)) for name in sorted(names)]
     return [*(argument for glob in globs for argument in ("--type-add", f"wanted:{glob}")), "--type", "wanted"]
 
 
 def _glob_of(character: str) -> str:
     """A part of a glob that matches a character."""
-    if character in ":\ufffd":  # one separates the parts of a type, the other replaces a byte that is not UTF-8
+    if character in ":\ufffd":  # a colon would end the name of the type; U+FFFD replaces a byte that is not UTF-8
         return "*"
     return f"[{character}]" if character in "*?[]{}\\" else character
 
@@ -150,7 +150,7 @@ async def _start(arguments: Sequence[str], cwd: Path, has_stdin: bool) -> asynci
 
 
 def _ignore_rules(cwd: Path) -> Sequence[str]:
-    """Outside of a repository, .gitignore files in the workspace apply, but none above it."""
+    """Options for ignore rules. Outside of a repository, `.gitignore` files in the folder apply, but none above it."""
     in_repository = any((folder / ".git").exists() for folder in (cwd, *cwd.parents))
     return () if in_repository else ("--no-require-git", "--no-ignore-parent")
 

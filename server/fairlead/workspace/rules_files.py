@@ -28,9 +28,9 @@ class RulesFile:
 
 
 def read_rules(folder: Path, root: Path) -> RulesFile | None:
-    """The rules that a folder of the workspace has; None if there are none, or they cannot be read.
+    """The rules in a folder of the workspace; None if there are none, or they cannot be read.
 
-    Follows no link: rules are part of the workspace.
+    Follows no links, because only files of the workspace may give rules.
     """
     for name in NAMES:
         path = folder / name
@@ -47,7 +47,7 @@ def read_rules(folder: Path, root: Path) -> RulesFile | None:
 def folders_with_rules(path: Path, root: Path) -> list[Path]:
     """The folders below the root whose rules apply to a file, the outermost first.
 
-    The rules of dependencies are not those of the project.
+    Folders of dependencies are left out, because their rules are for other projects.
     """
     if not path.is_relative_to(root):
         return []

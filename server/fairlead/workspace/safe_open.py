@@ -1,7 +1,7 @@
-"""Opens files below the workspace root without following links (docs/faults.md 32 to 34).
+"""Opens files below a folder of the workspace without following links (docs/faults.md 32 to 34).
 
-Paths are resolved before (`paths.py`) and contain no links, but one may be created before the path is used. Linux
-checks this in one call (`openat2`), other systems folder by folder.
+`paths.py` has resolved the links in a path, but a new one may be created before the path is used. Linux checks this in
+one call (`openat2`), other systems folder by folder.
 """
 
 import contextlib
@@ -26,15 +26,16 @@ OpenAt = Callable[[int, str, int], int]  # (folder descriptor, relative path, fl
 
 
 def open_beneath(path: Path, root: Path | None, flags: int = _FOLDER) -> int:
-    """Opens `path` and returns its descriptor; without a `root`, links are followed.
+    """Opens a path and returns its descriptor.
 
     Args:
-        path: below `root`, resolved.
-        flags: as for `os.open`; by default, opens a folder to work in.
+        path: a resolved path below `root`.
+        root: a folder below which no link is followed; None: all links are followed.
+        flags: as for `os.open`. The default opens a folder to work in.
 
     Raises:
-        PathEscape: the path or a folder on it is a link.
-        OSError: as `os.open`.
+        PathEscape: the path is outside of the root, or it or a folder on it is a link.
+        OSError: as for `os.open`.
     """
     if root is None:
         return os.open(path, flags)
@@ -48,13 +49,17 @@ def open_beneath(path: Path, root: Path | None, flags: int = _FOLDER) -> int:
             return (_openat2() or _step_by_step)(top, name, flags)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.EXDEV) or (error.errno == errno.ENOTDIR and _has_link(path, root)):
-            raise PathEscape(f"{name} now leads elsewhere, through a symbolic link.") from error
+            raise _link_escape(name) from error
         raise
+
+
+def _link_escape(name: str) -> PathEscape:
+    return PathEscape(f"{name} now leads elsewhere, through a symbolic link.")
 
 
 @contextlib.contextmanager
 def closing(descriptor: int) -> Generator[int]:
-    """Close a descriptor at the end of a `with` block."""
+    """Closes a descriptor at the end of a `with` block."""
     try:
         yield descriptor
     finally:
@@ -115,20 +120,23 @@ def _has_link(path: Path, root: Path) -> bool:
 
 
 class Folder:
-    """An open folder. Its files are addressed by name, so that operations stay in it even if its path changes.
+    """An open folder. Its files are addressed by name, so operations stay in it even if its path changes.
 
-    Raises:
-        PathEscape, OSError: as `open_beneath`.
+    All methods raise `OSError` like the functions of `os`.
     """
 
     def __init__(self, path: Path, root: Path | None) -> None:
+        """
+        Raises:
+            PathEscape, OSError: as for `open_beneath`.
+        """
         self._path = path
         self._fd = open_beneath(path, root) if _HAS_DIR_FD else None
         if self._fd is None and root is not None and _has_link(path, root):
-            raise PathEscape(f"{path.name} now leads elsewhere, through a symbolic link.")
+            raise _link_escape(path.name)
 
     def close(self) -> None:
-        """Close the descriptor."""
+        """Closes the descriptor."""
         if self._fd is not None:
             os.close(self._fd)
 
@@ -136,18 +144,18 @@ class Folder:
         return name if self._fd is not None else str(self._path / name)
 
     def names(self) -> list[str]:
-        """The names in the folder. Raises OSError."""
+        """The names in the folder."""
         if self._fd is None:
             return os.listdir(self._path)
         with closing(os.open(".", os.O_RDONLY, dir_fd=self._fd)) as readable:
             return os.listdir(readable)
 
     def status(self, name: str) -> os.stat_result:
-        """The status of an entry, without following a link. Raises OSError."""
+        """The status of an entry. Of a link, not of its target."""
         return os.stat(self._name(name), dir_fd=self._fd, follow_symlinks=False)
 
     def read(self, name: str) -> bytes | None:
-        """A file's bytes, None if there is no file.
+        """The bytes of a file, None if there is no file.
 
         Raises:
             PathEscape: it is a link.
@@ -159,13 +167,13 @@ class Folder:
             return None
         except OSError as error:
             if error.errno == errno.ELOOP:
-                raise PathEscape(f"{name} now leads elsewhere, through a symbolic link.") from error
+                raise _link_escape(name) from error
             raise
 
     def write(self, name: str, data: bytes, mode: int | None = None) -> None:
-        """Overwrites a file, or with a `mode` creates one, which must not exist."""
-        new = os.O_CREAT | os.O_EXCL if mode is not None else os.O_TRUNC
-        with open(self._open(name, os.O_WRONLY | new), "wb") as file:
+        """Overwrites an existing file, or with a `mode` creates one, which must not exist."""
+        how = os.O_CREAT | os.O_EXCL if mode is not None else os.O_TRUNC
+        with open(self._open(name, os.O_WRONLY | how), "wb") as file:
             file.write(data)
             if mode is not None:
                 os.chmod(file.fileno() if os.chmod in os.supports_fd else self._name(name), mode)
@@ -178,13 +186,13 @@ class Folder:
         os.replace(self._name(name), self._name(to), src_dir_fd=self._fd, dst_dir_fd=self._fd)
 
     def remove(self, name: str) -> None:
-        """Remove a file. Raises OSError."""
+        """Removes a file."""
         os.unlink(self._name(name), dir_fd=self._fd)
 
     def mkdir(self, name: str) -> None:
-        """Create a folder. Raises OSError."""
+        """Creates a folder."""
         os.mkdir(self._name(name), dir_fd=self._fd)
 
     def rmdir(self, name: str) -> None:
-        """Remove an empty folder. Raises OSError."""
+        """Removes an empty folder."""
         os.rmdir(self._name(name), dir_fd=self._fd)

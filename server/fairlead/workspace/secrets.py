@@ -1,6 +1,6 @@
 """Files that look like secrets. The model needs the user's permission to read them; sandboxed commands cannot.
 
-They are recognized by name: by the workspace's `.fairleadignore`, else by a list of common names.
+They are recognized by name: by the rules in `.fairleadignore`, else by a list of common names.
 """
 
 import asyncio
@@ -42,14 +42,14 @@ _STARTS = {name.split("*")[0]: name.split("*")[1] for name in _NAMES if "*" in n
 _ANY_START = tuple(_STARTS)
 _DEPENDENCIES = ("node_modules", ".venv", "venv", "site-packages", "bower_components", "__pycache__")
 _ANY_DEPENDENCIES = rf"(?:^|/)(?:{'|'.join(map(re.escape, _DEPENDENCIES))})/"
-_SEARCH_INTERVAL = 60  # between two searches of folders of dependencies
+_SEARCH_INTERVAL = 60  # seconds between two searches of folders of dependencies
 # keys and certificates in a package are public, and programs need them (certifi, pytest-httpbin)
 _SHIPPED = re.compile(
     rf"{_ANY_DEPENDENCIES}[^./][^/]*/(?:.*/)?(?:[^/]*\.(?:pem|key|p12|pfx|ppk|kdbx|jks|keystore)|id_[^/.]*)$"
 )
 _PATTERNS = (*_NAMES, "id_*", *(f"**/{name}/**" for name in sorted(_FOLDERS)), *(f"**{path}" for path in _PATHS))
 _MAX_RULE = 500
-_MAX_STARS = 4  # the time to match grows with the length of the name to the power of the number of stars
+_MAX_STARS = 4  # matching takes time in the order of the name's length to the power of the number of stars
 _MAX_FILES = 10_000
 _MAX_ARGUMENTS = 1000
 
@@ -59,20 +59,20 @@ Rules = Callable[[str], bool]
 def secret_rules(root: Path) -> Rules:
     """A predicate on paths relative to the root, with `/`: whether the file looks like a secret. Ignores case.
 
-    `.fairleadignore` at the root has the format of a `.gitignore`; a line with `!` exempts files.
+    `.fairleadignore` in the root has the format of a `.gitignore`: a line names secrets, or exempts files with `!`.
     """
     return _rules(_read_rules(root))
 
 
 def secret_names(roots: Roots) -> Rules:
-    """As `secret_rules`, on names of files in any folder (`Roots.relative`).
+    """Like `secret_rules`, but on names of files in any folder of the workspace (`Roots.relative`).
 
-    Each folder has its own rules. Those of a folder around it apply too.
+    Each folder has its own rules. In a nested folder, those of the outer ones apply too.
     """
     if not roots.has_names and roots.folders:
         return secret_rules(roots.first.path)
     rules = {root.path: secret_rules(root.path) for root in roots.folders}
-    # by folder: the rules that apply, each with the prefix that paths in this folder have for it
+    # by folder: the rules that apply, each with the path from the folder that has the rules to this one
     applying = {
         root.name: [(rules[outer.path], "" if way == "." else f"{way}/") for outer, way in roots.enclosing(root.path)]
         for root in roots.folders
@@ -82,15 +82,16 @@ def secret_names(roots: Roots) -> Rules:
         found = roots.split(name)
         if found is None:
             return _by_name(name.casefold())
-        return any(rule(f"{way}{found[1]}") for rule, way in applying[found[0].name])
+        root, inner = found
+        return any(rule(f"{prefix}{inner}") for rule, prefix in applying[root.name])
 
     return is_secret
 
 
 def secret_globs(folders: Iterable[Path]) -> Sequence[str]:
-    """Options with which `rg` lists only files that may look like secrets; none if a folder has rules of its own.
+    """Options with which `rg` lists only files that may look like secrets; none if a folder has a `.fairleadignore`.
 
-    Such an option includes files that are ignored, unless their folder is.
+    With these options, `rg` also lists ignored files, unless their folder is ignored.
     """
     if any(_lines(_read_rules(folder)) for folder in folders):
         return ()
@@ -104,7 +105,7 @@ class Secrets:
     names: frozenset[str] = frozenset()
     """The files and links that look like secrets."""
     outside: frozenset[str] = frozenset()
-    """Those that are links to something outside of the root."""
+    """The names that are links to something outside of the root."""
     repositories: frozenset[str] = frozenset()
     """The folders and files that Git takes for a repository; their settings may contain tokens."""
 
@@ -115,7 +116,7 @@ class _Noted:
 
     secrets: list[str]
     links: list[str]
-    """Links whose own names look like secrets, either as files or as folders."""
+    """Links whose own names would look like secrets, as files or as folders."""
     repositories: list[str]
     dependencies: list[str]
 
@@ -123,9 +124,9 @@ class _Noted:
 class SecretFinder:
     """Finds the files and links below a root that look like secrets, including ignored files; at most 10,000.
 
-    Folders of dependencies are large, so they are searched at the first call and then at most once a minute. Other
-    folders are searched where names have changed since the last call. Keys and certificates of installed packages,
-    links in folders of dependencies, and `.git` are skipped.
+    Folders of dependencies are large, so they are searched at most once a minute. Other folders are searched again only
+    if their names have changed. Skips `.git`, links in folders of dependencies, and keys and certificates of installed
+    packages.
     """
 
     def __init__(self, root: Path, clock: Callable[[], float] = monotonic) -> None:
@@ -136,7 +137,7 @@ class SecretFinder:
         self._next_search = float("-inf")
 
     async def find(self) -> Secrets:
-        """Searches now. One call at a time.
+        """Searches now. Await one call before the next.
 
         Raises:
             WorkspaceError: the search failed.
@@ -164,6 +165,7 @@ class SecretFinder:
 
 
 def _examine(is_secret: Rules, folder: str, entries: Entries) -> tuple[_Noted | None, Sequence[str]]:
+    """See `FolderIndex`."""
     noted, below = _Noted([], [], [], []), list[str]()
     if folder and is_git_folder(entries.__contains__):
         noted.repositories.append(folder)
@@ -183,7 +185,7 @@ def _examine(is_secret: Rules, folder: str, entries: Entries) -> tuple[_Noted | 
 
 
 def _is_secret_link(is_secret: Rules, root: Path, link: str) -> bool:
-    """Whether a link's own name looks like a secret: as that of a folder if it leads to one, else as that of a file."""
+    """Whether a link's own name looks like a secret: as a folder if it leads to one, else as a file."""
     return is_secret(f"{link}/x" if (root / link).is_dir() else link)
 
 
@@ -196,9 +198,9 @@ async def _secrets_below(root: Path, folders: Sequence[str]) -> frozenset[str]:
     is_secret = secret_rules(root)
     globs = secret_globs([root])  # lets ripgrep skip other names quickly
     found: set[str] = set()
-    for at in range(0, len(folders), _MAX_ARGUMENTS):
-        some = folders[at : at + _MAX_ARGUMENTS]
-        listing = records(["--files", "--null", "--no-ignore", *globs, "--", *some], root, end=b"\0")
+    for start in range(0, len(folders), _MAX_ARGUMENTS):
+        batch = folders[start : start + _MAX_ARGUMENTS]
+        listing = records(["--files", "--null", "--no-ignore", *globs, "--", *batch], root, end=b"\0")
         async with aclosing(listing) as output:
             async for record in output:
                 name = plain_name((record or b"").decode("utf-8", "surrogateescape"))
@@ -210,7 +212,7 @@ async def _secrets_below(root: Path, folders: Sequence[str]) -> frozenset[str]:
 
 
 def _read_rules(root: Path) -> bytes:
-    """The bytes of `.fairleadignore`, empty if there is none."""
+    """The bytes of `.fairleadignore`; empty if there is none, or it cannot be read."""
     try:
         return read_bytes(root / RULES) or b""
     except WorkspaceError as error:
@@ -241,6 +243,7 @@ def _rules(data: bytes) -> Rules:
 
 
 def _by_name(name: str) -> bool:
+    """Whether a case-folded path looks like a secret by the list of common names."""
     folders, _, last = name.rpartition("/")
     if last.endswith(_HARMLESS):
         return False

@@ -1,4 +1,4 @@
-"""Commands that this workspace's own files suggest as checks: test runners, linters and builds."""
+"""Finds commands that the workspace's own files suggest as checks: test runners, linters and builds."""
 
 import asyncio
 import json
@@ -26,6 +26,12 @@ PACKAGE_MANAGERS = {
     "bun.lockb": "bun",
 }
 RUNNERS = {"uv.lock": "uv run ", "poetry.lock": "poetry run "}
+LINTERS = (
+    ("ruff", "ruff check .", "ruff.toml"),
+    ("mypy", "mypy .", "mypy.ini"),
+    ("pyright", "pyright", "pyrightconfig.json"),
+)
+"""Tools for Python: the name in `pyproject.toml`, the command, and the tool's own file."""
 NO_TESTS = "no test specified"  # what `npm init` writes
 
 
@@ -38,9 +44,9 @@ class Suggestion:
 
 
 async def suggested_checks(roots: Roots) -> list[Suggestion]:
-    """The suggestions for a workspace, tests first. Looks only into the files of its folders and their `tests`.
+    """The suggestions for a workspace, tests first. Looks only into its folders and their `tests` folders.
 
-    Commands start in the first folder, so those for another one begin with `cd`.
+    Commands run in the first folder of the workspace, so those for another folder begin with `cd`.
     """
     found = [(root, each) for root in roots.folders for each in await asyncio.to_thread(_suggest, root.path)]
     ordered = sorted(found, key=lambda pair: _is_other(pair[1]))
@@ -51,8 +57,9 @@ async def suggested_checks(roots: Roots) -> list[Suggestion]:
 
 
 def _from_first(roots: Roots, root: Root, command: str) -> str:
-    way = os.path.relpath(root.real, roots.first.real)
-    return command if root is roots.first else f"cd {shlex.quote(way)} && {command}"
+    if root is roots.first:
+        return command
+    return f"cd {shlex.quote(os.path.relpath(root.real, roots.first.real))} && {command}"
 
 
 def _is_other(suggestion: Suggestion) -> bool:
@@ -106,10 +113,9 @@ def _python(root: Path, read: Read) -> Iterator[Suggestion]:
         yield Suggestion(f"python3 -m unittest discover {tests}", tests)
     elif any(root.glob("test_*.py")):
         yield Suggestion("python3 -m unittest", next(root.glob("test_*.py")).name)
-    for name, command in (("ruff", "ruff check ."), ("mypy", "mypy ."), ("pyright", "pyright")):
-        own = {"ruff": "ruff.toml", "mypy": "mypy.ini", "pyright": "pyrightconfig.json"}[name]
-        if name in tools or (root / own).exists():
-            yield Suggestion(f"{runner}{command}", "pyproject.toml" if name in tools else own)
+    for name, command, own_file in LINTERS:
+        if name in tools or (root / own_file).exists():
+            yield Suggestion(f"{runner}{command}", "pyproject.toml" if name in tools else own_file)
 
 
 def _runner(root: Path) -> str:

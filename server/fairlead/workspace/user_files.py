@@ -1,4 +1,4 @@
-"""The user's files: the open buffer if there is one, else the disk."""
+"""Reads the user's files: the open document if there is one, else the disk."""
 
 import asyncio
 import os
@@ -22,10 +22,11 @@ from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.long_work import LONG
 from fairlead.workspace.paths import Roots
 
-NOT_TEXT = "surrogatepass"  # an unsaved document may contain lone surrogates
+_ERRORS = "surrogatepass"  # an unsaved document may contain lone surrogates
 Signature = tuple[int, int, int, int]
+"""What changes with a file's content: its times, its size and its inode."""
 DocumentState = Literal["closed", "saved", "unsaved", "new", "stray"]
-"""`new`: unsaved, and there is no file. `stray`: a document is open, but it does not belong to the file."""
+"""`new`: the document is open, and there is no file yet. `stray`: the open document does not represent the file."""
 
 
 class UserFiles:
@@ -37,7 +38,8 @@ class UserFiles:
         self._expected: dict[Path, str | None] = {}
         self._arrived: set[Path] = set()
         self._read: dict[Path, tuple[Signature, DiskText]] = {}
-        self.new_with_bom: set[Path] = set()  # proposed new files that begin with a byte order mark
+        self.new_with_bom: set[Path] = set()
+        """The proposed new files that begin with a byte order mark."""
         self._encodings: dict[Path, Encoding] = {}
         self._written: dict[Path, tuple[bytes, DiskText]] = {}
 
@@ -47,7 +49,10 @@ class UserFiles:
         return self._buffers.change_token
 
     def text(self, path: Path, *, binary: bool = False) -> str | None:
-        """The text of a file, None if there is no file. With `binary`, one line that identifies a binary file.
+        """The text of a file, None if there is no file.
+
+        Args:
+            binary: returns one line that identifies a binary file, instead of raising an error.
 
         Raises:
             WorkspaceError: the file is not text, or cannot be read.
@@ -58,7 +63,7 @@ class UserFiles:
         return found.text if found is not None else None
 
     def may_differ(self, path: Path, text: str | None) -> bool:
-        """Whether a file may have another text than this; False if it is closed and unchanged since it was read."""
+        """Whether a file's text may differ from this. False only if it is closed and unchanged since it was read."""
         if self._buffers.open_buffer(path) is not None:
             return True
         signature, known = _signature(path), self._read.get(path)
@@ -70,7 +75,7 @@ class UserFiles:
         """The content on disk, None if there is no file. Reads it again only if its signature has changed.
 
         Raises:
-            WorkspaceError: as `text`.
+            WorkspaceError: the file cannot be read.
         """
         signature = _signature(path)
         known = self._read.get(path)
@@ -84,13 +89,13 @@ class UserFiles:
         return found[1]
 
     def encoded(self, path: Path, text: str, disk: DiskText | None) -> bytes:
-        """A text as bytes, in the encoding of the file on disk at `path`, or in UTF-8 if there is none."""
+        """A text as bytes, in the encoding of the file on disk; in UTF-8 if there is no file."""
         if disk is None:
-            return (BOM if path in self.new_with_bom else b"") + text.encode("utf-8", NOT_TEXT)
+            return (BOM if path in self.new_with_bom else b"") + text.encode("utf-8", _ERRORS)
         try:
             return disk.encode(text)
         except WorkspaceError:  # the encoding cannot represent what was typed in the editor
-            return text.encode("utf-8", NOT_TEXT)
+            return text.encode("utf-8", _ERRORS)
 
     async def preload(self, path: Path) -> None:
         """Reads a long closed file in a thread, so that the next `text` is quick."""
@@ -105,7 +110,7 @@ class UserFiles:
         """The bytes of a file on disk and their content, None if there is no file.
 
         Raises:
-            WorkspaceError: as `text`.
+            WorkspaceError: the file cannot be read.
         """
         root = self.roots.folder_of(path)
         if root is None:
@@ -114,9 +119,9 @@ class UserFiles:
         return None if data is None else (data, self._decode(path, data))
 
     def _decode(self, path: Path, data: bytes) -> DiskText:
-        """Decodes a file in the encoding that it had before, where the bytes alone do not show it.
+        """Decodes a file, in its earlier encoding where the bytes alone do not show which one it has.
 
-        That is the case after Fairlead wrote it, and after its last non-ASCII character was removed.
+        That is so after Fairlead wrote the file, and after its last non-ASCII character was removed.
         """
         written = self._written.get(path)
         if written is not None and written[0] == data:
@@ -129,25 +134,25 @@ class UserFiles:
         return disk
 
     def invalidate(self, path: Path) -> None:
-        """Makes the next read ignore the signature, which may be the same although the bytes differ."""
+        """Makes the next read ignore the signature, which may be unchanged although the bytes differ."""
         self._read.pop(path, None)
 
     def note_write(self, path: Path, data: bytes, disk: DiskText) -> None:
-        """Records the content of a file that Fairlead wrote."""
+        """Records the new content of a file that Fairlead wrote."""
         self.invalidate(path)
         self._written[path] = (data, disk)
 
     def note_move(self, path: Path, target: Path) -> None:
-        """Records that a file was moved, with its encoding."""
+        """Records that a file was moved, so that its encoding stays known."""
         self.invalidate(path)
         if path in self._encodings:
             self._encodings[target] = self._encodings[path]
 
     def buffer(self, path: Path) -> Buffer | None:
-        """The open document, if it represents the file.
+        """The open document if it represents the file, else None.
 
-        It does not if Fairlead removed the file, or if it is blank and there is no file. Neovim shows an empty or
-        missing file as a newline.
+        It does not if Fairlead removed the file, or if it is blank and there is no file. A document with only a newline
+        counts as blank, because Neovim shows an empty or missing file like that.
         """
         found = self._buffers.open_buffer(path)
         if found is None or not (found.file_removed or is_blank(found.text)):
@@ -167,7 +172,7 @@ class UserFiles:
         return self._buffers.open_buffer(path)
 
     def document_state(self, path: Path) -> DocumentState:
-        """Whether a file is open, and saved."""
+        """Whether a file is open and saved."""
         if self.document(path) is None:
             return "closed"
         buffer = self.buffer(path)
@@ -186,34 +191,34 @@ class UserFiles:
         self._buffers.note_removal(path)
 
     def open_paths(self) -> Sequence[Path]:
+        """The files of the open documents."""
         return self._buffers.open_paths()
 
     def check_can_hold(self, path: Path, text: str) -> None:
-        """Checks that a file can contain a text, and that nothing else in it would change.
+        """Checks that a file can get a text, and that nothing else in it would change.
 
         Raises:
-            WorkspaceError: an editor that has it open would change more, or its encoding cannot represent the text.
+            WorkspaceError: the file is open in an editor that would change more, or the file's encoding cannot
+                represent the text.
         """
         buffer, disk = self.buffer(path), self.on_disk(path) or DiskText("")
-        lost = ""
         if buffer is not None:
-            lost = _lost(buffer.text, disk) or (
-                unusual_line_endings(text) if unusual_line_endings(text) != unusual_line_endings(buffer.text) else ""
-            )
-        if lost:
-            raise WorkspaceError(
-                f"{path.name} is open in the editor, which would not preserve {lost}. Close it there first."
-            )
+            endings = unusual_line_endings(text)
+            lost = _lost(buffer.text, disk) or (endings if endings != unusual_line_endings(buffer.text) else "")
+            if lost:
+                raise WorkspaceError(
+                    f"{path.name} is open in the editor, which would not preserve {lost}. Close it there first."
+                )
         disk.encode(text, path.name)
 
     def needs_own_write(self, path: Path, text: str) -> bool:
-        """Whether the server must write a closed file, because an editor would not preserve all of it."""
+        """Whether the server must write a file itself: it is closed, and an editor would not preserve all of it."""
         disk = self.on_disk(path) or DiskText("")
         return self.buffer(path) is None and bool(disk.oddity or unusual_line_endings(text))
 
     @contextmanager
     def expecting(self, texts: Mapping[Path, str | None]) -> Generator[None]:
-        """While an editor applies edits: records which files get the expected text, even if it changes again."""
+        """Records which files get the expected texts while an editor applies edits, even if they change again."""
         self._expected, self._arrived = dict(texts), set()
         try:
             yield
@@ -233,12 +238,12 @@ class UserFiles:
 
 
 def is_blank(text: str) -> bool:
-    """Whether an editor shows an empty document."""
+    """Whether a document is empty, apart from one newline."""
     return text in ("", "\n", "\r\n")
 
 
 def _lost(buffer: str, disk: DiskText) -> str:
-    """What the next save of the buffer would lose of the disk's text, in words; empty if nothing."""
+    """What saving the buffer would lose of the file on disk, for messages; empty if nothing."""
     if disk.encoding != "utf-8" and "\ufffd" in buffer and "\ufffd" not in disk.text:
         return disk.oddity
     endings = unusual_line_endings(disk.text)

@@ -1,7 +1,7 @@
-"""Watches the folders of the relevant files, so that an external change is seen within a second.
+"""Watches the folders of the files that matter to a session, so that external changes are seen within a second.
 
-Not the whole tree: a recursive watch would include node_modules, and the system limits the number of watches. Missed
-changes (no watches left, a network folder) are found before each accept, which compares the bytes.
+It does not watch the whole tree, because that would include node_modules, and the system limits the number of watches.
+Changes that it misses (no watches left, a network folder) are found by each accept, which compares the bytes.
 """
 
 import asyncio
@@ -16,13 +16,14 @@ log = logging.getLogger(__name__)
 MAX_FOLDERS = 500
 DEBOUNCE_MS = 400
 STEP_MS = 100
-RETRY_SECONDS = 1.0  # after a failure
+RETRY_SECONDS = 1.0  # the pause after a failure
 
 
 class Watcher:
-    """Watches the files of all sessions. `on_change` gets the watched files that may have changed."""
+    """Watches the files of all sessions."""
 
     def __init__(self, on_change: Callable[[Collection[Path]], None]) -> None:
+        """`on_change` gets the watched files that may have changed."""
         self._on_change = on_change
         self._files: set[Path] = set()
         self._folders: set[Path] = set()
@@ -30,7 +31,7 @@ class Watcher:
         self._task: asyncio.Task[None] | None = None
 
     def watch(self, path: Path) -> None:
-        """Starts to watch a file."""
+        """Starts watching a file."""
         if path in self._files:
             return
         self._files.add(path)
@@ -41,7 +42,7 @@ class Watcher:
                 self._task = asyncio.ensure_future(self._run())
 
     async def close(self) -> None:
-        """Stop watching."""
+        """Stops watching."""
         if self._task is not None:
             self._has_new_folders.set()
             self._task.cancel()
@@ -67,7 +68,7 @@ class Watcher:
                     stop_event=self._has_new_folders,
                 )
                 first = asyncio.ensure_future(anext(changes, None))
-                await asyncio.sleep(0)  # from here on the folders are watched; earlier changes are reported now
+                await asyncio.sleep(0)  # from here on, the folders are watched; what changed before is reported now
                 self._on_change(list(self._files))
                 found = await first
                 while found is not None:
@@ -82,7 +83,7 @@ class Watcher:
 
 
 def _awatch() -> Callable[..., AsyncGenerator[set[tuple[Any, str]], None]]:
-    """Import the library when the first file is watched, because the import takes a sixth of the server's start."""
+    """Imports the library only when the first file is watched, because that takes a sixth of the server's start."""
     from watchfiles import awatch  # noqa: PLC0415  # pyright: ignore[reportUnknownVariableType]
 
     return awatch  # pyright: ignore[reportUnknownVariableType]

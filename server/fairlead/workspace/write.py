@@ -1,7 +1,7 @@
 """Writes several files: all or none, each atomically, and only over the expected bytes.
 
-A process that is killed in between leaves temporary files. Those with new bytes are removed when the same file is
-written again. A deleted file that was set aside stays, because nothing else may contain its bytes.
+A process that is killed while it writes leaves temporary files. Those with new bytes are removed when the same file is
+written again. A deleted file that was set aside stays, because it may be the only copy.
 """
 
 import contextlib
@@ -20,40 +20,43 @@ from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.paths import PathEscape, Roots
 from fairlead.workspace.safe_open import Folder
 
-# seconds after which no other process still writes a temporary file
-_LEFTOVER_AGE = 3600.0
+_LEFTOVER_AGE = 3600.0  # seconds; no process still writes a temporary file that is older
 _NEW, _SET_ASIDE = "fairlead-new", "fairlead-old"
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A file's bytes before and after; None means no file. `mode` is for a new file."""
+    """A change of one file."""
 
     path: Path
     before: bytes | None
+    """The bytes that the file must have; None: it must not exist."""
     after: bytes | None
+    """The new bytes; None deletes the file."""
     mode: int | None = None
+    """The permission bits of a new file; None: the system's default."""
 
 
 class FileWriter:
     """Writes groups of files. It lists each folder only once, because a folder may have thousands of files."""
 
     def __init__(self, roots: Roots | None = None) -> None:
-        """Nothing outside of the roots is written, even if a link is created in the meantime."""
+        """`roots` are the only folders that are written to, even if a link is created in the meantime. None: any."""
         self._roots = roots
         self._leftovers = _Leftovers()
 
     def write(self, changes: Sequence[FileChange]) -> None:
-        """Writes all changes. Each file is written under a temporary name and then moved; a failure undoes all.
+        """Makes all changes. Each file is written under a temporary name and then moved; a failure undoes all changes.
 
         Raises:
-            WorkspaceError: a file has other bytes than expected, or its path contains a link; nothing was changed.
-            OSError: a file could not be written; nothing was changed.
+            WorkspaceError: a file has other bytes than expected, is outside of the roots, or is reached through a link.
+                Nothing was changed.
+            OSError: a file could not be written. Nothing was changed.
         """
         transaction = _Transaction(self._roots, self._leftovers)
         try:
             for change in changes:
-                # first, because a new folder may need its name; its bytes are kept until the end
+                # deletions first, because a new folder may need the name; the bytes stay until the end
                 if change.after is None:
                     transaction.set_aside(change)
             writes = [change for change in changes if change.after is not None]
@@ -68,12 +71,12 @@ class FileWriter:
 
 
 def write_files(changes: Sequence[FileChange], roots: Roots | None = None) -> None:
-    """Writes one group of files, as `FileWriter.write`."""
+    """Writes one group of files (`FileWriter.write`)."""
     FileWriter(roots).write(changes)
 
 
 class _Transaction:
-    """The open folders, the temporary files and the changes made so far."""
+    """One call of `FileWriter.write`: its open folders, its temporary files, and the changes that it has made."""
 
     def __init__(self, roots: Roots | None, leftovers: "_Leftovers") -> None:
         self._roots = roots
@@ -84,6 +87,7 @@ class _Transaction:
         self._done: list[tuple[FileChange, str]] = []
 
     def set_aside(self, change: FileChange) -> None:
+        """Deletes a file by moving it to a temporary name."""
         folder = self._folder(change.path.parent)
         temporary = self._temporary(change, _SET_ASIDE)
         folder.write(temporary, b"", 0o600)
@@ -102,9 +106,11 @@ class _Transaction:
         return temporary
 
     def commit(self, change: FileChange, temporary: str) -> None:
+        """Moves the new bytes to the file."""
         self._move(change, temporary, change.path.name)
 
     def undo(self) -> None:
+        """Restores everything as far as the system allows."""
         for change, moved_to in reversed(self._done):
             folder, name = self._folder(change.path.parent), change.path.name
             with contextlib.suppress(OSError):
@@ -133,7 +139,7 @@ class _Transaction:
         return self._folders[path]
 
     def _temporary(self, change: FileChange, kind: str) -> str:
-        name = f"{_beginning(change.path.name)}.{kind}-{secrets.token_hex(4)}"
+        name = f"{_temporary_prefix(change.path.name)}.{kind}-{secrets.token_hex(4)}"
         self._temporaries.add((self._folder(change.path.parent), name))
         return name
 
@@ -159,45 +165,45 @@ class _Transaction:
 
 
 def missing_folders(path: Path) -> list[Path]:
-    """The folders that do not exist, of this one and those that contain it, the innermost first."""
+    """Those of a folder and its parents that do not exist, the innermost first."""
     return list(takewhile(lambda folder: not folder.exists(), (path, *path.parents)))
 
 
 class _Leftovers:
-    """The new bytes that killed processes did not move. Each folder is listed once."""
+    """Finds the temporary files that killed processes left. Lists each folder only once."""
 
     def __init__(self) -> None:
         self._found: dict[Path, dict[str, list[str]]] = {}
 
     def remove(self, folder: Folder, path: Path) -> None:
-        """Removes those for a file in this folder."""
+        """Removes the temporary files for one file in a folder."""
         if path.parent not in self._found:
             self._found[path.parent] = _leftovers(folder)
-        for name in self._found[path.parent].pop(_beginning(path.name), ()):
+        for name in self._found[path.parent].pop(_temporary_prefix(path.name), ()):
             with contextlib.suppress(OSError):
                 folder.remove(name)
 
 
-def _beginning(name: str) -> str:
-    """The beginning of the temporary names of a file; its name may be as long as the system allows."""
+def _temporary_prefix(name: str) -> str:
+    """What a file's temporary names begin with. Cut off, because the name may be as long as the system allows."""
     return f".{name[:40]}"
 
 
 def _leftovers(folder: Folder) -> dict[str, list[str]]:
-    """The temporary files of killed processes in a folder, by the beginning of their names."""
+    """The temporary files of killed processes in a folder, by `_temporary_prefix`."""
     found = defaultdict[str, list[str]](list)
-    # the folder may be writable but not readable, or a file may be removed meanwhile
+    # the folder may be writable but not readable, or a file may be removed in the meantime
     with contextlib.suppress(OSError):
-        for name in [name for name in folder.names() if _NEW in name]:  # quick, as a folder may have thousands
-            beginning, _, random = name.rpartition(f".{_NEW}-")
+        for name in [name for name in folder.names() if _NEW in name]:  # fast, because a folder may have thousands
+            prefix, _, random = name.rpartition(f".{_NEW}-")
             if re.fullmatch(r"[0-9a-f]{8}", random) and _is_leftover(folder.status(name)):
-                found[beginning].append(name)
+                found[prefix].append(name)
     return found
 
 
-def _is_leftover(found: os.stat_result) -> bool:
-    is_own = not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
-    return stat.S_ISREG(found.st_mode) and is_own and time.time() - found.st_mtime > _LEFTOVER_AGE
+def _is_leftover(status: os.stat_result) -> bool:
+    is_own = not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
+    return stat.S_ISREG(status.st_mode) and is_own and time.time() - status.st_mtime > _LEFTOVER_AGE
 
 
 def _new_file_mode() -> int:
