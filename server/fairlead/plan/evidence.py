@@ -1,15 +1,16 @@
-"""The record of the work on each step. Pure values."""
+"""What was done in each step: the evidence for its completion. Pure values."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-# work while no step was in progress: before there was a plan, and with a plan
 BEFORE: Literal["before"] = "before"
+"""The step id of work before there was a plan."""
 UNPLANNED: Literal["unplanned"] = "unplanned"
+"""The step id of work while the plan had no step in progress."""
 
 CHECK = "check"
-"""The program of a check that runs none of the known ones. Its target is the whole command."""
+"""The `Verification.program` of a check that runs no known program. Its target is the whole command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,20 +18,20 @@ class Verification:
     """What a command verifies, such as the tests below a folder. Two commands with equal values verify the same."""
 
     program: str
-    """With the subcommand: `cargo test`."""
+    """Includes a subcommand: `cargo test`."""
     folder: str = ""
     """Where it runs, relative to the workspace; empty for the workspace, and for a program whose targets are paths."""
     targets: tuple[str, ...] = ()
-    """The arguments that say what is verified; for paths, relative to the workspace. Empty: everything."""
+    """The arguments that say what is verified. Paths are relative to the workspace. Empty: everything."""
     options: tuple[str, ...] = ()
     """The options that change what is verified."""
     narrowing: tuple[str, ...] = ()
-    """The options that restrict it, such as `-k name`."""
+    """The options that restrict what is verified, such as `-k name`."""
     by_path: bool = False
     """Whether the targets are paths, and a folder covers everything below it."""
 
     def covers(self, other: "Verification") -> bool:
-        """Whether it verifies at least what the other one does."""
+        """Whether it verifies everything that the other one does."""
         if (self.program, self.folder, set(self.options)) != (other.program, other.folder, set(other.options)):
             return False
         if not set(self.narrowing) <= set(other.narrowing):
@@ -38,11 +39,11 @@ class Verification:
         if not self.targets:
             return True
         return bool(other.targets) and all(
-            any(self._contains(mine, its) for mine in self.targets) for its in other.targets
+            any(self._contains(own, target) for own in self.targets) for target in other.targets
         )
 
-    def _contains(self, mine: str, its: str) -> bool:
-        return mine == its or (self.by_path and (mine == "." or its.startswith((f"{mine}/", f"{mine}::"))))
+    def _contains(self, own: str, target: str) -> bool:
+        return own == target or (self.by_path and (own == "." or target.startswith((f"{own}/", f"{own}::"))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +53,20 @@ class CommandRun:
     call_id: str
     command: str
     exit_code: int | None
-    """None: it was killed."""
+    """None if it was killed."""
     seconds: float
     stopped: bool = False
-    """It was stopped on purpose, which is not a failure."""
+    """Whether it was stopped on purpose, which is not a failure."""
     verified: tuple[Verification, ...] = ()
-    """What it verifies: exit code 0 means that all of it passed."""
+    """What it verifies. Exit code 0 means that all of it passed."""
     state: int | None = None
     """The number of the file state that it ran on (`FileStates`); None if it verifies nothing."""
     without_changes: int | None = None
-    """The number of a file state, if the command ran on the files without the proposals of that state."""
+    """Set if it ran on the files without the proposals: the number of the file state with them."""
 
     @property
     def failed(self) -> bool:
-        """Whether it failed. A run without the changes may fail, so it does not count."""
+        """Whether it failed. A run without the proposals is expected to fail, so it does not count."""
         return self.exit_code != 0 and not self.stopped and self.without_changes is None
 
 
@@ -74,7 +75,7 @@ class Evidence:
     """The recorded work on one step."""
 
     files: tuple[str, ...] = ()
-    """The changed paths."""
+    """The paths of the changed files."""
     commands: tuple[CommandRun, ...] = ()
     looks: int = 0
     """The number of reads and searches."""
@@ -83,7 +84,7 @@ class Evidence:
     cost: float | None = 0.0
     """In US dollars, None if unknown."""
     changed_at: int = 0
-    """How many file states there were when a file was last changed: later ones contain all changes of the step."""
+    """How many file states there were at the last change of a file. Later states contain all changes of the step."""
 
     @property
     def empty(self) -> bool:
@@ -93,9 +94,10 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Record:
-    """The evidence by step id, and for work outside of steps. A step keeps its id (P6)."""
+    """The evidence of all steps, and of work outside of steps."""
 
     by_step: Mapping[str, Evidence] = field(default_factory=dict[str, Evidence])
+    """By step id, which never changes (P6); also `BEFORE` and `UNPLANNED`."""
 
     def of(self, step: str) -> Evidence:
         """The evidence of a step; empty if it has none."""
@@ -106,7 +108,7 @@ class Record:
         return (run for evidence in self.by_step.values() for run in evidence.commands)
 
     def with_file(self, step: str, path: str, states: int = 0) -> "Record":
-        """`states`: the number of file states until now."""
+        """The record with a changed file in a step. `states` is the number of file states so far."""
         old = self.of(step)
         return self._with(step, replace(old, files=tuple(dict.fromkeys((*old.files, path))), changed_at=states))
 

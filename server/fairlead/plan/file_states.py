@@ -1,4 +1,4 @@
-"""The contents of the files that verifications ran on, as digests. Pure values."""
+"""The contents of files at different times, as digests, to tell whether a verification still holds. Pure values."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -6,15 +6,15 @@ from dataclasses import dataclass, field, replace
 
 @dataclass(frozen=True)
 class FileStates:
-    """The states of the files that a session knows, numbered from 0. Each holds what changed since the one before."""
+    """The states of the files that a session knows, numbered from 0. Each is stored as its changes to the last one."""
 
     first: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The digest of each file when the session first knew it, by path. It had the same content in earlier states."""
+    """The digest of each file when the session first saw it, by path. It counts as unchanged in all states before."""
     changes: tuple[Mapping[str, str], ...] = ()
-    """By state: the digests that differ from the state before."""
+    """By state: the digests by path that differ from the state before."""
 
     def with_first(self, path: str, digest: str) -> "FileStates":
-        """Adds a file that the session did not know before."""
+        """Adds a file, unless it is known."""
         return self if path in self.first else replace(self, first={**self.first, path: digest})
 
     def with_state(self, now: Mapping[str, str]) -> "FileStates":
@@ -24,12 +24,12 @@ class FileStates:
         return replace(self, changes=(*self.changes, changed))
 
     def at(self, state: int) -> Iterator[tuple[str, str]]:
-        """The paths and digests of the known files in a state. The last digest of a path counts."""
+        """The paths and digests of the known files in a state. If a path occurs again, the last digest counts."""
         yield from self.first.items()
         for changed in self.changes[: state + 1]:
             yield from changed.items()
 
     def changed_since(self, state: int, now: Mapping[str, str]) -> tuple[str, ...]:
-        """The paths whose digests differ from a state."""
+        """The paths whose digests are not those of a state."""
         before = dict(self.at(state))
         return tuple(path for path, digest in now.items() if before.get(path) != digest)

@@ -12,17 +12,19 @@ Author = Literal["model", "user"]
 
 @dataclass(frozen=True, slots=True)
 class PlanVersion:
-    """The plan at one revision, a summary of the change, and its reason if one was given."""
+    """The plan at one revision, and the change that led to it."""
 
     revision: int
     by: Author
     summary: str
+    """See `changes`."""
     reason: str
+    """Empty if none was given."""
     items: tuple[PlanItem, ...]
 
 
 def changes(old: Sequence[PlanItem], new: Sequence[PlanItem]) -> str:
-    """A summary of the change, such as `2 added, 1 dropped, 1 completed`."""
+    """A summary of a change of the plan, such as `2 added, 1 dropped, 1 completed`."""
     before, after = {item.id: item for item in old}, {item.id: item for item in new}
     both = [(before[item.id], item) for item in new if item.id in before]
     counts = {

@@ -1,4 +1,4 @@
-"""The values of a plan, and the checks of the model's input."""
+"""The values of a plan, and the rules that a rewrite by the model must follow."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -11,44 +11,44 @@ STATUSES: tuple[str, ...] = get_args(Status)
 
 
 class PlanError(ValueError):
-    """A change of the plan that breaks a rule; the message is written for the model."""
+    """A change of the plan that breaks a rule. The message is for whoever made the change: the model or the user."""
 
 
 class StalePlan(ValueError):
-    """The plan has changed since the user saw it; the message is for users."""
+    """The plan has changed since the user saw it. The message is for the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanItem:
-    """One step of the plan (docs/plan.md P1).
-
-    Set by the user: `held` (must not be started), `by_user` (they wrote it), `marked` (they marked it as completed).
-    """
+    """One step of the plan (docs/plan.md P1)."""
 
     id: str
     content: str
     status: Status = "pending"
     active_form: str = ""
+    """What is shown while it is in progress, such as "Adding tests"; may be empty."""
     held: bool = False
+    """Whether the user holds it, so that it must not be started."""
     by_user: bool = False
+    """Whether the user wrote it."""
     marked: bool = False
+    """Whether the user marked it as completed."""
     check: str = ""
     """A command that must succeed before the item is completed (docs/plan.md P17)."""
     checked_by_user: bool = False
-    """The user attached or removed the check, so the model cannot change it."""
+    """Whether the user attached or removed the check, so that the model cannot change it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanningState:
-    """A snapshot of the plan (P2).
-
-    `version` increases with every change, `revision` only if an id, content, status, hold, check or the order changes.
-    """
+    """A snapshot of the plan (P2)."""
 
     items: tuple[PlanItem, ...] = ()
     rounds_since_update: int = 0
     version: int = 0
+    """Increases with every change of the state."""
     revision: int = 0
+    """Increases only if an id, a content, a status, a hold, a check or the order changes."""
 
     @property
     def completed(self) -> int:
@@ -73,7 +73,10 @@ class Draft:
 
 
 def read_draft(raw: Any, position: int) -> Draft:
-    """Checks one raw item. `position` counts from 1 and identifies an item without an id in errors.
+    """Reads and checks one item of the model's input.
+
+    Args:
+        position: counted from 1; names an item without an id in errors.
 
     Raises:
         PlanError: the item breaks P4 or P5.
@@ -96,7 +99,8 @@ def read_draft(raw: Any, position: int) -> Draft:
 def assign_ids(drafts: Sequence[Draft], previous: Sequence[PlanItem], used: Collection[str]) -> tuple[PlanItem, ...]:
     """Gives each draft its id (P6): its own, else that of an old item with the same content, else the next free number.
 
-    `used` contains all ids that ever existed, so that a new step never gets the id of a dropped one.
+    Args:
+        used: all ids that ever existed, so that a new step never gets the id of a dropped one.
 
     Raises:
         PlanError: two items have the same id.
@@ -121,26 +125,33 @@ def assign_ids(drafts: Sequence[Draft], previous: Sequence[PlanItem], used: Coll
 
 @dataclass(frozen=True, slots=True)
 class UserEdits:
-    """What the user demands of later rewrites: steps that must not return, and old texts that are replaced."""
+    """The user's edits that later rewrites by the model must respect (P13, P14)."""
 
     dropped: tuple[PlanItem, ...] = ()
-    reworded: tuple[tuple[str, str], ...] = ()  # id, old content
+    """The steps that must not return."""
+    reworded: tuple[tuple[str, str], ...] = ()
+    """The ids and old contents of reworded steps. A rewrite that still has the old content gets the new one."""
 
 
 def apply_user_edits(
     items: Sequence[PlanItem], previous: Sequence[PlanItem], user_edits: UserEdits
 ) -> tuple[PlanItem, ...]:
-    """A rewrite by the model, checked against the edits of the user (P13, P14).
+    """The items of a rewrite by the model, with the user's edits applied (P13, P14).
+
+    Args:
+        items: the rewrite.
+        previous: the items of the plan now.
 
     Raises:
         PlanError: it restores a dropped step, changes the status of a held one, or omits a step of the user.
     """
-    ids, contents = {item.id for item in user_edits.dropped}, {item.content for item in user_edits.dropped}
+    dropped_ids = {item.id for item in user_edits.dropped}
+    dropped_contents = {item.content for item in user_edits.dropped}
     old = {item.id: item for item in previous}
     result: list[PlanItem] = []
     for item in items:
         was = old.get(item.id)
-        if was is None and (item.id in ids or item.content in contents):
+        if was is None and (item.id in dropped_ids or item.content in dropped_contents):
             raise PlanError(f"Item {item.id}: the user dropped this step ({item.content}). Leave it out.")
         if was is not None:
             if was.held and item.status != was.status:
@@ -151,7 +162,7 @@ def apply_user_edits(
                 content=content,
                 held=was.held,
                 by_user=was.by_user,
-                marked=_still_marked(was, item),
+                marked=was.marked and item.status == "completed",
                 check=was.check if was.checked_by_user else item.check or was.check,
                 checked_by_user=was.checked_by_user,
             )
@@ -162,10 +173,6 @@ def apply_user_edits(
             why = "holds" if item.held else "wrote"
             raise PlanError(f"Item {item.id}: the user {why} this step ({item.content}). Keep it in the plan.")
     return tuple(result)
-
-
-def _still_marked(was: PlanItem, item: PlanItem) -> bool:
-    return was.marked and item.status == "completed"
 
 
 def _first(fields: Mapping[str, Any], *names: str) -> Any:

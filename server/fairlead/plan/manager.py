@@ -1,4 +1,4 @@
-"""TodoManager, the only owner of a plan's state."""
+"""Owns the state of a plan."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -33,8 +33,10 @@ class TodoManager:
         self._state = PlanningState()
         self._used_ids: set[str] = set()
         self._user_edits = UserEdits()
-        self.since: Callable[[], str] = lambda: ""  # a sentence about the work since the last update
+        self.since: Callable[[], str] = lambda: ""
+        """Returns a sentence, with a leading space, about the work since the last update; empty if there was none."""
         self.history: tuple[PlanVersion, ...] = ()
+        """The versions of the plan, the oldest first."""
         self._asked_for_plan = False
 
     def snapshot(self) -> PlanningState:
@@ -55,15 +57,15 @@ class TodoManager:
         self._used_ids = {item.id for items in versions for item in items}
 
     def begin_run(self) -> None:
-        """Starts a run: the counter is 0 (L5), the plan stays (P11)."""
+        """Starts a run: resets the counter of rounds (L5). The plan stays (P11)."""
         self._asked_for_plan = False
         self._set_rounds(0)
 
     def completing(self, items: Sequence[Any]) -> tuple[PlanItem, ...]:
-        """The items that a rewrite would complete, whose checks must pass first (P17).
+        """The items that a rewrite would complete. Their checks must pass first (P17).
 
         Raises:
-            PlanError: as `update`.
+            PlanError: as for `update`.
         """
         before = {item.id for item in self._state.items if item.status == "completed"}
         return tuple(item for item in self._rewritten(items) if item.status == "completed" and item.id not in before)
@@ -74,33 +76,33 @@ class TodoManager:
         Args:
             items: objects as the model writes them (P1), with `check` if the item has one.
             reason: why the plan changes, written by the model.
-            failed: the ids of items whose checks failed. They are not completed (P17).
+            failed: the ids of items whose checks failed, so that they are not completed (P17).
 
         Raises:
             PlanError: an item breaks a rule (P4 to P8) or contradicts the user (P14); the plan does not change.
         """
-        new = self._without_ticks(self._rewritten(items), failed)
+        new = self._with_failed_open(self._rewritten(items), failed)
         self._used_ids |= {item.id for item in new}
         self._set_items(new, "model", reason)
         return self.render()
 
-    def _without_ticks(self, items: tuple[PlanItem, ...], failed: Collection[str]) -> tuple[PlanItem, ...]:
-        """The items, with the failed ones in progress; if P8 allows one at a time, only the first of them."""
+    def _with_failed_open(self, items: tuple[PlanItem, ...], failed: Collection[str]) -> tuple[PlanItem, ...]:
+        """The items, with the failed ones in progress. If P8 allows only one, the other ones are pending."""
         if not failed:
             return items
         first = next((item.id for item in items if item.id in failed), None)
         result: list[PlanItem] = []
         for item in items:
             if item.id in failed:
-                alone = self.single_in_progress and item.id != first
-                item = replace(item, status="pending" if alone else "in_progress")
+                must_wait = self.single_in_progress and item.id != first
+                item = replace(item, status="pending" if must_wait else "in_progress")
             elif self.single_in_progress and item.status == "in_progress":
                 item = replace(item, status="pending")
             result.append(item)
         return tuple(result)
 
     def _rewritten(self, items: Sequence[Any]) -> tuple[PlanItem, ...]:
-        """The items of a rewrite. Raises PlanError as `update`."""
+        """The items of a rewrite. Raises PlanError, as `update` does."""
         if len(items) > self.max_items:
             raise PlanError(f"Max {self.max_items} todos allowed")
         drafts = [read_draft(raw, position) for position, raw in enumerate(items, 1)]
@@ -110,14 +112,14 @@ class TodoManager:
         return apply_user_edits(assign_ids(drafts, old, self._used_ids), old, self._user_edits)
 
     def edit(self, ops: Sequence[PlanOp], revision: int) -> tuple[str, ...]:
-        """Applies the user's edits (P13). Returns one line per change for the model.
+        """Applies the user's edits (P13) and returns a line for the model about each change.
 
         Raises:
             StalePlan: the plan has changed since the user saw it.
             PlanError: an operation is invalid; the plan does not change.
         """
         if revision != self._state.revision:
-            raise StalePlan("The plan has changed since, so nothing was done. Try again.")
+            raise StalePlan("The plan has changed since you saw it, so nothing was done. Try again.")
         used = set(self._used_ids)
 
         def new_id() -> str:
@@ -153,23 +155,23 @@ class TodoManager:
         self._set_rounds(self._state.rounds_since_update + 1)
 
     def reminder(self) -> str | None:
-        """The reminder for the model (L6 to L8), or None. Asks for a first plan only once in a run."""
+        """The reminder for the model if one is due (L6 to L8), else None. Asks for a first plan only once in a run."""
         if self._state.rounds_since_update < self.reminder_interval:
             return None
         if self._state.items:
-            return UPDATE_REMINDER.format(about=self._about() + self.since())
+            return UPDATE_REMINDER.format(about=self._current_step() + self.since())
         if self._asked_for_plan:
             return None
         self._asked_for_plan = True
         return PLAN_REMINDER
 
-    def _about(self) -> str:
-        """A sentence about the current or the next step."""
+    def _current_step(self) -> str:
+        """A sentence, with a leading space, about the step in progress or else the next one; empty without both."""
         state = self._state
         if state.current is not None:
             return f" In progress: {render_line(state.current)[4:]}."
-        following = next((item for item in state.items if item.status == "pending" and not item.held), None)
-        return f" None is in progress; the next is {render_line(following)[4:]}." if following else ""
+        upcoming = next((item for item in state.items if item.status == "pending" and not item.held), None)
+        return f" None is in progress; the next is {render_line(upcoming)[4:]}." if upcoming else ""
 
     def render(self) -> str:
         """The plan as text (P9)."""

@@ -1,4 +1,4 @@
-"""The user's edits of the plan: add, reword, move, drop, hold, mark, check. All operations of a list apply, or none."""
+"""The user's edits of the plan: add, reword, move, drop, hold, mark, check."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -11,33 +11,37 @@ OpKind = Literal["add", "update", "remove", "move"]
 
 @dataclass(frozen=True, slots=True)
 class PlanOp:
-    """One operation. `after` is the id of the item before the new position, None for the top."""
+    """One operation. None leaves a value of an item unchanged."""
 
     op: OpKind
     id: str = ""
+    """The item. Empty for `add`."""
     content: str | None = None
     after: str | None = None
+    """For `add` and `move`: the id of the item before the new position; None: the top."""
     at_end: bool = False
+    """For `add`: the end instead."""
     status: str | None = None
     held: bool | None = None
     check: str | None = None
-    """A command; empty: none."""
+    """A command; empty removes the check."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """The items after the user's operations, the lines for the model, and the dropped items."""
+    """The result of the user's operations."""
 
     items: tuple[PlanItem, ...]
     lines: tuple[str, ...]
+    """What changed, for the model."""
     dropped: tuple[PlanItem, ...]
 
 
 def apply_ops(items: Sequence[PlanItem], ops: Sequence[PlanOp], new_id: Callable[[], str]) -> Edited:
-    """The plan after the user's operations.
+    """Applies all operations of the user, or raises.
 
     Raises:
-        PlanError: an operation names an item that does not exist, or is invalid; the message is for users.
+        PlanError: an operation is invalid, or names an item that does not exist. The message is for the user.
     """
     now, lines, dropped = list(items), list[str](), list[PlanItem]()
     for op in ops:

@@ -16,7 +16,7 @@ def render_line(item: PlanItem) -> str:
 
 
 def render_items(items: Sequence[PlanItem]) -> str:
-    """All lines, a blank line, and the count; `No todos.` for an empty plan (P9)."""
+    """A line per item, a blank line, and the number of completed items; `No todos.` for an empty plan (P9)."""
     if not items:
         return "No todos."
     done = sum(item.status == "completed" for item in items)

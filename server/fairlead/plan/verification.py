@@ -1,4 +1,4 @@
-"""What supports a completed step: the commands that verified its text, if they still hold (docs/plan.md P16)."""
+"""Finds what supports a completed step: commands that verified its changes and still hold (docs/plan.md P16)."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ ChangedSince = Callable[[int], Sequence[str]]
 """The paths whose content differs from a file state, given by its number."""
 
 CountErrors = Callable[[str], int]
-"""The number of new errors that the proposed text of a file has, given by its path (docs/plan.md P20)."""
+"""The number of new errors in the proposed text of a file, given by its path (docs/plan.md P20)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +25,13 @@ class Support:
 
     status: VerificationStatus
     command: str = ""
-    """The command that decides the status, if one does."""
+    """The command that the status is based on; empty if there is none."""
     changed: tuple[str, ...] = ()
-    """The paths that changed after it, if the status is `stale`."""
+    """The paths that changed after the command, if the status is `stale`."""
     flaky: bool = False
-    """The command has passed and failed on the same files, so it verifies nothing."""
+    """Whether the command has passed and failed on the same files, so that it verifies nothing."""
     new_errors: int = 0
-    """The number of new errors in the proposed files that it changed. If there are any, it is not `verified`."""
+    """The number of new errors in the proposed files that the step changed. With any, it is not `verified`."""
 
 
 def supports(
@@ -55,20 +55,20 @@ def holds(command: str, record: Record, changed_since: ChangedSince) -> bool:
 def is_flaky(command: str, record: Record, changed_since: ChangedSince) -> bool:
     """Whether a verifying command passed on the files as they are now, and failed on them afterwards.
 
-    The other order may have another cause: the agent installed what was missing.
+    A failure before does not count: the agent may have installed what was missing.
     """
     runs = [run for run in _runs(record) if run.command.strip() == command and not changed_since(_state(run))]
-    codes = [run.failed for run in reversed(runs)]
-    return False in codes and True in codes[codes.index(False) :]
+    failures = [run.failed for run in reversed(runs)]
+    return False in failures and True in failures[failures.index(False) :]
 
 
 def _runs(record: Record) -> list[CommandRun]:
-    """The verifying commands that have a result, the latest first."""
+    """The runs of verifying commands that have a result, the latest first."""
     return sorted((run for run in record.runs() if _has_result(run)), key=_state, reverse=True)
 
 
 def _support(item: PlanItem, evidence: Evidence, runs: Sequence[CommandRun], changed_since: ChangedSince) -> Support:
-    """`runs` are all verifying commands of the session that have a result, the latest first."""
+    """`runs` are those of the whole session (`_runs`)."""
     if item.status != "completed":
         return Support("none")
     if item.marked:
@@ -96,19 +96,19 @@ def _latest(wanted: Verification, runs: Sequence[CommandRun]) -> CommandRun | No
 
 
 def _is_dropped(wanted: Verification, item: PlanItem) -> bool:
-    """Whether this was the item's check, and the user has replaced or removed it since."""
+    """Whether it was the item's check, and the user has replaced or removed that since."""
     return wanted.program == CHECK and item.checked_by_user and wanted.targets != (item.check,)
 
 
 def _passed(runs: Sequence[CommandRun], changed_since: ChangedSince) -> Support:
-    """`stale` if the files of one of the runs have changed. Names the run with the most changes."""
+    """`verified`, or `stale` if files changed after one of the runs. Names the run with the most changes."""
     found = [Support("verified", run.command, tuple(changed_since(_state(run)))) for run in runs]
-    worst = max(found, key=lambda support: len(support.changed))
-    return replace(worst, status="stale") if worst.changed else worst
+    stalest = max(found, key=lambda support: len(support.changed))
+    return replace(stalest, status="stale") if stalest.changed else stalest
 
 
 def _proved(support: Support, record: Record, changed_since: ChangedSince) -> Support:
-    """`proved` if the command last failed without the changes, `unverified` if it is flaky."""
+    """`proved` if the last run without the proposals failed, `unverified` if the command is flaky."""
     if support.status != "verified":
         return support
     if is_flaky(support.command.strip(), record, changed_since):
@@ -119,8 +119,8 @@ def _proved(support: Support, record: Record, changed_since: ChangedSince) -> Su
         if run.without_changes is not None and run.command == support.command and run.exit_code is not None
     ]
     without = [(state, run) for state, run in without if not changed_since(state)]
-    red = bool(without) and max(without, key=lambda found: found[0])[1].exit_code != 0
-    return replace(support, status="proved") if red else support
+    has_failed = bool(without) and max(without, key=lambda found: found[0])[1].exit_code != 0
+    return replace(support, status="proved") if has_failed else support
 
 
 def _with_errors(support: Support, errors: int) -> Support:
