@@ -1,4 +1,4 @@
-"""Asks the user before a command runs or a file is used, and remembers what they allowed for the session."""
+"""Asks the user before a command runs or a file is used, and remembers what they allow for the session."""
 
 import hashlib
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from fairlead.workspace.editor import ApprovalAnswer, ApprovalRequest, Editor
 
 
 class Approvals:
-    """A session's permissions. Each applies only to the exact command, folder and environment, or file and text."""
+    """A session's permissions. Each is for one exact command, folder and environment, or for one file and text."""
 
     def __init__(self, editor: Editor, session_id: str) -> None:
         self.editor = editor
@@ -21,7 +21,7 @@ class Approvals:
     async def ask(
         self, call_id: str, command: str, cwd: Path, reasons: Sequence[str], mode: Where, *, network: bool
     ) -> None:
-        """Returns when the user has allowed the command, for this `mode` and network access only.
+        """Returns when the user has allowed the command, in this mode and with this network access.
 
         Raises:
             ToolError: the user rejected it, or could not be asked.
@@ -47,7 +47,7 @@ class Approvals:
             )
 
     async def confirm(self, path: Path, text: str | None, reasons: Sequence[str]) -> bool:
-        """Asks the user to confirm this text (None: the deletion) of a protected file; returns whether they did."""
+        """Whether the user confirms this text of a protected file (None: its deletion)."""
         request = ApprovalRequest(self.session_id, None, path=path, reasons=tuple(reasons))
         return (await self._answer(_digest("write", str(path), text), request)).option != "reject"
 

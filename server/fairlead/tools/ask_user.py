@@ -1,4 +1,4 @@
-"""`ask_user`: one question to the user, for the rare case in which the work depends on their choice."""
+"""`ask_user`: asks the user one question, for the rare case that the work depends on their choice."""
 
 from typing import Any
 
@@ -22,6 +22,8 @@ SPEC = ToolSpec(
 
 
 class AskUser:
+    """Implements `Tool`."""
+
     spec = SPEC
     kind: ToolKind = "other"
     read_only = True
@@ -35,10 +37,10 @@ class AskUser:
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         question = input["question"].strip()
         if not question:
-            raise ToolError("The question is empty. Send it again with a text.")
+            raise ToolError("The question is empty. Send it again with text.")
         call.progress = "Cancelled while the user was asked: no answer."
-        options: list[str] = input.get("options") or []
-        options = [option for option in options if option.strip()]
+        given: list[str] = input.get("options") or []
+        options = [option for option in given if option.strip()]
         answer = await self._editor.ask(self._session_id, call.id, question, options)
         if answer is None:
             raise ToolError("No answer. Choose what the user most likely wants, and say so at the end.")

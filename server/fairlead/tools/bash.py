@@ -1,4 +1,4 @@
-"""`bash`: runs a command, in the sandbox if there is one, and asks the user first if the policy says so."""
+"""`bash`: runs a command, in the sandbox if there is one, and asks the user first if the policy requires it."""
 
 import asyncio
 import contextlib
@@ -46,7 +46,7 @@ IN_BACKGROUND = "Started in the background as {handle}. Read it with bash_output
 
 MAX_BYTES = 100_000  # Linux passes no argument over 128 KiB
 MAX_NAMED = 5
-# the kernel's error for a change of a file whose owner or group has no id in the sandbox
+# the kernel's error when a command changes a file whose owner or group has no id in the sandbox
 _TOO_LARGE = os.strerror(errno.EOVERFLOW)
 FOREIGN = (
     f'("{_TOO_LARGE}": a sandboxed command cannot change a file of another owner or group, or create one in such a '
@@ -56,6 +56,8 @@ REFUSALS = ("Permission denied", "Device or resource busy")
 
 
 class Bash:
+    """Implements `Tool`."""
+
     kind: ToolKind = "execute"
     read_only = False
 
@@ -87,7 +89,7 @@ class Bash:
     async def _prepare(
         self, input: dict[str, Any], call: RunningCall, turn: contextlib.AsyncExitStack, *, background: bool
     ) -> Job:
-        """Chooses the layer, asks the user if needed, waits for the command's turn, and opens the box."""
+        """Chooses the layer, asks the user if necessary, waits for the command's turn, and opens the box."""
         commands, command = self._commands, input["command"]
         network, unsandboxed = bool(input.get("network")), bool(input.get("unsandboxed"))
         call.progress = "Cancelled before the command was run."
@@ -96,7 +98,7 @@ class Bash:
         call.progress = "Cancelled before the command was run."
         if not background:
             await turn.enter_async_context(commands.foreground)
-        # before the view is made: a change in between must not count as verified
+        # before the view is created: a change in between must not count as verified
         found = find_check(command) if command.strip() in commands.checks() else find_verifications(command)
         state = commands.record_state(layer.where) if found.verified else None
         view = await commands.view(layer.roots) if layer.where == "sandboxed" else View()
@@ -132,10 +134,10 @@ class Bash:
         try:
             result = await running.run()
         except asyncio.CancelledError:
-            await job.end("stopped", None, keep=False)
+            await job.end("stopped", None, discard=True)
             raise
         except ToolError:
-            await job.end("failed", None, keep=False)
+            await job.end("failed", None, discard=True)
             raise
         call.progress = _lines(*notes, "Cancelled after the command had ended. Its output:", result.output)
         try:
@@ -176,7 +178,7 @@ def _check(command: str) -> None:
         raise ToolError("The command is empty. Send it again with a command.")
     if "\0" in command:
         raise ToolError(
-            "The command contains a NUL character, which is not possible on a command line. Write it as an escape."
+            "The command contains a NUL character, which no command line can contain. Write it as an escape."
         )
     try:
         size = len(command.encode())
@@ -189,7 +191,7 @@ def _check(command: str) -> None:
 
 
 def _hidden_files(names: Collection[str], exit_code: int | None, output: str) -> str:
-    """A line about hidden files, if the command may have failed because of them."""
+    """A line about hidden files if the command may have failed because of them, else empty."""
     refused = any(words in output for words in REFUSALS) and any(PurePath(name).name in output for name in names)
     if not names or not (exit_code or refused):
         return ""
@@ -200,7 +202,7 @@ def _hidden_files(names: Collection[str], exit_code: int | None, output: str) ->
 
 
 def _unknown_result(job: Job) -> str:
-    """A line about verifications whose result the exit code does not show."""
+    """A line about verifications whose result the exit code does not show; empty if there are none."""
     names = ", ".join(f"`{name}`" for name in job.verifications.hidden)
     return names and f"(The exit code does not show the result of {names}, so it verifies nothing. Run it on its own.)"
 

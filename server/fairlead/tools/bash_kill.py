@@ -15,6 +15,8 @@ SPEC = ToolSpec(
 
 
 class BashKill:
+    """Implements `Tool`."""
+
     spec = SPEC
     kind: ToolKind = "other"
     read_only = False

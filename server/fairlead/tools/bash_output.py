@@ -7,9 +7,8 @@ from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.shell.background import BackgroundCommand, BackgroundCommands
 
-MAX_WAIT = 600
-# seconds; a call that waited this long may repeat (docs/plan.md L10)
-MIN_WAIT = 1.0
+MAX_WAIT = 600  # seconds
+MIN_WAIT = 1.0  # seconds after which the same call may be repeated (docs/plan.md L10)
 SPEC = ToolSpec(
     "bash_output",
     "The new output of a background command, and its state.",
@@ -25,6 +24,8 @@ SPEC = ToolSpec(
 
 
 class BashOutput:
+    """Implements `Tool`."""
+
     spec = SPEC
     kind: ToolKind = "read"
     read_only = True

@@ -1,4 +1,4 @@
-"""The turns of a session's checks, which run one at a time, whoever asked for them (docs/plan.md P18)."""
+"""Runs a session's checks one at a time, whether the model or the user requested them (docs/plan.md P18)."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -13,7 +13,7 @@ class Stopped(Exception):
 
 
 class CheckQueue:
-    """Runs work in the order of the requests. Each request has a handle, with which the user can stop it."""
+    """Runs work in the order of the requests. Each request has a handle, by which the user can stop it."""
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
@@ -21,7 +21,10 @@ class CheckQueue:
         self._tasks: dict[str, asyncio.Task[Any]] = {}
 
     async def run(self, work: Callable[[str], Coroutine[Any, Any, T]]) -> T:
-        """Runs the work, which gets its handle, after all earlier requests have ended; returns its result.
+        """Runs the work after all earlier requests have ended, and returns its result.
+
+        Args:
+            work: is called with the handle of the request.
 
         Raises:
             Stopped: the user stopped the request, before or during its work.
@@ -40,7 +43,7 @@ class CheckQueue:
             del self._tasks[handle]
 
     async def stop(self, handle: str) -> bool:
-        """Stops a request that waits or runs, and waits for its end; returns whether there is one with this handle."""
+        """Stops a waiting or running request and waits for its end. Returns whether there was one with this handle."""
         task = self._tasks.get(handle)
         if task is not None:
             task.cancel()
@@ -48,7 +51,7 @@ class CheckQueue:
         return task is not None
 
     async def aclose(self) -> None:
-        """Stops all requests. Returns when none of their processes is left."""
+        """Stops all requests and waits until their processes have ended."""
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()

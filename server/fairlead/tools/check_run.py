@@ -1,4 +1,4 @@
-"""Runs one check in a box, and discards what it changes (docs/plan.md P17)."""
+"""Runs one check in a box and discards what it changes (docs/plan.md P17)."""
 
 import asyncio
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ class CheckRun:
     state: int
     """The number of the file state with all proposals."""
     handle: str
-    """The name under which the user can stop it."""
+    """Identifies it, so that the user can stop it."""
     changes: Changeset | None = None
     """The proposals that it sees; None: all."""
 
@@ -36,7 +36,7 @@ class CheckEnd:
 
     result: CommandResult
     discarded: str
-    """A sentence about its own changes of files; empty if it made none."""
+    """A sentence, with a leading space, about its own changes of files; empty if it made none."""
 
     @property
     def passed(self) -> bool:
@@ -45,7 +45,7 @@ class CheckEnd:
 
     @property
     def summary(self) -> str:
-        """As "exit code 1, 2.0 s"."""
+        """Such as "exit code 1, 2.0 s"."""
         ended = self.result.ended
         how = self.result.exit_text if ended == "exited" else "killed at the time limit"
         return f"{how}, {self.result.seconds:.1f} s"
@@ -57,10 +57,10 @@ class CheckEnd:
 
 
 async def allow_check(commands: Commands, approvals: Approvals, command: str, call: RunningCall) -> Where:
-    """Asks the user if a command of this kind needs that; returns where it runs.
+    """Asks the user whether the check may run, if the policy requires it. Returns where it runs.
 
     Raises:
-        ToolError: it is not allowed.
+        ToolError: the settings or the user do not allow it.
     """
     layer = await commands.layer()
     permission = commands.check_permission(command, where=layer.where, network=False, unsandboxed=False)
@@ -73,9 +73,9 @@ async def allow_check(commands: Commands, approvals: Approvals, command: str, ca
 
 
 async def run_check(commands: Commands, check: CheckRun, call: RunningCall) -> CheckEnd:
-    """Runs a check. It is evidence only if it sees all proposals, or none.
+    """Runs a check. It is evidence only if it sees all proposals or none.
 
-    A check that does not see all of them takes turns with the agent's commands.
+    Unless it sees all of them, it takes turns with the agent's commands.
 
     Raises:
         ToolError: it could not be started.
@@ -102,10 +102,10 @@ async def _run(commands: Commands, check: CheckRun, call: RunningCall) -> CheckE
     try:
         result = await running.run()
     except (asyncio.CancelledError, ToolError):
-        await job.end("stopped", None, keep=False)
+        await job.end("stopped", None, discard=True)
         raise
-    closed = await job.end(result.ended, result.exit_code, keep=False)
-    return CheckEnd(result, f" {closed}" if closed else "")
+    discarded = await job.end(result.ended, result.exit_code, discard=True)
+    return CheckEnd(result, f" {discarded}" if discarded else "")
 
 
 def find_check(command: str) -> Found:

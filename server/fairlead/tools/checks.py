@@ -32,7 +32,7 @@ class Checked:
 
     passed: bool
     text: str
-    """A line for the model, after a failure with the end of the output."""
+    """What the model reads: a line, and after a failure the end of the output."""
 
 
 class Checks:
@@ -50,16 +50,16 @@ class Checks:
     ) -> None:
         """
         Args:
-            general: returns the checks that an item has in addition to its own.
-            holds: returns whether this command passed on the files as they are now.
-            without_seconds: a check that passes in less time also runs without the proposals.
+            general: returns the commands that check an item in addition to its own check.
+            holds: whether a command has passed on the files as they are now.
+            without_seconds: a check that passes in less time runs again without the proposals.
         """
         self._files, self._commands, self._approvals, self._queue = files, commands, approvals, queue
         self._general, self._holds, self._without_seconds = general, holds, without_seconds
         self._tried_without: set[str] = set()
 
     async def run(self, item: PlanItem, call: RunningCall) -> list[Checked]:
-        """Runs the checks of an item until one fails. One that passed on the same files does not run again."""
+        """Runs the checks of an item until one fails. A check that has passed on the same files is not run again."""
         results: list[Checked] = []
         for command in dict.fromkeys([*self._general(item), *filter(None, [item.check])]):
             if self._holds(command):
@@ -96,7 +96,7 @@ class Checks:
             return Checked(False, f"{name} could not run: `{command}`. {error}")
 
     async def _proof(self, check: CheckRun, end: CheckEnd, call: RunningCall) -> str:
-        """Runs a passed check again without the proposals, once in a run; returns a sentence for the model."""
+        """Runs a passed check again without the proposals, once in a run. Returns a sentence for the model, or ""."""
         is_quick = check.where == "sandboxed" and end.result.seconds < self._without_seconds
         if not is_quick or not len(self._files.changes) or check.command in self._tried_without:
             return ""
@@ -107,7 +107,7 @@ class Checks:
                 self._commands, replace(check, changes=Changeset()), replace(call, output=_ignore)
             )
         except ToolError:
-            return ""  # the check itself has passed
+            return ""  # not an error, because the check itself has passed
         call.output(f"({without.summary})\n")
         if without.result.exit_code is None:
             return ""

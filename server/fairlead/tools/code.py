@@ -1,4 +1,4 @@
-"""`code`: what the language support knows about the code."""
+"""`code`: asks the language support about the code."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -55,6 +55,8 @@ SPEC = ToolSpec(
 
 
 class Code:
+    """Implements `Tool`."""
+
     spec = SPEC
     kind: ToolKind = "search"
     read_only = True
@@ -101,15 +103,15 @@ class Code:
         return _text(render_symbols(roots.relative, symbols, of_file=False), found.note)
 
     async def _main_language(self) -> Path:
-        """A file of the language that the agent works in: one that it has touched, else of the most frequent language.
+        """A file in the agent's language: one that it read or wrote, else one in the most frequent language.
 
         Raises:
             NoAnswer: no editor or language server knows a language of the workspace.
         """
         roots, servers = self._files.roots, self._queries.servers
-        touched = [path for path in reversed(list(self._files.read_tracker.paths)) if servers.name_for(path)]
-        if touched:
-            return touched[0]
+        latest = next((path for path in reversed(list(self._files.read_tracker.paths)) if servers.name_for(path)), None)
+        if latest is not None:
+            return latest
         by_server: dict[str, list[Path]] = {}
         for folder in roots.paths:
             for name in sorted(await file_names(".", folder, MAX_LISTED)):

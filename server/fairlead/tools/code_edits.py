@@ -1,4 +1,4 @@
-"""`rename_symbol` and `apply_fix`: propose what the language support changes, exactly as it says."""
+"""`rename_symbol` and `apply_fix`: propose edits of the language support, exactly as it makes them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -48,6 +48,8 @@ FIX = ToolSpec(
 
 
 class RenameSymbol:
+    """Implements `Tool`."""
+
     spec = RENAME
     kind: ToolKind = "edit"
     read_only = False
@@ -70,6 +72,8 @@ class RenameSymbol:
 
 
 class ApplyFix:
+    """Implements `Tool`."""
+
     spec = FIX
     kind: ToolKind = "edit"
     read_only = False
@@ -87,7 +91,7 @@ class ApplyFix:
 
 
 async def propose(files: Files, found: Answer[Sequence[FileEdit]], call: RunningCall) -> str:
-    """Proposes the changes, all or none; returns a line per file.
+    """Proposes the changes, all or none. Returns a summary with a line per file.
 
     Raises:
         ToolError: nothing would change, or a change cannot be proposed.

@@ -16,15 +16,20 @@ from fairlead.workspace.long_work import Yielder, compute
 from fairlead.workspace.paths import Roots
 
 MAX_NAMED = 40
-MAX_KEPT = 5
+MAX_IGNORED_NAMED = 5
 
 
 def proposed_entries(
     files: Files, changes: Changeset | None = None, roots: Roots | None = None
 ) -> dict[str, Entry | None]:
-    """The files that differ from the disk with these proposals (None: all), by name; None for a removed one.
+    """The files that differ from the disk: the proposed ones and those with unsaved changes.
 
-    Without any proposals, they are the files with unsaved changes.
+    Args:
+        changes: the proposals to include; None: all.
+        roots: the folders to include; None: all.
+
+    Returns:
+        By name (`Roots.relative`). None for a removed file.
     """
     changes = files.changes if changes is None else changes
     roots = files.roots if roots is None else roots
@@ -62,9 +67,9 @@ def _entry(files: Files, changes: Changeset, path: Path, text: str) -> Entry | N
 
 
 async def capture(files: Files, changes: Changes, roots: Roots, author: Author) -> list[str]:
-    """Proposes what a command changed; returns lines for the model.
+    """Proposes what a command changed. Returns lines for the model.
 
-    Yields between files, so that requests are answered; each file is compared with its state at that moment.
+    Yields between files, so that requests are answered. Each file is compared with its state at that moment.
 
     Args:
         roots: the folders by which the changes are named.
@@ -95,13 +100,13 @@ async def capture(files: Files, changes: Changes, roots: Roots, author: Author) 
     if failed:
         lines.append(f"Not proposed, so these changes are lost: {_listed(failed)}.")
     if changes.ignored:
-        kept = _listed(changes.ignored, MAX_KEPT)
-        lines.append(f"Ignored by git, so only the next commands see them: {kept}.")
+        ignored = _listed(changes.ignored, MAX_IGNORED_NAMED)
+        lines.append(f"Ignored by git, so only the next commands see them: {ignored}.")
     return [*lines, *map(escape_to_one_line, changes.warnings)]
 
 
 def _renames(changes: Sequence[Change]) -> Iterator[tuple[str, Change]]:
-    """The renamed files: pairs of an old path and the change that creates the same bytes at another path."""
+    """The renamed files: each old path, with the change that creates the same bytes at another path."""
     deleted = {change.before.data: change for change in changes if change.after is None and change.before is not None}
     for change in changes:
         if change.before is None and change.after is not None and change.after.data:
@@ -111,24 +116,25 @@ def _renames(changes: Sequence[Change]) -> Iterator[tuple[str, Change]]:
 
 
 async def _capture(files: Files, change: Change, path: Path, author: Author) -> list[str]:
+    """Proposes a command's change of one file. Returns a description of at most one entry."""
     disk = _on_disk(files, path)
     before = None if change.before is None else _decode(change.before.data, disk).text
     if change.after is None:
         await files.capture(path, before, None, PLAIN, author)
         return [f"deleted {change.path}"]
     after = _decode(change.after.data, disk)
-    plain = after.encoding == "utf-8" and not after.bom if disk is None else _same_format(after, disk)
+    is_text_edit = after.encoding == "utf-8" and not after.bom if disk is None else _has_same_format(after, disk)
     mode = _new_mode(path, change.after.mode)
     old = files.changes.for_target(str(path))
-    await files.capture(path, before, after.text, Raw(None if plain else change.after.data, mode), author)
+    await files.capture(path, before, after.text, Raw(None if is_text_edit else change.after.data, mode), author)
     new = files.changes.for_target(str(path))
     if new is old:
         return []
     if new is None:
         return [f"{change.path} (as on disk again)"]
     what = "not text, as a whole"
-    if plain:
-        # only the command's own changes: the proposal may contain more, or revert some of them
+    if is_text_edit:
+        # counts only the command's own changes, because the proposal may contain others, or revert some of these
         own_hunks = new.hunks if old is None else await compute(hunks, before or "", after.text)
         what = f"+{sum(len(hunk.new) for hunk in own_hunks)} -{sum(len(hunk.old) for hunk in own_hunks)}"
     return [f"{'new ' if before is None else ''}{change.path} ({what})"]
@@ -143,7 +149,7 @@ def _on_disk(files: Files, path: Path) -> DiskText | None:
 
 
 def _decode(data: bytes, disk: DiskText | None) -> DiskText:
-    """Decodes bytes in the encoding of the file on disk if possible, else in the one that they suggest."""
+    """Decodes bytes in the encoding of the file on disk if possible, else in the one that the bytes suggest."""
     decoded = decode_or_describe(data, "")
     if disk is None or disk.encoding in ("binary", decoded.encoding) or decoded.encoding == "binary":
         return decoded
@@ -153,13 +159,13 @@ def _decode(data: bytes, disk: DiskText | None) -> DiskText:
         return decoded
 
 
-def _same_format(after: DiskText, disk: DiskText) -> bool:
-    """Whether a text edit alone turns the user's file into this one."""
+def _has_same_format(after: DiskText, disk: DiskText) -> bool:
+    """Whether a change of text alone turns the file on disk into this one."""
     return after.encoding != "binary" and (after.encoding, after.bom) == (disk.encoding, disk.bom)
 
 
 def _new_mode(path: Path, mode: int | None) -> int | None:
-    """The permission bits if the file becomes executable or stops being so, else None. As Git, ignores other bits."""
+    """The permission bits if the file becomes executable or stops being so, else None. Ignores other bits, like Git."""
     if mode is None:
         return None
     executable = path.is_file() and bool(path.stat().st_mode & 0o100)

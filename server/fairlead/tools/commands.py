@@ -1,4 +1,4 @@
-"""The dependencies of a session's commands, and a command's life: open its box, run, close, propose its changes."""
+"""What a session's commands need, and the life of a command: open a box, run, close it, propose the changes."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
@@ -23,7 +23,7 @@ _PIPE_CLOSED = 141  # the exit code of a program whose reader has ended
 
 
 class CreateView(Protocol):
-    """Returns the files as a command sees them, with the given proposals (None: all)."""
+    """Returns the files as a command in a layer with these folders sees them, with these proposals (None: all)."""
 
     async def __call__(self, roots: Roots, changes: Changeset | None = None, /) -> View: ...
 
@@ -43,15 +43,14 @@ class Commands:
     direct: Callable[[], Layer]
     """The workspace itself; the same as `layer` if there is no sandbox."""
     view: CreateView
-    """The files as a command in a layer with these folders sees them, with these proposals (None: all)."""
     captured: Callable[[Changes, Roots, RunningCall], Awaitable[str]]
-    """Proposes what a command changed; returns lines for the model."""
+    """Proposes what a command changed. Returns lines for the model."""
     record_state: Callable[[Where], int]
-    """Records the files that a command is about to see; returns the number of that state."""
+    """Records the files that a command is about to see. Returns the number of that file state."""
     check_permission: CheckPermission
     emit: Callable[[Event], None]
     timeout: float
-    """In seconds."""
+    """Seconds, for commands that name no time limit."""
     background: BackgroundCommands
     unavailable: str = ""
     """Why there is no sandbox; empty if there is one."""
@@ -59,15 +58,15 @@ class Commands:
     checks: Callable[[], Collection[str]] = tuple
     """The commands that are checks (docs/plan.md P17)."""
     foreground: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Held while a command of the agent runs, or a check without some of the proposals: one excludes the other.
+    """Held while a command of the agent runs, or a check that does not see all proposals.
 
-    The folder that all boxes share contains the proposals while a command of the agent runs.
+    All boxes share a folder, which contains the proposals while a command of the agent runs.
     """
 
 
 @dataclass(frozen=True)
 class Job:
-    """A command and its open box. `hidden` are the files that it cannot read there."""
+    """A command and its open box."""
 
     commands: Commands
     call: RunningCall
@@ -77,15 +76,18 @@ class Job:
     box: Box
     running: Command
     hidden: Collection[str] = ()
+    """The files that it cannot read."""
     handle: str | None = None
+    """Identifies a command that the user or the model can stop; None for others."""
     verifications: Found = NO_VERIFICATIONS
     state: int | None = None
-    """The number of the state that it runs on; None if it verifies nothing."""
+    """See `CommandRun`."""
     without_changes: int | None = None
-    """The number of a state, if the command runs on the files without the proposals of that state."""
+    """See `CommandRun`."""
 
     @property
     def where(self) -> Where:
+        """Whether it runs in the sandbox or in the workspace."""
         return self.layer.where
 
     def begin(self) -> None:
@@ -93,16 +95,19 @@ class Job:
         start = (self.command, str(self.box.launch.cwd), self.where, self.network, self.handle)
         self.commands.emit(CommandStarted(self.call.id, self.call.item_id, *start))
 
-    async def end(self, ended: Ended, exit_code: int | None, *, keep: bool = True) -> str:
-        """Closes the box and reports how the command ended; returns lines for the model about its changes.
+    async def end(self, ended: Ended, exit_code: int | None, *, discard: bool = False) -> str:
+        """Closes the box and reports how the command ended. Returns lines for the model about its changes.
 
-        With `keep` false, discards its changes. A cancellation takes effect only afterwards.
+        A cancellation takes effect only afterwards.
+
+        Args:
+            discard: discards the changes instead of proposing them.
 
         Raises:
-            NotRun: the command did not run; only if `keep` is true.
+            NotRun: the command did not run. Not raised with `discard`.
         """
         try:
-            return await finish_uncancelled(self._closed(keep))
+            return await finish_uncancelled(self._close_box(discard=discard))
         except NotRun:
             ended, exit_code = "failed", None
             raise
@@ -112,26 +117,26 @@ class Job:
     def _run(self, ended: Ended, exit_code: int | None) -> CommandRun:
         verified = self.verifications.verified
         if ended == "failed" or (exit_code == _PIPE_CLOSED and self.verifications.piped):
-            verified = ()  # it did not run, or `head` ended it early
+            verified = ()  # it did not run, or the reader of its pipe, such as `head`, ended it early
         run = CommandRun(self.call.id, self.command, exit_code, self.running.seconds, ended == "stopped")
         if verified:
             return replace(run, verified=verified, state=self.state)
         return replace(run, without_changes=self.without_changes)
 
-    async def _closed(self, keep: bool) -> str:
+    async def _close_box(self, *, discard: bool) -> str:
         try:
             changes = await self.box.close()
-            if keep:
+            if not discard:
                 return await self.commands.captured(changes, self.layer.roots, self.call)
         except ToolError as error:
-            if keep and isinstance(error, NotRun):
+            if isinstance(error, NotRun) and not discard:
                 raise
             return str(error)
         return "Its changes were discarded." if changes.files else ""
 
 
 async def finish_uncancelled(work: Awaitable[T]) -> T:
-    """Awaits the work; a cancellation takes effect only after it is done."""
+    """Awaits the work. A cancellation takes effect only when it is done."""
     task = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(task)
@@ -141,7 +146,7 @@ async def finish_uncancelled(work: Awaitable[T]) -> T:
 
 
 async def open_box(layer: Layer, command: str, view: View, **options: Any) -> Box:
-    """`Layer.open`; if the call is cancelled meanwhile, closes the box again."""
+    """Opens a box (`Layer.open`). If the call is cancelled in the meantime, closes it again."""
     opening = asyncio.ensure_future(layer.open(command, view, **options))
     try:
         return await asyncio.shield(opening)

@@ -16,6 +16,8 @@ SPEC = ToolSpec(
 
 
 class DeleteFile:
+    """Implements `Tool`."""
+
     spec = SPEC
     kind: ToolKind = "delete"
     read_only = False

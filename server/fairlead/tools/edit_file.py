@@ -30,6 +30,8 @@ SPEC = ToolSpec(
 
 
 class EditFile:
+    """Implements `Tool`."""
+
     spec = SPEC
     kind: ToolKind = "edit"
     read_only = False

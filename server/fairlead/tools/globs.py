@@ -9,17 +9,14 @@ from fairlead.workspace.paths import Roots
 
 MAX_LENGTH = 500
 MAX_ALTERNATIVES = 1000
-# the time to match grows with the length of the name to the power of the number of stars
-MAX_STARS = 4
+MAX_STARS = 4  # matching takes time in the order of the name's length to the power of the number of stars
 
 
 def glob_filter(glob: str | None, roots: Roots) -> Callable[[str], bool]:
-    """A predicate on names (`Roots.relative`): whether they match a glob; without a glob, all match.
+    """A predicate on names (`Roots.relative`): whether they match a glob. Without a glob, all match.
 
-    A glob may begin with the name of a folder of the workspace, or be relative to each folder.
-
-    A glob has the format of a line in .gitignore (`*.py`, `src/**/test_*`, `docs/`), with `{a,b}` for alternatives; a
-    leading `!` negates it.
+    A glob has the format of a line in .gitignore (`*.py`, `src/**/test_*`, `docs/`), with `{a,b}` for alternatives. A
+    leading `!` negates it. It may begin with the name of a folder of the workspace; otherwise it is relative to each.
 
     Raises:
         ToolError: the glob is invalid.

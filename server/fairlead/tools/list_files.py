@@ -1,4 +1,4 @@
-"""`list_files`: the names of the files, including proposed ones."""
+"""`list_files`: lists the names of the files, including proposed ones."""
 
 from typing import Any
 
@@ -26,6 +26,8 @@ SPEC = ToolSpec(
 
 
 class ListFiles:
+    """Implements `Tool`."""
+
     spec = SPEC
     kind: ToolKind = "search"
     read_only = True
@@ -38,17 +40,17 @@ class ListFiles:
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         roots = self._files.roots
-        places, own = search_scope(self._files, input.get("path"))
-        fits = glob_filter(input.get("glob"), roots)
-        unsaved = [path for path, text in own.items() if text is not None]
+        places, texts = search_scope(self._files, input.get("path"))
+        matches = glob_filter(input.get("glob"), roots)
+        existing = [path for path, text in texts.items() if text is not None]
         names = {name for place in places for name in await place.names(MAX_COLLECTED)}
         at_least = "at least " if len(names) >= MAX_COLLECTED else ""
-        # an open file that is on disk but not in the list is ignored
-        names |= {roots.relative(path) for path in unsaved if self._files.is_proposed(path) or not path.exists()}
-        names -= {roots.relative(path) for path, text in own.items() if text is None}
-        fitting = set(filter(fits, names))
-        secrets = set(filter(self._files.secret_filter(), fitting))
-        ordered = sorted(fitting - secrets)
+        # an open file on disk that was not listed is ignored by a rule
+        names |= {roots.relative(path) for path in existing if self._files.is_proposed(path) or not path.exists()}
+        names -= {roots.relative(path) for path, text in texts.items() if text is None}
+        matching = set(filter(matches, names))
+        secrets = set(filter(self._files.secret_filter(), matching))
+        ordered = sorted(matching - secrets)
         if not ordered:
             return "No files." + omitted_secrets(len(secrets))
         omitted = len(ordered) - MAX_FILES

@@ -1,4 +1,4 @@
-"""Where else a name is written: comments, texts, and code that the language support does not connect."""
+"""Finds where else a renamed symbol's name occurs: in comments, strings, and code that the language support misses."""
 
 import asyncio
 import re
@@ -16,9 +16,9 @@ MAX_NAMED = 5
 
 
 async def other_occurrences(files: Files, name: str, changed: Collection[Path]) -> str:
-    """A line about the files that contain a renamed name as a whole word but do not change; empty if there are none.
+    """A line about the files that contain a name as a whole word but are not `changed`; empty if there are none.
 
-    Counts at most 1,000 files, without ignored ones and secrets. Says nothing if the search takes longer than 5 s.
+    Counts at most 1,000 files, without ignored ones and secrets. Also empty if the search takes longer than 5 s.
     """
     try:
         async with asyncio.timeout(SECONDS):

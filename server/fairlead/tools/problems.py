@@ -1,4 +1,4 @@
-"""The problems in files, for the action `problems` of the tool `code`: of the editor, or of a language server."""
+"""The action `problems` of the tool `code`: the problems that the editor or a language server finds in files."""
 
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
@@ -16,13 +16,14 @@ MAX_MESSAGE = 300
 
 
 class Problems:
-    """Finds problems. `source` are those that the editor shows; None: it does not report them."""
+    """Finds the problems in files and shows them to the model."""
 
     def __init__(self, files: Files, queries: CodeQueries, source: DiagnosticsSource | None) -> None:
+        """`source` has the problems that the editor shows; None: the editor does not report them."""
         self._files, self._queries, self._source = files, queries, source
 
     async def render(self, given: str | None) -> str:
-        """The problems in a file, in a folder or (None) in all files, the most severe first.
+        """The problems in a file, a folder or (None) all files, the most severe first.
 
         Raises:
             ToolError: there is no such file, or there was no answer.
@@ -36,7 +37,7 @@ class Problems:
             candidates = [path for path in self._proposed(within) if self._queries.servers.name_for(path)]
         else:
             candidates = [below] if self._source is None or self._files.has_proposal(below) else []
-        # looked up before the request, for which the editor may open the file
+        # before the request, because the editor may open the file for it
         is_open = self._files.user_files.buffer(below) is not None
         checked = await self._checked(candidates)
         found = [problem for problems in checked.values() for problem in problems]
@@ -51,7 +52,11 @@ class Problems:
         return "\n".join([*(problem_lines(found, roots) or ["No problems."]), note])
 
     async def _checked(self, paths: Iterable[Path]) -> dict[Path, list[Diagnostic]]:
-        """The problems of files according to their language servers. Raises NoAnswer only if no editor can answer."""
+        """The problems in files according to their language servers. Omits files without an answer.
+
+        Raises:
+            NoAnswer: a server did not answer, and the editor reports no problems either.
+        """
         checked: dict[Path, list[Diagnostic]] = {}
         for path in paths:
             try:
@@ -71,7 +76,7 @@ class Problems:
         checked: Collection[Path],
         found: Sequence[Diagnostic],
     ) -> str:
-        """The problems that the editor shows, and those `found` in the files that a language server has `checked`."""
+        """The problems `found` in the files that language servers have `checked`, and those `shown` in other files."""
         if shown is None:
             raise ToolError("The editor did not answer. Continue without it, or check with a command.")
         found = [
@@ -115,6 +120,6 @@ def _line(problem: Diagnostic, roots: Roots) -> str:
 
 
 def _none(is_open: bool) -> str:
-    """The result if there are no problems. Many language servers check only open files, which it mentions."""
-    doubt = "" if is_open else " It may not check files that are not open."
-    return f"The editor shows no problems there.{doubt}"
+    """The result if there are no problems. Many language servers check only open files, so it says that."""
+    caveat = "" if is_open else " It may not check files that are not open."
+    return f"The editor shows no problems there.{caveat}"

@@ -1,4 +1,4 @@
-"""`read_file`: a file's text, proposals included, without line numbers."""
+"""`read_file`: returns a file's text, proposals included, without line numbers."""
 
 import difflib
 from itertools import accumulate
@@ -35,6 +35,8 @@ SPEC = ToolSpec(
 
 
 class ReadFile:
+    """Implements `Tool`."""
+
     spec = SPEC
     kind: ToolKind = "read"
     read_only = True
@@ -68,7 +70,7 @@ class ReadFile:
 
 
 def excerpt(text: str, offset: int, limit: int) -> str:
-    """At most `limit` lines from line `offset` (from 1); the last line says what was omitted."""
+    """At most `limit` lines, starting with line `offset` (from 1). A last line says what was omitted."""
     lines = split_lines(with_line_end(text, "\n"))
     if not lines:
         return "(The file is empty.)"

@@ -22,6 +22,8 @@ SPEC = ToolSpec(
 
 
 class RenameFile:
+    """Implements `Tool`."""
+
     spec = SPEC
     kind: ToolKind = "move"
     read_only = False

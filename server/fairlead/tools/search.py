@@ -26,7 +26,7 @@ MAX_COLLECTED = 5000
 MAX_LINE = 300
 MAX_CONTEXT = 10
 MAX_FILES = 1_000_000
-LEAD = 100
+LEAD = 100  # characters before the match in a shortened line
 TOO_LONG = "(a line of several megabytes)"
 
 SPEC = ToolSpec(
@@ -49,15 +49,20 @@ SPEC = ToolSpec(
 
 @dataclass(frozen=True, order=True)
 class Found:
-    """A line that the search reports. `match` is false for the lines around a match."""
+    """A line that the search reports."""
 
     path: str
+    """The name of the file (`Roots.relative`)."""
     line: int
+    """Counted from 1; 0 for a line that is too long to be read."""
     text: str
     match: bool
+    """False for the lines around a match."""
 
 
 class Search:
+    """Implements `Tool`."""
+
     spec = SPEC
     kind: ToolKind = "search"
     read_only = True
@@ -92,11 +97,11 @@ class Search:
         for name, text in unsaved.items():
             if text is not None and matches(name) and not is_secret(name):
                 found += await _collect(_hits([*options, "-"], places[0].root.path, lambda _, name=name: name, text))
-        # the number of such files, not of those with a match, which would reveal their content
+        # counts all secrets in the scope: the number of those with a match would reveal their content
         return _show(sorted(found)) + omitted_secrets(len(secrets))
 
     async def _unsaved(self, places: Sequence[Place], texts: dict[Path, str | None]) -> dict[str, str | None]:
-        """The texts by name, without those of ignored files. Proposals are never ignored."""
+        """The texts by name, without those of ignored files. Proposed files are never ignored."""
         roots = self._files.roots
         listed = [path for path in texts if not self._files.is_proposed(path) and path.exists()]
         not_ignored = {name for place in places for name in await place.names(MAX_FILES)} if listed else set[str]()
@@ -105,7 +110,7 @@ class Search:
 
 
 async def _both(first: Awaitable[A], second: Awaitable[B]) -> tuple[A, B]:
-    """The results of both, which run at the same time. If one fails, the other one has ended too."""
+    """Runs both at the same time. If one fails, raises its error when the other one has ended too."""
     results = await asyncio.gather(first, second, return_exceptions=True)
     a, b = results
     if isinstance(a, BaseException):
@@ -116,7 +121,7 @@ async def _both(first: Awaitable[A], second: Awaitable[B]) -> tuple[A, B]:
 
 
 async def _collect(hits: AsyncGenerator[Found, None]) -> list[Found]:
-    """At most MAX_COLLECTED hits; then the search ends."""
+    """The first `MAX_COLLECTED` hits. Ends the search after them."""
     found: list[Found] = []
     async with aclosing(hits):
         async for hit in hits:
@@ -132,7 +137,7 @@ async def _hits(
     """The lines that `rg` finds in files, or in the text `stdin`.
 
     Args:
-        named: returns the name to report for a path that `rg` printed, None for a file that is not wanted.
+        named: returns the name to report for a path that `rg` printed; None: the file is not wanted.
     """
     path: str | None = None
     async with aclosing(records(arguments, cwd, stdin)) as output:

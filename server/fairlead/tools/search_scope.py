@@ -1,4 +1,4 @@
-"""Where `search` and `list_files` look: a file or folder on disk, and the texts in it that the disk does not have."""
+"""Where `search` and `list_files` look: files and folders on disk, and texts that are not on disk."""
 
 import os
 from collections.abc import Callable
@@ -12,33 +12,34 @@ from fairlead.workspace.ripgrep import file_names, only_named
 from fairlead.workspace.secrets import secret_globs
 
 MAX_NAMED = 200
-"""The most names in the arguments of one command."""
+"""The most names in the arguments of one `rg` command."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """A file or folder in a folder of the workspace."""
+    """A file or folder to search."""
 
     roots: Roots
     root: Root
+    """The folder of the workspace that it belongs to."""
     path: Path
 
     @property
     def inner(self) -> str:
-        """The path in the folder."""
+        """The path relative to `root`, with `/`."""
         return (below(self.path, self.root.path) or ".").replace(os.sep, "/")
 
     async def names(self, most: int) -> set[str]:
-        """The names of at most `most` files there that no rule ignores."""
+        """The names (`Roots.relative`) of at most `most` files in it that no rule ignores."""
         if not self.path.exists():
             return set()
         found = await file_names(self.inner, self.root.path, most)
         return {name for name, _ in self.roots.names_in(self.root, found)}
 
     async def secrets(self, is_secret: Callable[[str], bool], most: int) -> set[str]:
-        """The names of the files there that look like secrets and that no rule ignores.
+        """The names of the files in it that look like secrets and that no rule ignores.
 
-        `rg` filters the names, because in a large workspace that is much faster than to read them all.
+        `rg` filters the names first, which is much faster in a large workspace than reading them all.
         """
         globs = secret_globs(self.roots.paths)
         found = await file_names(self.inner, self.root.path, most, globs)
@@ -51,22 +52,28 @@ class Place:
         return set(secrets)
 
     def name(self, inner: str) -> str | None:
-        """The name of a file in the folder; None if it belongs to a folder of the workspace inside this one."""
+        """The name of a file at a path in `root`; None if it belongs to a nested folder of the workspace."""
         return next((name for name, _ in self.roots.names_in(self.root, [inner])), None)
 
 
 def search_scope(files: Files, given: str | None) -> tuple[list[Place], dict[Path, str | None]]:
-    """The places of a path that the model gave (none: the whole workspace), and the texts in them.
+    """The places to search for a path that the model gave, and the texts in them that are not on disk.
 
-    The texts are those of `Files.texts_not_on_disk`. A folder of the workspace inside a place is a place too.
+    A nested folder of the workspace is a place of its own.
+
+    Args:
+        given: None: the whole workspace.
+
+    Returns:
+        The places, and the texts as from `Files.texts_not_on_disk`.
 
     Raises:
         ToolError: there is nothing at the path, neither on disk nor among these texts.
     """
     roots, within = files.roots, files.roots.scopes(given)
-    inside = [path for path in roots.paths if any(path != each and path.is_relative_to(each) for each in within)]
-    found = [Place(roots, root, path) for path in dict.fromkeys([*within, *inside]) if (root := roots.folder_of(path))]
+    nested = [path for path in roots.paths if any(path != each and path.is_relative_to(each) for each in within)]
+    places = [Place(roots, root, path) for path in dict.fromkeys([*within, *nested]) if (root := roots.folder_of(path))]
     texts = {path: text for path, text in files.texts_not_on_disk() if any(map(path.is_relative_to, within))}
     if not any(path.exists() for path in within) and all(text is None for text in texts.values()):
         raise ToolError(f"No such file or folder: {given or '.'}")
-    return found, texts
+    return places, texts

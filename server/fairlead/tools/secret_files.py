@@ -8,7 +8,7 @@ TO_THE_MODEL = "Its content would be sent to the model."
 
 
 async def ask_for_secret(files: Files, approvals: Approvals, call: RunningCall, action: str, given: str) -> None:
-    """Returns when a tool may use the given path: at once, unless it looks like one of the user's secrets.
+    """Returns when a tool may use a path: at once, or if it looks like a secret, after the user has allowed it.
 
     Args:
         action: what the tool does with the file, such as "read".
@@ -25,7 +25,7 @@ async def ask_for_secret(files: Files, approvals: Approvals, call: RunningCall, 
 
 
 def omitted_secrets(count: int) -> str:
-    """A line about the files that a list or a search omits; empty for none."""
+    """A line about the secrets that a list or a search omits, with a leading newline; empty if there are none."""
     if not count:
         return ""
     files = "1 file that looks like a secret was" if count == 1 else f"{count:,} files that look like secrets were"

@@ -44,6 +44,8 @@ RunChecks = Callable[[PlanItem, RunningCall], Awaitable[list[Checked]]]
 
 
 class Todo:
+    """Implements `Tool`."""
+
     spec = SPEC
     kind: ToolKind = "think"
     read_only = True
@@ -68,5 +70,5 @@ class Todo:
         except PlanError as error:
             raise ToolError(str(error)) from error
         lines = [each.text for checked in results.values() for each in checked]
-        kept = [f"#{item_id} is not completed: make its check pass." for item_id in failed]
-        return "\n\n".join([plan, *lines, *kept])
+        reopened = [f"#{item_id} is not completed: make its check pass." for item_id in failed]
+        return "\n\n".join([plan, *lines, *reopened])

@@ -24,6 +24,8 @@ SPEC = ToolSpec(
 
 
 class WriteFile:
+    """Implements `Tool`."""
+
     spec = SPEC
     kind: ToolKind = "edit"
     read_only = False
