@@ -1,4 +1,4 @@
-"""Decides who is asked about the code: the user's editor, or a language server that knows the proposed text."""
+"""Decides who is asked about the code: the user's editor, or a language server that knows the proposed texts."""
 
 from typing import Literal
 
@@ -6,10 +6,10 @@ Who = Literal["editor", "server"]
 
 
 def who_answers(*, has_proposals: bool, editor: bool, server: bool) -> tuple[Who, ...]:
-    """Whom to ask, in this order; the next one if there is no answer or an empty one.
+    """Whom to ask, in order. The second one is asked if the first has no answer or an empty one.
 
-    The editor is first where nothing is proposed: its language support is what the user sees, and it already runs.
-    Where something is proposed, only a server of our own knows the text; the editor's answer needs a note then.
+    Without proposals, the editor is first: its language support already runs, and the user sees the same answers. With
+    proposals, a language server is first, because the editor does not know the proposed texts.
 
     Args:
         has_proposals: whether files of the language have proposed text.

@@ -1,4 +1,4 @@
-"""Reads what a provider answers. LSP's JSON goes in, values come out; a wrong value is a `NoAnswer`."""
+"""Converts the JSON that a provider answers to values. A malformed answer is a `NoAnswer`."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -7,20 +7,20 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from fairlead.code.positions import offset_at, read_count
-from fairlead.code.provider import NoAnswer
+from fairlead.code.provider import ADVICE, NoAnswer
 from fairlead.code.uris import file_path
 from fairlead.edits.text import split_lines
 from fairlead.json_values import fields_of, is_list, is_object
 from fairlead.workspace.editor import SEVERITIES, Severity
 
 MAX_DEPTH = 20
-"""The levels of symbols inside symbols that are read."""
+"""The levels of nested symbols that are read."""
 KINDS = (
     "file", "module", "namespace", "package", "class", "method", "property", "field", "constructor", "enum",
     "interface", "function", "variable", "constant", "string", "number", "boolean", "array", "object", "key", "null",
     "enum member", "struct", "event", "operator", "type parameter",
 )  # fmt: skip
-"""LSP 3.18, `SymbolKind`, which counts from 1."""
+"""The names of LSP 3.18's `SymbolKind`s, which count from 1."""
 
 T = TypeVar("T")
 
@@ -35,28 +35,29 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """Something with a name."""
+    """A named part of the code, such as a function."""
 
     name: str
     kind: str
     place: Place
     container: str = ""
     depth: int = 0
-    """The number of symbols that it is inside of."""
+    """The number of symbols that enclose it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A diagnostic. Lines and columns count from 0; a column counts characters."""
+    """A diagnostic."""
 
     start: tuple[int, int]
+    """The line and the column in characters, both from 0; `end` too."""
     end: tuple[int, int]
     severity: Severity
     message: str
     source: str
     code: str
     json: Mapping[str, Any] = field(compare=False, repr=False)
-    """As the provider sent it. A request for fixes must contain it."""
+    """The diagnostic as the provider sent it, which a request for fixes must contain."""
 
     @property
     def line(self) -> int:
@@ -67,20 +68,23 @@ class Problem:
 def read_answer(decode: Callable[[Any], T], answer: Any, name: str) -> T:
     """Returns `decode(answer)`.
 
+    Args:
+        name: the provider's name, for the error.
+
     Raises:
-        NoAnswer: the answer does not have LSP's shape. `name` is the provider's.
+        NoAnswer: the answer does not have LSP's shape.
     """
     try:
         return decode(answer)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError) as error:
-        raise NoAnswer(f"The answer of {name} is malformed. Continue with search and read_file.") from error
+        raise NoAnswer(f"The answer of {name} is malformed. {ADVICE}") from error
 
 
 def places(answer: Any) -> list[Place]:
-    """The places in files of a `Location` or a list of `Location` or `LocationLink`, each line once.
+    """The places in a `Location`, or in a list of `Location`s or `LocationLink`s. Omits repeated lines and non-files.
 
     Raises:
-        KeyError, TypeError, ValueError, AttributeError: it is something else.
+        KeyError, TypeError, ValueError, AttributeError: the answer is something else.
     """
     found: dict[Place, None] = {}
     for item in answer if is_list(answer) else [answer] if answer is not None else []:
@@ -93,7 +97,7 @@ def places(answer: Any) -> list[Place]:
 
 
 def hover_text(answer: Any) -> str:
-    """The text of a `Hover`, in Markdown; empty for none."""
+    """The text of a `Hover`, in Markdown; empty if there is none."""
     contents = fields_of(answer).get("contents")
     parts = contents if is_list(contents) else [contents]
     texts = [part if isinstance(part, str) else str(fields_of(part).get("value") or "") for part in parts]
@@ -104,10 +108,10 @@ def symbols(answer: Any, path: Path | None = None) -> list[Symbol]:
     """The symbols of a file (`DocumentSymbol` or `SymbolInformation`) or of the workspace (`WorkspaceSymbol`).
 
     Args:
-        path: the file, for an answer that does not name it.
+        path: the file of a `DocumentSymbol`, which does not name it.
 
     Raises:
-        KeyError, TypeError, ValueError, AttributeError: it is something else.
+        KeyError, TypeError, ValueError, AttributeError: the answer is something else.
     """
     return list(_symbols(answer or [], path, 0))
 
@@ -128,10 +132,14 @@ def _symbols(items: Any, path: Path | None, depth: int) -> Iterator[Symbol]:
 
 
 def problems(answer: Any, text: str, encoding: str) -> list[Problem]:
-    """The diagnostics of a file with this text.
+    """The diagnostics of a file.
+
+    Args:
+        text: the text of the file that was checked.
+        encoding: the unit of the answer's columns.
 
     Raises:
-        KeyError, TypeError, ValueError, AttributeError: it is something else.
+        KeyError, TypeError, ValueError, AttributeError: the answer is something else.
     """
     lines = split_lines(text)
     return [_problem(item, lines, encoding) for item in answer]
@@ -168,7 +176,7 @@ def _path(uri: Any) -> Path | None:
 
 
 def actions(answer: Any) -> list[dict[str, Any]]:
-    """The code actions that are not disabled, without plain commands."""
+    """The enabled `CodeAction`s of an answer. Omits plain `Command`s, which only the provider could run."""
     objects: list[dict[str, Any]] = [action for action in (answer if is_list(answer) else []) if is_object(action)]
     named = [action for action in objects if isinstance(action.get("title"), str)]
     return [action for action in named if not action.get("disabled") and not isinstance(action.get("command"), str)]

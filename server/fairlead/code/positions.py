@@ -1,4 +1,4 @@
-"""Positions of the wire: a line and a column in code units. Everywhere else a column counts characters."""
+"""LSP's positions: a line and a column in code units. Everywhere else, columns count characters."""
 
 from itertools import accumulate
 from typing import Any
@@ -14,10 +14,10 @@ def code_units(text: str, encoding: str) -> int:
 
 
 def read_count(value: Any) -> int:
-    """A line or a column of an untrusted position.
+    """Returns the line or the column of an untrusted position.
 
     Raises:
-        ValueError: it is not a number that counts from 0.
+        ValueError: it is not a number, or it is negative.
     """
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise ValueError("not a line or column")
@@ -42,7 +42,7 @@ def offset_at(lines: list[str], position: dict[str, int], encoding: str) -> int:
 
 
 def apply_text_edits(text: str, changes: list[dict[str, Any]], encoding: str) -> str:
-    """Apply LSP TextEdits, whose positions all refer to the old text.
+    """The text after LSP's `TextEdit`s, whose positions all refer to the old text.
 
     Raises:
         ValueError: two of them overlap, or a position is invalid.

@@ -6,6 +6,9 @@ from typing import Any, Protocol
 
 from fairlead.agent.errors import ToolError
 
+ADVICE = "Continue with search and read_file."
+"""What the model should do without an answer."""
+
 
 class NoAnswer(ToolError):
     """A request got no usable answer. The message is for the model: what happened, then what to do."""
@@ -16,12 +19,12 @@ class Provider(Protocol):
 
     @property
     def name(self) -> str:
-        """For users: "the editor", or the name of the language server."""
+        """The name in messages: "the editor", or the name of the language server."""
         ...
 
     @property
     def encoding(self) -> str:
-        """The position encoding of its columns (LSP 3.18, `PositionEncodingKind`)."""
+        """The unit of its columns (LSP 3.18, `PositionEncodingKind`)."""
         ...
 
     def supports(self, method: str) -> bool:
@@ -32,7 +35,7 @@ class Provider(Protocol):
         """Sends a request and returns the result as JSON. Cancelling the caller cancels the request.
 
         Args:
-            method: LSP's own name, such as `textDocument/references`.
+            method: LSP's name, such as `textDocument/references`.
 
         Raises:
             NoAnswer: it does not support the method, refused, did not answer in time, or has ended.
@@ -41,10 +44,10 @@ class Provider(Protocol):
 
 
 class LanguageServer(Provider, Protocol):
-    """A provider that also knows texts that are in no file: the proposed ones."""
+    """A provider that also knows proposed texts, which are in no file."""
 
     async def show(self, texts: Mapping[Path, str]) -> None:
-        """Opens these files as documents with these texts, and closes all others. Ignores files of other languages.
+        """Opens files as documents with these texts, and closes all others. Ignores files of other languages.
 
         Raises:
             NoAnswer: the server has ended.
@@ -52,9 +55,10 @@ class LanguageServer(Provider, Protocol):
         ...
 
     async def diagnostics(self, paths: Sequence[Path]) -> Mapping[Path, Sequence[Any]]:
-        """The problems in open documents as LSP's `Diagnostic`, once the server has checked the texts shown last.
+        """The problems in open documents, once the server has checked the texts that were shown last.
 
-        Unchecked JSON. A file is missing if the server did not check it in time.
+        Returns:
+            LSP's `Diagnostic`s by path, as unchecked JSON. A file is missing if the server did not check it in time.
 
         Raises:
             NoAnswer: the server has ended.
@@ -66,17 +70,14 @@ class LanguageServers(Protocol):
     """The language servers of a session, which start when they are needed."""
 
     def name_for(self, path: Path) -> str:
-        """The name of the server for a file's language; "" if there is none, or it failed or was refused.
-
-        Starts nothing.
-        """
+        """The name of the server for a file's language; "" if none is available. Starts nothing."""
         ...
 
     async def server(self, path: Path) -> LanguageServer:
-        """The server for a file's language; starts it if necessary, after asking the user where that is needed.
+        """The server for a file's language. Starts it if necessary, and asks the user first where that is required.
 
         Raises:
-            NoAnswer: there is none, it cannot be started, or the user refused it.
+            NoAnswer: there is none, it cannot be started, or the user did not allow it.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Answers about the code as text for the model: grouped by file, one line each, bounded with counts."""
+"""Renders answers about the code for the model: one line each, up to a limit, with the number of omitted ones."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import groupby
@@ -16,7 +16,7 @@ MAX_HOVER = 3000
 
 
 async def render_places(files: Files, found: Collection[Place]) -> str:
-    """`path:line: text of the line`, files of the workspace first. Omits the text of secrets and of other files."""
+    """A line `path:line: text` per place, those in the workspace first. Omits the text in secrets and outside files."""
     places = sorted(found, key=lambda place: (not files.roots.contains(place.path), place))
     shown, lines, yielder = places[:MAX_LINES], list[str](), Yielder()
     is_secret = files.secret_filter()
@@ -26,7 +26,7 @@ async def render_places(files: Files, found: Collection[Place]) -> str:
         is_readable = files.roots.contains(path) and not is_secret(name)
         text = await _lines_of(files, path) if is_readable else []
         lines += [f"{name}:{place.line}{_line(text, place.line)}" for place in group]
-    return "\n".join([*lines, *_more(len(places) - len(shown), _files(places[MAX_LINES:]))])
+    return "\n".join([*lines, *_more(len(places) - len(shown), _count_files(places[MAX_LINES:]))])
 
 
 async def _lines_of(files: Files, path: Path) -> list[str]:
@@ -38,22 +38,26 @@ async def _lines_of(files: Files, path: Path) -> list[str]:
 
 
 def _line(lines: Sequence[str], number: int) -> str:
-    """The text of a line after a colon; empty if it is not known."""
+    """A colon and the text of a line; empty if the text is not known."""
     text = body(lines[number - 1]).strip() if number <= len(lines) else ""
     return f": {text[:MAX_LINE]}{'...' if len(text) > MAX_LINE else ''}" if text else ""
 
 
 def render_symbols(name_of: Callable[[Path], str], found: Sequence[Symbol], *, of_file: bool) -> str:
-    """The symbols of a file as `line: kind name`, indented; those of a workspace as `path:line: kind name`."""
+    """A line per symbol: `line: kind name` for those of one file, indented, else `path:line: kind name`."""
     shown = found[:MAX_LINES]
     if of_file:
         lines = [f"{symbol.place.line}: {'  ' * symbol.depth}{symbol.kind} {symbol.name}" for symbol in shown]
     else:
-        lines = [f"{name_of(symbol.place.path)}:{symbol.place.line}: {symbol.kind} {_full(symbol)}" for symbol in shown]
-    return "\n".join([*lines, *_more(len(found) - len(shown), _files(symbol.place for symbol in found[MAX_LINES:]))])
+        lines = [
+            f"{name_of(symbol.place.path)}:{symbol.place.line}: {symbol.kind} {_full_name(symbol)}" for symbol in shown
+        ]
+    return "\n".join(
+        [*lines, *_more(len(found) - len(shown), _count_files(symbol.place for symbol in found[MAX_LINES:]))]
+    )
 
 
-def _full(symbol: Symbol) -> str:
+def _full_name(symbol: Symbol) -> str:
     return f"{symbol.name} (in {symbol.container})" if symbol.container else symbol.name
 
 
@@ -62,7 +66,7 @@ def render_hover(text: str) -> str:
     return text if len(text) <= MAX_HOVER else f"{text[:MAX_HOVER]}..."
 
 
-def _files(places: Iterable[Place]) -> int:
+def _count_files(places: Iterable[Place]) -> int:
     return len({place.path for place in places})
 
 

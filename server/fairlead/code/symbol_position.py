@@ -6,16 +6,16 @@ from fairlead.code.provider import NoAnswer
 from fairlead.edits.text import body, split_lines
 
 NEARBY = 3
-"""How many lines a symbol may be away from the line that the model named."""
+"""How many lines away from the line that the model named a symbol is still found."""
 MAX_SHOWN = 12
 
 
 def find_symbol(text: str, name: str, symbol: str, line: int | None) -> tuple[int, int]:
-    """The line and the column, both from 0 and in characters, of a symbol's last part (of `a.b()`: the `b`).
+    """The line and the column of a symbol's last part, such as the `b` of `a.b()`. Both count from 0, in characters.
 
     Args:
-        name: the file, for messages.
-        line: counted from 1. None: the first line with the symbol.
+        name: the file's name in errors.
+        line: the line where the model sees the symbol, from 1; None: the first line with the symbol.
 
     Raises:
         NoAnswer: the symbol is not there. The message names the lines that contain it.

@@ -1,4 +1,4 @@
-"""`file:` URIs and paths."""
+"""Converts `file:` URIs to paths."""
 
 import os
 import re
@@ -8,7 +8,7 @@ from pygls.uris import to_fs_path
 
 
 def file_path(uri: str) -> Path | None:
-    """The path of a `file:` URI. None for other URIs, and if no file can have the path."""
+    """The path of a `file:` URI; None for other URIs, and for paths that no file can have."""
     if not is_local(uri):
         return None
     try:
@@ -20,12 +20,12 @@ def file_path(uri: str) -> Path | None:
 
 
 def is_local(uri: str) -> bool:
-    """Whether a URI names a file of this machine, valid or not."""
+    """Whether a URI has the scheme `file:`. Its path may be invalid."""
     return uri.partition(":")[0].lower() == "file"
 
 
 def path_problem(path: Path) -> str:
-    """Why no file can have a path, on any disk. "" if one can."""
+    """Why no file can have a path, for messages; "" if one can."""
     if not path.is_absolute():
         return "it is not an absolute path"
     if "\0" in str(path):

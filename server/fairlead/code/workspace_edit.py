@@ -20,16 +20,17 @@ class _Edited:
 
 
 def apply_workspace_edit(edit: Any, read: Callable[[Path], str | None], encoding: str) -> list[FileEdit]:
-    """The changes of an edit by file, in the order in which it names them.
+    """The changes of an edit, one per file, in the order in which it names the files.
 
     Args:
-        read: the text that the provider knows of a file; None: there is no file.
+        read: returns the text that the provider knows of a file; None: there is no file.
+        encoding: the unit of the edit's columns.
 
     Raises:
         NoAnswer: it cannot be applied exactly.
         KeyError, TypeError, ValueError, AttributeError: it is not a workspace edit.
     """
-    found: dict[Path, _Edited] = {}  # by current path
+    found: dict[Path, _Edited] = {}  # by the path after the operations so far
 
     def file(uri: str) -> _Edited:
         path = file_path(uri)

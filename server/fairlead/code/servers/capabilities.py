@@ -18,12 +18,12 @@ _CAPABILITY = {
 
 
 def capability_of(method: str) -> str:
-    """The name of a server's capability for a method. "" for methods that Fairlead does not use."""
+    """The name of the server's capability for a method; "" for methods that Fairlead does not use."""
     return _CAPABILITY.get(method, "")
 
 
 def sync_kind(capabilities: dict[str, Any]) -> int:
-    """How a server wants changes of documents: 0 not at all, 1 whole texts, 2 parts (whole texts are fine too)."""
+    """How a server wants changes of documents: 0 not at all, 1 as whole texts, 2 as parts or whole texts."""
     sync = capabilities.get("textDocumentSync")
     kind = sync if isinstance(sync, int) else fields_of(sync).get("change", 0)
     return kind if isinstance(kind, int) else 0

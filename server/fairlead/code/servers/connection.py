@@ -1,7 +1,7 @@
-"""The connection to one language server: its messages, within limits, so that no server can harm the process.
+"""The connection to one language server. Limits what the server can send, so that it cannot harm this process.
 
-Built on pygls' client. The reading is our own, because pygls reads a message of any length into memory, parses it on
-the event loop and leaves requests without an answer.
+Built on the client of pygls, but reads the messages itself: pygls reads a message of any length into memory, parses it
+on the event loop, and leaves requests without an answer.
 """
 
 # pyright: reportUnknownMemberType=false
@@ -20,25 +20,24 @@ from typing import Any
 from pygls.client import JsonRPCClient
 from pygls.protocol import JsonRPCProtocol
 
-from fairlead.code.provider import NoAnswer
+from fairlead.code.provider import ADVICE, NoAnswer
 from fairlead.display import escape_to_one_line
 from fairlead.json_values import is_object
 
 log = logging.getLogger(__name__)
 
 MAX_MESSAGE = 32 << 20
-"""Bytes of a message. A server that sends a longer one is ended."""
+"""The most bytes of a message. A server that sends a longer one is ended."""
 MAX_UNSENT = 64 << 20
-"""Bytes that wait for the server to read them. A server that does not read is ended."""
+"""The most bytes that wait for the server to read them. A server that does not read is ended."""
 PARSED_HERE = 64 << 10
-"""Bytes of a message that are parsed on the event loop; longer ones in a thread."""
+"""The most bytes of a message that is parsed on the event loop; longer ones are parsed in a thread."""
 LINE = 1 << 16
-"""Bytes of a line of a header, and of what is read ahead."""
+"""The most bytes of a line of a header, and of what is read ahead."""
 _LINES = 32
 _STDERR = 2_000
 _HEADER = re.compile(rb"([A-Za-z-]+): *([^\r\n]*)\r?\n")
 _METHOD_NOT_FOUND = -32601
-_ADVICE = "Continue with search and read_file."
 
 
 class Ended(Exception):
@@ -61,7 +60,7 @@ class _PlainProtocol(JsonRPCProtocol):
 
 
 class Connection(JsonRPCClient):
-    """Sends and receives the messages of a server. `ended` has the reason once it is over.
+    """Sends and receives the messages of a server.
 
     Args:
         name: the server's name, for users.
@@ -81,6 +80,7 @@ class Connection(JsonRPCClient):
         self._name = name
         self._on_notification, self._on_request = on_notification, on_request
         self.ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        """Has the reason once the connection has ended."""
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._stderr: deque[bytes] = deque()
@@ -98,7 +98,7 @@ class Connection(JsonRPCClient):
         ]
 
     async def aclose(self) -> None:
-        """Ends the reading. The caller ends the process."""
+        """Stops reading and writing. The caller ends the process."""
         self.end("it was stopped")
         for task in self._tasks:
             task.cancel()
@@ -113,7 +113,7 @@ class Connection(JsonRPCClient):
         self.ended.set_result(reason)
         for answer in self._waiting.values():
             if not answer.done():
-                answer.set_exception(NoAnswer(self._gone()))
+                answer.set_exception(self.error())
 
     def notify(self, method: str, params: Any) -> None:
         """Sends a notification.
@@ -140,7 +140,7 @@ class Connection(JsonRPCClient):
             if not self.ended.done():
                 self._send({"method": "$/cancelRequest", "params": {"id": number}})
             if isinstance(error, TimeoutError):
-                text = f"{self._name} did not answer {method} within {seconds:g} s. {_ADVICE}"
+                text = f"{self._name} did not answer {method} within {seconds:g} s. {ADVICE}"
                 raise NoAnswer(text) from error
             raise
         finally:
@@ -150,20 +150,22 @@ class Connection(JsonRPCClient):
 
     def _send(self, message: dict[str, Any]) -> None:
         if self.ended.done() or self._input is None:
-            raise NoAnswer(self._gone())
+            raise self.error()
         self.protocol.send(message)
         if self._input.transport.get_write_buffer_size() > MAX_UNSENT:
             self.end("it does not read what it is sent")
 
-    def _gone(self) -> str:
-        return f"{self._name} is gone: {self.ended.result() if self.ended.done() else 'not started'}. {_ADVICE}"
+    def error(self) -> NoAnswer:
+        """The error for a request that cannot be sent or answered, because the connection has ended or not started."""
+        reason = self.ended.result() if self.ended.done() else "it was not started"
+        return NoAnswer(f"{self._name} is not running: {reason}. {ADVICE}")
 
     async def _read(self, process: asyncio.subprocess.Process, stdout: asyncio.StreamReader) -> None:
         try:
             while True:
                 self._receive(await _parsed(await _frame(stdout)))
         except (EOFError, ConnectionError):
-            with contextlib.suppress(TimeoutError):  # it may have closed its output only
+            with contextlib.suppress(TimeoutError):  # it may only have closed its output
                 await asyncio.wait_for(process.wait(), 2)
             await asyncio.wait(self._tasks[1:], timeout=1)
             said, code = self.last_words(), process.returncode
@@ -173,7 +175,7 @@ class Connection(JsonRPCClient):
             self.end(str(error))
         except RecursionError:
             self.end("it sent a message that is nested too deeply")
-        except NoAnswer:  # the connection ended while one of its requests was answered
+        except NoAnswer:  # the connection ended while a request of the server was answered
             pass
         except Exception as error:  # an unforeseen message must not leave requests without an answer
             log.exception("%s sent a message that could not be handled", self._name)
@@ -258,7 +260,7 @@ async def _frame(stdout: asyncio.StreamReader) -> bytes:
 
 
 async def _rest(stdout: asyncio.StreamReader) -> bytes:
-    """A little more of a text that is not a message, because its first line may not explain it."""
+    """More of a text that is not a message, because its first line alone may not explain it."""
     try:
         async with asyncio.timeout(0.2):
             return await stdout.read(300)
@@ -284,5 +286,5 @@ async def _parsed(body: bytes) -> Any:
 
 
 def _parse_slowly(body: bytes) -> Any:
-    """As `json.loads`, which would block all other threads until it is done. The calls of the hook let them run."""
+    """Like `json.loads`, but lets other threads run: the interpreter can switch threads when it calls the hook."""
     return json.loads(body, object_hook=lambda value: value)

@@ -1,7 +1,7 @@
-"""Changes the files that a running server in the sandbox sees: proposed files, and files on disk.
+"""Updates the files that a running language server in the sandbox sees.
 
-A small loop of bash in the server's box writes and removes them through the box's own mount. So a link that the server
-created leads only to its own box, and the changes disappear with the box.
+A small bash loop in the server's box writes and removes them through the box's own mount. So a link that the server
+created leads nowhere outside its box, and the changes disappear with the box.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from io import FileIO
 from fairlead.code.provider import NoAnswer
 
 SECONDS = 20.0
-"""The time limit of a change of files."""
+"""The time limit for one set of changes."""
 _LOOP = r"""
 mirror() {
   local action name length
@@ -32,13 +32,13 @@ exec READ<&- WRITE>&-
 
 
 class Mirror:
-    """The pipes to and from the loop. Create it before the box, and close it after."""
+    """The pipes to and from the loop. Create it before the box, and close it after the box."""
 
     def __init__(self) -> None:
         read, to_box = os.pipe()
         from_box, write = os.pipe()
         self.descriptors = read, write
-        """What the process must inherit."""
+        """The file descriptors that the process must inherit."""
         self._pipes = FileIO(to_box, "wb"), FileIO(from_box, "rb")
         self._writer: asyncio.WriteTransport | None = None
         self._reader = asyncio.StreamReader(limit=1 << 10)
@@ -50,16 +50,16 @@ class Mirror:
         read, write = map(str, self.descriptors)
         return _LOOP.replace("READ", read).replace("WRITE", write) + command
 
-    def started(self) -> None:
-        """Closes our copies of the descriptors. Call it after the process has inherited them, or was not started."""
+    def close_inherited(self) -> None:
+        """Closes our copies of the descriptors. Call it once the process has inherited them, or failed to start."""
         for descriptor in self.descriptors:
             os.close(descriptor)
 
     async def apply(self, changes: Mapping[str, bytes | None]) -> None:
-        """Writes files, and removes those without content. Returns when the box has them.
+        """Writes and removes files. Returns when the box has the changes.
 
         Args:
-            changes: by path relative to the workspace, with `/`.
+            changes: the contents by path relative to the workspace, with `/`; None removes a file.
 
         Raises:
             NoAnswer: the loop does not answer.

@@ -1,4 +1,4 @@
-"""The language servers of all sessions of this process: only a few run at once, and idle ones are stopped."""
+"""Limits the language servers of all sessions: only a few run at once, and idle ones are stopped."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -9,7 +9,7 @@ from fairlead.code.servers.server import Server
 
 MAX_SERVERS = 4
 IDLE = 300.0
-"""Seconds without a question after which a server is stopped."""
+"""The seconds without a question after which a server is stopped."""
 
 
 class Timer(Protocol):
@@ -37,9 +37,10 @@ class ServerPool:
 
     @asynccontextmanager
     async def place(self) -> AsyncGenerator[None]:
-        """Reserves a place for a server that this block starts and adds (`add`).
+        """Reserves a place for a server. The block starts the server and calls `add`.
 
-        Stops the least recently used server that answers no question; waits if there is none.
+        If there is no free place, stops the least recently used server that has no open question. Waits until there is
+        one.
         """
         while len(self._timers) + self._starting >= self._most:
             idle = next((server for server in self._timers if not server.is_busy), None)
@@ -57,7 +58,7 @@ class ServerPool:
             self._changed.set()
 
     def add(self, server: Server) -> None:
-        """Adds a server that has started, and stops it when it has been idle for `IDLE` seconds."""
+        """Adds a server that has started. It is stopped once it has been idle for `IDLE` seconds."""
         self._timers[server] = self._call_later(IDLE, lambda: self._stop(server))
 
     def used(self, server: Server) -> None:

@@ -1,4 +1,4 @@
-"""The process of a language server, in the place where a session's commands run."""
+"""The process of a language server. It runs where the session's commands run."""
 
 import asyncio
 import contextlib
@@ -11,27 +11,29 @@ from dataclasses import replace
 from pathlib import Path
 
 from fairlead.agent.errors import ToolError
-from fairlead.code.provider import NoAnswer
+from fairlead.code.provider import ADVICE, NoAnswer
 from fairlead.code.servers.connection import LINE, Connection
 from fairlead.code.servers.mirror import Mirror
 from fairlead.shell.layer import Box, Layer, Limits, View
 from fairlead.shell.process import GRACE, kill_all, signal_group
 
 EXIT_SECONDS = 1.0
-"""How long a server may take to exit after it was asked to."""
+"""How long a server may take to exit after it is asked to."""
 
 
 class ServerProcess:
-    """A process with its box. In the sandbox `mirror` changes the files that it sees."""
+    """A process with its box."""
 
     def __init__(self, process: asyncio.subprocess.Process, box: Box, mirror: Mirror | None) -> None:
-        self._process, self._box, self.mirror = process, box, mirror
+        self._process, self._box = process, box
+        self.mirror = mirror
+        """Updates the files that it sees in the sandbox; None without a sandbox."""
 
     @classmethod
     async def start(
         cls, argv: Sequence[str], layer: Layer, folder: Path, view: View, limits: Limits
     ) -> "ServerProcess":
-        """Starts a program in a folder, without the network where there is a sandbox.
+        """Starts a program in a folder. In the sandbox it has no network.
 
         Raises:
             NoAnswer: it cannot be started.
@@ -48,19 +50,19 @@ class ServerProcess:
                 await box.close()
                 raise
         except (OSError, ValueError, ToolError) as error:
-            raise NoAnswer(f"{argv[0]} cannot be started: {error} Continue with search and read_file.") from error
+            raise NoAnswer(f"{argv[0]} cannot be started: {error} {ADVICE}") from error
         finally:
             if mirror is not None:
-                mirror.started()
+                mirror.close_inherited()
         return cls(process, box, mirror)
 
     def connect(self, connection: Connection) -> None:
-        """Lets a connection read and write the streams of the process."""
+        """Connects the streams of the process to a connection."""
         connection.start(self._process)
 
     async def end(self) -> None:
-        """Ends every process of the server, and removes its box with what it wrote."""
-        # unread output would keep the pipes open, and asyncio waits for those too
+        """Ends all processes of the server, and removes its box with everything that it wrote."""
+        # asyncio waits until the pipes are closed, and unread output would prevent that
         draining = [asyncio.create_task(_drain(stream)) for stream in (self._process.stdout, self._process.stderr)]
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._process.wait(), EXIT_SECONDS)
@@ -70,13 +72,13 @@ class ServerProcess:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._process.wait(), GRACE)
         kill_all(pid, exited=self._process.returncode is not None)
-        with contextlib.suppress(TimeoutError):  # the kernel may be unable to end the process
+        with contextlib.suppress(TimeoutError):  # the kernel may not be able to end the process
             await asyncio.wait_for(self._process.wait(), GRACE)
         for task in draining:
             task.cancel()
         if self.mirror is not None:
             self.mirror.close()
-        with contextlib.suppress(ToolError):  # what it wrote is not wanted
+        with contextlib.suppress(ToolError):  # its changes are discarded anyway
             await self._box.close()
 
 

@@ -1,4 +1,4 @@
-"""Whether a language server is still reading the workspace, as far as it reports that."""
+"""Tells whether a language server is still reading the workspace, as far as the server reports that."""
 
 import asyncio
 import contextlib
@@ -11,13 +11,14 @@ MAX_WORKING = 1_000
 
 
 class WorkspaceScan:
-    """Follows what a server logs and reports about reading the workspace."""
+    """Follows what a server reports about reading the workspace."""
 
     def __init__(self, message: str, seconds: float) -> None:
         """
         Args:
-            message: a part of what the server logs afterwards; empty: it logs nothing.
-            seconds: from now on. Work that the server begins later, such as a build, delays no question.
+            message: a part of what the server logs when it has read the workspace; empty: it logs nothing.
+            seconds: the time from now after which `wait` no longer waits. So later work, such as a build, delays no
+                question.
         """
         self._message, self._listed = message, not message
         self._deadline = asyncio.get_running_loop().time() + seconds
@@ -26,12 +27,12 @@ class WorkspaceScan:
         self._update()
 
     def on_message(self, text: str) -> None:
-        """A line that the server logs."""
+        """Call it with each line that the server logs."""
         self._listed = self._listed or self._message in text
         self._update()
 
     def on_progress(self, params: Mapping[str, Any]) -> None:
-        """Work that the server reports (LSP 3.18, `$/progress`)."""
+        """Call it with each report of work (LSP 3.18, `$/progress`)."""
         token, kind = str(params.get("token"))[:200], fields_of(params.get("value")).get("kind")
         if kind == "begin" and len(self._working) < MAX_WORKING:
             self._working.add(token)
@@ -43,7 +44,7 @@ class WorkspaceScan:
         self._done.set() if self._listed and not self._working else self._done.clear()
 
     async def wait(self) -> None:
-        """Returns when the server is not reading the workspace, or the time is over."""
+        """Returns when the server has read the workspace, or the time is over."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout_at(self._deadline):
                 await self._done.wait()

@@ -1,4 +1,4 @@
-"""Which files a running server sees: the disk as it changes, and the proposed files."""
+"""Tracks the files that a running language server sees: those on disk, and the proposed ones."""
 
 import os
 import time
@@ -12,9 +12,9 @@ from fairlead.workspace.disk import read_bytes
 from fairlead.workspace.errors import WorkspaceError
 
 MAX_FILES = 20_000
-"""Files of a workspace whose changes on disk are noticed. In a larger workspace the rest is seen after a restart."""
+"""In a workspace with more files, changes on disk are only seen after a restart of the server."""
 REST = 10
-"""The search for changed files takes at most 1/REST of the time."""
+"""Searching for changed files takes at most 1/REST of the time."""
 CREATED, CHANGED, DELETED = 1, 2, 3  # LSP 3.18, `FileChangeType`
 _SKIPPED = {"node_modules", "venv", "__pycache__", "target", "dist", "build"}
 _CONFIGURATION = (".json", ".toml", ".mod", ".sum", ".work")
@@ -23,14 +23,14 @@ _Stamp = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class SeenChange:
-    """A file that looks different."""
+    """A file that has changed for the server."""
 
     name: str
-    """Its path, relative to the workspace."""
+    """Its path relative to the workspace, with `/`."""
     kind: int
     """LSP's `FileChangeType`."""
     data: bytes | None
-    """The new content. None: there is no file."""
+    """The new content; None: there is no file."""
 
 
 def _change(name: str, existed: bool, data: bytes | None) -> SeenChange:
@@ -39,26 +39,29 @@ def _change(name: str, existed: bool, data: bytes | None) -> SeenChange:
 
 
 class SeenFiles:
-    """What a server sees. `proposed` is what its box showed at the start."""
+    """The files that a server sees."""
 
     def __init__(
         self, root: Path, spec: ServerSpec, proposed: Mapping[str, Entry | None], is_hidden: Callable[[str], bool]
     ) -> None:
+        """
+        Args:
+            proposed: the proposed files in its box at the start.
+            is_hidden: whether the server must not see a file, such as a secret.
+        """
         self._root, self._is_hidden = root, is_hidden
         self._suffixes = (*spec.languages, *_CONFIGURATION)
         self._proposed = dict(proposed)
         self._stamps: dict[str, _Stamp] | None = None
         self._before: dict[str, _Stamp] = {}
-        self._next = 0.0
+        self._next_search = 0.0
 
     def changes(self, proposed: Mapping[str, Entry | None] | None, *, on_disk: bool) -> list[SeenChange]:
-        """The files that look different now.
-
-        Blocks: call it in a thread.
+        """The files that have changed for the server since the last call. Blocks: call it in a thread.
 
         Args:
             proposed: the files that are proposed now; None: the same as before.
-            on_disk: whether the server sees the files on disk, so that proposed files do not count.
+            on_disk: whether the server sees only the files on disk, and not the proposed ones.
         """
         before, changed = self._proposed, self._changed_on_disk()
         if on_disk:
@@ -86,14 +89,14 @@ class SeenFiles:
             return None
 
     def _changed_on_disk(self) -> dict[str, bool]:
-        """The files that changed on disk since the last search, and whether they exist; nothing at the first search."""
+        """The files that changed on disk since the last search, and whether they exist. Empty at the first search."""
         started = time.monotonic()
         self._before = self._stamps or {}
-        if started < self._next:
+        if started < self._next_search:
             return {}
         now = dict(self._look())
         is_first, self._stamps = self._stamps is None, now
-        self._next = started + (time.monotonic() - started) * REST
+        self._next_search = started + (time.monotonic() - started) * REST
         if is_first or len(now) >= MAX_FILES:
             return {}
         before = self._before
@@ -115,7 +118,7 @@ class SeenFiles:
                 elif name.endswith(self._suffixes) and entry.is_file(follow_symlinks=False):
                     try:
                         status = entry.stat(follow_symlinks=False)
-                    except OSError:  # it is gone already
+                    except OSError:  # it was removed in the meantime
                         continue
                     yield name, (status.st_mtime_ns, status.st_size, status.st_ino)
                     count += 1

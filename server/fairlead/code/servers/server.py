@@ -1,4 +1,4 @@
-"""One language server process, which knows the proposed texts as open documents."""
+"""One running language server, which gets the proposed texts as open documents."""
 
 import asyncio
 import contextlib
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import fairlead
-from fairlead.code.provider import NoAnswer
+from fairlead.code.provider import ADVICE, NoAnswer
 from fairlead.code.servers.capabilities import CAPABILITIES, capability_of, sync_kind
 from fairlead.code.servers.connection import Connection, Refused
 from fairlead.code.servers.mirror import Mirror
@@ -35,20 +35,20 @@ _RETRIES = 3
 
 @dataclass(frozen=True, slots=True)
 class Seconds:
-    """Time limits. A large workspace is read at the start, or while the first request waits."""
+    """Time limits. Some servers read a large workspace at the start, others during the first request."""
 
     start: float = 60.0
     request: float = 30.0
     diagnostics: float = 60.0
     scan: float = 15.0
-    """After the start, for reading the workspace, before a question about all of its files."""
+    """How long after the start a question about all files waits until the server has read the workspace."""
     index: float = 5.0
-    """For reading the shown texts, before such a question."""
+    """How long such a question waits until the server has read the shown texts."""
     exit: float = 2.0
     settle: float = 0.5
-    """Without further diagnostics of a file: most servers publish its syntax errors before the others."""
+    """Diagnostics count as complete after this time without new ones: most servers publish syntax errors first."""
     notice: float = 3.0
-    """For noticing that files were created or removed. Until then, errors are checked again."""
+    """How long a server may need to notice that files were created or removed. Until then, errors are checked again."""
 
 
 class Server:
@@ -64,18 +64,18 @@ class Server:
         self._registered: dict[str, str] = {}
         self._shown: dict[Path, str] = {}
         self.versions: dict[Path, int] = {}
-        """Of the documents that were shown. A version increases when a text is sent."""
+        """The versions of the documents that were shown. A version increases when a text is sent."""
         self._published: dict[Path, _Published] = {}
         self._unsure: set[Path] = set()
-        """Documents whose text was checked when the server may not have noticed which files exist."""
+        """The documents that were sent before the server may have noticed which files exist."""
         self._noticed_at = 0.0
         self._can_pull = asyncio.Event()
-        """Set once the server answers requests for diagnostics. Some register this after the start."""
+        """Set once the server answers requests for diagnostics, which some register only after the start."""
         self._scan = WorkspaceScan(spec.scanned_message, limits.scan)
         self._exit: asyncio.Task[None] | None = None
         self._questions = 0
         self.was_stopped = False
-        """Whether it was asked to end. Otherwise, a server that does not run has failed."""
+        """Whether it was asked to end. A server that ended otherwise has failed."""
         self.connection.ended.add_done_callback(self._begin_end)
 
     @property
@@ -89,11 +89,12 @@ class Server:
 
     @property
     def mirror(self) -> Mirror | None:
-        """Changes the files that it sees. None: it sees those on disk."""
+        """Updates the files that it sees; None: it sees those on disk."""
         return self._process.mirror
 
     @property
     def is_running(self) -> bool:
+        """Whether it can be asked."""
         return self._exit is None
 
     @property
@@ -116,7 +117,7 @@ class Server:
         return bool(self._capabilities.get(capability_of(method))) or method in self._registered.values()
 
     async def initialize(self) -> None:
-        """Starts the conversation.
+        """Initializes the server. Call it once, before everything else.
 
         Raises:
             NoAnswer: the server cannot work.
@@ -124,7 +125,7 @@ class Server:
         self._process.connect(self.connection)
         folder = {"uri": self._root.as_uri(), "name": self._root.name}
         params = {
-            "processId": None,  # the server may be in another namespace, where this number is another process
+            "processId": None,  # in the server's namespace, our id may be that of another process
             "clientInfo": {"name": "Fairlead", "version": fairlead.__version__},
             "rootUri": folder["uri"],
             "rootPath": str(self._root),
@@ -140,7 +141,7 @@ class Server:
 
     async def request(self, method: str, params: dict[str, Any]) -> Any:
         if not self.supports(method):
-            raise NoAnswer(f"{self.name} does not support {method}. Continue with search and read_file.")
+            raise NoAnswer(f"{self.name} does not support {method}. {ADVICE}")
         with self._question():
             if method in _ABOUT_ALL_FILES:
                 await self._scan.wait()
@@ -155,8 +156,11 @@ class Server:
                     left -= 1
 
     async def _wait_until_checked(self) -> None:
-        """Waits, within a limit, until the server knows the shown texts: clangd answers from an index that it updates
-        right before it publishes problems. Servers that are asked for problems read the texts first."""
+        """Waits until the server knows the shown texts, at most `Seconds.index`.
+
+        clangd answers from an index that it updates right before it publishes problems. Servers that are asked for
+        problems read the texts first, so there is nothing to wait for.
+        """
         if self._can_pull.is_set():
             return
         waiting = [asyncio.ensure_future(published.first.wait()) for published in self._published.values()]
@@ -183,7 +187,7 @@ class Server:
     def _send_text(self, path: Path, text: str) -> None:
         version = self.versions[path] = self.versions.get(path, 0) + 1
         document: dict[str, Any] = {"uri": path.as_uri(), "version": version}
-        self._published[path] = _Published()  # waits for the problems of this text
+        self._published[path] = _Published()  # the problems of the new text are not published yet
         self._unsure.add(path) if self._is_noticing() else self._unsure.discard(path)
         if path not in self._shown:
             document |= {"languageId": self._spec.language_of(path), "text": text}
@@ -215,7 +219,7 @@ class Server:
         return items if is_list(items) else []
 
     async def _checked(self, path: Path) -> Sequence[Any]:
-        """The problems of an open document, when the server has checked its text. Waits without a limit."""
+        """The problems in an open document, once the server has checked its text. Has no time limit."""
         while not self._can_pull.is_set():
             found = await self._settled(path)
             if found is None:
@@ -228,9 +232,9 @@ class Server:
         return await self._pulled(path)
 
     async def _settled(self, path: Path) -> Sequence[Any] | None:
-        """What was published about a document, or None if more came or the server can be asked now."""
+        """The problems published for a document, or None if more followed or the server can be asked for them now."""
         published, ended = self._published.get(path), self.connection.ended
-        if published is None:  # another question has closed it
+        if published is None:  # another question closed the document
             return ()
         waiting = [asyncio.ensure_future(event.wait()) for event in (published.first, self._can_pull)]
         try:
@@ -245,30 +249,30 @@ class Server:
             for task in waiting:
                 task.cancel()
         if ended.done():
-            raise NoAnswer(f"{self.name} is gone: {ended.result()}. Continue with search and read_file.")
+            raise self.connection.error()
         return None
 
     def _is_noticing(self) -> bool:
         return asyncio.get_running_loop().time() < self._noticed_at
 
     def files_changed(self, events: Mapping[Path, int]) -> None:
-        """Reports to the server which files exist now (1), have changed (2) or were removed (3)."""
+        """Tells the server which files were created (1), changed (2) or deleted (3): LSP's `FileChangeType`."""
         changes = [{"uri": path.as_uri(), "type": kind} for path, kind in events.items()]
         if changes:
             self.connection.notify("workspace/didChangeWatchedFiles", {"changes": changes})
         if any(kind != CHANGED for kind in events.values()):
             self._noticed_at = asyncio.get_running_loop().time() + self._seconds.notice
         if changes and not self._can_pull.is_set():
-            # the new version shows whether problems were published before or after this
+            # the new versions tell problems that are published from now on from earlier ones
             for path, text in self._shown.items():
                 self._send_text(path, text)
 
     async def end(self) -> None:
-        """Ends the server and its processes. May be called several times at once."""
+        """Ends the server and its processes. May be called repeatedly."""
         await asyncio.shield(self.begin_end())
 
     def begin_end(self) -> asyncio.Task[None]:
-        """Returns the task that does what `end` does. The server cannot be asked anything from now on."""
+        """Starts what `end` does, and returns its task. From now on, the server cannot be asked."""
         if not self.connection.ended.done():
             self.was_stopped = True
         self._begin_end()
@@ -306,7 +310,11 @@ class Server:
         published.again.set()
 
     def _answer(self, method: str, params: Any) -> Any:
-        """The result of a request of the server. Nothing that it asks for changes anything."""
+        """The answer to a request of the server. None of them changes a file.
+
+        Raises:
+            KeyError: the method is unknown.
+        """
         given = fields_of(params)
         if method == "workspace/configuration":
             items = given.get("items")
@@ -356,9 +364,11 @@ _ANSWERS: dict[str, Any] = {
 
 
 class _Published:
-    """What was published about a text."""
+    """The problems that the server has published for one version of a document."""
 
     def __init__(self) -> None:
         self.items: Sequence[Any] = []
         self.first = asyncio.Event()
+        """Set once problems have been published."""
         self.again = asyncio.Event()
+        """Set each time, and cleared by `Server._settled`."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from fairlead.code.provider import NoAnswer
+from fairlead.code.provider import ADVICE, NoAnswer
 from fairlead.code.servers.find import Program, Programs
 from fairlead.code.servers.pool import ServerPool
 from fairlead.code.servers.process import ServerProcess
@@ -20,12 +20,11 @@ from fairlead.shell.layer import Entry, Layer, Limits, View, Where
 log = logging.getLogger(__name__)
 
 PAUSES = (0.0, 10.0, 60.0)
-"""Seconds until the restart after the first, second and third failure. After one more, the server is not restarted."""
-_ADVICE = "Continue with search and read_file."
+"""Seconds until a restart after the first, the second and the third failure. After the fourth, there is none."""
 
 
 class Workspace(Protocol):
-    """What the servers need of their session."""
+    """What the servers need from their session."""
 
     @property
     def root(self) -> Path:
@@ -33,7 +32,7 @@ class Workspace(Protocol):
         ...
 
     def specs(self) -> Sequence[ServerSpec]:
-        """The servers of the user's settings."""
+        """The servers in the user's settings."""
         ...
 
     def limits(self) -> Limits:
@@ -53,7 +52,7 @@ class Workspace(Protocol):
         ...
 
     def proposed(self) -> Mapping[str, Entry | None]:
-        """The files that differ from the disk, by relative path; None: there is no file."""
+        """The files that differ from the disk, by path relative to `root`; None: there is no file."""
         ...
 
     def is_hidden(self, name: str) -> bool:
@@ -73,12 +72,14 @@ class _State:
     running: Server | None = None
     seen: SeenFiles | None = None
     token: object = None
+    """The `Workspace.change_token` when the server was last updated."""
     updating: asyncio.Task[None] | None = None
     failures: int = 0
     not_before: float = 0.0
+    """The clock's time before which it is not started again."""
     approved: bool = False
     given_up: str = ""
-    """Why it is not started again in this session."""
+    """Why it is not started again in this session; empty if it may be."""
 
 
 class SessionServers:
@@ -86,7 +87,7 @@ class SessionServers:
 
     Args:
         pool: limits the servers of all sessions, and stops idle ones.
-        seconds: time limits of requests.
+        seconds: the time limits of requests.
     """
 
     def __init__(
@@ -116,32 +117,32 @@ class SessionServers:
     async def server(self, path: Path) -> Server:
         found = self._choose(path)
         if found is None:
-            raise NoAnswer(f"There is no language server for {path.name}. {_ADVICE}")
+            raise NoAnswer(f"There is no language server for {path.name}. {ADVICE}")
         spec, program = found
         state = self._state(spec)
         async with state.lock:
             server = state.running
             if server is not None and not server.is_running:
                 if not server.was_stopped:
-                    self._failed(spec, state, server.connection.ended.result())
+                    self._note_failure(spec, state, server.connection.ended.result())
                 await self._stop(state)
                 server = None
             if server is None:
-                server = await self._started(spec, program, state)
+                server = await self._start(spec, program, state)
             self._pool.used(server)
             try:
-                await self._updated(server, state)
+                await self._update_uncancelled(server, state)
             except NoAnswer as error:
-                self._failed(spec, state, str(error))
+                self._note_failure(spec, state, str(error))
                 await self._stop(state)
                 raise
         return server
 
     async def aclose(self) -> None:
         self._closed = True
-        await asyncio.gather(*(self._closed_state(state) for state in self._states.values()))
+        await asyncio.gather(*(self._stop_locked(state) for state in self._states.values()))
 
-    async def _closed_state(self, state: _State) -> None:
+    async def _stop_locked(self, state: _State) -> None:
         async with state.lock:
             await self._stop(state)
 
@@ -166,17 +167,17 @@ class SessionServers:
     def _state(self, spec: ServerSpec) -> _State:
         return self._states.setdefault(spec, _State())
 
-    async def _started(self, spec: ServerSpec, program: Program, state: _State) -> Server:
+    async def _start(self, spec: ServerSpec, program: Program, state: _State) -> Server:
         if self._closed:
             raise NoAnswer("The session has ended.")
         if state.given_up:
-            raise NoAnswer(f"{spec.name} is not available: {state.given_up}. {_ADVICE}")
+            raise NoAnswer(f"{spec.name} is not available: {state.given_up}. {ADVICE}")
         wait = state.not_before - self._clock()
         if wait > 0:
-            raise NoAnswer(f"{spec.name} failed, and is started again in {wait:.0f} s at the earliest. {_ADVICE}")
+            raise NoAnswer(f"{spec.name} failed, and is started again in {wait:.0f} s at the earliest. {ADVICE}")
         layer = await self._workspace.layer()
         argv = [str(program.path), *spec.command[1:]]
-        await self._ask(argv, program, layer.where, state)
+        await self._ask_user(argv, program, layer.where, state)
         view = await self._workspace.view(layer)
         token, proposed = self._workspace.change_token(), self._workspace.proposed()
         seen = SeenFiles(self._workspace.root, spec, proposed, self._workspace.is_hidden)
@@ -186,7 +187,7 @@ class SessionServers:
             try:
                 process = await ServerProcess.start(argv, layer, self._workspace.root, view, self._workspace.limits())
             except NoAnswer as error:
-                self._failed(spec, state, str(error))
+                self._note_failure(spec, state, str(error))
                 raise
             server = Server(spec, self._workspace.root, process, self._seconds, lambda: self._pool.used(server))
             try:
@@ -194,13 +195,13 @@ class SessionServers:
             except BaseException as error:
                 await asyncio.shield(server.end())
                 if isinstance(error, NoAnswer):
-                    self._failed(spec, state, str(error))
+                    self._note_failure(spec, state, str(error))
                 raise
             state.running, state.seen, state.token = server, seen, token
             self._pool.add(server)
         return server
 
-    async def _ask(self, argv: Sequence[str], program: Program, where: Where, state: _State) -> None:
+    async def _ask_user(self, argv: Sequence[str], program: Program, where: Where, state: _State) -> None:
         reasons = ["It comes from the workspace."] if program.from_workspace else []
         if where == "workspace":
             reasons.append("There is no sandbox, so it runs with your permissions.")
@@ -211,10 +212,10 @@ class SessionServers:
         reasons = ["It is a language server, which the agent wants to ask about the code.", *reasons]
         if not await self._workspace.approve(shlex.join(argv), reasons, where):
             state.given_up = "the user did not allow it"
-            raise NoAnswer(f"The user did not allow the language server {argv[0]}. {_ADVICE}")
+            raise NoAnswer(f"The user did not allow the language server {argv[0]}. {ADVICE}")
         state.approved = True
 
-    def _failed(self, spec: ServerSpec, state: _State, reason: str) -> None:
+    def _note_failure(self, spec: ServerSpec, state: _State, reason: str) -> None:
         log.warning("%s failed: %s", spec.name, reason)
         state.failures += 1
         if state.failures > len(PAUSES):
@@ -222,8 +223,8 @@ class SessionServers:
         else:
             state.not_before = self._clock() + PAUSES[state.failures - 1]
 
-    async def _updated(self, server: Server, state: _State) -> None:
-        """As `_update`, which continues even if the caller is cancelled, because the server would miss changes."""
+    async def _update_uncancelled(self, server: Server, state: _State) -> None:
+        """Calls `_update`, and lets it finish even if the caller is cancelled: otherwise the server misses changes."""
         if state.updating is not None:
             await asyncio.shield(state.updating)
         state.updating = asyncio.ensure_future(self._update(server, state))

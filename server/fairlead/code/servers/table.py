@@ -1,4 +1,4 @@
-"""The language servers that Fairlead knows, as data, and those of the user's settings."""
+"""The language servers that Fairlead knows, and those in the user's settings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,19 +12,19 @@ class ServerSpec:
 
     name: str
     command: tuple[str, ...]
-    """The program, by name or path, and its arguments. Empty: switched off."""
+    """The program, by name or path, and its arguments; empty: the server is switched off."""
     languages: Mapping[str, str]
-    """LSP's language id by the suffix of a file, such as `.py`."""
+    """LSP's language id by suffix of a file, such as `.py`."""
     initialization_options: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Sent with `initialize`. Also answers `workspace/configuration`, whose sections are dotted names in it."""
+    """Sent with `initialize`. Also the answer to `workspace/configuration`, whose sections are dotted names in it."""
     scanned_message: str = ""
-    """A part of what it logs when it has listed the workspace's files. Before, it answers for open documents only."""
+    """A part of what it logs when it has listed the workspace's files. Until then, it only knows open documents."""
 
     def __hash__(self) -> int:
         return hash((self.name, self.command))
 
     def language_of(self, path: Path) -> str:
-        """LSP's language id for a file; "" if it is none of the server's."""
+        """LSP's language id for a file; "" if the server does not know the language."""
         return self.languages.get(path.suffix, "")
 
 
@@ -63,7 +63,7 @@ TABLE = (
 
 
 def server_specs(settings: Sequence[ServerSpec]) -> tuple[ServerSpec, ...]:
-    """All servers, the user's first. One of the user's replaces the one in the table with its name."""
+    """All servers, the user's first. A server of the user replaces the one with the same name in the table."""
     named = {spec.name for spec in settings}
     specs = (*settings, *(spec for spec in TABLE if spec.name not in named))
     return tuple(spec for spec in specs if spec.command)
