@@ -1,1 +1,1 @@
-"""Runs the agent's commands."""
+"""The agent's bash commands: how they are parsed, approved, sandboxed and run."""

@@ -44,7 +44,7 @@ OnEnd = Callable[[BackgroundCommand], Awaitable[str]]
 
 
 class BackgroundCommands:
-    """The background commands of a session, by handle (`cmd-1`). Ended commands stay, so that they can be queried."""
+    """The background commands of a session, by handle (`cmd-1`). Ended ones stay, so that their output can be read."""
 
     def __init__(self) -> None:
         self._commands: dict[str, BackgroundCommand] = {}
@@ -56,7 +56,7 @@ class BackgroundCommands:
         return [command for command in self._commands.values() if command.ended is None]
 
     def check_capacity(self) -> None:
-        """Raises ToolError if no further command may be started."""
+        """Raise ToolError if no further command may be started."""
         if len(self.running) >= MAX_RUNNING:
             names = ", ".join(f"{command.handle} ({command.command})" for command in self.running)
             raise ToolError(
@@ -68,7 +68,7 @@ class BackgroundCommands:
         return f"cmd-{len(self._commands) + 1}"
 
     def start(self, handle: str, command: str, running: Command, on_end: OnEnd) -> None:
-        """Start a command. When it ends or is stopped, `on_end` cleans up and returns text for its `end_report`."""
+        """Start a command. Whenever it ends, `on_end` cleans up and returns text for its `end_report`."""
         started = BackgroundCommand(handle, command, running, asyncio.ensure_future(running.run()))
         self._commands[handle] = started
         task = asyncio.ensure_future(_supervise(started, on_end))
@@ -76,7 +76,11 @@ class BackgroundCommands:
         task.add_done_callback(self._tasks.discard)
 
     def get(self, handle: str) -> BackgroundCommand:
-        """Raises ToolError for an unknown handle."""
+        """The command with this handle.
+
+        Raises:
+            ToolError: there is none.
+        """
         found = self._commands.get(handle)
         if found is None:
             known = ", ".join(self._commands) or "none was started"
@@ -84,7 +88,7 @@ class BackgroundCommands:
         return found
 
     def stop(self) -> None:
-        """Begin to end all commands, without waiting."""
+        """Start to end all commands, without waiting for their ends."""
         for command in self.running:
             command.task.cancel()
 

@@ -89,6 +89,7 @@ TABLE = (
     Row("tee truncate", WRITES, every=True),
     Row("dd", WRITES, words="of=.*"),
 )
+# programs that run the command in their arguments
 WRAPPERS = {
     "env", "sudo", "doas", "su", "runuser", "timeout", "nice", "ionice", "chrt", "taskset", "nohup", "time", "command",
     "builtin", "exec", "setsid", "stdbuf", "unbuffer", "strace", "ltrace", "unshare", "nsenter", "chroot", "flock",
@@ -104,7 +105,7 @@ _AWK_PROGRAM = re.compile(r"system|getline|[|>@]")
 
 
 def dangers(words: Sequence[Word]) -> Iterator[Danger]:
-    """The words of a command that a `*` does not cover. A word of unknown value counts if it could be an option."""
+    """The words of a command that a `*` does not cover, including each word that may turn out to be such an option."""
     name = program(words)
     if name in ("sed", "gsed"):
         yield from _sed(words)

@@ -35,7 +35,11 @@ class DirectLayer:
         network: bool = False,
         background: bool = False,
     ) -> "DirectBox":
-        """Raises ToolError if there is no shell. Only the limit of processes applies, and only on Linux."""
+        """See the port. Of the limits, only `processes` applies, and only on Linux.
+
+        Raises:
+            ToolError: there is no shell.
+        """
         shell = shutil.which("bash") or (shutil.which("sh") if sys.platform != "win32" else None)
         if shell is None:
             raise ToolError("bash was not found. Install it (on Windows: Git for Windows) to run commands.")
@@ -46,7 +50,7 @@ class DirectLayer:
         return DirectBox(Launch([*wrapper, shell, "-c", "--", command], cwd, command_environment()))
 
     async def aclose(self) -> None:
-        """Nothing to remove."""
+        """Do nothing: there is nothing to remove."""
 
 
 @dataclass(frozen=True)
@@ -56,5 +60,5 @@ class DirectBox:
     launch: Launch
 
     async def close(self) -> Changes:
-        """Returns no changes: the command wrote to the user's own files."""
+        """Return no changes: the command wrote to the user's own files."""
         return Changes()

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 _SEQUENCES = {"program", "compound_statement", "subshell"}
 _REDEFINING = {b"trap", b"alias", b"exec"}  # can replace a later command or the exit code
 _FAILURE = re.compile(rb"false|exit [1-9][0-9]*")
-MAX_DEPTH = 50
+MAX_DEPTH = 50  # of nested nodes; deeper ones decide nothing
 
 
 def deciding_commands(root: "Node", source: bytes) -> frozenset[int]:
-    """The ids of the `command` nodes that must succeed if the line is to end with 0, if `pipefail` is set.
+    """The ids of the `command` nodes that must all succeed for the line to exit with 0, if `pipefail` is set.
 
-    Empty if the line defines functions or traps, which can change the exit code in any way.
+    Empty if the line contains functions, traps or the like, with which any command can have any effect.
     """
     nodes = list(_descendants(root))
     names = {source[n.children[0].start_byte : n.children[0].end_byte] for n in nodes if n.type == "command"}
@@ -40,7 +40,7 @@ def _deciding(node: "Node", source: bytes, *, errexit: bool, depth: int) -> Iter
     if node.type == "command":
         yield node.id
     elif node.type in _SEQUENCES:
-        yield from _of_sequence(node.children, source, errexit=errexit, depth=depth)
+        yield from _deciding_in_sequence(node.children, source, errexit=errexit, depth=depth)
     elif node.type == "pipeline":
         for child in node.named_children:
             yield from _deciding(child, source, errexit=errexit, depth=depth)
@@ -54,14 +54,14 @@ def _deciding(node: "Node", source: bytes, *, errexit: bool, depth: int) -> Iter
             yield from _deciding(left, source, errexit=errexit, depth=depth)
 
 
-def _of_sequence(children: Sequence["Node"], source: bytes, *, errexit: bool, depth: int) -> Iterator[int]:
-    """The last statement decides, and after `set -e` each one does. One in the background never does."""
+def _deciding_in_sequence(children: Sequence["Node"], source: bytes, *, errexit: bool, depth: int) -> Iterator[int]:
+    """The last statement decides, and after `set -e` each one does. A background statement never does."""
     statements = [child for child in children if child.is_named and child.type != "comment"]
     in_background = {one.id for one, two in pairwise(children) if two.type == "&"}
     for statement in statements:
         is_last = statement is statements[-1]
         if statement.id not in in_background and (is_last or errexit):
-            # bash does not stop at a failure on the left of && (`set -e`)
+            # `set -e` does not apply to the left side of &&
             counted = statement if is_last or statement.type != "list" else statement.children[-1]
             yield from _deciding(counted, source, errexit=errexit, depth=depth)
         errexit = errexit or _sets_errexit(statement, source)

@@ -1,4 +1,4 @@
-"""The port to the places where a command can run, and the values that go in and out (docs/sandbox.md)."""
+"""The port through which commands run, in the sandbox or in the workspace, with its values (docs/sandbox.md)."""
 
 import os
 from collections.abc import Collection, Mapping, Sequence
@@ -27,10 +27,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How a command's view differs from the files on disk. Files are named as `Roots.relative` of the layer does."""
+    """How a command's view differs from the files on disk. Names are as `Roots.relative` returns them."""
 
     proposed: Mapping[str, Entry | None] = field(default_factory=dict[str, Entry | None])
-    """Files with other content than on disk. None: the file does not exist."""
+    """Files whose content differs from the disk. None: the file does not exist."""
     hidden: Collection[str] = ()
     """Files that the command must not read. Names that do not exist are ignored."""
     read_only: Collection[str] = ()
@@ -59,7 +59,7 @@ class Limits:
 
     @classmethod
     def from_settings(cls, processes: int = 0, memory_mb: int = 0) -> "Limits":
-        """The limits of the settings; 0 means what the machine allows for a build without becoming unusable."""
+        """The limits from the settings. 0 selects a default: enough for a build, and the machine stays usable."""
         return cls(
             processes or max(_MIN_PROCESSES, _PROCESSES_PER_CPU * (os.cpu_count() or 1)),
             memory_mb << 20 or _available_memory() // 2,
@@ -89,7 +89,7 @@ class Changes:
     files: Sequence[Change] = ()
     """Changes of files that git's rules do not ignore."""
     ignored: Sequence[str] = ()
-    """New files that git ignores (caches, builds), which stay for the next command. A folder ends with `/`."""
+    """New files that git ignores (caches, builds). They stay for the next command. A folder ends with `/`."""
     warnings: Sequence[str] = ()
     """Lines for the user about other changes, such as discarded changes of `.git`."""
 
@@ -105,7 +105,7 @@ class Launch:
 
 
 class NotRun(ToolError):
-    """The command was not run, because its box could not be made. `reason` is what failed, without advice."""
+    """The command was not run, because its box could not be made. `reason` says what failed, without advice."""
 
     def __init__(self, text: str, reason: str = "") -> None:
         super().__init__(text)
@@ -116,29 +116,31 @@ class Box(Protocol):
     """The place where one command runs."""
 
     @property
-    def launch(self) -> Launch: ...
+    def launch(self) -> Launch:
+        """How to start the command's process."""
+        ...
 
     async def close(self) -> Changes:
-        """Remove the box and return what the command changed. Call it after the process ended or was never started.
+        """Remove the box and return what the command changed. Call it when the process has ended or was never started.
 
         Raises:
-            NotRun: the process ended before the command began.
+            NotRun: the process ended before the command had begun.
             ToolError: the changes cannot be read; the message says what is lost.
         """
         ...
 
 
 class Layer(Protocol):
-    """Where and how a session's commands run. `aclose` removes its files."""
+    """Where and how a session's commands run."""
 
     @property
     def roots(self) -> Roots:
-        """The folders of the workspace when the layer was made."""
+        """The workspace's folders at the time the layer was made."""
         ...
 
     @property
     def where(self) -> Where:
-        """`sandboxed`: on a copy-on-write view with the proposed files. `workspace`: on the user's files."""
+        """`sandboxed`: on a copy-on-write view that includes the proposals. `workspace`: on the user's files."""
         ...
 
     async def open(
@@ -154,11 +156,18 @@ class Layer(Protocol):
         """Make the box for a bash command line. Several may be open at once if all but one are `background`.
 
         Args:
-            folder: where the command starts; None: in the first folder of the workspace.
+            command: the command line.
+            view: the files that it sees.
+            folder: where it starts; None for the first folder of the workspace.
+            limits: the resources that it may use.
+            network: whether it may use the machine's network.
+            background: whether other commands may run meanwhile.
 
         Raises:
             ToolError: it cannot be made. A command never runs in a weaker place than `where` says.
         """
         ...
 
-    async def aclose(self) -> None: ...
+    async def aclose(self) -> None:
+        """Remove the layer's files."""
+        ...

@@ -13,10 +13,10 @@ from fairlead.workspace.paths import Roots
 
 
 class CommandLayers:
-    """The layers of a server's sessions.
+    """Opens the layers of a server's sessions.
 
-    `storage` is the front end's folder for our data; commands never see it. `warn` gets a text for the user before the
-    first command that runs in a weaker box than docs/sandbox.md promises.
+    `storage` is the front end's folder for our data, which commands never see; None selects a folder in the home.
+    `warn` gets a text for the user before the first command that runs in a weaker box than docs/sandbox.md promises.
     """
 
     def __init__(self, storage: Path | None, warn: Callable[[str], None] = lambda _: None) -> None:
@@ -37,7 +37,11 @@ class CommandLayers:
         return await asyncio.shield(self.start_probe(roots))
 
     async def open(self, roots: Roots) -> Layer:
-        """A new layer for a session: the sandbox if this machine has one, otherwise the workspace itself."""
+        """A new layer for a session: the sandbox if there is one, otherwise the workspace itself.
+
+        Raises:
+            ToolError: the sandbox's folder cannot be created.
+        """
         found = await self.capability(roots)
         if found.layers_folder is None:
             return DirectLayer(roots)

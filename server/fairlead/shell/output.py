@@ -1,4 +1,4 @@
-"""The output of a command in bounded memory: its head and tail, and what the user sees of it while it runs.
+"""A command's output in bounded memory: its head and tail for the model, and a live stream for the user.
 
 See docs/faults.md 27 and 31.
 """
@@ -9,16 +9,17 @@ from collections.abc import Callable
 
 from fairlead.display import UNFINISHED_SEQUENCE, keep_colours, strip_sequences
 
+# bytes
 HEAD = 12_000
 TAIL = 12_000
-# bytes that the user sees at once; after these, the newest BATCH bytes every INTERVAL seconds
+# the first STREAM_LIMIT bytes are shown at once, then the newest BATCH bytes every INTERVAL seconds
 STREAM_LIMIT = 200_000
 BATCH = 20_000
 INTERVAL = 0.5
 
 
 class BoundedOutput:
-    """Collects bytes in bounded memory."""
+    """Collects the head and tail of an output, in bytes, and counts what it leaves out in between."""
 
     def __init__(self, head: int = HEAD, tail: int = TAIL) -> None:
         self._head_limit, self._tail_limit = head, tail
@@ -36,7 +37,7 @@ class BoundedOutput:
             del self._tail[: -self._tail_limit]
 
     def text(self) -> str:
-        """All of the output, or its head, the number of bytes left out, and its tail. Without terminal sequences."""
+        """The output without terminal sequences: all of it, or its head, the number of bytes left out, and its tail."""
         dropped = self._dropped + max(0, len(self._tail) - self._tail_limit)
         if not dropped:
             return _decode(self._head + self._tail)
@@ -46,20 +47,20 @@ class BoundedOutput:
 class Stream:
     """What the user sees of a command while it runs: everything at first, then the newest output twice a second.
 
-    A flood is therefore bounded, and the output of a server that writes little is shown completely.
+    This bounds a flood, and still shows everything that a slow server writes.
     """
 
     def __init__(self, show: Callable[[str], None]) -> None:
         self._show = show
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._incomplete = ""  # the start of a terminal sequence
+        self._incomplete = ""  # a terminal sequence whose end has not arrived
         self._free = STREAM_LIMIT
         self._pending = bytearray()
         self._dropped = 0
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, data: bytes) -> None:
-        """Add bytes of the output, which are sent soon."""
+        """Add bytes of the output. They are shown now or within INTERVAL seconds."""
         if not self._pending:
             self._send(data[: self._free])
             data, self._free = data[self._free :], max(0, self._free - len(data))

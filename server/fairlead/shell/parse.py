@@ -1,7 +1,7 @@
 """Parses a bash command line into simple commands, and reports everything that it does not understand for certain.
 
-bash reads some texts differently from tree-sitter's grammar. So only the node types listed here count as understood,
-only white space may lie between nodes, and quotes and heredocs are checked again. No I/O.
+tree-sitter's grammar reads some texts differently than bash does. So only the node types listed here count as
+understood, only white space may lie between nodes, and quotes and heredocs are checked again. No I/O.
 """
 
 import re
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 50_000
 MAX_DEPTH = 60  # of nested nodes
-MAX_PIPES = 1000  # the grammar's time grows with their square, and nothing interrupts it there
+MAX_PIPES = 1000  # the grammar takes quadratic time for them, which MAX_SECONDS does not interrupt
 MAX_SECONDS = 0.2  # for the grammar
 
 _STATEMENTS = {
@@ -55,32 +55,33 @@ _UNREAD = "It could not be parsed completely."
 _NAME = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
 _LOOP_VARIABLE = re.compile(rb"[a-z]+[0-9]*")
 _HEREDOC_NAME = re.compile(rb"([\"']?)(\w+)\1")
-_LONE = re.compile(rb"[!{](?:\\\n)*[ \t\n]")  # `!]` and `{}` are words
+_LONE = re.compile(rb"[!{](?:\\\n)*[ \t\n]")  # in `!]` and `{}` they are part of another word
 _REST_OF_LINE = re.compile(rb"(?:[^'\"\\`$]|\"[^\"\\`$]*\"|'[^']*')*")
 _CONTINUED = b"\\\n"
 # The grammar's scanner can crash the process on characters beyond its table (tree-sitter-bash issue 337), so it gets
 # only ASCII. For bash, all other characters are letters, though not in a variable's name.
 _ASCII = bytes(range(128)) + b"x" * 128
-# every other ${...} does more than name a variable
+# an expansion that only names a variable
 _PLAIN_EXPANSION = re.compile(r"\$(?:[A-Za-z_]\w*|\d|[@*#?!$-]|\{[A-Za-z_]\w*\})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A redirection that writes to a file. `operator` is `>`, `>>` or the like."""
+    """A redirection that writes to a file."""
 
     operator: str
+    """`>`, `>>` or the like."""
     target: Word
 
 
 @dataclass(frozen=True, slots=True)
 class SimpleCommand:
-    """One command."""
+    """One program with its arguments, assignments and redirections."""
 
     words: tuple[Word, ...]
     """The program and its arguments. Empty for assignments or writes without a program."""
     assignments: tuple[str, ...] = ()
-    """As written (`CI=1`)."""
+    """The assignments before the program, as written (`CI=1`)."""
     writes: tuple[Write, ...] = ()
     text: str = ""
     """The whole command as written."""
@@ -107,7 +108,7 @@ def parse(command: str) -> Parsed:
     if len(source) > MAX_BYTES or source.count(b"|") > MAX_PIPES:
         limits = f"{MAX_BYTES:,} bytes or {MAX_PIPES:,} pipes"
         return Parsed((), (*unclear, f"It has more than {limits} and was not checked."))
-    if b"\0" in source or b"\r" in source:
+    if b"\0" in source or b"\r" in source:  # both are among the invisible characters above
         return Parsed((), tuple(unclear))
     root = _tree(source.translate(_ASCII))
     if root is None:
@@ -144,10 +145,10 @@ def _parser() -> "Parser":
 
 @dataclass
 class _Reader:
-    """Walks the tree once. It continues after anything that it does not understand, because deny rules must see all."""
+    """Walks the tree once. Continues after what it does not understand, because deny rules must see every command."""
 
     source: bytes
-    deciding: Collection[int] = ()
+    deciding: Collection[int] = ()  # the ids of nodes (`deciding_commands`)
     commands: list[SimpleCommand] = field(default_factory=list[SimpleCommand])
     unclear: dict[str, None] = field(default_factory=dict[str, None])  # an ordered set
 
@@ -203,13 +204,13 @@ class _Reader:
         return Piece(None, splits=kind != "ansi_c_string")
 
     def _string(self, node: "Node", depth: int) -> Piece | None:
-        holes = [child for child in node.children if child.is_named and child.type != "string_content"]
-        for hole in holes:
-            self._piece(hole, depth)
-        starts = [node.start_byte + 1, *(hole.end_byte for hole in holes)]
-        ends = [*(hole.start_byte for hole in holes), node.end_byte - 1]
+        expansions = [child for child in node.children if child.is_named and child.type != "string_content"]
+        for expansion in expansions:
+            self._piece(expansion, depth)
+        starts = [node.start_byte + 1, *(expansion.end_byte for expansion in expansions)]
+        ends = [*(expansion.start_byte for expansion in expansions), node.end_byte - 1]
         chunks = [self.source[start:end].decode("utf-8", "replace") for start, end in zip(starts, ends, strict=True)]
-        return quoted(chunks, splits=any(b"@" in self.raw(hole) for hole in holes))
+        return quoted(chunks, splits=any(b"@" in self.raw(expansion) for expansion in expansions))
 
     def _substitution(self, node: "Node", depth: int) -> None:
         raw = self.raw(node)
@@ -232,8 +233,8 @@ class _Reader:
             gap = self.source[end : child.start_byte].replace(_CONTINUED, b"")
             if gap.strip(b" \t\n") or not (child.is_named or self._is_token(child)):
                 self.note(_UNCLEAR.get(node.type, _UNREAD))
-            apart = b"\n" in gap or child.type == "comment" or (before and before.type == "elif_clause")
-            if before and before.is_named and child.is_named and not apart:
+            is_separated = b"\n" in gap or child.type == "comment" or (before and before.type == "elif_clause")
+            if before and before.is_named and child.is_named and not is_separated:
                 self.note(_UNREAD)
             if child.is_named:
                 self.read(child, depth + 1)
@@ -346,7 +347,7 @@ class _Reader:
         return writes
 
     def _has_certain_end(self, parts: dict[str, "Node"]) -> bool:
-        """Whether bash ends the heredoc where the grammar does. Everything before its end is text, not commands."""
+        """Whether bash ends the heredoc where the grammar does: before its end is text, after it are commands."""
         start, stop = parts.get("heredoc_start"), parts.get("heredoc_end")
         operator = "<<-" if "<<-" in parts else "<<"
         name = _HEREDOC_NAME.fullmatch(self.raw(start)) if start else None
@@ -388,11 +389,11 @@ class _Reader:
         return not before or (before[-1:] in b" \t\n;&|()" and before[:1] != b"\\")
 
     def _blank(self, start: int, end: int, allowed: bytes = b" \t") -> bool:
-        """Whether there is only white space. A backslash before a newline counts as none."""
+        """Whether there is only white space, apart from continued lines."""
         return not self.source[start:end].replace(_CONTINUED, b"").strip(allowed)
 
 
 def shorten(text: str) -> str:
-    """A text for use in a sentence: on one line, at most 80 characters, invisible characters escaped."""
+    """A text for use in a sentence: on one line, of at most 80 characters, with invisible characters escaped."""
     line = escape_invisible(" ".join(text.split()))
     return line if len(line) <= 80 else f"{line[:79]}…"

@@ -38,7 +38,7 @@ def check_permission(
 
     Args:
         command: the command line.
-        where: the best place that this system has.
+        where: where this system runs commands by default.
         network: whether the command requests the network.
         unsandboxed: whether the command requests to run outside the sandbox.
         approvals: the user's setting.
@@ -69,7 +69,7 @@ def check_permission(
 
 
 def _not_allowed(parsed: Parsed, rules: Sequence[Rule]) -> Iterator[str]:
-    """The reasons why the allow rules do not allow the whole command, without duplicates."""
+    """Why the allow rules do not cover the whole command line, without duplicates."""
     reported: set[str] = set()
     for command in parsed.commands:
         if not find_allowing_rule(command, rules):

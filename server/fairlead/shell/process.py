@@ -16,9 +16,9 @@ from fairlead.shell import reaper
 from fairlead.shell.layer import Launch
 from fairlead.shell.output import BoundedOutput, Stream
 
-# seconds for SIGTERM to work. The launcher and the reaper (Linux) give a command one second, then kill the rest
+# seconds between SIGTERM and SIGKILL; on Linux longer than the launcher or the reaper needs to end the command itself
 GRACE = 4.5 if sys.platform == "linux" else 1.5
-# seconds to read the rest of the pipe once the process group has ended
+# seconds to read the rest of the output after the process group has ended
 DRAIN = 0.2
 TOO_LARGE_FILE = 128 + 25  # SIGXFSZ
 # the agent's own credentials, which commands must not see (docs/faults.md 40)
@@ -31,7 +31,7 @@ class CommandResult:
 
     output: str
     exit_code: int | None
-    """128 plus the signal's number after a signal; None if we killed it."""
+    """128 plus the signal's number if a signal ended it; None after a timeout."""
     seconds: float
     """How long it ran."""
     ended: Literal["exited", "timeout"]
@@ -52,7 +52,7 @@ def command_environment(environment: Mapping[str, str] = os.environ) -> dict[str
 class _Pipe(asyncio.SubprocessProtocol):
     """Forwards the output of a process, and reports its exit and the end of its output separately.
 
-    They differ: a background child may hold the pipe long after the command has exited.
+    They are separate because a background child may hold the pipe long after the command has exited.
     """
 
     def __init__(self, on_data: Callable[[bytes], None]) -> None:
@@ -74,9 +74,9 @@ _Process = tuple[asyncio.SubprocessTransport, _Pipe]
 
 
 class Command:
-    """A command. `seconds` and `output` can be read at any time.
+    """A command that runs once. `seconds` and `output` can be read at any time.
 
-    `timeout` is in seconds; None sets no limit. `on_output` receives the text for the user, with its colours.
+    `timeout` is in seconds; None sets no limit. `on_output` receives the text that the user sees, with its colours.
     """
 
     def __init__(self, launch: Launch, timeout: float | None, on_output: Callable[[str], None]) -> None:
@@ -95,16 +95,16 @@ class Command:
 
     @property
     def output(self) -> str:
-        """The output, or the output since the last `take_output`."""
+        """The output since the last `take_output`, or all of it. Bounded (`BoundedOutput`)."""
         return self._output.text()
 
     def take_output(self) -> str:
-        """Return the output since the last call, and discard it here."""
+        """Return the output since the last call, and forget it."""
         text, self._output = self._output.text(), BoundedOutput()
         return text
 
     async def run(self) -> CommandResult:
-        """Run until the command exits, the time limit passes or the task is cancelled, and end its process group.
+        """Run until the command exits, its time is up or the task is cancelled; then end its process group.
 
         Raises:
             ToolError: the command cannot be started.
@@ -131,7 +131,7 @@ class Command:
 
     async def _spawn(self) -> _Process:
         launch = self._launch
-        # its own process group, which can be ended as a whole: a session on POSIX, a flag on Windows
+        # in its own process group, so that it can be ended as a whole: by a new session on POSIX, a flag on Windows
         windows_flags: int = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
         try:
             return await asyncio.get_running_loop().subprocess_exec(
@@ -169,7 +169,7 @@ async def _end(transport: asyncio.SubprocessTransport, pipe: _Pipe) -> None:
 
 
 async def _within(seconds: float | None, event: asyncio.Event) -> bool:
-    """Whether the event is set within that time."""
+    """Wait for the event, with a limit unless it is None; returns whether it was set in time."""
     try:
         async with asyncio.timeout(seconds):
             await event.wait()
@@ -179,11 +179,11 @@ async def _within(seconds: float | None, event: asyncio.Event) -> bool:
 
 
 def kill_all(pid: int, *, exited: bool) -> None:
-    """Kill a process group. If its leader still runs, on Linux also all processes that it started.
+    """Kill a process group. On Linux, unless its leader has `exited`, also kill all processes that the leader started.
 
-    Such a leader is a reaper or a launcher that was stopped or starved, and so could not end them itself.
+    The leader is then a reaper or a launcher that was stopped or starved, and so could not end them itself.
     """
-    # first, because the death of their parent would hide them
+    # first, because they cannot be found after their parent is dead
     if sys.platform == "linux" and not exited:
         for descendant in list(reaper.descendants(pid)):
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -192,7 +192,7 @@ def kill_all(pid: int, *, exited: bool) -> None:
 
 
 def signal_group(pid: int, number: int) -> None:
-    """Send a signal to a process group. Windows has none; there the process and those that it started are killed."""
+    """Send a signal to a process group. On Windows, kill the process and those that it started instead."""
     if sys.platform == "win32":
         subprocess.run(["taskkill", "/F", "/T", "/PID", str(pid)], capture_output=True, check=False)
         return

@@ -1,8 +1,8 @@
 """`python reaper.py SERVER_PID PROCESSES COMMAND...`: runs a command and ends all processes that it started.
 
 A separate process, on Linux only. As a subreaper it becomes the parent of every orphan of the command, whatever its
-group or session, and so can end it (docs/faults.md 28). SIGTERM, or the death of the server, ends the command: with
-SIGTERM first, then SIGKILL. The exit code is the command's, or 128 plus the number of the signal.
+group or session, and so can end it (docs/faults.md 28). On SIGTERM, or when the server dies, it ends the command: with
+SIGTERM first, then with SIGKILL. The exit code is the command's, or 128 plus the number of the signal.
 """
 
 import contextlib
@@ -20,12 +20,12 @@ TOO_MANY = "\nEnded: the command had more than {:,} processes at once (limited b
 
 
 def main(server_pid: int, processes: int, command: list[str]) -> int:
-    """Run the command; returns the exit code. `processes` is the limit of processes and threads."""
+    """Run the command; returns the exit code. `processes` is the limit of processes."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGCHLD})
     libc.prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM))
-    if os.getppid() != server_pid:  # it died before the line above took effect
+    if os.getppid() != server_pid:  # the server died before PR_SET_PDEATHSIG was set
         return 128 + signal.SIGTERM
     before = _count_system_tasks()
     child = _start(command, libc)
@@ -65,7 +65,10 @@ def _start(command: list[str], libc: ctypes.CDLL) -> int:
 
 
 def _reap(child: int | None, seconds: float = 0.0) -> int | None:
-    """Reap ended processes for that long. Returns the status of `child` as soon as it is known; None waits for all."""
+    """Reap ended processes for at most so many seconds. Returns the status of `child`, or None if it has not ended.
+
+    Returns as soon as `child` has ended; if that is None, when no process is left.
+    """
     deadline = time.monotonic() + seconds
     while True:
         with contextlib.suppress(ChildProcessError):
@@ -94,7 +97,7 @@ def _end_all(child: int) -> None:
 
 
 def descendants(root: int) -> Iterator[int]:
-    """The processes that a process started, those that they started, and so on, by their numbers."""
+    """The pids of all processes that a process started, directly or through others."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -110,7 +113,7 @@ def descendants(root: int) -> Iterator[int]:
 
 
 def _count_system_tasks() -> int:
-    """The number of processes and threads on this machine. One read; counting our own takes one read per process."""
+    """The number of processes and threads on this machine: one read, where `descendants` takes one per process."""
     with open("/proc/loadavg", encoding="ascii") as load:
         return int(load.read().split()[3].partition("/")[2])
 

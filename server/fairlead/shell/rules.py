@@ -11,9 +11,9 @@ from fairlead.shell.dangers import TABLE, WRAPPERS, Danger, dangers, program
 from fairlead.shell.parse import SimpleCommand, parse
 from fairlead.shell.words import Word
 
-_BEFORE_STAR = ("/", ".", ":")  # after these, `*` matches the rest of a word
+_BEFORE_STAR = ("/", ".", ":")  # after one of these, `*` matches the rest of a word
 _MAX_NESTING = 4  # levels of `sh -c 'sh -c ...'` that deny rules look into
-_MAX_WORDS = 100  # words that they look at in each
+_MAX_WORDS = 100  # words of each command that deny rules look at
 _SHELLS = {"sh", "bash", "zsh", "dash", "ksh", "fish", "eval", "su", "ssh", "watch"}
 
 
@@ -58,11 +58,11 @@ class Rule:
         return cls(text, command)
 
     def allows(self, command: SimpleCommand) -> bool:
-        """Whether the rule covers the command, and names each argument of it that `dangers.py` lists."""
+        """Whether the rule covers the command and itself names each dangerous argument of it (`dangers.py`)."""
         return self.covers(command) and self.uncovered_danger(command) is None
 
     def covers(self, command: SimpleCommand) -> bool:
-        """Whether the words match. They may include dangerous arguments."""
+        """Whether the command matches the rule word by word. It may contain dangerous arguments."""
         if command.assignments != self.command.assignments or len(command.writes) != len(self.command.writes):
             return False
         writes = zip(command.writes, self.command.writes, strict=True)
@@ -84,16 +84,16 @@ class Rule:
         return next((danger for danger in dangers(command.words) if danger.index not in named), None)
 
     def denies(self, command: SimpleCommand) -> bool:
-        """Whether the rule forbids the command, or one that it runs. Options between the rule's words are ignored."""
+        """Whether the rule forbids the command or one that it runs. Options between the rule's words are ignored."""
         return any(_forbids(self.command.words, words) for words in _commands_in(command.words))
 
     def examples(self) -> Examples:
         """A few commands that show what the rule means."""
         stem = " ".join(word.text for word in self.command.words if word.text != "*")
         starred = any(word.value is None for word in self.command.words)
-        given = self.text.replace("*", "x").strip()
-        matches = [given] if starred and self.command.words[-1].text != "*" else [stem, given]
-        candidates = [f"{given} more", f"{given} > f", f"{given}; ls", f"sudo {given}"]
+        sample = self.text.replace("*", "x").strip()
+        matches = [sample] if starred and self.command.words[-1].text != "*" else [stem, sample]
+        candidates = [f"{sample} more", f"{sample} > f", f"{sample}; ls", f"sudo {sample}"]
         name = program(self.command.words)
         options = [
             row.long.split()[0] for row in TABLE if name in row.programs.split() and row.long and not row.subcommands
@@ -106,9 +106,9 @@ class Rule:
 
 
 def denied_examples(rule: Rule) -> tuple[str, ...]:
-    """A few commands that a rule forbids, also when another command runs them."""
-    given = rule.text.replace("*", "x").strip()
-    candidates = [given, f"ls && {given}", f"sudo {given}", f"bash -c '{given}'"]
+    """A few commands that a rule forbids, among them some in which another command runs the forbidden one."""
+    sample = rule.text.replace("*", "x").strip()
+    candidates = [sample, f"ls && {sample}", f"sudo {sample}", f"bash -c '{sample}'"]
     return tuple(text for text in candidates if find_denying_rule(parse(text).commands, [rule]))
 
 
@@ -133,7 +133,7 @@ def _is_star(word: Word) -> bool:
 
 
 def _matches(rule: Word, word: Word) -> bool:
-    """Whether a word of a rule matches a word. A word of unknown value could become several, so it matches nothing."""
+    """Whether a rule's word matches a command's word. Nothing matches one that may become several."""
     if word.value is None:
         return False
     if rule.value is not None:
@@ -168,8 +168,8 @@ def _contains_in_order(rule: Sequence[Word], words: Sequence[Word]) -> bool:
     """Whether the words match the rule's, if options and their values between them are ignored."""
     open_ended = bool(rule) and rule[-1].text == "*"
     wanted = rule[:-1] if open_ended else rule
-    reached: set[int] = {0}  # the possible numbers of wanted words found so far
-    values: set[int] = set()  # the same, if this word is the value of the option before it
+    reached: set[int] = {0}  # how many wanted words may have been found so far; there may be several answers
+    values: set[int] = set()  # the same, for the case that this word is the value of the option before it
     for word in words:
         if open_ended and len(wanted) in reached:
             break

@@ -1,4 +1,4 @@
-"""Which verifications a command line contains, and whether its exit code shows their result (docs/plan.md P16)."""
+"""Finds the verifications in a command line, and whether its exit code shows their result (docs/plan.md P16)."""
 
 import posixpath
 import re
@@ -21,7 +21,7 @@ from fairlead.shell.verifiers import (
     Verifier,
 )
 
-MAX_NESTING = 4
+MAX_NESTING = 4  # of shells, and of programs that start another one
 _PYTHON = re.compile(r"(python|pypy)[\d.]*")
 _TEST_FILE = re.compile(r"(test_.*|.*_test|tests|runtests|run_tests)\.py")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
@@ -40,7 +40,7 @@ class Found:
     """Whether a pipe may hide an exit code without `pipefail`."""
 
     def line(self, command: str) -> str:
-        """The command as it must run: `pytest | tail` fails if the tests do."""
+        """The command as it must run, so that `pytest | tail` fails if the tests fail."""
         return f"set -o pipefail\n{command}" if self.verified and self.piped else command
 
 
@@ -48,7 +48,10 @@ NO_VERIFICATIONS = Found()
 
 
 def find_verifications(command: str, folder: str = "", depth: int = 0) -> Found:
-    """The verifications of a command line that runs in a folder, given relative to the workspace."""
+    """The verifications of a command line that runs in `folder`, relative to the workspace.
+
+    `depth` counts the shells around it (`bash -c '...'`).
+    """
     parsed = parse(command)
     verified: list[Verification] = []
     hidden: list[str] = []
@@ -71,9 +74,9 @@ def _of_command(words: Sequence[str], folder: str, depth: int) -> Found:
         found = find_verifications(line, folder, depth + 1) if line is not None else Found()
         if not found.piped:
             return found
-        return Found(hidden=(*found.hidden, *(each.program for each in found.verified)))  # it has no `pipefail`
-    read = (_read(row, words, folder) for row in TABLE if words and _name(words) in row.programs.split())
-    found = next(filter(None, read), None)
+        return Found(hidden=(*found.hidden, *(each.program for each in found.verified)))  # no `pipefail` in there
+    rows = (row for row in TABLE if words and _name(words) in row.programs.split())
+    found = next(filter(None, (_verification(row, words, folder) for row in rows)), None)
     return Found((found,) if found is not None else ())
 
 
@@ -117,14 +120,14 @@ def _python(arguments: Sequence[str]) -> Sequence[str]:
 
 
 def _shell_line(words: Sequence[str]) -> str | None:
-    """The command line that a shell gets with `-c`."""
+    """The command line that a shell gets with `-c`; None if there is none."""
     options = list(takewhile(lambda word: word[:1] == "-", words[1:]))
     is_line = any(option[1:2] != "-" and "c" in option for option in options)
     return words[1 + len(options)] if is_line and len(words) > 1 + len(options) else None
 
 
-def _read(row: Verifier, words: Sequence[str], folder: str) -> Verification | None:
-    """What a program verifies with these arguments; None: nothing, or another row applies."""
+def _verification(row: Verifier, words: Sequence[str], folder: str) -> Verification | None:
+    """What a program verifies with these arguments; None if nothing, or if the row does not apply."""
     options, targets = _split(words[1:], row.values.split())
     program = _name(words)
     if row.subcommands:
@@ -134,15 +137,15 @@ def _read(row: Verifier, words: Sequence[str], folder: str) -> Verification | No
     given = {*targets, *(option.partition("=")[0] for option in options)}
     if given & {*row.not_with.split(), *NEVER_WITH.split()} or (row.requires and not given & {*row.requires.split()}):
         return None
-    left = [target for target in targets if target not in row.beside.split()]
-    if targets and not left:
+    remaining = [target for target in targets if target not in row.beside.split()]
+    if targets and not remaining:
         return None
     narrowing = [option for option in options if option.partition("=")[0] in row.narrowing.split()]
     neutral = {*row.neutral.split(), *NEUTRAL.split()}
     others = [option for option in options if option not in narrowing and not _is_neutral(option, neutral)]
-    left = [target for target in left if target not in neutral]
+    remaining = [target for target in remaining if target not in neutral]
     found = Verification(
-        ALIASES.get(program, program), folder, tuple(left), tuple(sorted(others)), tuple(sorted(narrowing))
+        ALIASES.get(program, program), folder, tuple(remaining), tuple(sorted(others)), tuple(sorted(narrowing))
     )
     return _by_path(found, folder) if row.by_path else found
 
@@ -172,7 +175,7 @@ def _split(words: Sequence[str], with_value: Collection[str]) -> tuple[list[str]
 
 
 def _is_neutral(option: str, neutral: Collection[str]) -> bool:
-    """Also for a value (`--tb=short`, `-n4`) and a group of letters (`-xvs`)."""
+    """Whether an option is neutral, also with a value (`--tb=short`, `-n4`) or as a group of letters (`-xvs`)."""
     name = option.partition("=")[0].rstrip("0123456789")
     is_group = name[:1] == "-" and name[1:2] != "-" and all(f"-{letter}" in neutral for letter in name[1:])
     return name in neutral or is_group

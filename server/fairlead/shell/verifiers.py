@@ -1,6 +1,6 @@
 """The programs that verify something: test runners, builds, linters and type checkers. Data only.
 
-A program that is not listed verifies nothing: a wrong "verified" is worse than a missing one.
+A program that is not listed verifies nothing, because a wrong "verified" is worse than a missing one.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Verifier:
     not_with: str = ""
     """Arguments with which it verifies nothing."""
     beside: str = ""
-    """Arguments that verify nothing themselves, such as `clean`. With only these, the program verifies nothing."""
+    """Arguments that verify nothing, such as `clean`. If there are no other targets, the program verifies nothing."""
 
 
 NEVER_WITH = "--help -h --version --watch --watchAll --init"
@@ -220,6 +220,7 @@ TRANSPARENT = {"env", "timeout", "nice", "ionice", "time", "command", "nohup", "
 """Programs that run the command in their arguments and exit with its code."""
 
 SHELLS = {"sh", "bash", "zsh", "dash", "ksh"}
+"""Programs that run the command line after `-c`."""
 
 SCRIPT_RUNNERS = {"npm", "pnpm", "yarn", "bun", "deno"}
 """Programs for which `run NAME` and `NAME` are the same script."""
@@ -231,3 +232,4 @@ ALIASES = {
     "cargo b": "cargo build",
     "cargo c": "cargo check",
 }
+"""Short names of subcommands, with the full ones."""

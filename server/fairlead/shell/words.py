@@ -1,4 +1,4 @@
-"""The value that bash gives to a word, or at least its beginning, where that is certain. Pure text, no grammar."""
+"""The value that bash gives a word, or at least how it begins, where that is certain. Works on text, not on a tree."""
 
 import re
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ class Word:
     text: str
     """The word as written."""
     value: str | None
-    """What the command receives. None: only bash knows it, and may turn it into several words or none."""
+    """The argument that the command receives. None if only bash can tell; it may then become several words or none."""
     prefix: str
-    """How each of these words begins. Empty if that is unknown too."""
+    """How the value begins, or each of the words. Empty if that is unknown too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Piece:
     value: str | None
     prefix: str = ""
     splits: bool = False
-    """Whether bash may split the word here."""
+    """Whether bash may split the word in this part."""
 
 
 def literal(value: str) -> Piece:
@@ -37,7 +37,7 @@ def literal(value: str) -> Piece:
 
 
 def unquoted(text: str) -> Piece | None:
-    """A part without quotes; None if it contains a character that such a part cannot have."""
+    """A part without quotes; None if it contains a character that is not allowed there."""
     value, known = "", True
     for escaped, char in re.findall(r"(\\.)|(.)", text, re.S):
         if not escaped and _SPECIAL.match(char) and text != "$":
@@ -49,7 +49,12 @@ def unquoted(text: str) -> Piece | None:
 
 
 def quoted(chunks: Sequence[str], splits: bool) -> Piece | None:
-    """A part in double quotes; None as in `unquoted`. `chunks` are the texts before, between and after expansions."""
+    """A part in double quotes; None as in `unquoted`.
+
+    Args:
+        chunks: the texts before, between and after the expansions in it.
+        splits: whether an expansion may split the word even in quotes (`"$@"`).
+    """
     if not all(_QUOTED.fullmatch(chunk) for chunk in chunks):
         return None
     prefix = re.sub(r"\\([$`\"\\\n])", lambda match: match[1].strip("\n"), chunks[0])
