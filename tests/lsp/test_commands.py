@@ -340,7 +340,7 @@ async def test_the_user_saves_a_file_while_a_command_changes_it(workspace: Path,
         await client.until(lambda: "ready" in client.text("tool_output"))
         (workspace / "a").write_text("ONE\n2\n3\n4\n5\n")
         session = (await running)["sessionId"]
-        assert "a (it was changed on the disk while the command ran)" in texts(client)[0]
+        assert "a (it was changed on disk while the command ran)" in texts(client)[0]
         await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
     assert (workspace / "a").read_text() == "ONE\n2\n3\n4\nfive\n"
 

@@ -161,7 +161,7 @@ async def test_a_file_that_the_user_saves_meanwhile_is_not_undone(box: Boxes, wo
     await process.communicate()
     changes = await opened.close()
     assert [(each.path, each.not_proposed) for each in changes.files] == [
-        ("a.txt", "it was changed on the disk while the command ran")
+        ("a.txt", "it was changed on disk while the command ran")
     ]
     assert on_disk(workspace) == {"a.txt": "saved meanwhile"}
 

@@ -1,4 +1,4 @@
-"""Collects a command's changes from an upper layer: compares them with the files before, and removes them from it.
+"""Collects a command's changes: compares the upper layer with the files before the command, and empties it.
 
 Changes of the repository are discarded, files that git ignores stay in the layer, and everything else is returned. The
 content is hostile (docs/sandbox.md): links, devices, deep trees, endless files.
@@ -21,21 +21,27 @@ from fairlead.shell.sandbox.layer.upper_layer import OPAQUE, PERMISSIONS, UpperL
 from fairlead.workspace.paths import PathEscape
 from fairlead.workspace.repositories import is_git_folder
 
+# limits for what is proposed: bytes of one file, changes, bytes of all files, levels of folders
 MAX_BYTES = 20_000_000
 MAX_CHANGES = 2_000
 MAX_TOTAL = 200_000_000
 MAX_DEPTH = 100
 _CHUNK = 1 << 20
-_LINK = "on the disk it is a link, or in a linked folder"
+_LINK = "on disk it is a link, or in a linked folder"
 _MAX_NAMED = 5
 
 
 def collect(upper: UpperLayer, view: View, since: int, repositories: Sequence[Path] = ()) -> Changes:
     """Take the command's changes out of the layer.
 
-    `since` is when the box was opened, by the file system's clock, in ns. `repositories` are the upper layers over
-    repositories outside of the workspace. Raises OSError if something cannot be read. After any exception the layer is
-    empty.
+    Args:
+        upper: the layer. Afterwards it contains only files that git ignores; after an exception, nothing.
+        view: what the command saw.
+        since: when the box was opened, by the file system's clock, in ns.
+        repositories: the upper layers over repositories outside of the workspace.
+
+    Raises:
+        OSError: something cannot be read.
     """
     collector = _Collector(upper, view, since)
     try:
@@ -96,19 +102,20 @@ class _Collector:
             self._entry(at, name, f"{path}/{name}" if path else name, folder)
 
     def collect_vanished(self) -> None:
-        """Collect the deletions of proposed new files, of which neither the layer nor the disk has a trace."""
+        """Collect the deletions of proposed new files, which leave no trace in the layer or on disk."""
         for path, entry in self.view.proposed.items():
             if entry is not None and path not in self._seen and self._is_reported(path):
                 self._deleted(path)
 
     def collect_outside(self, repositories: Sequence[Path]) -> None:
-        """Note changes of a repository that is not in the workspace."""
+        """Note the changes in a repository outside of the workspace."""
         outside = repository.find_outside(self.upper.root)
         for folder in repositories:
             with trees.opened(folder) as at:
                 self._note_repository(at, LowerLayer(outside or self.upper.root), "")
 
     def result(self) -> Changes:
+        """Everything that was collected; without changes of files if HEAD moved."""
         if self._head_moved:
             return Changes([], self._new_ignored, [repository.MOVED])
         lines = [repository.DISCARDED] if self._repository_changed else []
@@ -198,7 +205,7 @@ class _Collector:
         self._add(Change(path, before, Entry(data, None if mode == expected else mode)))
 
     def _large(self, path: str, file: BinaryIO) -> None:
-        """A file that is too large to propose. Reported only if it differs from the user's."""
+        """Report a file that is too large to propose, if it differs from the user's."""
         with contextlib.suppress(OSError, PathEscape), self._lower.open_file(path) as theirs:
             if os.fstat(theirs.fileno()).st_size == os.fstat(file.fileno()).st_size:
                 while (chunk := theirs.read(_CHUNK)) == file.read(_CHUNK):
@@ -227,10 +234,10 @@ class _Collector:
             return None, _LINK
         except OSError as error:
             return None, f"its old content cannot be read: {error.strerror}"
-        return entry, "it was changed on the disk while the command ran" if found.st_ctime_ns > self.since else ""
+        return entry, "it was changed on disk while the command ran" if found.st_ctime_ns > self.since else ""
 
     def _deleted_below(self, path: str) -> None:
-        """Report what a whiteout or a replaced folder deleted: files that existed and are not in the layer."""
+        """Collect what a whiteout or a replaced folder deleted: files that existed and are not in the layer."""
         for leaf in self._leaves(path):
             if leaf not in self._seen and self._is_reported(leaf):
                 self._deleted(leaf)
@@ -254,7 +261,7 @@ class _Collector:
         )
 
     def _deleted(self, path: str) -> None:
-        if self.view.proposed.get(path, _ABSENT) is None:
+        if path in self.view.proposed and self.view.proposed[path] is None:  # there was nothing to delete
             return
         self._seen.add(path)
         if self._is_full():
@@ -264,7 +271,7 @@ class _Collector:
         self._add(Change(path, before, None, obstacle))
 
     def _is_full(self) -> bool:
-        """Whether there are too many changes to read another one. Counts it as omitted if so."""
+        """Whether the limits are reached. If so, counts one more change as omitted."""
         full = len(self.changes) >= MAX_CHANGES or self._bytes_read >= MAX_TOTAL
         self._omitted += full
         return full
@@ -280,7 +287,7 @@ class _Collector:
         self.changes.append(change if path == change.path else Change(path, None, None, "its name is not UTF-8"))
 
     def _retain(self, path: str, found: os.stat_result | None = None) -> None:
-        """Leave an ignored file or folder in the layer. `found` is the file's status there; None for a folder."""
+        """Leave an ignored file or folder in the layer. `found` is a file's status there; None for a folder."""
         self._seen.add(path)
         self.retained[path] = fingerprint = self._lower.fingerprint(path)
         written = found is not None and found.st_ctime_ns > self.since
@@ -313,11 +320,11 @@ class _Collector:
         self._head_moved |= moved
 
     def _is_reported(self, path: str) -> bool:
-        """Changes of hidden files are not reported."""
+        """Whether changes of a file are reported: not if it was hidden from the command."""
         return path not in self._hidden
 
     def _is_ignored(self, path: str, folder: _Folder, *, as_folder: bool) -> bool:
-        """Whether git ignores a path: an existing file by the rules from before the command, a new one by those now."""
+        """Whether git ignores a path: an old file by the rules before the command, a new one by the rules after it."""
         if path in self.view.proposed or (as_folder and path in self._proposed_folders):
             return False
         if folder.is_ignored or (as_folder and self._before.ignores_folder(path)):
@@ -353,9 +360,6 @@ class _Collector:
                 self._texts[rules] = file.read(_CHUNK)
                 return
         self._texts[rules] = None
-
-
-_ABSENT = Entry(b"")
 
 
 def _printable(path: str) -> str:

@@ -1,4 +1,4 @@
-"""Which files git ignores, by `.gitignore` files in a tree and above it, `info/exclude` and the user's own rules.
+"""Tells which files git ignores: by the `.gitignore` files in and above a tree, `info/exclude` and the user's rules.
 
 Git is not run, because a repository's settings can make it run programs (docs/faults.md 42). So a tracked file that
 matches a rule counts as ignored here.
@@ -37,12 +37,14 @@ node_modules/
 .DS_Store
 """
 
-# limits for one file; the rest is ignored
+# limits for one file of rules, in bytes and lines; the rest is not read
 MAX_TEXT = 100_000
 MAX_RULES = 2_000
+# limits for one rule, in characters and in `**`; other rules are skipped
 _MAX_RULE = 500
-_STAR, _NO_SLASH, _FOLDERS = "[^/]*", "[^/]", ".+"
 _MAX_FOLDERS = 2
+# what pathspec makes of `*`, `?` and `**`
+_STAR, _NO_SLASH, _FOLDERS = "[^/]*", "[^/]", ".+"
 _CLASS_WITH_SLASH = re.compile(r"\[[^\]]*/")
 
 # reads a file of the tree by its relative path; None: there is no file
@@ -62,7 +64,7 @@ class OuterRules:
 
 
 class IgnoreRules:
-    """The rules of one tree. Each file is read when it is first needed."""
+    """The rules for one tree. Each file of rules is read when it is first needed."""
 
     def __init__(self, read: Read, outer: OuterRules) -> None:
         self._read = read
@@ -90,7 +92,7 @@ class IgnoreRules:
         return known
 
     def is_cache(self, path: str) -> bool:
-        """Whether a file is one that tools leave in every project."""
+        """Whether a file is a cache or the like, which tools leave in every project."""
         return self._caches.match_file(path)
 
     def _matches(self, path: str, subject: str) -> bool:
@@ -122,7 +124,7 @@ def _folders_above(path: str) -> list[str]:
 def outer_rules(root: Path, repository: Path) -> OuterRules:
     """The outer rules for a workspace. `repository` is the folder with its repository's data.
 
-    A repository that ignores the whole workspace has no rules for its content.
+    A repository that ignores the whole workspace does not count: otherwise every file would be ignored.
     """
     top = enclosing_repository(root)
     if top is None:
@@ -163,7 +165,7 @@ def _spec(text: bytes) -> pathspec.GitIgnoreSpec:
 
 @lru_cache(maxsize=1024)  # most rules are the same for each command
 def _pattern(line: str) -> GitIgnoreSpecPattern | None:
-    """None for a line that is not a pattern, which git ignores, and for a pattern that could take long."""
+    """The pattern in a line of rules; None if there is none, if it is invalid, or if matching it could take long."""
     if len(line) > _MAX_RULE or _CLASS_WITH_SLASH.search(line):
         return None
     try:

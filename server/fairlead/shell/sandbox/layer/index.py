@@ -1,7 +1,7 @@
 """A copy of Git's index for commands that see only one folder of the work tree.
 
-Git would report all other files as deleted. So their entries are marked as `git update-index --assume-unchanged` does,
-and Git does not look for these files. The format is `gitformat-index(5)`. The index is not trusted.
+Git would report all other files as deleted. So their entries are marked as by `git update-index --assume-unchanged`,
+and Git does not look for them. The format is `gitformat-index(5)`. The index is not trusted.
 """
 
 import hashlib
@@ -13,14 +13,14 @@ from fairlead.workspace.repositories import read_start
 
 MAX_BYTES = 200_000_000
 _HEAD = struct.Struct(">4sLL")
-_STAT = 40  # bytes of an entry before the hash
+_STAT = 40  # the bytes of an entry before its hash
 _ASSUMED, _EXTENDED, _LENGTH = 0x80, 0x4000, 0x0FFF
 
 
 def assume_rest_unchanged(folders: Sequence[bytes], index: Path) -> bytes | None:
-    """The index with every entry outside of some folders assumed unchanged. They are relative to the work tree.
+    """The content of an index, with every entry outside of `folders` (relative to the work tree) assumed unchanged.
 
-    None if there is no index, or its format is unknown.
+    None if there is no index, it is larger than MAX_BYTES, or its format is unknown.
     """
     shown = tuple(folder + b"/" for folder in folders)
     sha256 = "sha256" in read_start(index.parent / "config").lower()
@@ -55,9 +55,9 @@ def _entries(data: bytearray, hash_size: int) -> Iterator[tuple[int, bytes]]:
         (bits,) = struct.unpack_from(">H", data, flags)
         name = flags + (4 if bits & _EXTENDED else 2)
         if version == 4:
-            shared, name = _shared(data, name)
+            dropped, name = _read_number(data, name)
             end = data.index(0, name)
-            path = path[: len(path) - shared] + bytes(data[name:end])
+            path = path[: len(path) - dropped] + bytes(data[name:end])
             after = end + 1
         else:
             length = bits & _LENGTH
@@ -68,7 +68,7 @@ def _entries(data: bytearray, hash_size: int) -> Iterator[tuple[int, bytes]]:
         at = after
 
 
-def _shared(data: bytearray, at: int) -> tuple[int, int]:
+def _read_number(data: bytearray, at: int) -> tuple[int, int]:
     """A variable-length number (how many bytes of the previous path to drop), and the offset after it."""
     number = data[at] & 0x7F
     while data[at] & 0x80:

@@ -1,8 +1,8 @@
 """The folder of a session's layer: locked while its server lives, and removed by another server if it dies.
 
-The lock is on the folder itself and ends with the process. It is valid only if the folder still has its name, because
-another server may remove a new folder before its creator has locked it. So nothing is written to a folder without a
-valid lock, and nothing is removed from a folder that another server has locked.
+The lock is on the folder itself and ends with the process. It counts only if the folder is still at its path, because
+another server may remove a new folder before its creator has locked it. So nothing is written to a folder before it is
+locked, and nothing is removed from a folder that another server has locked.
 """
 
 import contextlib

@@ -16,12 +16,12 @@ from fairlead.shell.sandbox.layer import trees
 from fairlead.workspace.paths import PathEscape
 from fairlead.workspace.safe_open import closing, open_beneath
 
-# changes when the file changes (inode, size, time, mode); None: there is no file
+# (inode, size, time, mode); None: there is no file
 Fingerprint = tuple[int, int, int, int] | None
 
 
 class LowerLayer:
-    """The files below `root`. Paths are relative to it, with `/`."""
+    """The files below `root`. Paths are relative to it, with `/` between their parts."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -33,6 +33,7 @@ class LowerLayer:
         return None
 
     def fingerprint(self, path: str) -> Fingerprint:
+        """A value that changes when the file, folder or link changes."""
         found = self.status(path)
         return None if found is None else (found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode)
 

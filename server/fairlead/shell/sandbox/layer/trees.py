@@ -15,7 +15,6 @@ from fairlead.workspace.safe_open import closing
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_ALL = 0o700
 
 
 class NotRegularFile(OSError):
@@ -23,7 +22,7 @@ class NotRegularFile(OSError):
 
 
 def opened(folder: str | os.PathLike[str], at: int | None = None) -> AbstractContextManager[int]:
-    """A descriptor of a folder, even if its permissions exclude its owner."""
+    """`open_folder` as a context that closes the descriptor."""
     return closing(open_folder(folder, at))
 
 
@@ -42,7 +41,7 @@ def opened_below(top: int, path: str) -> Generator[int]:
 
 
 def open_folder(folder: str | os.PathLike[str], at: int | None = None) -> int:
-    """Open a folder. Raises OSError; NotADirectoryError for a link too."""
+    """Open a folder, even if its permissions exclude its owner. Raises OSError; NotADirectoryError for a link too."""
     try:
         return os.open(folder, FOLDER, dir_fd=at)
     except PermissionError:
@@ -116,12 +115,12 @@ def remove_all(folder: str | os.PathLike[str]) -> None:
 
 
 def _empty(descriptor: int) -> None:
-    """Empty a folder and close its descriptor. Holds one descriptor at a time, and builds no path that gets too long.
+    """Empty a folder and close its descriptor. Works at any depth: holds one descriptor at a time, and builds no paths.
 
     Raises OSError if a folder was moved elsewhere meanwhile, so that `..` is not its former parent. The owner of the
-    layer, who may be another user than the server's, can do that.
+    layer can do that, and may be another user than the server's.
     """
-    pending = [_clear_files(descriptor)]  # for each folder on the current path, its folders that are not removed yet
+    pending = [_clear_files(descriptor)]  # for each folder on the current path, the folders in it that remain
     parents = [os.fstat(descriptor)]
     try:
         while pending[-1] or len(pending) > 1:
@@ -146,7 +145,7 @@ def _empty(descriptor: int) -> None:
 
 def _clear_files(descriptor: int) -> list[str]:
     """Remove everything that is not a folder; returns the names of the folders."""
-    os.fchmod(descriptor, _ALL)
+    os.fchmod(descriptor, stat.S_IRWXU)
     folders: list[str] = []
     with os.scandir(descriptor) as entries:
         for entry in entries:
@@ -160,4 +159,4 @@ def _clear_files(descriptor: int) -> list[str]:
 def _allow_owner(folder: str | os.PathLike[str], at: int | None) -> None:
     """Give the owner of a folder all permissions. Leaves links alone."""
     if stat.S_ISDIR(os.stat(folder, dir_fd=at, follow_symlinks=False).st_mode):
-        os.chmod(folder, _ALL, dir_fd=at)
+        os.chmod(folder, stat.S_IRWXU, dir_fd=at)

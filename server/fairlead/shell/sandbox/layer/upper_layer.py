@@ -2,7 +2,7 @@
 
 Between commands it contains only files that git ignores (builds, dependencies), so that builds stay warm. Proposals are
 written again for each command, because the changeset is their only source. The content is hostile: no link is followed.
-Nothing is mounted here.
+This module mounts nothing.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ WHITEOUT = "user.overlay.whiteout"
 OPAQUE = "user.overlay.opaque"
 PERMISSIONS = 0o777
 DEFAULT_MODE = 0o644
-_SECOND = 1_000_000_000
+_SECOND = 1_000_000_000  # ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class UpperLayer:
 
     def __init__(self, root: Path, folder: Path, owner: Owner) -> None:
         self.root, self.lower, self.folder, self._owner = root, LowerLayer(root), folder, owner
-        # the files that stay between commands, with the fingerprints of the user's files at that time
+        # the files and folders that stay between commands, with the fingerprints that the user's files had then
         self.retained: dict[str, Fingerprint] = {}
         self._times: dict[str, tuple[bytes, int]] = {}
 
@@ -63,7 +63,7 @@ class UpperLayer:
                     ) from error
 
     def clear(self) -> None:
-        """Remove everything, including builds. For a layer whose content is not known."""
+        """Remove everything, including builds. For a layer whose content has become unknown."""
         self.retained = {}
         with contextlib.suppress(OSError), trees.opened(self.folder) as top:
             for name in os.listdir(top):
@@ -143,7 +143,7 @@ class UpperLayer:
         self._own(below)
         if lower is not None and stat.S_ISDIR(lower.st_mode):
             os.fchmod(below, stat.S_IMODE(lower.st_mode))
-            if replaced is not None:  # a command deleted or replaced the folder, so its old content stays hidden
+            if replaced is not None:  # a command deleted or replaced the folder, so hide its old content
                 os.setxattr(below, OPAQUE, b"y")
         return below
 
@@ -158,7 +158,7 @@ def mode_of(found: os.stat_result | None) -> int:
 
 
 def is_whiteout(name: str, at: int, found: os.stat_result) -> bool:
-    """Whether an entry of an upper layer marks the lower one as deleted."""
+    """Whether an entry of an upper layer marks the file below it as deleted."""
     if stat.S_ISCHR(found.st_mode):
         return found.st_rdev == 0
     if not stat.S_ISREG(found.st_mode) or found.st_size:
@@ -172,7 +172,7 @@ def is_whiteout(name: str, at: int, found: os.stat_result) -> bool:
 
 
 def is_opaque(descriptor: int) -> bool:
-    """Whether a folder of an upper layer hides the content of the lower one."""
+    """Whether a folder of an upper layer hides the content of the folder below it."""
     try:
         return os.getxattr(descriptor, OPAQUE) == b"y"
     except OSError:
