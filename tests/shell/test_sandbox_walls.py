@@ -241,7 +241,7 @@ async def test_fault_55_a_workspace_whose_owner_cannot_reach_it(workspace: Path,
         ("namespaces: No space left on device", "This system supports no sandbox (namespaces: No space left on"),
         (
             reasons.TIMED_OUT,
-            "A trial of the sandbox failed: the trial command timed out. The next task tries it again.",
+            "A trial of the sandbox failed: the trial command timed out. The next task tries again.",
         ),
     ],
 )

@@ -17,8 +17,8 @@ _SYSTEM_FILES = ("/etc/gitconfig", "/usr/local/etc/gitconfig")
 _SECTIONS = {"user", "core", "init", "diff", "merge", "pull", "push", "fetch", "rebase", "safe", "color", "column"}
 _PROGRAMS = {"hookspath", "fsmonitor", "sshcommand", "askpass", "gitproxy", "editor", "pager", "external", "worktree"}
 _SECRET = re.compile(r"(?i)extraheader|token|passw|passphrase|secret|cookie|api-?key|authorization|bearer|oauth")
-# removed: the user part of a web address, which may be a token (its quotes stay, as they come in pairs), and the
-# password of any other address
+# what is removed from addresses: from a web address its user part, which may be a token, apart from an unpaired quote;
+# from any other address the password
 _WEB_USER = re.compile(r"(?i)\b(https?|ftps?)://[^/\s]*@")
 _PASSWORD = re.compile(r"(://[^/\s:@]+):[^/\s]*@")
 _HEAD = re.compile(r'\s*\[\s*([\w.-]+)\s*("(?:\\.|[^"\\])*")?\s*\]')
@@ -79,7 +79,7 @@ def harmless_settings(text: str) -> str:
 
 
 def redact(text: str) -> str:
-    """Settings without users and passwords in addresses, and without lines that contain a token or a password."""
+    """The settings without users and passwords in addresses, and without lines that contain a token or a password."""
     lines = list(_lines(text))
     shown = [redacted for line in lines for redacted in _redact_line(line)]
     return text if shown == lines else "\n".join(shown)

@@ -1,7 +1,7 @@
 """The sandboxed layer: commands run on the proposed files, in boxes that can write nothing else (docs/sandbox.md).
 
-Between commands a session has one folder outside of the workspace: the upper layer, with files that git ignores. Each
-command has its own mounts, which its launcher (`box/launcher.py`) makes and which end with it.
+Between commands, a session has only a folder outside of the workspace: its upper layers, with files that git ignores.
+Each command has its own mounts, which its launcher (`box/launcher.py`) makes and which end with it.
 """
 
 import asyncio
@@ -33,12 +33,12 @@ from fairlead.shell.sandbox.shown_paths import ShownPaths
 from fairlead.workspace.paths import Roots
 from fairlead.workspace.repositories import enclosing_repository, git_folder
 
-# the limit for a file, in bytes: more than a build needs, and less than a disk
+# the limit of each file, in bytes: more than a build needs, and less than a disk has
 FILE_SIZE = 8 << 30
 
 
 class SandboxLayer:
-    """A session's layer over the folders of a workspace. The other parameters come from `Capability`."""
+    """A session's layer over the folders of a workspace. `Capability` explains the parameters."""
 
     where: Where = "sandboxed"
 
@@ -51,7 +51,10 @@ class SandboxLayer:
         *,
         enforce_permissions: bool = False,
     ) -> None:
-        """Raises OSError if the layer's folder cannot be created."""
+        """
+        Raises:
+            OSError: the layer's folder cannot be created.
+        """
         self.roots, self._overlay_folders, self._bubblewrap = roots, OverlayFolders(roots), bubblewrap
         self._owner = owner_of(self._overlay_folders.paths[0])
         sweep(layers_folder)
@@ -87,7 +90,7 @@ class SandboxLayer:
         network: bool = False,
         background: bool = False,
     ) -> "SandboxBox":
-        """See the port. A background command sees the ignored files as they change; its own are discarded."""
+        """See the port. A background command sees the session's ignored files as they change; its own are lost."""
         if self._has_foreground and not background:
             raise ToolError("Another command is still running in the sandbox. Wait until it has ended.")
         self._has_foreground |= not background
@@ -99,7 +102,7 @@ class SandboxLayer:
             raise
 
     async def aclose(self) -> None:
-        """Closes the shared network, and removes the layer's folder."""
+        """Close the shared network and remove the layer's folder."""
         for descriptor in self._namespaces:
             os.close(descriptor)
         with contextlib.suppress(OSError):  # the next sweep removes the rest
@@ -187,19 +190,15 @@ class SandboxLayer:
     def _replace_index(
         self, upper: Path, outside: Path, tops: Sequence[Path], private: list[mounts.PrivateFolder]
     ) -> None:
-        """Write an index to a repository's layer, so that git does not report files as deleted that the box does not
-        show.
-        """
+        """Write to a repository's layer an index in which the files that the box does not show count as unchanged."""
         above = enclosing_repository(tops[0])
         if above is None or mounts.is_shown(above, mounts.paths_of(private), ()):
             return
         index = git_folder(above / ".git") / "index"
         if not index.is_relative_to(outside):
             return
-        fingerprint, (known, data) = (
-            LowerLayer(index.parent).fingerprint("index"),
-            self._indexes.get(index, (None, None)),
-        )
+        fingerprint = LowerLayer(index.parent).fingerprint("index")
+        known, data = self._indexes.get(index, (None, None))
         if fingerprint != known:
             data = assume_rest_unchanged([os.fsencode(top.relative_to(above)) for top in tops], index)
             self._indexes[index] = fingerprint, data
@@ -214,7 +213,7 @@ class SandboxLayer:
                 os.fchown(file.fileno(), self._owner.uid, self._owner.gid)
 
     def _shared_network(self) -> list[int]:
-        """The namespaces of all boxes without the machine's network, so that commands reach each other's servers."""
+        """The namespaces that all boxes without the machine's network share, so that one reaches another's servers."""
         if not self._namespaces:
             self._namespaces = loopback(self._owner)
         return self._namespaces
@@ -224,7 +223,7 @@ class SandboxLayer:
         return self._folder / name
 
     def box_failed(self, reason: str) -> NotRun:
-        """The error for a box that could not be made. Clears the upper layer if the disk is full."""
+        """The error for a box that could not be made. If the disk is full, clears the upper layers."""
         if not is_full(reason):
             return NotRun(f"The command was not run: its sandbox could not be created ({reason}).", reason)
         self._clear()
@@ -238,7 +237,7 @@ class SandboxLayer:
     def collect(
         self, uppers: Mapping[Path, UpperLayer], views: Mapping[Path, View], since: int, spec: BoxSpec
     ) -> Changes:
-        """The changes in the uppers of a box. Raises OSError, as `collect_changes.collect`."""
+        """Take a box's changes out of its upper layers. Raises OSError, as `collect_changes.collect` does."""
         by_path = {Path(layer["target"]): Path(layer["upper"]) for layer in spec["layers"]}
         # several folders may share a repository, which is inspected once
         first = {
@@ -262,7 +261,7 @@ class SandboxLayer:
             upper.clear()
 
     def on_closed(self, *, foreground: bool) -> None:
-        """Called once when a box has closed, whatever the outcome."""
+        """Note that a box has closed. Call it once per box, whatever the outcome."""
         self._has_foreground &= not foreground
 
 
@@ -292,7 +291,7 @@ class SandboxBox:
         self.launch = Launch(launcher_argv("main", sent), Path(spec["cwd"]), spec["env"], descriptors)
 
     async def close(self) -> Changes:
-        """Ends the box if necessary, and returns the command's changes. See the port."""
+        """See the port. Ends the box if its launcher died before it could."""
         return await asyncio.to_thread(self._close)
 
     def _close(self) -> Changes:

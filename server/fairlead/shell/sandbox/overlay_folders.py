@@ -1,6 +1,6 @@
 """The folders that a box shows through overlays: the workspace's folders, without those inside another one.
 
-A `View` and `Changes` name files as the workspace does (`Roots.relative`), an overlay relative to its own folder.
+`View` and `Changes` name files as the workspace does (`Roots.relative`); an overlay names them relative to its folder.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ class OverlayFolders:
         ]
 
     def of(self, path: Path) -> Path | None:
-        """The overlay's folder that a path without links is in."""
+        """The folder of the overlay that contains a path without links; None if none does."""
         return next((top for top in self.paths if path.is_relative_to(top)), None)
 
     def path(self, name: str) -> Path:
@@ -32,7 +32,7 @@ class OverlayFolders:
         return self.paths[0] / name if found is None else found[0].real / found[1]
 
     def name(self, path: Path) -> str | None:
-        """The name of a path without links; None if it is outside."""
+        """The name of a path without links; None if it is outside of the workspace."""
         inside = [root for root in self.roots.folders if path.is_relative_to(root.real)]
         if not inside:
             return None
@@ -43,7 +43,7 @@ class OverlayFolders:
         """The part of a view that each overlay shows, named as in the overlay."""
         if not self.roots.has_names:
             return {self.paths[0]: view}
-        proposed, hidden, read_only = (self._sorted(names) for names in (view.proposed, view.hidden, view.read_only))
+        proposed, hidden, read_only = map(self._by_overlay, (view.proposed, view.hidden, view.read_only))
         return {
             top: replace(
                 view,
@@ -54,8 +54,8 @@ class OverlayFolders:
             for top in self.paths
         }
 
-    def _sorted(self, names: Iterable[str]) -> Mapping[Path, Mapping[str, str]]:
-        """The names by overlay, each by its path there."""
+    def _by_overlay(self, names: Iterable[str]) -> Mapping[Path, Mapping[str, str]]:
+        """For each overlay, the names that are in it, by their path in it."""
         found: dict[Path, dict[str, str]] = {top: {} for top in self.paths}
         for name in names:
             path = self.path(name)

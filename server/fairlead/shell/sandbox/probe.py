@@ -42,9 +42,9 @@ class Capability:
     is_temporary: bool = False
     """Whether a later probe may succeed."""
     enforce_permissions: bool = False
-    """For root's commands: the kernel refuses files that only root may read, wherever they are."""
+    """For root's commands: whether the kernel refuses files that only root may read, wherever they are."""
     weakness: str = ""
-    """What root's commands can read because permissions are not enforced, and what to do, as text for the user."""
+    """What root's commands can read although only root may, and what to do, as text for the user."""
 
     async def layer(self, hidden: Sequence[Path] = ()) -> "SandboxLayer":
         """A layer for one session. `hidden` are our own folders and files, which commands must not read.
@@ -69,8 +69,8 @@ class Capability:
 async def probe(roots: Roots, state: Path) -> Capability:
     """Try a box on a workspace.
 
-    `state` is the folder for the layers of all sessions, outside of the workspace; it is created. If its file system
-    cannot hold a layer, another folder is used.
+    `state` is the preferred folder for the layers of all sessions; it is created. Another one is used if it is in the
+    workspace, or if its file system cannot hold a layer.
     """
     reals = [root.real for root in roots.folders]
     if not reals:
@@ -80,15 +80,15 @@ async def probe(roots: Roots, state: Path) -> Capability:
         return Capability(roots, None, reason=obstacle)
     failed: list[str] = []
     programs = [*filter(_is_trusted, BUBBLEWRAP), ""]
-    views = _permission_modes(reals[0])
-    ways = [(program, view) for view in views for program in programs]
+    modes = _permission_modes(reals[0])
+    variants = [(program, mode) for mode in modes for program in programs]
     for folder in _layers_folders(reals, state):
-        for bubblewrap, enforce_permissions in ways:
-            if enforce_permissions != views[0] and reasons.is_temporary(failed):
+        for bubblewrap, enforce_permissions in variants:
+            if enforce_permissions != modes[0] and reasons.is_temporary(failed):
                 continue  # a full disk, for example, is no reason for a weaker box
             found = Capability(roots, folder, bubblewrap, enforce_permissions=enforce_permissions)
             error = await _try(found)
-            if not error and enforce_permissions != views[0]:
+            if not error and enforce_permissions != modes[0]:
                 return replace(found, weakness=reasons.explain_weakness(failed[0]))
             if not error:
                 return found
@@ -106,7 +106,7 @@ def _permission_modes(root: Path) -> list[bool]:
 
 
 async def _try(found: Capability) -> str:
-    """The error of such a box; "" if a command ran in it and its change was read back."""
+    """Run a trial command in such a box; returns the error, or "" if its change was read back."""
     try:
         layer = await found.layer()
     except ToolError as error:

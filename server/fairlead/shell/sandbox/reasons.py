@@ -1,4 +1,4 @@
-"""Explains from what failed in a trial why there is no sandbox, or only a weaker one, and what to do.
+"""Explains to the user why a trial found no sandbox, or only a weaker one, and what to do.
 
 Importable on every system.
 """
@@ -23,7 +23,7 @@ TIMED_OUT = "the trial command timed out"
 
 
 def is_full(reason: str) -> bool:
-    """Whether the disk or the user's quota is full. Too many namespaces cause the same error, which does not count."""
+    """Whether the reason is a full disk or quota. Too many namespaces cause the same error but do not count."""
     full = any(os.strerror(number) in reason for number in (errno.ENOSPC, errno.EDQUOT))
     return full and "namespaces: " not in reason
 
@@ -34,7 +34,7 @@ def is_temporary(reasons: Sequence[str]) -> bool:
 
 
 def explain(reasons: Sequence[str], root: Path) -> str:
-    """A text for the user. `reasons` are the errors, one for each folder and program that was tried."""
+    """Why there is no sandbox. `reasons` are the errors, one for each folder and program that was tried."""
     closed = _closed_to_owner(root)
     if closed is not None:
         return (
@@ -46,7 +46,7 @@ def explain(reasons: Sequence[str], root: Path) -> str:
     forbidden = next((reason for reason in reasons if _STEPS.search(reason)), None)
     if forbidden is None:
         first = reasons[0] if reasons else "there is no folder for its files"
-        advice = "The next task tries it again." if is_temporary(reasons) else NEEDED
+        advice = "The next task tries again." if is_temporary(reasons) else NEEDED
         return f"A trial of the sandbox failed: {first.rstrip('.')}. {advice}"
     for path, (value, why) in _SETTINGS.items():
         if _text(path) == value:
@@ -59,7 +59,7 @@ def explain(reasons: Sequence[str], root: Path) -> str:
 
 
 def explain_weakness(reason: str) -> str:
-    """A text for the user. `reason` is why there is no box that enforces permissions for root's commands."""
+    """What the weaker box allows. `reason` is the error of the box that enforces permissions for root's commands."""
     advice = "Work as an ordinary user"
     if _is_refusal(reason) and _STEPS.search(reason):
         advice += ", or let root mount file systems (CAP_SYS_ADMIN)"

@@ -1,4 +1,4 @@
-"""The workspace's Git repository: where it is if it is not in the workspace, and what a command did to it.
+"""The workspace's Git repository: where it is if it is outside of the workspace, and what a command did to it.
 
 In worktrees and submodules, `.git` is a file with the path of the repository. Anyone may have written it, so it is
 trusted only if the repository names the file's folder too. The workspace may be a subfolder of any of these.
@@ -28,9 +28,9 @@ _MAX_BYTES = 1 << 20
 
 
 def find_outside(root: Path) -> Path | None:
-    """The repository's folder if the workspace is a worktree, a submodule, or a subfolder of a work tree.
+    """The folder of a repository outside of the workspace, which is a worktree, a submodule, or part of a work tree.
 
-    None if the repository is in the workspace, or there is none.
+    None if the repository is in the workspace, is not trusted, or does not exist.
     """
     above = enclosing_repository(root)
     top = above or root
@@ -46,12 +46,12 @@ def find_outside(root: Path) -> Path | None:
     if (own / "commondir").is_file():
         common = (own / read_start(own / "commondir").strip()).resolve()
         named = (own / read_start(own / "gitdir").strip()).parent.resolve() == top
-        believed = named and own.parent == common / "worktrees"
+        is_trusted = named and own.parent == common / "worktrees"
     else:
         worktree = re.search(r"^\s*worktree\s*=\s*(.+?)\s*$", read_start(own / "config"), re.M)
-        believed = worktree is not None and (own / worktree[1].strip('"')).resolve() == top
+        is_trusted = worktree is not None and (own / worktree[1].strip('"')).resolve() == top
     is_repository = (common / "HEAD").is_file() and (common / "objects").is_dir()
-    return common if believed and is_repository and not common.is_relative_to(root) else None
+    return common if is_trusted and is_repository and not common.is_relative_to(root) else None
 
 
 def files_above(root: Path) -> list[Path]:
@@ -72,7 +72,7 @@ def git_environment(root: Path) -> dict[str, str]:
 def read_only_parts(folder: Path) -> list[Path]:
     """The parts of a repository that commands must not write, not even in a layer.
 
-    Empty for a repository that a `.git` file names, unless it is next to that file or below it.
+    Empty if `folder` is a `.git` file that names a repository outside of the file's folder.
     """
     found = git_folder(folder)
     return list(executable_parts(found)) if found.is_relative_to(folder.parent) else []

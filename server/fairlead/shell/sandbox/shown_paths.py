@@ -14,7 +14,7 @@ from fairlead.workspace.repositories import read_start
 
 
 class ShownPaths:
-    """Lists what the boxes of a session show, apart from the layers themselves."""
+    """Lists the binds and links of a session's boxes."""
 
     def __init__(
         self,
@@ -28,7 +28,7 @@ class ShownPaths:
         """
         Args:
             hidden: paths without links that no box shows.
-            folder: the layer's folder, for placeholders.
+            folder: the layer's folder, in which placeholders are created.
             owner: the account that commands run as.
             enforce_permissions: whether the box's view of the machine leaves out files that only root may read.
         """
@@ -46,11 +46,13 @@ class ShownPaths:
         *,
         network: bool,
     ) -> list[mounts.Bind]:
-        """The binds in this order: private folders, tools in them, layers, read-only parts, placeholders.
+        """The binds in this order: private folders, tools in them, layers, read-only parts, replaced and hidden files.
 
         Args:
+            view: what the command sees.
             layers: where the layers are mounted.
-            scratch: the folder of the box's file system in memory. Replaced texts are written next to it.
+            private: the folders that are private to the box.
+            scratch: the folder of the box's file system in memory. Replacement texts are written next to it.
             network: whether the box has the machine's network.
         """
         if self._tools is None:
@@ -67,12 +69,12 @@ class ShownPaths:
         tops = self._folders.paths
         binds += _binds_in_place(dict.fromkeys(path for top in tops for path in repository.files_above(top)))
         outside = self._folders.outside_repositories()
-        with_outside = {top for belonging in outside.values() for top in belonging}
-        git = [*outside, *(top / ".git" for top in tops if top not in with_outside)]
-        binds += _binds_in_place(path for folder in git for path in repository.read_only_parts(folder))
+        tops_of_outside = {top for belonging in outside.values() for top in belonging}
+        git_folders = [*outside, *(top / ".git" for top in tops if top not in tops_of_outside)]
+        binds += _binds_in_place(path for folder in git_folders for path in repository.read_only_parts(folder))
         binds += _binds_in_place(self._existing(view.read_only, view))
         folders, shown = mounts.paths_of(private), {*tools, *layers}
-        repositories = [*git, *map(self._folders.path, view.repositories)]
+        repositories = [*git_folders, *map(self._folders.path, view.repositories)]
         settings = gitconfig.redacted_settings(repositories, mounts.home(), lambda path: self._text(path, view))
         binds += self._replacements(
             scratch.parent, (each for each in settings if self._is_readable(each[0], folders, shown))
@@ -80,8 +82,8 @@ class ShownPaths:
         masked = [*self._hidden, *self._root_only, *mounts.socket_paths()]
         masked = [path for path in masked if self._is_readable(path, folders, shown)]
         masked += self._existing(view.hidden, view)
-        every = set(masked)
-        outermost = [path for path in masked if every.isdisjoint(path.parents)]
+        all_masked = set(masked)
+        outermost = [path for path in masked if all_masked.isdisjoint(path.parents)]
         return [*binds, *((self._placeholder(path), str(path), False) for path in outermost)]
 
     def _is_readable(self, path: Path, private: set[Path], shown: set[Path]) -> bool:
@@ -97,19 +99,13 @@ class ShownPaths:
         return entry.data.decode("utf-8", "surrogateescape") if entry is not None else ""
 
     def links(self, private: Sequence[mounts.PrivateFolder]) -> list[tuple[str, str]]:
-        """The links at the editor's paths of the folders, for paths that are links and are not shown in the box."""
-        shown, editor = (
-            mounts.paths_of(private),
-            {root.real: Path(os.path.abspath(root.path)) for root in self._folders.roots.folders},
-        )
-        return [
-            (str(real), str(at))
-            for real, at in editor.items()
-            if not mounts.is_shown(at, shown, {*self._folders.paths})
-        ]
+        """Links, as (target, path), for the editor's paths of the folders that the box would not show."""
+        hidden, shown = mounts.paths_of(private), set(self._folders.paths)
+        paths = {root.real: Path(os.path.abspath(root.path)) for root in self._folders.roots.folders}
+        return [(str(real), str(path)) for real, path in paths.items() if not mounts.is_shown(path, hidden, shown)]
 
     def _existing(self, names: Iterable[str], view: View) -> list[Path]:
-        """The paths that exist in a view. A link is replaced by the file of the workspace that it names."""
+        """The paths that exist in a view. A link counts as its target, if that is in the workspace."""
         paths = [
             path if name in view.proposed else path.resolve() for name in names if (path := self._folders.path(name))
         ]
@@ -121,7 +117,7 @@ class ShownPaths:
         ]
 
     def _replacements(self, folder: Path, texts: Iterable[tuple[Path, str]]) -> Iterator[mounts.Bind]:
-        """Binds that show other texts instead of files. The texts are written to a folder of the box."""
+        """Binds that show other texts in place of files. The texts are written to `folder`."""
         for path, text in texts:
             descriptor, made = tempfile.mkstemp(prefix="text-", dir=folder)
             with open(descriptor, "wb") as file:
@@ -130,7 +126,7 @@ class ShownPaths:
             yield made, str(path), False
 
     def _placeholder(self, path: Path) -> str:
-        """An empty file or folder without permissions, to show instead of a hidden one."""
+        """The path of an empty file or folder without permissions, which is shown in place of a hidden one."""
         name = "no-folder" if path.is_dir() else "no-file"
         made = self._folder / name
         if not made.exists():

@@ -20,6 +20,7 @@ class LauncherStatus:
     ended: bool
     """Whether the launcher saw the init end."""
     error: str
+    """Why the command was not started. Empty if it was."""
 
     @classmethod
     def parse(cls, text: str) -> "LauncherStatus":
@@ -29,7 +30,7 @@ class LauncherStatus:
 
 
 def end_box(status: LauncherStatus) -> bool:
-    """Kill the processes that a dead launcher left. Returns whether none is left; the init is always the last."""
+    """Kill the processes that a dead launcher left. Returns whether all have ended; the init is always the last."""
     if status.ended or status.init is None:
         return True
     try:

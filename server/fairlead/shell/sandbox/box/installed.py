@@ -1,7 +1,7 @@
-"""The parts of tools in the user's home that commands may see: programs and libraries.
+"""Lists the parts of tools in the user's home that commands may see: programs and libraries.
 
-It lists what is shown, not what is hidden, because tools also store tokens there (`uv/credentials`, `pnpm/rc`, a
-`pip.conf` in an environment, `etc/npmrc` in a Node).
+The list says what is shown, not what is hidden, because tools also store tokens there (`uv/credentials`, `pnpm/rc`,
+`pip.conf` in an environment, `etc/npmrc` in an installed Node).
 """
 
 import os
@@ -132,9 +132,9 @@ def parts_of_path_folder(folder: Path) -> Parts:
 
 
 def shown_paths(folder: Path, parts: Parts) -> list[Path]:
-    """The paths in a folder that are shown. An inner folder that is shown completely is one path.
+    """The shown paths in a folder. An inner folder that is shown completely is one path.
 
-    The folder itself is never the path, because a tool may store credentials there later.
+    `folder` itself is a path only if it has no parts, because a tool may store credentials in it later.
     """
     if not parts:
         return [folder]
@@ -160,7 +160,7 @@ def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
 
 
 def _named(entry: os.DirEntry[str], parts: Parts) -> Parts | None:
-    """The shown parts of an entry; None: nothing. A file is not shown if the list has parts of a folder of its name."""
+    """The shown parts of an entry; None if it is not shown. A file is not shown where the list expects a folder."""
     found = parts.get(entry.name)
     if found is None:
         found = next((parts[name] for name in parts if "*" in name and fnmatchcase(entry.name, name)), None)

@@ -1,4 +1,4 @@
-"""System calls for the launcher that Python has no functions for, through `ctypes`. Linux only.
+"""The system calls of the launcher for which Python has no functions, through `ctypes`. Linux only.
 
 All raise OSError if the kernel refuses. Runs in the launcher, so it imports as little as possible.
 """
@@ -51,7 +51,7 @@ def drop_file_rights() -> None:
     _libc.setfsgid(_NOBODY)
     _libc.setfsuid(_NOBODY)  # this also drops the capabilities that override permissions
     if (_libc.setfsuid(-1), _libc.setfsgid(-1)) != (_NOBODY, _NOBODY):  # they do not report errors
-        raise OSError(errno.EPERM, "give up root's rights to files")
+        raise OSError(errno.EPERM, "could not give up root's rights to files")
 
 
 def restore_file_rights() -> None:
@@ -72,7 +72,7 @@ def join(namespace: int) -> None:
 
 
 def die_with_parent() -> None:
-    """Let the kernel kill this process when its parent dies. Check afterwards that the parent is still alive."""
+    """Let the kernel kill this process when its parent dies. Check afterwards that the parent has not died before."""
     _checked(_libc.prctl(_PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "prctl")
 
 
@@ -108,7 +108,7 @@ def block_signals() -> None:
 
 
 def next_signal(seconds: float | None = None) -> int | None:
-    """Wait for a blocked signal; None on time-out."""
+    """Wait for a blocked signal; returns its number, or None after so many seconds."""
     whole, part = divmod(seconds or 0.0, 1)
     time = None if seconds is None else (ctypes.c_long * 2)(int(whole), int(part * 1e9))
     while True:
@@ -120,7 +120,7 @@ def next_signal(seconds: float | None = None) -> int | None:
 
 
 def restore_default_signals() -> None:
-    """Undo what a started program would inherit: Python ignores two signals, and we block two."""
+    """Undo what a started program would inherit: Python ignores two signals, and `block_signals` blocks two."""
     for number in (_SIGPIPE, _SIGXFSZ):
         _libc.signal(number, ctypes.c_void_p(_SIG_DFL))
     _checked(_libc.sigprocmask(_SIG_UNBLOCK, _BLOCKED, None), "sigprocmask")

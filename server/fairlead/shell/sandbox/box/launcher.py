@@ -9,7 +9,7 @@ The server starts it with the descriptor of a `BoxSpec`. There are three process
 
 On SIGTERM, all processes in the box get a SIGTERM, and are killed a second later or at the next SIGTERM. If anything
 fails before bash starts, the error is written to the status pipe. The launcher runs isolated (`python -I -S`) and
-imports little, because every command waits for it. It makes no decisions: the `BoxSpec` contains them.
+imports little, because every command waits for it. It decides nothing: the `BoxSpec` contains all decisions.
 """
 
 import marshal
@@ -133,7 +133,7 @@ def _map_account(uid: int, gid: int) -> None:
 def _init(spec: "BoxSpec", wait: int) -> int:
     """The first process of the pid namespace; returns the command's exit code."""
     kernel.die_with_parent()
-    os.setpgid(0, 0)  # the launcher forwards signals that its group gets
+    os.setpgid(0, 0)  # a SIGTERM to the launcher's group must arrive here only once: when the launcher forwards it
     if os.read(wait, 1) != b"g":  # the launcher died before `die_with_parent` took effect
         return FAILED
     os.close(wait)
@@ -144,7 +144,7 @@ def _init(spec: "BoxSpec", wait: int) -> int:
     kernel.mount("proc", "/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
     limits.limit_pids(spec)
     if spec["bubblewrap"]:
-        for source, target, _ in view.outer_masks(spec):  # bubblewrap would fail if a target is gone by then
+        for source, target, _ in view.outer_masks(spec):  # not by bubblewrap, which fails if a target is gone by then
             if os.path.lexists(target):
                 tree = kernel.clone_tree(source)
                 kernel.restrict(tree, writable=False)
@@ -157,7 +157,7 @@ def _init(spec: "BoxSpec", wait: int) -> int:
     if command == 0:
         try:
             _run_command(spec, status_write)
-        except (OSError, ValueError) as error:  # ValueError: a NUL or half a character in an argument
+        except (OSError, ValueError) as error:  # ValueError: a NUL or half of a surrogate pair in an argument
             _failed(spec, error)
         os._exit(FAILED)
     os.close(status_write)
@@ -212,7 +212,7 @@ def _terminate_all(spared: set[int]) -> None:
 
 
 def _was_started(status: int) -> bool:
-    """Whether bubblewrap started the command: only then does it report an exit code."""
+    """Whether bubblewrap started the command. Only then does it report an exit code."""
     os.set_blocking(status, False)
     try:
         return b"exit-code" in os.read(status, 4096)

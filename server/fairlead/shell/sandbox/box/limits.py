@@ -19,7 +19,7 @@ NICE = 5
 TICK, FULL_CHECK = 0.1, 1.0
 # the kernel's limit is this much higher than ours, so that we can end a box that reaches ours, with a reason
 SLACK = 32
-# pids that the kernel never uses again after the first round
+# the lowest pids, which the kernel uses only once
 _RESERVED_PIDS = 300
 # the largest share of time for measuring shared memory
 MEASURING_SHARE = 0.2
@@ -49,7 +49,7 @@ def raise_session_priority() -> None:
 
 
 def limit_pids(spec: "BoxSpec") -> None:
-    """Limit the pids of the namespace, for root, to whom RLIMIT_NPROC does not apply. Needs Linux 6.14."""
+    """Limit the pids of the namespace for root, to whom RLIMIT_NPROC does not apply. Needs Linux 6.14."""
     if spec["uid"] == 0 and kernel.version() >= (6, 14):
         write_file("/proc/sys/kernel/pid_max", str(_RESERVED_PIDS + spec["processes"] + SLACK))
 
@@ -69,7 +69,7 @@ def set_limits(spec: "BoxSpec") -> None:
 class BoxMonitor:
     """Checks the processes and memory of a box, in the init. `scratch` is a descriptor of its file system in memory.
 
-    Among hundreds of busy processes, the init only gets a millisecond from time to time. So it reads each process once
+    Among hundreds of busy processes, the init gets only a millisecond from time to time. So it reads each process once
     a second, and ten times a second only a few system-wide figures, which show when to check earlier.
     """
 
@@ -176,8 +176,7 @@ def kill_all() -> None:
 def kill_tree(top: int, proc: int) -> None:
     """From outside: kill the init of a box and all its descendants, one by one.
 
-    `proc` is a descriptor of a /proc that contains them. If `top` is not an init, because the pid has been used again,
-    nothing is killed.
+    `proc` is a descriptor of a /proc that contains them. Does nothing if `top` is now the pid of another process.
     """
     if _line(_read(f"{top}/status", proc), b"\nNSpid:")[1:][-1:] != [b"1"]:
         return

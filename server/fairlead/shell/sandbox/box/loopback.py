@@ -8,9 +8,9 @@ from fairlead.shell.sandbox.layer.upper_layer import Owner
 
 
 def loopback(owner: Owner) -> list[int]:
-    """Descriptors of a new user namespace and of its network. Both exist while these or a process in them exist.
+    """Descriptors of a new user namespace and of its network. Both last while a descriptor or a process in them does.
 
-    No process has to hold them, so none can remain. Raises OSError.
+    They need no process, so none can be left behind. Raises OSError.
     """
     run = launcher_argv("loopback", owner.uid, owner.gid)
     with subprocess.Popen(run, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as made:

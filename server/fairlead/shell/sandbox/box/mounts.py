@@ -1,7 +1,7 @@
 """Decides what a box shows of the machine: everything read-only, without secrets and other programs' sockets.
 
-The home, `/tmp`, `/run` and similar folders are empty and private to the box. The tools on a list are mounted
-there again. This module itself mounts nothing.
+The home, `/tmp`, `/run` and similar folders are empty and private to the box. Only listed tools (`installed.py`) are
+mounted in them again. This module mounts nothing.
 """
 
 import os
@@ -29,7 +29,7 @@ _PASSED_VARIABLES = (
     *("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "PKG_CONFIG_PATH"),
     *("LD_LIBRARY_PATH", "CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS", "MAKEFLAGS", "CMAKE_PREFIX_PATH"),
 )
-_SYSTEM = ("/proc", "/sys", "/dev")  # the box's own, or the kernel's
+_SYSTEM = ("/proc", "/sys", "/dev")  # a box has its own, or sees the kernel's
 _SET_VARIABLES = {
     "TERM": "dumb",
     "TMPDIR": "/tmp",
@@ -64,7 +64,7 @@ def paths_of(folders: Iterable[PrivateFolder]) -> set[Path]:
 
 
 def command_environment(environment: Mapping[str, str], *, network: bool) -> dict[str, str]:
-    """The environment of a command in a box. Variables are passed by a list, so none is a key (docs/faults.md 40)."""
+    """The environment of a command in a box. Only listed variables are passed, so no key is (docs/faults.md 40)."""
     passed = {name: text for name, text in environment.items() if name in _PASSED_VARIABLES or name.startswith("LC_")}
     return {**passed, **_SET_VARIABLES, **({} if network else _NO_RETRIES), "HOME": str(home())}
 
@@ -90,7 +90,7 @@ def private_folders(mounted: Iterable[Path] = ()) -> list[PrivateFolder]:
 
 
 def tool_paths(roots: Sequence[Path], environment: Mapping[str, str]) -> list[Path]:
-    """What to mount again, read-only, in the private folders: the outermost paths."""
+    """The outermost paths of what is mounted again, read-only, in the private folders."""
     found = [(home() / name, parts) for name, parts in installed.IN_HOME.items()]
     found += [
         (Path(environment[name]), parts) for name, parts in installed.BY_VARIABLE.items() if environment.get(name)
@@ -112,7 +112,7 @@ def _is_hidden(folder: Path, private: list[Path]) -> bool:
 
 
 def _may_be_shown(path: Path, root: Path, private: list[Path]) -> bool:
-    """Whether a path is in a private folder, contains no private folder, and does not overlap with the workspace."""
+    """Whether a path exists in a private folder, contains none, and does not overlap with the workspace."""
     if not os.path.exists(path):  # unlike `Path.exists`, does not raise if a parent is closed
         return False
     real = Path(os.path.abspath(path))
@@ -137,7 +137,7 @@ def _interpreters(root: Path) -> Iterator[Path]:
 
 
 def root_only_paths() -> list[Path]:
-    """Paths that only root may read, such as password files. Commands must not read them, even those that root runs."""
+    """Paths that only root may read, such as password files. Not even root's commands must read them."""
     found: list[Path] = []
     for top, depth in (("/etc", 4), ("/var", 2), ("/opt", 1), ("/srv", 1), ("/boot", 1)):
         found += _closed_below(top, depth)
@@ -174,7 +174,7 @@ def socket_paths() -> list[Path]:
 
 
 def resolver_files() -> list[Path]:
-    """The configuration of name lookup, which may be in a private folder."""
+    """The configuration of name lookup, which may be in a private folder; empty if there is none."""
     real = Path("/etc/resolv.conf").resolve()
     return [real] if real.is_file() else []
 

@@ -24,7 +24,7 @@ _X32 = 0x40000000
 
 @dataclass(frozen=True, slots=True)
 class _Numbers:
-    """The call numbers of an architecture. `sockets` and `ptrace` are decided by their arguments."""
+    """The call numbers of an architecture. Whether `sockets` and `ptrace` are allowed depends on their arguments."""
 
     architecture: int
     denied: tuple[int, ...]
@@ -58,9 +58,7 @@ def _program(numbers: _Numbers) -> list[bytes]:
 
 
 def _restricted_calls(numbers: _Numbers) -> list[bytes]:
-    """Instructions that decide about the restricted calls. They continue with the next instruction for all other
-    calls.
-    """
+    """Instructions that decide about the restricted calls. For other calls they have no effect."""
     steps = [_load(_NUMBER), _instruction(_AT_LEAST, _X32, skip=1), _return(_FAIL | _ENOSYS)]
     for call in numbers.denied:
         steps += _if_equal(call, [_return(_FAIL | _ENOSYS)])

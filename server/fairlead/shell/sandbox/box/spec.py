@@ -1,4 +1,4 @@
-"""The description of a command's box as plain values, which the server sends to the launcher (`launcher.py`)."""
+"""The description of a command's box in plain values, which the server sends to the launcher (`launcher.py`)."""
 
 import sys
 from pathlib import Path
@@ -33,6 +33,7 @@ class BoxSpec(TypedDict):
     """The descriptor of the pipe to which the launcher reports."""
     uid: int
     gid: int
+    """The account that the command runs as."""
     join: list[int]
     """Descriptors of a user namespace and its network (`loopback.py`). Empty: the machine's network."""
     layers: list[OverlaySpec]

@@ -1,4 +1,4 @@
-"""The file system of a box: its layers, its own folders in memory, and the view that the command gets of both.
+"""Makes the file system of a box: its layers, its own folders in memory, and the command's view of both.
 
 Runs in the launcher (`launcher.py`), so it imports as little as possible.
 """
@@ -28,8 +28,8 @@ MACHINE_PROC = ("sys", "irq", "bus", "fs", "acpi", "scsi", "mtrr", "sysrq-trigge
 def mount_machine_view(spec: "BoxSpec") -> None:
     """Mount a view of the machine for root's commands, without the files that only root may read.
 
-    It consists of overlays. An overlay reads with the rights of the user who mounted it, and that is nobody here, so
-    the kernel enforces the permissions for every reader. Mounts that cannot be shown this way are left out.
+    It consists of overlays. An overlay reads with the rights of the user who mounted it, here `nobody`, so the kernel
+    enforces the permissions for every reader. Mounts that cannot be shown this way are left out.
     """
     os.setgroups([])
     kernel.unshare(kernel.CLONE_NEWNS)
@@ -91,10 +91,9 @@ def existing_binds(spec: "BoxSpec") -> "list[tuple[str, str, bool]]":
 
 
 def outer_masks(spec: "BoxSpec") -> "list[tuple[str, str, bool]]":
-    """The read-only binds outside of the layers and the box's own folders.
+    """The read-only binds outside of the layers and the box's own folders. Their targets may disappear at any time.
 
-    Their targets belong to others and may disappear. Binds over our own folder are left out, because that folder
-    contains the sources of all others.
+    Binds over the folder with the scratch file system are left out, because it contains the sources of the others.
     """
     own = [layer["target"] for layer in spec["layers"]]
     own += [target for source, target, _ in spec["binds"] if source.startswith(f"{spec['scratch']}/")]
@@ -103,7 +102,7 @@ def outer_masks(spec: "BoxSpec") -> "list[tuple[str, str, bool]]":
 
 
 def attach(tree: int, target: str) -> None:
-    """Mount a tree. If the target is gone by now, there is nothing to hide."""
+    """Mount a tree over a target. If that is gone by now, there is nothing to hide."""
     try:
         kernel.attach(tree, target)
     except FileNotFoundError:
