@@ -242,8 +242,8 @@ MISTAKES = {
     "a control character": (f"{HEAD}- text: 日本\n- text: a\x07b\n", 4, "write an escape in double quotes"),
     "NUL": ("replay: 1\n\x00\n", 2, "write an escape in double quotes"),
     "a lone surrogate": (f'{HEAD}- text: "\\ud800"\n', 3, "invalid Unicode"),
-    "an alias of nothing": (f"{HEAD}- *a\n", 3, "“*a” refers to nothing that is complete before it"),
-    "an alias of itself": (f"{CALL}&a {{x: *a}}\n", 4, "“*a” refers to nothing that is complete before it"),
+    "an alias of nothing": (f"{HEAD}- *a\n", 3, "“*a” refers to a value that is missing or not complete yet"),
+    "an alias of itself": (f"{CALL}&a {{x: *a}}\n", 4, "“*a” refers to a value that is missing or not complete yet"),
     "very deep": (f"{CALL}{{x: {'[' * 200}{']' * 200}}}\n", 4, "the file is too large"),
     "deep enough to crash a parser": (f"{CALL}{'[' * 200_000}\n", 4, "the file is too large"),
     "aliases that multiply": (

@@ -1,1 +1,1 @@
-"""Implementations of the model port: the Messages API, also in a cloud, and a recorded conversation."""
+"""Implementations of the model port: the Messages API, directly or in a cloud, and a recorded conversation."""

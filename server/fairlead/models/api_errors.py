@@ -1,4 +1,4 @@
-"""Converts errors of the Messages API, of clouds and of the connection to `ModelError`."""
+"""Converts the errors of the Messages API, of clouds and of connections to `ModelError`."""
 
 import importlib
 from typing import Any
@@ -60,7 +60,7 @@ SILENT = (
 
 
 def status_error(error: Any, endpoint: Endpoint, *, has_images: bool) -> ModelError:
-    """Convert an HTTP error response. Its status decides the kind, its body is quoted.
+    """Convert an HTTP error response. Its status decides the kind; the message quotes its body.
 
     Args:
         has_images: whether the request contained a picture.
@@ -96,7 +96,7 @@ def _refusal(
 
 
 def foreign_error(response: Any, beginning: bytes, endpoint: Endpoint) -> ModelError:
-    """Convert a successful response whose body is not a stream of events: a JSON error, or something foreign."""
+    """Convert a response with a status of success that is no stream of events: a JSON error, or something foreign."""
     body = error_in(beginning)
     if body is not None:
         status = body["error"].get("code") if isinstance(body["error"], dict) else None
@@ -107,7 +107,7 @@ def foreign_error(response: Any, beginning: bytes, endpoint: Endpoint) -> ModelE
 
 
 def event_error(event: dict[str, Any], endpoint: Endpoint) -> ModelError | None:
-    """The error in a stream event, None if it is an ordinary event."""
+    """The error in a stream event; None if it is an ordinary event."""
     if event.get("type") == "error" or ("type" not in event and "error" in event):
         error = event.get("error")
         return stream_error(error if is_object(error) else {"message": error}, endpoint)
@@ -136,12 +136,12 @@ def stream_error(error: dict[str, Any], endpoint: Endpoint) -> ModelError:
 
 
 def connection_error(error: Exception, endpoint: Endpoint) -> ModelError:
-    """Convert a failure to connect, a broken connection, or one without data."""
+    """Convert a failure to connect, a broken connection, or a silent one."""
     transport = importlib.import_module("httpx2")
     cloud, where = endpoint.cloud, _name_of(endpoint)
     cause = _cause(error)
     if cloud is not None and isinstance(cause, transport.LocalProtocolError):
-        return ModelError("auth", clouds.INVALID_CREDENTIALS.format(label=cloud.label))  # the cause would show them
+        return ModelError("auth", clouds.INVALID_CREDENTIALS.format(label=cloud.label))  # the cause would quote them
     if isinstance(cause, transport.ReadTimeout):
         silent = SILENT.format(where=where, seconds=endpoint.silence)
         return ModelError("network", silent, retryable=not endpoint.is_local)
@@ -157,7 +157,7 @@ def connection_error(error: Exception, endpoint: Endpoint) -> ModelError:
 
 
 def is_broken(error: Exception) -> bool:
-    """Whether a connection existed and the other side ended it."""
+    """Whether a connection was made and then broke."""
     transport = importlib.import_module("httpx2")
     return isinstance(_cause(error), transport.ReadError | transport.WriteError | transport.RemoteProtocolError)
 
@@ -168,11 +168,12 @@ def _cause(error: Exception) -> BaseException:
 
 
 def _name_of(endpoint: Endpoint) -> str:
+    """What error messages call the server."""
     return endpoint.shown_url or (endpoint.cloud.label if endpoint.cloud else "the Anthropic API")
 
 
 def _retry_after(headers: Any) -> float | None:
-    """Seconds from `retry-after-ms` or `retry-after`. A date or an invalid value is ignored."""
+    """The pause in seconds from `retry-after-ms` or `retry-after`. A date or an invalid value is ignored."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
             return max(0.0, float(headers[name]) * unit)

@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 from fairlead.agent.errors import ModelError
 from fairlead.models.clouds import Cloud
 
-MAX_URL = 2000
-# The API sends pings while the model thinks, so a long silence means a dead connection. A cloud may be silent while the
-# model thinks, and a local server may load a model or read a long prompt for many minutes.
+MAX_URL = 2000  # characters
+# Seconds. The API sends pings while the model thinks, so a long silence means a dead connection. A cloud may be silent
+# while the model thinks, and a local server while it loads a model or reads a long prompt.
 SILENCE, CLOUD_SILENCE, LOCAL_SILENCE = 180.0, 600.0, 3600.0
 PROVIDER_HOST = "api.anthropic.com"
 LOCAL_NAMES = (".local", ".localhost", ".lan", ".internal", ".home.arpa")
@@ -31,14 +31,16 @@ class Endpoint:
 
     model: str
     max_tokens: int
-    """The longest answer."""
+    """The longest answer, in tokens."""
     effort: str | None
+    """How much the model thinks; None: the model's default."""
     base_url: str | None
+    """None: the address of Anthropic or of the cloud."""
     api_key: str | None
     auth_token: str | None
     cloud: Cloud | None = None
     max_silence: float = 0
-    """How many seconds a connected server may send nothing; 0 means that it depends on the server (`silence`)."""
+    """How many seconds a connected server may send nothing; 0 selects a default (`silence`)."""
 
     def __post_init__(self) -> None:
         for name in ("base_url", "api_key", "auth_token"):
@@ -77,7 +79,7 @@ class Endpoint:
         return self.max_silence or default
 
     def check(self) -> None:
-        """Check that requests are possible. A base URL or a cloud needs no key here.
+        """Check that a request can be sent. With a base URL or a cloud, the key may be missing.
 
         Raises:
             ModelError: there is no key, or the key or the base URL is invalid.
@@ -95,7 +97,7 @@ class Endpoint:
 
 
 def without_password(url: str) -> str:
-    """A URL without the user name and the password in it."""
+    """A URL without its user name and password."""
     return re.sub(r"//[^/]*@", "//", url)
 
 

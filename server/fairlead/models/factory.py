@@ -13,18 +13,21 @@ class ClosableModel(Model, Protocol):
     """A model that may hold open connections."""
 
     async def connect(self) -> None:
-        """Prepare the next request, without sending anything of the user's."""
+        """Prepare the next request, without sending any of the user's data."""
         ...
 
-    async def aclose(self) -> None: ...
+    async def aclose(self) -> None:
+        """Close the connections."""
+        ...
 
 
 @dataclass(frozen=True)
 class ModelChoice:
-    """A recording, or an endpoint if there is none."""
+    """What answers a session's requests."""
 
     endpoint: Endpoint
     replay: Path | None = None
+    """A recording to play in place of the endpoint."""
 
 
 def open_model(choice: ModelChoice) -> ClosableModel:

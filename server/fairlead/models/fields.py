@@ -1,4 +1,4 @@
-"""Reads JSON values from the model's server. A value of a wrong type is a `ModelError` that names the field."""
+"""Reads JSON values from the model's server. A value of the wrong type raises a `ModelError` that names the field."""
 
 import json
 from typing import Any
@@ -9,7 +9,7 @@ from fairlead.json_values import is_list, is_object
 
 MAX_COUNT = 10**12
 """The largest valid number of tokens or blocks."""
-# values are encoded again inside other values, so they must stay far from Python's own recursion limit
+# of nested values. Far below Python's recursion limit, because they are encoded again inside other values
 MAX_DEPTH = 100
 MAX_QUOTED = 60  # characters
 
@@ -17,7 +17,7 @@ _CHECK_SERVER = "Check that server, and any proxy in front of it."
 
 
 def nonsense(what: str) -> ModelError:
-    """The error for an answer that no server should send. It is requested only once more.
+    """The error for an answer that no server should send. The request is repeated only once.
 
     Args:
         what: completes “The model's server sent ...”.
@@ -44,12 +44,12 @@ def _depth(value: Any) -> int:
 
 
 def as_text(value: Any) -> str:
-    """Any value from the server for a message: text as it is, everything else as JSON."""
+    """Any value from the server, for use in a message: text as it is, everything else as JSON."""
     return clean_text(value) if isinstance(value, str) else as_json(value)
 
 
 def as_json(value: Any) -> str:
-    """Any value from the server as JSON for a message."""
+    """Any value from the server as JSON, for use in a message."""
     try:
         return clean_text(json.dumps(value, ensure_ascii=False))
     except RecursionError:
@@ -83,18 +83,18 @@ class Fields:
         return value
 
     def fields(self, name: str, *, required: bool = False) -> "Fields":
-        """An object. If it is missing and not required, an empty one."""
+        """An object; an empty one if it is missing and not required."""
         return Fields(self._get(name, None if required else {}), f"{self._path}.{name}")
 
     def list(self, name: str) -> "list[Fields]":
-        """A list of objects, empty if it is missing."""
+        """A list of objects; an empty one if it is missing."""
         values = self._get(name, [])
         if not is_list(values):
             raise self._wrong(name, values, "a list")
         return [Fields(value, f"{self._path}.{name}[{index}]") for index, value in enumerate(values)]
 
     def value(self, name: str) -> Any:
-        """Any JSON value, None if it is missing."""
+        """Any JSON value; None if it is missing."""
         return self._values.get(name)
 
     def without(self, *names: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Responses that are not from the Messages API, such as a proxy's page or another API's JSON, and errors about them."""
+"""Recognizes responses that are not from the Messages API, such as a proxy's page or another API's JSON."""
 
 import html
 import json
@@ -27,7 +27,7 @@ PROXY = ", and whether a proxy or a sign-in page is in between"
 
 
 def readable(text: str) -> str:
-    """The text without HTML, or the title if it is a page that has one."""
+    """The text on one line. Of a web page, the title if it has one, otherwise the text without HTML."""
     text = text[:MAX_SEARCHED]
     if _IS_PAGE.match(text):
         title = _TITLE.search(text)
@@ -42,13 +42,13 @@ def quote(data: bytes) -> str:
 
 
 def is_openai(event: dict[str, Any]) -> bool:
-    """Whether an event of a stream is from OpenAI's API."""
+    """Whether an event of a stream comes from OpenAI's API."""
     kind = event.get("object")
     return "type" not in event and ("choices" in event or (isinstance(kind, str) and kind.startswith(_OPENAI_OBJECTS)))
 
 
 def describe(where: str, content_type: str, beginning: bytes) -> str:
-    """An error message: what came instead of a stream of events, and what to check."""
+    """An error message: what `where` sent instead of a stream of events, and what to check."""
     text = beginning.decode("utf-8", "replace")
     if _OPENAI.search(text):
         return OPENAI.format(where=where, base_url=BASE_URL)
@@ -60,7 +60,7 @@ def describe(where: str, content_type: str, beginning: bytes) -> str:
 
 
 def error_in(beginning: bytes) -> Any:
-    """The body parsed, if it is a JSON object with an error; None otherwise."""
+    """The parsed body if it is a JSON object with an `error`; None otherwise."""
     try:
         body = json.loads(beginning)
     except (ValueError, RecursionError):

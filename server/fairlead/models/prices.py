@@ -28,7 +28,7 @@ class Price:
 
 @cache
 def price_list() -> tuple[str, dict[str, dict[str, float]]]:
-    """The list's date, and its rows by prefix of the model's name."""
+    """The date of the list, and its rows by the prefix of a model's name."""
     import yaml  # noqa: PLC0415  importing it would slow down every start
 
     content = yaml.safe_load((files("fairlead.models") / "prices.yaml").read_text(encoding="utf-8"))
@@ -36,13 +36,13 @@ def price_list() -> tuple[str, dict[str, dict[str, float]]]:
 
 
 def price_of(model: str) -> Price | None:
-    """The price of a model, None if it is not in the list."""
+    """The price of a model; None if it is not in the list."""
     row = _row(model)
     return Price(row["input"], row["cacheRead"], row["cacheWrite"], row["output"]) if row is not None else None
 
 
 def context_of(model: str) -> int | None:
-    """The window of a model in tokens, None if it is not in the list."""
+    """The window of a model in tokens; None if it is not in the list."""
     row = _row(model)
     return int(row["context"]) if row is not None else None
 

@@ -1,4 +1,4 @@
-"""Reads and writes recordings: the model's half of a conversation as a YAML file (docs/replay.md).
+"""Reads and writes recordings: the model's half of a conversation as a YAML file (docs/replay.md). For example:
 
 replay: 1
 turns:
@@ -9,14 +9,14 @@ turns:
 """
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
-# PyYAML's stubs declare what its functions return without types
+# PyYAML's stubs leave the types of many results open
 
+import re
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
-from re import compile as _pattern
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -27,8 +27,8 @@ from fairlead.agent.model import Usage
 from fairlead.models.fields import MAX_COUNT
 from fairlead.workspace.replace_file import replace_file
 
-MAX_DEPTH = 120
-MAX_SIZE = 1_000_000
+MAX_DEPTH = 120  # levels
+MAX_SIZE = 1_000_000  # values, counted again for each alias
 YAML_LINE_ENDS = "\x85\u2028\u2029\ufeff"
 TURN_FIELDS = ("text", "thinking", "calls", "stop", "usage", "when")
 FILE_FIELDS = ("replay", "about", "pace", "turns")
@@ -72,11 +72,11 @@ else:
 
 
 class _Loader(_FastLoader):
-    """Reads YAML in which only JSON's numbers and words are special: `yes`, `on`, `010`, `1:30` and dates are text."""
+    """Reads all values but JSON's numbers and words as text, such as `yes`, `on`, `010`, `1:30` and dates."""
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes text of several lines as a block, so that code stays readable, and quotes text that would be special."""
+    """Writes several lines as a block, to keep code readable, and quotes text that would be read as another type."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
@@ -91,14 +91,14 @@ for _kind, _form, _first in (
     ("float", r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?", list("-0123456789")),
 ):
     for _class in (_Loader, _Dumper):
-        _class.add_implicit_resolver(f"tag:yaml.org,2002:{_kind}", _pattern(f"^(?:{_form})$"), _first)
+        _class.add_implicit_resolver(f"tag:yaml.org,2002:{_kind}", re.compile(f"^(?:{_form})$"), _first)
 
 
 def read_recording(path: Path) -> Recording:
     """Read a recording.
 
     Raises:
-        ModelError: of kind `replay`: the file is missing, or has a mistake; then with the line and the reason.
+        ModelError: of kind `replay`: the file cannot be read, or has a mistake; the message names its line.
     """
     try:
         if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe would never end
@@ -126,16 +126,18 @@ def read_recording(path: Path) -> Recording:
 
 
 class _Mistake(Exception):
+    """A mistake in a recording."""
+
     def __init__(self, location: yaml.Node | yaml.Event | None, message: str) -> None:
         super().__init__(message)
         self.line = location.start_mark.line + 1 if location is not None and location.start_mark is not None else 1
         self.places: list[str] = []
-        """Where it is, such as in which turn, from the inside out."""
+        """Where it is, from the inside out, such as `“path”`, `the input of “read_file”`, `turn 2`."""
 
 
 @contextmanager
 def _inside(place: str) -> Generator[None]:
-    """Name the place of a mistake."""
+    """Add a place to the mistakes in it."""
     try:
         yield
     except _Mistake as mistake:
@@ -144,7 +146,7 @@ def _inside(place: str) -> Generator[None]:
 
 
 def _check_shape(text: str) -> None:
-    """Refuse content of unlimited cost: very deep nesting, and aliases that contain themselves or multiply."""
+    """Refuse content of unlimited cost: deep nesting, and aliases that contain themselves or multiply."""
     size = 0
     open_collections: list[tuple[str | None, int]] = []
     sizes: dict[str | None, int] = {}
@@ -152,7 +154,7 @@ def _check_shape(text: str) -> None:
         match event:
             case yaml.AliasEvent():
                 if event.anchor not in sizes:
-                    raise _Mistake(event, f"“*{event.anchor}” refers to nothing that is complete before it")
+                    raise _Mistake(event, f"“*{event.anchor}” refers to a value that is missing or not complete yet")
                 size += sizes[event.anchor]
             case yaml.CollectionStartEvent():
                 open_collections.append((event.anchor, size))
@@ -290,7 +292,7 @@ def _value(node: yaml.Node, name: str = "the value") -> Any:
 
 
 class _Exact(str):
-    """Text whose leading and trailing line breaks must survive, which they would not in a block."""
+    """Text with line breaks at an end, which a block would lose."""
 
     __slots__ = ()
 

@@ -52,7 +52,7 @@ _LOADING = re.compile(
 _IMAGES = re.compile(r"\bimages?\b|\bvision\b|multi-?modal|mmproj", re.IGNORECASE)
 
 MAX_DIGITS = 12
-"""A longer number is no size of a window."""
+"""A longer number cannot be the size of a window."""
 
 
 def is_too_long(said: str) -> bool:
@@ -69,13 +69,13 @@ def parse_overflow(said: str) -> Overflow:
 
 
 def parse_max_tokens(said: str) -> int | None:
-    """Read the highest `max_tokens` that the model allows, None if the refusal does not name it."""
+    """Read the highest `max_tokens` that the model allows; None if the refusal does not name it."""
     found = next(filter(None, (pattern.search(said) for pattern in _MAX_TOKENS)), None)
     return _size(found[1]) if found else None
 
 
 def _size(digits: str) -> int | None:
-    """The number of tokens, None if it is impossible."""
+    """The number of tokens; None if it is impossible."""
     return int(digits) or None if len(digits) <= MAX_DIGITS else None
 
 

@@ -1,4 +1,4 @@
-"""The replay model: plays a recorded conversation in place of a model. Its name says so."""
+"""The replay model plays a recorded conversation in place of a real model."""
 
 import asyncio
 import re
@@ -12,7 +12,7 @@ from fairlead.models.recording import Recording, Turn, read_recording
 
 
 class ReplayModel:
-    """Answers each request with the next turn of a recording. Of the request, it reads only the last results."""
+    """Answers each request with the next turn of a recording. It reads only the request's last tool results."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -46,7 +46,7 @@ class ReplyBuilder:
         self.reply: Reply | None = None
 
     def feed(self, data: dict[str, Any]) -> TextDelta | ThinkingDelta | None:
-        """Take one event and return its visible delta, if any. Unknown events and deltas are ignored.
+        """Take one event and return what the user sees of it, if anything. Ignores unknown events and deltas.
 
         Raises:
             ModelError: a field is missing or has a wrong type, or the event does not fit those before it.
@@ -138,22 +138,16 @@ class ReplyBuilder:
 
 
 def read_input(raw: str, start: Any) -> tuple[dict[str, Any], str | None]:
-    """Parse a call's input and describe what is wrong with it. If nothing was streamed, `start` is the input."""
+    """Parse a call's input; returns it and its problem, if any. If nothing was streamed, `start` is the input."""
     try:
         value: Any = json.loads(raw, parse_constant=_no_constant) if raw.strip() else start or {}
         check_encodable(value)
     except RecursionError:
         return {}, "Not run: the call's input is nested too deeply. Send it again with less nesting."
     except UnicodeEncodeError:
-        return (
-            {},
-            "Not run: the call's input contains invalid Unicode characters. Send it again without them.",
-        )
+        return {}, "Not run: the call's input contains invalid Unicode characters. Send it again without them."
     except ValueError as error:
-        return (
-            {},
-            f"Not run: the call's input is not valid JSON ({error}). It may have been cut off; send it again.",
-        )
+        return {}, f"Not run: the call's input is not valid JSON ({error}). It may have been cut off; send it again."
     if not is_object(value):
         return {}, "Not run: the call's input must be a JSON object. Send it again as one."
     return value, None

@@ -1,4 +1,4 @@
-"""Retries a failed attempt at an answer. Text that was shown is not shown again."""
+"""Retries failed requests. Text that was shown is not shown again."""
 
 import asyncio
 import random
@@ -10,11 +10,12 @@ from fairlead.agent.errors import ModelError
 from fairlead.agent.model import ModelEvent, Retrying, TextDelta, ThinkingDelta
 
 MAX_ATTEMPTS = 5
+# seconds
 FIRST_DELAY = 0.5
 MAX_DELAY = 60.0
-LOADING_LIMIT = 1800.0
-"""Seconds that all pauses may take together while the server is loading its model."""
 LOADING_DELAY = 3.0
+LOADING_LIMIT = 1800.0
+"""How long all pauses together may take while the server is loading its model."""
 RESTARTED = "\n\n[The connection broke; the answer starts again.]\n\n"
 
 
@@ -58,7 +59,7 @@ async def with_retries(
                 tried = f"waited {LOADING_LIMIT / 60:g} minutes" if error.loading else f"tried {failed} times"
                 raise ModelError(error.kind, f"{error.message} Fairlead {tried}. {saved}", retryable=True) from error
             if is_loading:
-                # never 0, which would mean half an hour without a pause
+                # never 0, which would repeat the request for half an hour without a pause
                 delay = min(MAX_DELAY, error.retry_after or LOADING_DELAY)
                 waited += delay
             else:
@@ -71,7 +72,7 @@ async def with_retries(
 
 
 class _ShownText:
-    """The text of an answer that was shown so far. After a restart, the part that is the same is skipped."""
+    """The text of an answer that was shown so far. After a restart, the beginning that is the same is skipped."""
 
     def __init__(self) -> None:
         self._shown = ""

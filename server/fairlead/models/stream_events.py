@@ -1,4 +1,4 @@
-"""The stream events of the Messages API as typed values. Only here a reply's fields are read from JSON."""
+"""The stream events of the Messages API as typed values. Only this module reads a reply's fields from JSON."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ COUNTS = {
     "cache_creation_input_tokens": "cache_write_tokens",
     "output_tokens": "output_tokens",
 }
-"""The counts of a usage, and their names in `Usage`."""
+"""The counts in the API's `usage`, with their names in `Usage`."""
 # the field of each delta, and the block that it belongs to
 _DELTAS = {
     "text_delta": ("text", "text"),
@@ -21,7 +21,7 @@ _DELTAS = {
     "input_json_delta": ("partial_json", "tool_use"),
 }
 BLOCK_TYPES = {block_type for _, block_type in _DELTAS.values()}
-"""The blocks that come in parts."""
+"""The types of the blocks that come in parts."""
 _USER_BLOCKS = ("tool_result", "image", "document")
 """Blocks that the API accepts only in messages of the user."""
 MAX_STOP_REASON = 100  # characters
@@ -29,21 +29,27 @@ MAX_STOP_REASON = 100  # characters
 
 @dataclass(frozen=True, slots=True)
 class MessageStart:
+    """A reply begins."""
+
     counts: dict[str, int]
     """By the names of `Usage`; only those that were sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockStart:
+    """A content block begins."""
+
     index: int
     block: Block
-    """For the history, without the text of a text or thinking block. The input of a call is not checked yet."""
+    """The block for the history, without its text or thinking. A call's input is not checked yet."""
     text: str
     """The first part of a text or thinking block."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockDelta:
+    """A part of a content block."""
+
     index: int
     kind: str
     block_type: str
@@ -53,11 +59,15 @@ class BlockDelta:
 
 @dataclass(frozen=True, slots=True)
 class BlockStop:
+    """A content block is complete."""
+
     index: int
 
 
 @dataclass(frozen=True, slots=True)
 class MessageDelta:
+    """What is known about the whole reply near its end."""
+
     stop_reason: str
     """Empty if it is not known yet."""
     counts: dict[str, int]
@@ -67,14 +77,14 @@ class MessageDelta:
 
 @dataclass(frozen=True, slots=True)
 class MessageStop:
-    pass
+    """The reply is complete."""
 
 
 StreamEvent = MessageStart | BlockStart | BlockDelta | BlockStop | MessageDelta | MessageStop
 
 
 def parse_event(data: Any) -> StreamEvent | None:
-    """Read one event, None if its type is unknown.
+    """Read one event; None if its type is unknown.
 
     Raises:
         ModelError: a field is missing or has a wrong type; the message names it.
