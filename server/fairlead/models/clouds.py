@@ -1,7 +1,7 @@
-"""Amazon Bedrock and Google Vertex AI: clients, cache marks and errors, as far as they differ from the Messages API.
+"""Amazon Bedrock and Google Vertex AI: clients, cache marks and errors, where they differ from the Messages API.
 
-The SDK's clients know the paths, sign requests and read AWS's frames. Neither the SDK (a parameter here) nor a cloud's
-library (an extra of this package) is imported at the top.
+The SDK's clients know the paths, sign requests and read AWS's frames. The SDK (a parameter here) and the clouds'
+libraries (extras of this package) are imported only when a cloud is used.
 """
 
 import asyncio
@@ -17,9 +17,8 @@ from typing import Any, Literal
 from fairlead.agent.errors import ModelError
 from fairlead.json_values import fields_of, is_list, is_object
 from fairlead.models.fields import as_text
-from fairlead.models.transport import decoding_errors
+from fairlead.models.transport import CONNECT_TIMEOUT, decoding_errors
 
-CONNECT_TIMEOUT = 15.0
 CACHE_MARK = {"type": "ephemeral"}
 INVALID_CREDENTIALS = "The credentials for {label} contain invalid characters, such as line breaks. Set them again."
 
@@ -89,7 +88,7 @@ class Cloud:
     region: str = ""
     """Empty: from the environment or the AWS profile."""
     project: str = ""
-    """Of Vertex AI. Empty: from the environment."""
+    """For Vertex AI. Empty: from the environment."""
 
     @property
     def label(self) -> str:
@@ -97,7 +96,7 @@ class Cloud:
         return LABELS[self.provider]
 
     def error_name(self, status: int, said: str, headers: Any) -> str | None:
-        """The error type of the Messages API for a refusal, None if the status alone decides."""
+        """The error type of the Messages API for a refusal; None if the status alone decides."""
         name = _exception_name(headers.get("x-amzn-errortype", ""))
         if status == 400 and _WRONG_MODEL.search(said):
             return "not_found_error"
@@ -110,7 +109,7 @@ class Cloud:
         return name if status < 500 else None
 
     def advice(self, name: str, model: str, base_url: str | None) -> str | None:
-        """What happened and what to do, None if the advice for the API itself applies."""
+        """What happened and what to do; None if the advice for the API itself applies."""
         match name:
             case "authentication_error":
                 advice = f"{self.label} did not accept the credentials: {_SIGN_IN[self.provider]}"
@@ -155,7 +154,7 @@ def _create_client(
         region = cloud.region or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or _aws_region()
         _check_region(cloud, region, "AWS_REGION, or a region in your AWS profile")
         client = sdk.AsyncAnthropicBedrock(aws_region=region, http_client=http_client(sdk), **common)
-        # the SDK would send an empty token
+        # the SDK would send even an empty token from the environment
         client.api_key = (client.api_key or "").strip() or None
         return client
     region = cloud.region or os.environ.get("CLOUD_ML_REGION", "")
@@ -170,7 +169,7 @@ def _create_client(
 
 
 def _import_libraries(cloud: Cloud) -> None:
-    importlib.invalidate_caches()  # the extra may have been installed meanwhile
+    importlib.invalidate_caches()  # the packages may have been installed since the server started
     try:
         for name in _LIBRARIES[cloud.provider]:
             importlib.import_module(name)
@@ -199,11 +198,11 @@ def _check_region(cloud: Cloud, region: str, alternatives: str) -> None:
 
 @contextmanager
 def sign_in_errors(cloud: Cloud, is_answered: Callable[[], bool] = lambda: False) -> Generator[None]:
-    """Convert the errors of signing in and signing a request.
+    """Convert the errors that occur while signing in and while signing a request.
 
     Args:
         cloud: the cloud.
-        is_answered: whether the answer has begun. Errors of reading it are not converted.
+        is_answered: whether the answer has begun. Later errors are not converted.
 
     Raises:
         ModelError: credentials are missing, expired or unreadable, their server cannot be reached, or the request
@@ -229,7 +228,7 @@ def _sign_in_error(cloud: Cloud, error: Exception) -> ModelError:
 
 
 def _credential_errors(cloud: Cloud) -> tuple[type[Exception], ...]:
-    # the SDK raises RuntimeError, and a library that asks for a password on stdin EOFError
+    # RuntimeError is raised by the SDK, EOFError by a library that asks for a password on standard input
     common = (RuntimeError, EOFError)
     if cloud.provider == "bedrock":
         errors = importlib.import_module("botocore.exceptions")
@@ -238,7 +237,7 @@ def _credential_errors(cloud: Cloud) -> tuple[type[Exception], ...]:
 
 
 def _request_errors() -> tuple[type[Exception], ...]:
-    """What an impossible model name causes."""
+    """The errors that an impossible model name causes."""
     return (ValueError, importlib.import_module("httpx2").InvalidURL)
 
 
@@ -273,7 +272,10 @@ def _exception_name(code: str) -> str | None:
 
 
 def error_message(body: Any) -> str | None:
-    """The message in an error's body: `error.message`, also in a list (Google), `message` (AWS), or `error` as text."""
+    """The message in an error's body; None if there is none.
+
+    It is in `error.message`, also inside a list (Google), in `message` (AWS), or is the `error` itself.
+    """
     given = fields_of(body[0] if is_list(body) and body else body)
     details = given.get("error", given)
     if isinstance(details, str):
@@ -284,10 +286,10 @@ def error_message(body: Any) -> str | None:
 
 
 def with_cache_marks(body: dict[str, Any]) -> dict[str, Any]:
-    """A copy of the body with four explicit cache marks instead of the automatic one, which clouds do not support.
+    """A copy of the body with explicit cache marks instead of the automatic one, which clouds do not support.
 
-    The marks are after the tools, the system prompt and the last two user messages: the next request reads the cache
-    up to the last one, this request up to the one before.
+    They are after the tools, the system prompt and the last two user messages. This request reads the cache up to the
+    last message but one, the next request up to the last one.
     """
     if "cache_control" not in body:
         return body

@@ -1,7 +1,7 @@
 """The model port over the Messages API. Only this module imports the anthropic SDK, and only when it is needed.
 
-The SDK connects, signs and sends. The stream is read raw (models/sse.py), because the SDK's helper accepts a stream
-that was cut off as complete. Each message is encoded only once.
+The SDK connects, signs and sends. The stream is read here (`sse.py`), because the SDK's helper takes a truncated stream
+for a complete one. Each message is encoded only once.
 """
 
 import asyncio
@@ -25,25 +25,24 @@ from fairlead.models.refusals import is_about_images, is_too_long, parse_max_tok
 from fairlead.models.reply import ReplyBuilder
 from fairlead.models.retry import with_retries
 from fairlead.models.sse import NotAnEventStream, read_events
-from fairlead.models.transport import decoding_errors, transport_errors
+from fairlead.models.transport import CONNECT_TIMEOUT, decoding_errors, transport_errors
 from fairlead.per_item import PerItem
 
-CONNECT_TIMEOUT = 15.0
 DEFAULT_URL = "https://api.anthropic.com"
+# seconds that an idle connection stays open: the transport's default, 5, is less than a command takes between requests
 KEEP_SECONDS = 120.0
-"""How long an idle connection is kept: a command takes longer than the 5 s of the transport's default."""
-DRAIN_TIMEOUT = 0.5
+DRAIN_TIMEOUT = 0.5  # seconds
 CLEARING_BETA = "context-management-2025-06-27"
 
 _import_lock = Lock()
 
 
 def load_sdk() -> Any:
-    """Import the SDK and what its first request needs, in a thread. Takes about a second the first time."""
+    """Import the SDK and what its first request needs. Takes about a second the first time, so call it in a thread."""
     with _import_lock:
         if "anthropic" not in sys.modules:
             anyio = importlib.import_module("anyio")
-            anyio.run(anyio.sleep, 0)  # imports what the first connection needs
+            anyio.run(anyio.sleep, 0)  # imports the backend that the first connection needs
         sdk = importlib.import_module("anthropic")
         _certificates()
         return sdk
@@ -52,7 +51,7 @@ def load_sdk() -> Any:
 @cache
 def _certificates() -> Any:
     """The trusted certificates as an `ssl.SSLContext`, read once per process instead of once per client."""
-    importlib.import_module("httpcore2")  # otherwise it would be imported with the first client
+    importlib.import_module("httpcore2")  # otherwise the first client would import it
     return importlib.import_module("httpx2").create_ssl_context()
 
 
@@ -67,7 +66,7 @@ class MessagesApiModel:
         self._http: Any = None
         self._opening = asyncio.Lock()
         self._encoded = PerItem[Message, bytes](_encode)
-        # optional fields that this server has accepted or refused so far
+        # the optional fields that this server has accepted and refused so far
         self._accepted_fields: set[str] = set()
         self._refused_fields: set[str] = set()
         # whether the next request uses a connection that an earlier answer left open
@@ -86,7 +85,7 @@ class MessagesApiModel:
 
     async def connect(self) -> None:
         """Open the connection that the next request will use. If that fails, the request will report it."""
-        if self._endpoint.cloud is not None:  # they sign in first, which may ask the user
+        if self._endpoint.cloud is not None:  # a cloud's client signs in first, which may ask the user
             return
         with contextlib.suppress(ModelError):
             self._endpoint.check()
@@ -136,15 +135,15 @@ class MessagesApiModel:
         try:
             async for event in events:
                 has_events = True
-                if (wrong := event_error(event, self._endpoint)) is not None:
-                    raise wrong
-                seen = builder.feed(event)
-                if seen is not None:
-                    yield seen
+                if (error := event_error(event, self._endpoint)) is not None:
+                    raise error
+                delta = builder.feed(event)
+                if delta is not None:
+                    yield delta
                 if builder.reply is not None:
                     break
-        except NotAnEventStream as error:
-            raise foreign_error(stream.response, error.beginning, self._endpoint) from error
+        except NotAnEventStream as foreign:
+            raise foreign_error(stream.response, foreign.beginning, self._endpoint) from foreign
         if builder.reply is None:
             what = "ended in the middle" if has_events else "was empty"
             raise ModelError("network", f"The model's answer {what}.", retryable=True)
@@ -166,7 +165,7 @@ class MessagesApiModel:
                 if limit is not None and limit < self._max_tokens and not lowered:
                     self._max_tokens, lowered = limit, True
                     continue
-                # the conversation, not a field
+                # the server refuses the conversation, not a field
                 if suspects or "messages." in text or is_too_long(text) or is_about_images(text):
                     raise
                 named = {name for name in fields if name in text}
@@ -188,7 +187,7 @@ class MessagesApiModel:
     def _optional_fields(self, request: Request, without: Set[str]) -> dict[str, Any]:
         """The fields that not every server supports, without those that this one has refused."""
         fields: dict[str, Any] = {
-            "cache_control": {"type": "ephemeral"},
+            "cache_control": clouds.CACHE_MARK,
             "thinking": {"type": "adaptive", "display": "summarized"},
         }
         if self._endpoint.effort:
@@ -250,7 +249,7 @@ class MessagesApiModel:
 
 
 def _create_client(sdk: Any, endpoint: Endpoint, http_client: Callable[[Any], Any]) -> Any:
-    """Create the SDK's client. Call it in a thread, because the first client imports further modules."""
+    """Create the SDK's client. Call it in a thread, because the first client imports more modules."""
     return sdk.AsyncAnthropic(
         # a local server accepts any key, but the SDK requires one
         api_key=endpoint.api_key or (None if endpoint.auth_token else "none"),
@@ -263,7 +262,7 @@ def _create_client(sdk: Any, endpoint: Endpoint, http_client: Callable[[Any], An
 
 
 async def _drain(events: AsyncIterator[Any]) -> None:
-    """Read the rest of a complete body, because only then its connection can be reused."""
+    """Read the rest of a body after its last event, because only then can its connection be reused."""
     with contextlib.suppress(TimeoutError, ModelError, *transport_errors()):
         async with asyncio.timeout(DRAIN_TIMEOUT):
             async for _ in events:

@@ -1,4 +1,4 @@
-"""What the SDK and its transport raise while they send a request and read the response."""
+"""The time limit for connecting, and the errors of the SDK and its transport while they send and receive."""
 
 import importlib
 import logging
@@ -11,18 +11,20 @@ from fairlead.models.fields import nonsense
 
 log = logging.getLogger(__name__)
 
+CONNECT_TIMEOUT = 15.0  # seconds
+
 
 def transport_errors() -> tuple[type[Exception], ...]:
-    """The transport's errors. In the middle of a stream they come without the SDK's around them."""
+    """The transport's errors. In the middle of a stream, the SDK does not wrap them in its own."""
     transport = importlib.import_module("httpx2")
     return (transport.HTTPError, transport.StreamError)
 
 
 @contextmanager
 def decoding_errors(sdk: Any) -> Generator[None]:
-    """Convert the libraries' own errors in decoding a response, such as a wrong charset or a wrong frame.
+    """Convert the libraries' errors in decoding a response, such as a wrong charset or a wrong frame.
 
-    Only calls of the libraries belong inside, because each of their decoders fails in its own way.
+    Converts every other exception, because each decoder raises its own. So only calls of the libraries belong inside.
 
     Raises:
         ModelError: an error that is neither the SDK's nor the transport's.
