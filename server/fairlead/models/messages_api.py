@@ -204,11 +204,12 @@ class MessagesApiModel:
             body = clouds.with_cache_marks({**self._head(request, fields), "messages": request.messages})
             with decoding_errors(sdk), clouds.sign_in_errors(self._endpoint.cloud, lambda: self._is_answered):
                 return await client.post("/v1/messages", body=body, **answer)
-        beta = {"anthropic-beta": CLEARING_BETA} if "context_management" in fields else {}
-        path, body = "/v1/messages?beta=true" if beta else "/v1/messages", self._body(request, fields)
-        options = {"headers": {"Content-Type": "application/json", **beta}}
+        path, headers = "/v1/messages", {"Content-Type": "application/json"}
+        if "context_management" in fields:
+            path, headers = f"{path}?beta=true", {**headers, "anthropic-beta": CLEARING_BETA}
+        body = self._body(request, fields)
         with decoding_errors(sdk):
-            return await client.post(path, content=body, options=options, **answer)
+            return await client.post(path, content=body, options={"headers": headers}, **answer)
 
     async def _open_client(self, sdk: Any) -> Any:
         endpoint = self._endpoint
