@@ -133,7 +133,7 @@ def _listed(words: Sequence[Word], rows: Sequence[Row], first: int) -> Iterator[
 
 
 def _matches(row: Row, word: Word) -> bool:
-    if word.value is None:
+    if word.value is None:  # it may be an option, or match a pattern that does not begin with `-`
         return not word.prefix or word.prefix.startswith("-") or (row.words != "" and not row.words.startswith("-"))
     if row.words and re.fullmatch(row.words, word.value, re.S):
         return True

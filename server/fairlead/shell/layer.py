@@ -11,6 +11,9 @@ from fairlead.workspace.paths import Roots
 
 Where = Literal["sandboxed", "workspace"]
 
+# variables that keep programs from waiting for input
+NON_INTERACTIVE = {"TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
+
 # enough for the parallel jobs of a build, each of which is several processes or threads
 _MIN_PROCESSES, _PROCESSES_PER_CPU = 512, 64
 _CONTAINER_MEMORY = Path("/sys/fs/cgroup/memory.max")

@@ -289,8 +289,7 @@ class _Reader:
 
     def _redirected(self, node: "Node", depth: int) -> None:
         body, *others = node.children
-        if not all(self._blank(one.end_byte, two.start_byte) for one, two in pairwise(node.children)):
-            self.note(_UNREAD)
+        self._check_gaps(node.children)
         if body.type == "command":
             self._command(body, depth + 1, others)
             return
@@ -311,8 +310,7 @@ class _Reader:
         children = node.children[len(descriptors) :]
         if node.type == "heredoc_redirect":
             return self._heredoc(node, depth)
-        if not all(self._blank(one.end_byte, two.start_byte) for one, two in pairwise(children)):
-            self.note(_UNREAD)
+        self._check_gaps(children)
         understood = node.type in ("file_redirect", "herestring_redirect") and not node.has_error
         if not (understood and 1 <= len(children) <= 2 and self.text(children[0]) == children[0].type):
             self.note(_UNREAD)
@@ -365,8 +363,7 @@ class _Reader:
         return True
 
     def _for(self, node: "Node", depth: int) -> None:
-        if not all(self._blank(one.end_byte, two.start_byte, b" \t\n") for one, two in pairwise(node.children)):
-            self.note(_UNREAD)
+        self._check_gaps(node.children, b" \t\n")
         for child in node.children:
             if child.type == "variable_name":
                 if not _LOOP_VARIABLE.fullmatch(self.raw(child)):
@@ -388,7 +385,12 @@ class _Reader:
         before = self.source[max(0, node.start_byte - 2) : node.start_byte]
         return not before or (before[-1:] in b" \t\n;&|()" and before[:1] != b"\\")
 
-    def _blank(self, start: int, end: int, allowed: bytes = b" \t") -> bool:
+    def _check_gaps(self, nodes: "Sequence[Node]", allowed: bytes = b" \t") -> None:
+        """Note if there is anything but white space between the nodes."""
+        if not all(self._blank(one.end_byte, two.start_byte, allowed) for one, two in pairwise(nodes)):
+            self.note(_UNREAD)
+
+    def _blank(self, start: int, end: int, allowed: bytes) -> bool:
         """Whether there is only white space, apart from continued lines."""
         return not self.source[start:end].replace(_CONTINUED, b"").strip(allowed)
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 from fairlead.agent.errors import ToolError
 from fairlead.shell import reaper
-from fairlead.shell.layer import Launch
+from fairlead.shell.layer import NON_INTERACTIVE, Launch
 from fairlead.shell.output import BoundedOutput, Stream
 
 # seconds between SIGTERM and SIGKILL; on Linux longer than the launcher or the reaper needs to end the command itself
@@ -44,9 +44,9 @@ class CommandResult:
 
 
 def command_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The user's environment without our secrets, and with settings that keep programs from waiting for input."""
+    """The user's environment, without our secrets and with NON_INTERACTIVE."""
     public = {name: value for name, value in environment.items() if not name.startswith(SECRET_PREFIXES)}
-    return {**public, "GIT_TERMINAL_PROMPT": "0", "PAGER": "cat", "GIT_PAGER": "cat", "TERM": "dumb"}
+    return {**public, **NON_INTERACTIVE}
 
 
 class _Pipe(asyncio.SubprocessProtocol):

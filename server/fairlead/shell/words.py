@@ -42,7 +42,8 @@ def unquoted(text: str) -> Piece | None:
     for escaped, char in re.findall(r"(\\.)|(.)", text, re.S):
         if not escaped and _SPECIAL.match(char) and text != "$":
             return None
-        known = known and bool(escaped or not (_EXPANDED.match(char) or (char == "~" and value[-1:] in ("", ":", "="))))
+        is_tilde = char == "~" and value[-1:] in ("", ":", "=")  # bash may replace it with a home folder
+        known = known and bool(escaped or not (_EXPANDED.match(char) or is_tilde))
         if known:
             value += escaped[1:].replace("\n", "") or char
     return literal(value) if known else Piece(None, value or text[:1].strip("*?[{}"))

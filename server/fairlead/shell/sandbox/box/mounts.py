@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairlead.shell.layer import NON_INTERACTIVE
 from fairlead.shell.sandbox.box import installed
 from fairlead.workspace.repositories import read_start
 
@@ -31,11 +32,8 @@ _PASSED_VARIABLES = (
 )
 _SYSTEM = ("/proc", "/sys", "/dev")  # a box has its own, or sees the kernel's
 _SET_VARIABLES = {
-    "TERM": "dumb",
+    **NON_INTERACTIVE,
     "TMPDIR": "/tmp",
-    "PAGER": "cat",
-    "GIT_PAGER": "cat",
-    "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",  # otherwise `git status` copies the index into the layer
 }
 # without a network: otherwise these programs retry for a minute, and some exit only then
