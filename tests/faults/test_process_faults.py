@@ -165,7 +165,7 @@ async def test_a_background_command_outlives_its_run_until_the_user_ends_it(
         await client.run(sessionId=session)
         assert client.events("tool_finished")[-1]["text"].startswith("on\n(cmd-1: killed, ")
         error = await client.error("agent/command/stop", {"sessionId": session, "handle": "cmd-2"})
-        assert (error.code, error.message) == (-32602, "There is no background command 'cmd-2' (known: cmd-1).")
+        assert (error.code, error.message) == (-32602, "There is no background command 'cmd-2'. Known ones: cmd-1.")
 
 
 @pytest.mark.parametrize("end", ["agent/cancel", "close"])

@@ -124,10 +124,10 @@ async def test_there_are_so_many_at_once(desk: Desk) -> None:
 @pytest.mark.parametrize("tool", ["bash_output", "bash_kill"])
 async def test_an_unknown_handle_is_an_error_that_names_the_known_ones(desk: Desk, tool: str) -> None:
     """The model corrects itself."""
-    with pytest.raises(ToolError, match=r"no background command 'cmd-1' \(known: none was started"):
+    with pytest.raises(ToolError, match=r"no background command 'cmd-1'\. None was started"):
         await desk.call(tool, id="cmd-1")
     await desk.call("bash", command="true", background=True)
-    with pytest.raises(ToolError, match=r"no background command '1' \(known: cmd-1\)"):
+    with pytest.raises(ToolError, match=r"no background command '1'\. Known ones: cmd-1\."):
         await desk.call(tool, id="1")
 
 

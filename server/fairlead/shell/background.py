@@ -83,12 +83,12 @@ class BackgroundCommands:
         """
         found = self._commands.get(handle)
         if found is None:
-            known = ", ".join(self._commands) or "none was started"
-            raise ToolError(f"There is no background command {handle!r} (known: {known}).")
+            known = f"Known ones: {', '.join(self._commands)}." if self._commands else "None was started."
+            raise ToolError(f"There is no background command {handle!r}. {known}")
         return found
 
     def stop(self) -> None:
-        """Start to end all commands, without waiting for their ends."""
+        """Tell all commands to end, without waiting for it."""
         for command in self.running:
             command.task.cancel()
 

@@ -391,7 +391,7 @@ class _Reader:
             self.note(_UNREAD)
 
     def _blank(self, start: int, end: int, allowed: bytes) -> bool:
-        """Whether there is only white space, apart from continued lines."""
+        """Whether a range contains only `allowed` white space and the ends of continued lines."""
         return not self.source[start:end].replace(_CONTINUED, b"").strip(allowed)
 
 

@@ -20,7 +20,7 @@ TOO_MANY = "\nEnded: the command had more than {:,} processes at once (limited b
 
 
 def main(server_pid: int, processes: int, command: list[str]) -> int:
-    """Run the command; returns the exit code. `processes` is the limit of processes."""
+    """Run the command; returns the exit code. Ends it if it has more than `processes` processes at once."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGCHLD})
@@ -65,9 +65,9 @@ def _start(command: list[str], libc: ctypes.CDLL) -> int:
 
 
 def _reap(child: int | None, seconds: float = 0.0) -> int | None:
-    """Reap ended processes for at most so many seconds. Returns the status of `child`, or None if it has not ended.
+    """Reap ended processes for up to `seconds`. Returns the status of `child`; None if it has not ended by then.
 
-    Returns as soon as `child` has ended; if that is None, when no process is left.
+    Returns early when `child` has ended or, without a `child`, when no process is left.
     """
     deadline = time.monotonic() + seconds
     while True:

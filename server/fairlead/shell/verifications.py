@@ -74,7 +74,8 @@ def _of_command(words: Sequence[str], folder: str, depth: int) -> Found:
         found = find_verifications(line, folder, depth + 1) if line is not None else Found()
         if not found.piped:
             return found
-        return Found(hidden=(*found.hidden, *(each.program for each in found.verified)))  # no `pipefail` in there
+        # the inner shell does not set `pipefail`
+        return Found(hidden=(*found.hidden, *(each.program for each in found.verified)))
     rows = (row for row in TABLE if words and _name(words) in row.programs.split())
     found = next(filter(None, (_verification(row, words, folder) for row in rows)), None)
     return Found((found,) if found is not None else ())

@@ -17,8 +17,8 @@ _SYSTEM_FILES = ("/etc/gitconfig", "/usr/local/etc/gitconfig")
 _SECTIONS = {"user", "core", "init", "diff", "merge", "pull", "push", "fetch", "rebase", "safe", "color", "column"}
 _PROGRAMS = {"hookspath", "fsmonitor", "sshcommand", "askpass", "gitproxy", "editor", "pager", "external", "worktree"}
 _SECRET = re.compile(r"(?i)extraheader|token|passw|passphrase|secret|cookie|api-?key|authorization|bearer|oauth")
-# what is removed from addresses: from a web address its user part, which may be a token, apart from an unpaired quote;
-# from any other address the password
+# what is removed: the user part of a web address, which may be a token (a quote in it stays if its partner is outside),
+# and the password of any other address
 _WEB_USER = re.compile(r"(?i)\b(https?|ftps?)://[^/\s]*@")
 _PASSWORD = re.compile(r"(://[^/\s:@]+):[^/\s]*@")
 _HEAD = re.compile(r'\s*\[\s*([\w.-]+)\s*("(?:\\.|[^"\\])*")?\s*\]')

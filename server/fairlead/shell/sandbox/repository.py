@@ -28,7 +28,7 @@ _MAX_BYTES = 1 << 20
 
 
 def find_outside(root: Path) -> Path | None:
-    """The folder of a repository outside of the workspace, which is a worktree, a submodule, or part of a work tree.
+    """The repository's folder if the workspace is a worktree, a submodule, or a subfolder of a work tree.
 
     None if the repository is in the workspace, is not trusted, or does not exist.
     """

@@ -108,7 +108,7 @@ def block_signals() -> None:
 
 
 def next_signal(seconds: float | None = None) -> int | None:
-    """Wait for a blocked signal; returns its number, or None after so many seconds."""
+    """Wait for a blocked signal; returns its number, or None if none arrives within `seconds`."""
     whole, part = divmod(seconds or 0.0, 1)
     time = None if seconds is None else (ctypes.c_long * 2)(int(whole), int(part * 1e9))
     while True:
