@@ -107,7 +107,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const trees = [edits, plan, new SessionsView(store)];
   const onUnknownRow = async (): Promise<void> => {
     for (const tree of trees) tree.refresh();
-    await vscode.window.showInformationMessage(t("That item just changed. Try again."));
+    await vscode.window.showInformationMessage(t("That row just changed. Try again."));
   };
   const commands: Commands = {
     runTask: (prompt?: unknown) => runs.runTask(typeof prompt === "string" ? prompt : undefined),

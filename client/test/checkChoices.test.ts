@@ -21,7 +21,7 @@ test("a step offers its check first, with who set it, and none last", () => {
   assert.deepEqual(texts(step("npm test")), [
     "npm test: set by the agent",
     "make lint: suggested by Makefile",
-    "No Check: the agent can complete the step without one",
+    "No Check: the agent can complete the step without a check",
   ]);
   assert.equal(texts(step("pytest", true))[0], "pytest: set by you");
   assert.deepEqual(texts(step("")), ["npm test: suggested by package.json", "make lint: suggested by Makefile"]);

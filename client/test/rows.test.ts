@@ -94,7 +94,7 @@ test("a completed step says in words what supports it", () => {
       { verification: "unverified", ...none },
       ["pass", grey, "unverified", "done, unverified: no test, build or linter ran on it"],
     ],
-    [{ verification: "looked", ...none }, ["pass", grey, "only read", "done, it only read files"]],
+    [{ verification: "looked", ...none }, ["pass", grey, "only read", "done, only read files"]],
     [{ verification: "noEvidence", ...none }, ["pass", grey, "no evidence", "done, no evidence: nothing happened"]],
     [{ verification: "marked", ...none }, ["pass-filled", green, "marked by you", "marked as done by you"]],
   ];

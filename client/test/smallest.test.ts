@@ -55,13 +55,13 @@ test("a mark says what would happen without the change", () => {
   });
   assert.deepEqual(markOfChange(minimal, uri, null), {
     words: "not needed by the check",
-    sentence: "pytest -q passes without this change. Look at it twice.",
+    sentence: "pytest -q passes without this change. Review it carefully.",
   });
   assert.equal(markOfChange(minimal, uri, "3"), undefined, "proposed since");
   assert.equal(markOfChange(null, uri, "1"), undefined);
   const early = found([change("1")], [change("2")], { outcome: "limit", commands: ["npm test", "npm run lint"] });
   assert.equal(markOfChange(early, uri, "1")?.words, "may be needed by the checks");
-  assert.equal(markOfChange(early, uri, "2")?.sentence, "The checks pass without this change. Look at it twice.");
+  assert.equal(markOfChange(early, uri, "2")?.sentence, "The checks pass without this change. Review it carefully.");
 });
 
 test("a file is marked with all of its changes", () => {

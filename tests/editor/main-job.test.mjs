@@ -80,7 +80,7 @@ editorTest(
     const [done, doing, hello, note, open] = rows.slice(1);
     assert.deepEqual(
       [done.label, done.icon, done.name],
-      ["Read hello.py", "pass", "Read hello.py, done, it only read files"],
+      ["Read hello.py", "pass", "Read hello.py, done, only read files"],
     );
     assert.deepEqual([doing.label, doing.icon], ["Add type hints", "question"]);
     assert.equal(doing.description, "waiting for you");

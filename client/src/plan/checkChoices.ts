@@ -21,7 +21,7 @@ export interface CheckRow extends CheckChoice {
 export function stepChoices({ check, checkByUser }: PlanItem, suggestions: readonly SuggestedCheck[]): CheckChoice[] {
   const now = check === "" ? [] : [choice(check, checkByUser ? t("set by you") : t("set by the agent"))];
   const others = suggestions.filter(({ command }) => command !== check).map(suggested);
-  const none = { command: "", label: t("No Check"), description: t("the agent can complete the step without one") };
+  const none = { command: "", label: t("No Check"), description: t("the agent can complete the step without a check") };
   return [...now, ...others, ...(check === "" ? [] : [none])];
 }
 

@@ -74,7 +74,7 @@ export function runningRow({ command, handle, toolCallId }: CommandStarted): Pla
     id: `running ${toolCallId}`,
     label: handle === null ? label : `${handle}: ${label}`,
     description: t("running"),
-    tooltip: handle === null ? shown : `${shown}\n${t("Runs beside the agent until it ends or is stopped.")}`,
+    tooltip: handle === null ? shown : `${shown}\n${t("Runs in the background until it ends or is stopped.")}`,
     icon: "sync~spin",
     color: "charts.blue",
     screenReaderLabel:

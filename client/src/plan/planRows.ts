@@ -189,7 +189,7 @@ function completedAppearance({ verification, decidedBy, changedSince, flaky }: P
         };
       return { ...GREY, word: t("done, unverified: no test, build or linter ran on it"), note: t("unverified") };
     case "looked":
-      return { ...GREY, word: t("done, it only read files"), note: t("only read") };
+      return { ...GREY, word: t("done, only read files"), note: t("only read") };
     case "marked":
       return { ...GREEN, word: t("marked as done by you"), note: t("marked by you") };
     default:

@@ -56,7 +56,7 @@ export class Review {
     if (decision === "reject" && sessions.length > 0) {
       const sure = await vscode.window.showWarningMessage(
         t("Reject all proposed changes?"),
-        { modal: true, detail: t("Your files stay as they are. “Agent: Undo Review” brings the proposals back.") },
+        { modal: true, detail: t("Your files do not change. “Agent: Undo Review” restores the proposals.") },
         t("Reject All"),
       );
       if (sure === undefined) return;

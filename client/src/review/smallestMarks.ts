@@ -64,7 +64,7 @@ const textsOf = ({ commands: [only = "", ...others] }: SmallestSet) =>
 const oneCheck = (command: string) => ({
   notNeeded: {
     words: t("not needed by the check"),
-    sentence: t("{0} passes without this change. Look at it twice.", command),
+    sentence: t("{0} passes without this change. Review it carefully.", command),
   },
   needed: { words: t("needed by the check"), sentence: t("{0} fails without this change.", command) },
   maybeNeeded: {
@@ -74,13 +74,13 @@ const oneCheck = (command: string) => ({
   none: (all: string) => t("{0}, not needed by the check", all),
   some: (isSure: boolean, needed: number, all: string) =>
     isSure ? t("{0} of {1} needed by the check", needed, all) : t("{0} of {1} may be needed by the check", needed, all),
-  someNot: (count: number) => t("{0} passes without {1} of these changes. Look at them twice.", command, count),
+  someNot: (count: number) => t("{0} passes without {1} of these changes. Review them carefully.", command, count),
 });
 
 const SEVERAL_CHECKS = {
   notNeeded: {
     words: t("not needed by the checks"),
-    sentence: t("The checks pass without this change. Look at it twice."),
+    sentence: t("The checks pass without this change. Review it carefully."),
   },
   needed: { words: t("needed by the checks"), sentence: t("The checks fail without this change.") },
   maybeNeeded: { words: t("may be needed by the checks"), sentence: t("The checks pass with this change and others.") },
@@ -89,5 +89,5 @@ const SEVERAL_CHECKS = {
     isSure
       ? t("{0} of {1} needed by the checks", needed, all)
       : t("{0} of {1} may be needed by the checks", needed, all),
-  someNot: (count: number) => t("The checks pass without {0} of these changes. Look at them twice.", count),
+  someNot: (count: number) => t("The checks pass without {0} of these changes. Review them carefully.", count),
 };

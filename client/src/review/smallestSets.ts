@@ -93,7 +93,7 @@ export class SmallestSets {
   private async acceptNeeded(sessionId: string): Promise<void> {
     const needed = this.store.get(sessionId)?.edits?.smallest?.needed ?? [];
     if (needed.length > 0) await this.review.decide("accept", { sessionId, target: { changes: needed } });
-    else void vscode.window.showInformationMessage(t("The result does not hold anymore. Search again."));
+    else void vscode.window.showInformationMessage(t("The result is out of date. Search again."));
   }
 
   private async openFirst(sessionId: string, { notNeeded }: SmallestSet): Promise<void> {
@@ -106,7 +106,7 @@ export class SmallestSets {
         return;
       }
     }
-    void vscode.window.showInformationMessage(t("These changes were decided in the meantime."));
+    void vscode.window.showInformationMessage(t("These changes have already been accepted or rejected."));
   }
 }
 

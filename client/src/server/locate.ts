@@ -67,7 +67,7 @@ async function setUp(folder: string, wheel: string, log: vscode.LogOutputChannel
   const { python, attempts } = await findPython(candidates(ofExtension), { withUv: uv !== undefined });
   for (const attempt of attempts) log.info(`Python: ${attempt.command} ${attempt.problem}`);
   if (python) log.info(`Python ${python.version.join(".")} at ${python.executable}`);
-  await withProgress(t("Fairlead: first start"), log, async (report, signal) => {
+  await withProgress(t("Fairlead: setting up"), log, async (report, signal) => {
     const executable = (python ?? (await pythonOfUv(uv, attempts, report, signal))).executable;
     await makeEnvironment(folder, executable, packages(wheel, uv), report, signal);
   });

@@ -59,13 +59,13 @@ export class ModelAccess {
         configure: () =>
           configureCloud(
             "bedrock",
-            t("The model. Its inference profile in Amazon Bedrock, like us.anthropic.claude-...-v1:0."),
+            t("The model's inference profile in Amazon Bedrock, such as us.anthropic.claude-...-v1:0."),
           ),
       },
       {
         label: "$(cloud) Google Vertex AI",
         detail: t("Uses Google's application default credentials."),
-        configure: () => configureCloud("vertex", t("The model. Its name in Vertex AI, like claude-...@20260901.")),
+        configure: () => configureCloud("vertex", t("The model's name in Vertex AI, such as claude-...@20260901.")),
       },
     ];
     const way = await vscode.window.showQuickPick(ways, {

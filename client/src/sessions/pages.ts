@@ -51,7 +51,7 @@ export class Pages implements vscode.Disposable {
     if (result === undefined) return;
     if (result.commitMessage === "") {
       const message = t(
-        "You have accepted no change of this session. The commit message names only what you accepted.",
+        "You have not accepted any change of this session. The commit message contains only accepted changes.",
       );
       void vscode.window.showInformationMessage(message);
       return;
@@ -129,7 +129,7 @@ async function pickRepository(): Promise<CommitInput | undefined> {
 /** Whether a message may replace what the user wrote. */
 async function mayReplace(written: string, message: string): Promise<boolean> {
   if (written.trim() === "" || written === message) return true;
-  const detail = t("What you wrote is:\n\n{0}", written);
+  const detail = t("Your text:\n\n{0}", written);
   const replace = t("Replace");
   return (
     (await vscode.window.showWarningMessage(t("Replace the commit message?"), { modal: true, detail }, replace)) ===

@@ -30,9 +30,7 @@ const SCOPES: readonly ScopeItem[] = [
   {
     scope: "fork",
     label: t("$(repo-forked) New Session from Here"),
-    detail: t(
-      "Begins a new session with what was there before this message. This session and your files stay as they are.",
-    ),
+    detail: t("Starts a new session from the state before this message. This session and your files do not change."),
   },
 ];
 
@@ -56,7 +54,7 @@ export class Rewinds {
     const items = prompts.map((prompt) => ({ label: prompt.text.replace(/\s+/g, " ").slice(0, 200), prompt }));
     const chosen = await vscode.window.showQuickPick(items, {
       title: t("Agent: Rewind “{0}”", session.title),
-      placeHolder: t("Go back to before which message?"),
+      placeHolder: t("Rewind to before which message?"),
     });
     if (chosen) await this.rewind(session, chosen.prompt);
   }
@@ -66,7 +64,7 @@ export class Rewinds {
     if (checkpoint === null) return;
     const chosen = await vscode.window.showQuickPick(SCOPES, {
       title: t("Agent: Rewind to Before This Message"),
-      placeHolder: t("What should go back?"),
+      placeHolder: t("What should be restored?"),
     });
     if (!chosen || !(await this.isStopped(session, chosen.scope))) return;
     const params = { sessionId: session.id, checkpoint, scope: chosen.scope };
@@ -86,7 +84,7 @@ export class Rewinds {
   private async isStopped({ id }: Session, scope: RewindScope): Promise<boolean> {
     if (scope === "fork" || !this.store.get(id)?.running) return true;
     const stop = t("Stop and Rewind");
-    const detail = t("It is stopped first.");
+    const detail = t("The run is stopped first.");
     const chosen = await vscode.window.showWarningMessage(t("The agent is working."), { modal: true, detail }, stop);
     if (chosen !== stop) return false;
     if (this.store.get(id)?.running) await this.runs.stop(id);

@@ -37,7 +37,7 @@ interface Prompt {
 type Task = Prompt | { readonly continue: Continuation };
 
 /** What the conversation shows in place of a prompt. */
-const CONTINUATION_TITLES: Record<Continuation, string> = { paused: t("Continue"), plan: t("Carry out the plan") };
+const CONTINUATION_TITLES: Record<Continuation, string> = { paused: t("Continue"), plan: t("Start the plan") };
 
 const CREATE_RULES =
   "Write AGENTS.md in the workspace's root, for coding agents that work here. If there is one, correct it. Say in a sentence what the " +

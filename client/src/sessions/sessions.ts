@@ -56,7 +56,7 @@ export class Sessions implements vscode.Disposable {
     const text = await vscode.window.showInputBox({
       title: t("Agent: Tell the Agent (“{0}”)", session.title),
       prompt: t("The agent reads this after its current action."),
-      placeHolder: t("What should it know?"),
+      placeHolder: t("What should the agent know?"),
       ignoreFocusOut: true,
     });
     if (text !== undefined && text.trim() !== "") await this.tell(session.id, text);
