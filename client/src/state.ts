@@ -33,7 +33,7 @@ export class Store {
   private readonly byId = new Map<string, Session>();
   private readonly listeners = new Set<(change: Change, session: Session) => void>();
   private readonly eventListeners = new Set<(event: AgentEvent) => void>();
-  /** Null: the user wants to begin a new session. */
+  /** Null: the next task begins a new session. */
   private activeId: string | null | undefined;
   /** The sessions that the server has not created yet, each with the id of the one that was shown before it. */
   private readonly starting = new Map<string, string | null | undefined>();
@@ -166,7 +166,7 @@ export class Store {
     return id;
   }
 
-  /** Removes what `showStarting` showed. False if it was removed already, because the user stopped it. */
+  /** Removes what `showStarting` showed. Returns false if it was already removed, because the user stopped it. */
   endStart(id: string): boolean {
     const session = this.byId.get(id);
     if (!session) return false;
@@ -226,7 +226,7 @@ export class Store {
     this.emit("plan", session);
   }
 
-  /** Changes the plan by a difference. False if the plan here is not the one that it starts from. */
+  /** Changes the plan by a difference. Returns false if it does not apply to the plan here. */
   changePlan({ sessionId, since, patch }: Changed): boolean {
     const plan = this.byId.get(sessionId)?.plan;
     if (plan?.version !== since) return false;
@@ -234,7 +234,7 @@ export class Store {
     return true;
   }
 
-  /** Changes the proposed files by a difference. False if they are not here as it expects them. */
+  /** Changes the proposed files by a difference. Returns false if it does not apply to the files here. */
   changeEdits({ sessionId, since, patch }: Changed): boolean {
     const edits = this.byId.get(sessionId)?.edits;
     if (edits?.version !== since) return false;

@@ -1,4 +1,4 @@
-// What VS Code's language support knows about the user's files, for the agent (docs/protocol.md, agent/editor/...).
+// Answers the agent's questions about the user's files with VS Code's language support (docs/protocol.md, agent/editor/...).
 
 import * as vscode from "vscode";
 import { LSPErrorCodes, ResponseError, type LanguageClient } from "vscode-languageclient/node";
@@ -35,7 +35,7 @@ const SOURCES = [
 ];
 const ALL_LANGUAGES = "";
 
-/** Answers the requests of a server. */
+/** Registers the answers to the server's `agent/editor/...` requests. */
 export function answerFrom(client: LanguageClient): void {
   const answers = new CodeAnswers();
   const on = (name: string, answer: (params: never, token: Token) => Promise<unknown>): void => {
@@ -56,7 +56,7 @@ export function answerFrom(client: LanguageClient): void {
   on(method.codeActions, answers.codeActions);
 }
 
-/** Params and results have LSP's shapes. If VS Code cannot answer, throws an error with a message for the model. */
+/** Params and results have LSP's shapes. If VS Code cannot answer, they throw an error with a message for the model. */
 class CodeAnswers {
   private readonly readiness = new Readiness();
   private languagesStarted: Promise<void> | undefined;

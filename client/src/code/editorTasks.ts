@@ -32,7 +32,7 @@ export class EditorTasks implements vscode.CodeActionProvider, vscode.Disposable
     await this.runs.runOn(contextOf(editor.document, places), { title });
   }
 
-  /** Lets the agent explain the selection, else the symbol at the cursor, else the line. */
+  /** Asks the agent to explain the selection, else the symbol at the cursor, else the line. */
   async explain(): Promise<void> {
     const editor = activeEditor();
     if (!editor) {

@@ -1,8 +1,8 @@
-// VS Code's answers about code as LSP's JSON. Does not import VS Code, so that it is tested without it.
+// VS Code's answers about code as LSP's JSON. Does not import VS Code, so that tests need no editor.
 
 import type * as lsp from "vscode-languageclient/node";
 
-/** The most places and symbols in an answer. The rest is left out. */
+/** The maximum number of places or symbols in an answer. The rest are left out. */
 export const MOST_PLACES = 2000;
 const MOST_HOVER_CHARACTERS = 20_000;
 const MOST_TEXT_EDITS = 50_000;
@@ -103,7 +103,7 @@ export function locations(found: readonly (Location | LocationLink)[]): lsp.Loca
   return found.slice(0, MOST_PLACES).map(location);
 }
 
-/** All hovers as one. */
+/** Joins all hovers into one. */
 export function hover(found: readonly Hover[]): lsp.Hover | null {
   const contents = found.flatMap((each) => each.contents as readonly { readonly value: string }[]);
   const parts = contents.map(({ value }) => value).filter((part) => part.trim() !== "");

@@ -1,6 +1,6 @@
-// Waiting for language support that has just been started: until it is ready, it finds nothing instead of failing.
+// Waiting for language support that has just been started: until it is ready, it finds nothing and does not fail.
 
-/** How long to ask again, in milliseconds. */
+/** How long to repeat a question, in milliseconds. */
 const START_LIMIT = 5000;
 const FIRST_PAUSE = 100;
 

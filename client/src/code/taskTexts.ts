@@ -1,4 +1,4 @@
-// The tasks that are started in an editor, as prompts, and names for the places that they are about. Pure.
+// The prompts of tasks that are started in an editor, and names for the places that they are about. Pure.
 
 import { escapeInvisible } from "../ui/text";
 
@@ -38,7 +38,7 @@ export function merged(places: readonly Lines[]): Lines[] {
   return found;
 }
 
-/** The first problems, as tasks name them. */
+/** The problems that a task names: the first ones. */
 export function problemsToFix<Found extends Problem>(problems: readonly Found[]): Found[] {
   return [...problems].sort((one, other) => one.line - other.line).slice(0, MOST_PROBLEMS);
 }

@@ -13,7 +13,7 @@ import { mentionsIn, pathMention, type Mention } from "./mentions";
 const MAX_FILES = 10_000;
 const NOT_LISTED = "**/{.git,node_modules,.venv,venv,__pycache__}/**";
 
-/** The context of a task. A mention of nothing stays plain text. */
+/** The context of a task. A mention that names nothing stays plain text. */
 export async function contextItems(task: string): Promise<ContextItem[]> {
   const items = await Promise.all(mentionsIn(task).map(contextItem));
   return items.filter((item) => item !== undefined);
@@ -26,7 +26,7 @@ async function contextItem(mention: Mention): Promise<ContextItem | undefined> {
     case "problems":
       return { kind: "problems" };
     case "changes": {
-      // a repository that Git cannot read must not keep the task from running
+      // a repository that Git cannot read must not prevent the task
       const text = await uncommittedChanges().catch(() => undefined);
       return text === undefined ? undefined : { kind: "changes", text };
     }
@@ -54,7 +54,7 @@ function parsed(address: string): vscode.Uri | undefined {
   } catch {
     return undefined;
   }
-  // the Explorer of a remote window names its files so; for the extension, which runs there, they are local
+  // the Explorer of a remote window uses this scheme; for the extension, which runs remotely, the files are local
   const isRemote = uri.scheme === "vscode-remote" && vscode.env.remoteName !== undefined;
   return isRemote ? vscode.Uri.file(uri.path) : uri;
 }

@@ -35,7 +35,7 @@ export function editorContext(omitted: readonly Omission[] = []): EditorContext 
   const editor = fileEditor();
   const file = editor && fileOf(editor.document.uri);
   const openFiles = openUris();
-  // the lines of the text before the agent's changes are not those of any file
+  // the line numbers of the base text fit no file
   const hasLines = editor !== undefined && editor.document.uri.scheme !== scheme.base;
   const visible = hasLines ? editor.visibleRanges : [];
   const [first, end] = [visible[0], visible.at(-1)];

@@ -23,7 +23,7 @@ interface Repository {
     /** Missing in older versions, which list them in `workingTreeChanges`. */
     readonly untrackedChanges?: readonly Change[];
   };
-  /** Looks at the files now, and then updates `state`. */
+  /** Reads the files' status now and updates `state`. */
   status(): Promise<void>;
   diff(cached: boolean): Promise<string>;
 }
@@ -79,7 +79,7 @@ export function commitInputs(): readonly { readonly name: string; readonly input
 }
 
 async function changesOf(repository: Repository): Promise<string> {
-  await repository.status(); // VS Code looks some time after a commit or a change, and the diffs are of now
+  await repository.status(); // VS Code updates `state` some time after a change, but the diffs are current
   const [staged, unstaged] = await Promise.all([repository.diff(true), repository.diff(false)]);
   const untracked = [...changes(repository)].filter(([, status]) => STATES[status] === "untracked");
   const names = untracked.slice(0, MAX_FILES).map(([uri]) => {

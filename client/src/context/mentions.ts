@@ -5,7 +5,7 @@ export type Keyword = (typeof KEYWORDS)[number];
 
 export type Mention =
   | { readonly kind: Keyword }
-  /** A file or folder below the workspace. The first of these paths that exists is meant; if none does, it is plain text. */
+  /** A file or folder below the workspace. It means the first of these paths that exists; if none does, it is plain text. */
   | { readonly kind: "path"; readonly paths: readonly string[] };
 
 // at the start of a word, so that neither `C#` nor the fragment of an address counts
@@ -56,7 +56,7 @@ export interface Unfinished {
   readonly isFile: boolean;
 }
 
-/** The mention at the end of the text, if there is one. A number is none: it names an issue. */
+/** The mention at the end of the text, if there is one. A number is not a mention: it names an issue. */
 export function unfinishedMention(text: string): Unfinished | undefined {
   const found = UNFINISHED.exec(text);
   if (!found) return undefined;

@@ -39,7 +39,7 @@ export interface Readiness {
 /** Stop reasons after which the run can continue. */
 const UNFINISHED = ["cancelled", "max_tokens", "lost"];
 
-/** `sessions` are all of them: those that wait while `session` is shown have a card too. */
+/** `sessions` are all sessions: those that wait while `session` is shown have a card too. */
 export function cardsOf(
   session: Session | undefined,
   ready: Readiness,

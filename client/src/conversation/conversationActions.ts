@@ -1,4 +1,4 @@
-// What happens when the user clicks in the conversation. The webview's messages say only what the user wants.
+// What happens when the user clicks in the conversation. The webview's messages only say what the user wants.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";

@@ -1,4 +1,4 @@
-// What the extension and the webview of the conversation send each other. Plain values, so that both sides can be tested alone.
+// What the extension and the webview of the conversation send each other. Plain values, so that each side can be tested alone.
 
 import type { Mode } from "../protocol";
 
@@ -89,7 +89,7 @@ export interface StateView {
   /** The recording that replaces the model; else empty. */
   readonly replay: string;
   readonly isRunning: boolean;
-  /** What the agent does now; empty if it rests. */
+  /** What the agent is doing; empty if it is idle. */
   readonly doing: string;
   readonly cards: readonly CardView[];
   readonly prompt: PromptView;

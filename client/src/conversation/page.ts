@@ -3,10 +3,10 @@
 interface Sources {
   readonly script: string;
   readonly style: string;
-  /** What VS Code serves the extension's files from, for the content security policy. */
+  /** The source from which VS Code serves the extension's files, for the content security policy. */
   readonly cspSource: string;
   readonly nonce: string;
-  /** The display language, and the texts in it by their English ones; absent for English. */
+  /** The display language, and its texts by their English texts; absent for English. */
   readonly language?: string;
   readonly texts?: Record<string, string>;
 }

@@ -17,7 +17,7 @@ const DRAFT_KEY = "fairlead.conversationDraft";
 const FILES_VALID_MS = 10_000;
 
 const MAX_PICTURES = 10;
-/** All pictures of a task together, as base64. The server checks it too. */
+/** The maximum length of all pictures of a task together, as base64. The server checks it too. */
 const MAX_DATA = (20 * 1024 * 1024 * 4) / 3;
 
 interface Picture {
@@ -146,7 +146,7 @@ export class PromptBox {
   }
 }
 
-/** The name, with a number if it is taken: every pasted picture has the same name. */
+/** The name, with a number if it is taken. All pasted pictures have the same name. */
 function uniqueName(name: string, taken: ReadonlySet<string>): string {
   const [, stem = name, ending = ""] = /^(.+?)(\.\w+)?$/.exec(name) ?? [];
   let unique = name;

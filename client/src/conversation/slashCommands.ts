@@ -32,7 +32,7 @@ const COMMANDS: readonly SlashCommand[] = [
 export type Sent =
   | { readonly kind: "task"; readonly text: string; readonly mode: Mode | undefined; readonly isNew: boolean }
   | { readonly kind: "command"; readonly command: string }
-  /** The task is missing, or text follows a command that takes none. */
+  /** The text is missing, or follows a command that takes none. */
   | { readonly kind: "incomplete" };
 
 /** A `/` that begins no known command is part of the text, as in a path. */

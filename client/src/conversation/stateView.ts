@@ -34,7 +34,7 @@ export function doing(session: Session): string {
   return isBlocked(session) && !session.isStarting ? t("Waiting for you") : working(session);
 }
 
-/** As `doing`, also while the session waits for the user. */
+/** Like `doing`, but also while the session waits for the user. */
 export function working(session: Session): string {
   if (session.isStarting) return t("Starting the agent");
   if (session.retry) return t("Waiting to send the request again");

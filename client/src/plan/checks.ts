@@ -68,7 +68,7 @@ export class Checks {
     for (const session of sessions) if (session) await this.runAndReport({ sessionId: session.id, base: true });
   }
 
-  /** Whether a session's changes may all be accepted: its checks pass, it has none, or the user decides so. */
+  /** Whether all changes of a session may be accepted: its checks pass, it has none, or the user agrees. */
   async allowsAcceptAll(sessionId: string): Promise<boolean> {
     const isSet = this.store.get(sessionId)?.plan?.items.some(({ check }) => check !== "");
     const configuration = vscode.workspace.getConfiguration("fairlead");
@@ -97,7 +97,7 @@ export class Checks {
     const allPass = results.length > 1 && results.every(({ passed }) => passed);
     const show = worst ? vscode.window.showWarningMessage : vscode.window.showInformationMessage;
     const actions = shown.toolCallId === null ? [] : [SHOW_OUTPUT];
-    // without waiting: the result may be of no interest
+    // not awaited: the user may not need the result
     void show(allPass ? t("All {0} checks pass. {1}", results.length, text) : text, ...actions).then((action) => {
       if (action !== undefined) this.showOutput(params.sessionId, shown);
     });

@@ -30,7 +30,7 @@ const OUTSIDE_TEXTS: Record<Outside["id"], { label: string; tooltip: string }> =
   },
 };
 
-/** What the agent does. The icon of the step in progress spins only while the agent works. */
+/** What the agent is doing. The icon of the step in progress spins only while the agent works. */
 export type Activity = "works" | "waits" | "rests";
 
 /**

@@ -44,7 +44,7 @@ export class PlanView extends StoreTree<PlanNode> {
   constructor(
     private readonly store: Store,
     moving: vscode.TreeDragAndDropController<PlanNode>,
-    /** Called when the user opens the view, who may soon run a task. */
+    /** Called when the user opens the view and may soon run a task. */
     private readonly onOpen: () => void,
   ) {
     super(VIEW, store, (change) => change !== "conversation", moving);

@@ -1,4 +1,4 @@
-// Notices of what waits for the user. They stay until it is answered, in whichever place. A notification with buttons hides after some
+// Notices of what waits for the user. They stay until the user answers, wherever that is. A notification with buttons hides after some
 // seconds, and an extension cannot close it. So a notice is a progress notification with links.
 
 import * as vscode from "vscode";
@@ -40,7 +40,7 @@ export class Notices implements vscode.Disposable {
     this.disposables = [vscode.commands.registerCommand(COMMAND, follow), { dispose: unsubscribe }, this.redraw];
   }
 
-  /** Shows and closes notices, after the user opened or closed the conversation. */
+  /** Shows and closes notices after the user has opened or closed the conversation. */
   update(): void {
     this.redraw.schedule();
   }

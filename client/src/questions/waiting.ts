@@ -3,7 +3,7 @@
 import { t } from "@vscode/l10n";
 import type { EndEntry, Session } from "../session";
 
-/** Stop reasons of a run that ended without the user's will before it was done, and that cannot be continued as a pause. */
+/** Stop reasons of a run that ended early, neither stopped by the user nor paused. */
 const FAILURES = ["error", "lost", "max_tokens"];
 
 /** The number of answers that a session waits for. */
@@ -12,7 +12,7 @@ export function openRequests(session: Session | undefined): number {
 }
 
 /**
- * The number of things for which the user is needed in all sessions. The pause and the plan of the active session are not counted: the
+ * The number of things that wait for the user in all sessions. The pause and the plan of the active session are not counted: the
  * views show them.
  */
 export function waitingCount(sessions: readonly Session[], active: Session | undefined): number {
@@ -25,7 +25,7 @@ export function otherWaiting(sessions: readonly Session[], shown: Session | unde
   return sessions.filter((session) => session !== shown && (openRequests(session) > 0 || needsDecision(session)));
 }
 
-/** Whether the session has ended its run early or after a plan, and continues when the user says so. */
+/** Whether the session's run ended early or after a plan, so that the user can continue it. */
 export function needsDecision(session: Session): boolean {
   return session.pause !== undefined || isReadyToGo(session);
 }

@@ -53,7 +53,7 @@ export function adjacentChange(
 }
 
 /**
- * The change to show after a decision: the first that is left after the decided ones, through all files and around.
+ * The change to show after a decision: the first that is left after the decided ones, in all files, wrapping around.
  * Undefined if one of the decided changes is left, or none is.
  */
 export function nextAfterDecision(

@@ -3,7 +3,7 @@
 
 import type { Edits, ReviewResult } from "../protocol";
 
-/** One decision of the user: the sessions in which the server made a step of it, in order. A session can occur more than once. */
+/** One decision of the user: the sessions in which it became a step of the undo history, in order. A session can occur more than once. */
 export type DecisionSteps = string[];
 export type Direction = "undo" | "redo";
 

@@ -95,7 +95,7 @@ export class Diffs implements vscode.Disposable {
     await this.openStepDiff(place.sessionId, place.file, item, place.hunk, preserveFocus);
   }
 
-  /** As `MultiDiffs.go`. */
+  /** See `MultiDiffs.go`. */
   goInMultiDiff(direction: "next" | "previous", file: FileEdits): Promise<boolean> {
     return this.multiDiffs.go(direction, file);
   }

@@ -58,7 +58,7 @@ export class MultiDiffs {
     return label;
   }
 
-  /** The proposed files that a multi-file diff is about now. */
+  /** The proposed files that a multi-file diff should show now. */
   filesOf({ sessionId, item }: MultiDiffContent): readonly FileEdits[] {
     return (
       this.store.get(sessionId)?.edits?.files.filter(({ itemIds }) => item === undefined || itemIds.includes(item)) ??

@@ -1,6 +1,6 @@
 // Both sides of a diff as files of a file system: when VS Code restores a diff, it starts the extension for a file system, but not for
 // a content provider. `fairlead-base:` is read-only. In `fairlead-proposed:` the user can edit the proposed text, and saving amends the
-// proposal. If the agent has changed the proposal meanwhile, the user's text replaces it only if the user says so.
+// proposal. If the agent has changed the proposal meanwhile, the user's text replaces it only if the user confirms that.
 //
 // VS Code itself refuses such a save, and offers to compare and to overwrite, if the file's size has changed. So the reported size is a
 // digest of the text, not a number of bytes. `writeFile` refuses what VS Code misses, such as a change at the moment of the save.

@@ -1,4 +1,4 @@
-// Applies the edits that the user accepted, and saves the files that had no unsaved changes before (docs/protocol.md, Saving).
+// Applies the edits that the user accepted, and saves the files that had no unsaved changes before (docs/protocol.md, Standard LSP).
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";

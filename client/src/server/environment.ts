@@ -19,7 +19,7 @@ const MODULES: Readonly<Record<string, string>> = { bedrock: "boto3", vertex: "g
 
 /** Where the packages come from, and which programs install them. */
 export interface Packages {
-  /** The server's own package. The lists of the others are beside it. */
+  /** The server's own wheel. The lists of the other packages are beside it. */
   readonly wheel: string;
   /** A folder with the wheels of the other packages. If it is given, the network is not used. */
   readonly wheels?: string | undefined;

@@ -31,14 +31,14 @@ export function uvInstaller(program: string): Installer {
   return {
     name: "uv",
     environment: (folder, python) => [program, "venv", "--quiet", "--no-project", "--python", python, folder],
-    // compiled now, because the server would otherwise do it at each start if it may not write there
+    // compiled now, because otherwise the server would compile at each start if it may not write there
     install: (folder) => {
       return [program, "pip", "install", "--quiet", "--compile-bytecode", "--python", venvPython(folder)];
     },
   };
 }
 
-/** The uv program, if there is one: that on the PATH, else the one where its own installer puts it. */
+/** The uv program, if there is one: the one on the PATH, else the one at the place where uv's installer puts it. */
 export async function findUv(): Promise<string | undefined> {
   const home = os.homedir();
   for (const program of ["uv", path.join(home, ".local", "bin", "uv"), path.join(home, ".cargo", "bin", "uv")]) {

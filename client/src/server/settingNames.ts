@@ -38,5 +38,5 @@ export const SERVER_SETTINGS = [
   "saveAfterAccept",
 ];
 
-/** Those that only the client reads. */
+/** The settings that only the client reads. */
 export const CLIENT_SETTINGS = ["python", "wheels"];

@@ -1,4 +1,4 @@
-// The example: a small project in a folder of its own, in which a recording replaces the model. It needs no key.
+// The example: a small project in its own folder, in which a recording replaces the model. It needs no key.
 
 import * as fs from "node:fs/promises";
 import { existsSync } from "node:fs";

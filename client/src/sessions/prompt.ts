@@ -120,7 +120,7 @@ export class Prompts {
   }
 }
 
-/** Calls `run` at the first call only. */
+/** A function that calls `run` only the first time. */
 function once(run: () => Promise<void>): () => Promise<void> {
   let result: Promise<void> | undefined;
   return () => (result ??= run());

@@ -69,7 +69,7 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
     else this.refresh();
   }
 
-  /** Lets VS Code read and show the open pages again: at once, and again when a preview that dropped this can take it. */
+  /** Lets VS Code read and show the open pages again: at once, and again when a preview that dropped the refresh can take it. */
   private refresh(): void {
     this.refreshing = true;
     refreshPreviews();

@@ -1,6 +1,6 @@
 // The progress of runs as notifications, for screen readers: nothing else that an extension shows is read aloud. Other users see the
 // progress in the views, so that nothing covers the editor. Whatever waits for the user has its own notification.
-// VS Code does not tell an extension that it has detected a screen reader, only the setting.
+// An extension can read only the setting, not whether VS Code has detected a screen reader.
 
 import * as vscode from "vscode";
 import { working } from "../conversation/stateView";
