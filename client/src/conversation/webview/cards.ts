@@ -12,7 +12,7 @@ export class Cards {
   /** `onFocusLost` is called when the card with the focus is gone. */
   constructor(private readonly onFocusLost: () => void) {}
 
-  /** Draws the cards. One that did not change stays, with what is typed in it and the focus. */
+  /** Draws the cards. An unchanged card keeps its element, with the typed text and the focus. */
   update(cards: readonly CardView[]): void {
     const hadFocus = this.element.contains(document.activeElement);
     const elements = cards.map((card) => {

@@ -36,7 +36,7 @@ export class EntryElement {
     this.blocks = [];
     this.draw();
     const details = this.element.querySelector("details");
-    // a call that fails unfolds, so that the reason is seen
+    // a failed call unfolds, so that the user sees the reason
     if (details && isOpen !== undefined && wasFailed === isFailed(view)) details.open = isOpen;
   }
 
@@ -50,7 +50,7 @@ export class EntryElement {
     }
   }
 
-  /** Replaces only the blocks that changed: what is read or selected above stays, and a screen reader announces only what is new. */
+  /** Replaces only the blocks that changed: text that the user reads or has selected above does not change, and a screen reader announces only what is new. */
   private drawAnswer(body: ShownText): void {
     const [markdown, rest] = this.element.children;
     const blocks = markdownBlocks(body.text, this.blocks);

@@ -13,7 +13,7 @@ const EARLIER = 200;
 const NEAR_END = 40;
 
 export class Log {
-  /** Scrolls. It also contains what is above and below the entries. */
+  /** The scrolled element. It also contains what is above and below the entries. */
   readonly scroller = element("div", "scroller");
   private readonly element = element("div", "log");
   private readonly earlier = element("div", "earlier");
@@ -147,7 +147,7 @@ interface Metrics {
   readonly visible: number;
 }
 
-/** Whether the user scrolled up. If a height changed, the browser may have moved the list: entries are folded and drawn. */
+/** Whether the user scrolled up. If a height changed, the browser may have moved the list, because an entry was folded or drawn. */
 function isByUser(before: Metrics, now: Metrics): boolean {
   return now.top < before.top && now.height === before.height && now.visible === before.visible;
 }

@@ -15,7 +15,7 @@ export interface Block {
 
 /** A longer paragraph is shown as plain text. The parser's time for emphasis grows with the square of the length. */
 const MAX_PARAGRAPH = 4000;
-/** Quotes and lists within each other, at the start of a line. */
+/** Nested quotes and lists at the start of a line. */
 const DEEP = /^((?:[ \t]*(?:>[ \t]?|[*+-][ \t]+|\d{1,9}[.)][ \t]+)){20})/gm;
 const TAGS = "a blockquote br code del em h1 h2 h3 h4 h5 h6 hr li ol p pre strong table tbody td th thead tr ul".split(
   " ",
@@ -47,7 +47,7 @@ export function markdownBlocks(text: string, known: readonly Block[] = []): Bloc
 
 function tokensOf(text: string): Token[] {
   const lexer = new Lexer({ gfm: true });
-  // the backslash ends the nesting
+  // the escaped character begins no further quote or list
   lexer.blockTokens(text.replace(DEEP, "$1\\"), lexer.tokens);
   for (const { src, tokens } of lexer.inlineQueue) {
     if (src.length <= MAX_PARAGRAPH) lexer.inlineTokens(src, tokens);

@@ -3,13 +3,13 @@
 import { t } from "@vscode/l10n";
 import { MAX_PICTURE, type Intention } from "../messages";
 
-/** How high a chip shows a picture, in pixels of a screen with two for each pixel of CSS. */
+/** The height of a picture in a chip: physical pixels, two per CSS pixel. */
 const HEIGHT = 40;
 const WIDEST = 80;
 
 type AddPicture = Extract<Intention, { kind: "addPicture" }>;
 
-/** What a file is as a picture, or a text for the user about why it cannot be sent. */
+/** A picture made from a file, or a text that tells the user why it cannot be sent. */
 export async function readPicture(file: File): Promise<AddPicture | string> {
   if (file.size > MAX_PICTURE) return t("{0} is too large. A picture may have 5 MB.", file.name);
   const bytes = new Uint8Array(await file.arrayBuffer());

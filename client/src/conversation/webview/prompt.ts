@@ -34,7 +34,7 @@ export class Prompt {
   private recall: Recall | undefined;
   private requests = 0;
 
-  /** `keep` saves the state that the next page gets as `kept`. */
+  /** `keep` saves the state that the next page receives as `kept`. */
   constructor(
     private readonly send: (intention: Intention) => void,
     private readonly keep: (kept: Kept) => void,
@@ -141,7 +141,7 @@ export class Prompt {
     this.focus();
   }
 
-  /** Files of VS Code become mentions, those of the system pictures, whose address the page does not get. */
+  /** Files from VS Code become mentions. Files from the system become pictures, because the page does not learn their paths. */
   private drop(data: DataTransfer): void {
     const files = [...data.files];
     const listed = data.getData(EXPLORER_LIST) || (files.length === 0 ? data.getData(URI_LIST) : "");
@@ -149,7 +149,7 @@ export class Prompt {
     else void this.addPictures(files);
   }
 
-  /** Adds files as pictures, in their order. Tells the user about those that are none. */
+  /** Adds files as pictures, in their order. Tells the user which ones are not pictures. */
   private async addPictures(files: readonly File[]): Promise<void> {
     const problems: string[] = [];
     for (const file of files) {
