@@ -1,8 +1,18 @@
-// The names and shapes of docs/protocol.md. Mirrors server/fairlead/lsp/protocol.py. The tests of both read the messages in
-// tests/goldens.
+// The methods of docs/protocol.md, and the shapes of its params, results and events. Mirrors server/fairlead/lsp/protocol.py. The tests
+// of both read the messages in tests/goldens/.
 
-import type { JSONPatchDocument } from "immutable-json-patch";
 import type { ApplyWorkspaceEditParams } from "vscode-languageclient/node";
+import type {
+  ItemStatus,
+  Plan,
+  Edits,
+  SmallestSet,
+  CheckResult,
+  SessionRow,
+  ChangeId,
+  Diagnostic,
+  Range,
+} from "./protocolStates";
 
 export const method = {
   createSession: "agent/sessions/create",
@@ -59,169 +69,12 @@ export const scheme = {
   page: "fairlead-page",
 } as const;
 
-export type ItemStatus = "pending" | "in_progress" | "completed";
-
-export interface EvidenceCommand {
-  readonly command: string;
-  /** Null if the command was killed. */
-  readonly exitCode: number | null;
-  readonly toolCallId: string;
-  readonly seconds: number;
-  /** Whether it was stopped on purpose, which is not a failure. */
-  readonly stopped: boolean;
-  readonly verifies: boolean;
-  readonly withoutChanges: boolean;
-}
-
-export interface Evidence {
-  readonly files: readonly string[];
-  readonly commands: readonly EvidenceCommand[];
-  readonly looks: number;
-  readonly tokens: number;
-  readonly costUsd: number | null;
-  readonly seconds: number;
-}
-
-export interface PlanItem {
-  readonly id: string;
-  readonly content: string;
-  readonly status: ItemStatus;
-  readonly activeForm: string;
-  readonly held: boolean;
-  readonly byUser: boolean;
-  /** A command that must pass before the step is completed; empty: none. */
-  readonly check: string;
-  /** Whether the user attached or removed the check. */
-  readonly checkByUser: boolean;
-  /** Whether its command has passed and failed on the same files. */
-  readonly flaky: boolean;
-  readonly verification:
-    "none" | "looked" | "unverified" | "verified" | "proved" | "stale" | "failed" | "noEvidence" | "marked";
-  /** The command that decides the verification; empty if none does. */
-  readonly decidedBy: string;
-  /** URIs of the files that changed after that command. */
-  readonly changedSince: readonly string[];
-  /** The errors that the proposed texts of its files cause. */
-  readonly newErrors: number;
-  readonly evidence: Evidence;
-}
-
-export interface Outside {
-  readonly id: "before" | "unplanned";
-  readonly evidence: Evidence;
-}
-
-export interface Plan {
-  readonly sessionId: string;
-  readonly version: number;
-  readonly revision: number;
-  readonly items: readonly PlanItem[];
-  readonly outside: readonly Outside[];
-  readonly inferred: readonly string[];
-  readonly completed: number;
-  readonly total: number;
-  readonly roundsSinceUpdate: number;
-}
-
 /** One change of the plan by the user. `after: null` means the first position; without `after`, the last. */
 export type PlanOp =
   | { op: "add"; content: string; after?: string | null }
   | { op: "update"; id: string; content?: string; status?: ItemStatus; held?: boolean; check?: string }
   | { op: "remove"; id: string }
   | { op: "move"; id: string; after: string | null };
-
-export interface Hunk {
-  readonly id: string;
-  readonly oldStart: number;
-  readonly oldLines: number;
-  readonly newStart: number;
-  readonly newLines: number;
-  /** The first changed line that is not blank, short and safe to show. */
-  readonly snippet: string;
-  readonly itemId: string | null;
-  readonly state: "pending" | "conflict";
-  /** `current` is null if the user deleted the file. */
-  readonly conflict: { readonly base: string; readonly current: string | null; readonly proposed: string } | null;
-}
-
-/** A plan item whose changes of a file were changed again: by another item or, if `byItemId` is null, outside of the plan. */
-export interface Overtaken {
-  readonly itemId: string;
-  readonly byItemId: string | null;
-}
-
-export interface FileEdits {
-  readonly uri: string;
-  readonly kind: "create" | "modify" | "delete" | "rename";
-  readonly newUri: string | null;
-  readonly state: "pending" | "conflict";
-  readonly risk: "deletion" | "configuration" | "ci" | null;
-  readonly binary: boolean;
-  readonly mode: string | null;
-  readonly protected: boolean;
-  readonly itemIds: readonly string[];
-  readonly overtaken: readonly Overtaken[];
-  readonly additions: number;
-  readonly deletions: number;
-  readonly hunks: readonly Hunk[];
-  /** The problems that the proposed text causes, errors first. Their ranges are in the proposed text. */
-  readonly problems: readonly Diagnostic[];
-}
-
-export interface Edits {
-  readonly sessionId: string;
-  readonly version: number;
-  /** Risky files first. */
-  readonly files: readonly FileEdits[];
-  /** What an undo would undo, such as "Accept a.py"; null if nothing. */
-  readonly undoLabel: string | null;
-  readonly redoLabel: string | null;
-  /** The failed check of what was accepted or, if none failed, the last one. Null as soon as a file or a proposal changes. */
-  readonly checked: CheckResult | null;
-  /** The last smallest set that a search found, with the changes that are still undecided. Null if there is none, or if it no longer applies. */
-  readonly smallest: SmallestSet | null;
-}
-
-/** The difference of a session's plan or edits from the state with the version `since`. */
-export interface Changed {
-  readonly sessionId: string;
-  readonly since: number;
-  readonly patch: JSONPatchDocument;
-}
-
-/** The result of a search for the smallest set of changes with which checks pass. */
-export interface SmallestSet {
-  readonly commands: readonly string[];
-  readonly outcome: "minimal" | "limit" | "stopped" | "fails" | "flaky" | "changed";
-  readonly runs: number;
-  /** The version of the edits for which it was found. */
-  readonly version: number;
-  readonly needed: readonly ChangeId[];
-  readonly notNeeded: readonly ChangeId[];
-  readonly message: string;
-}
-
-/** The result of a check that the user ran. */
-export interface CheckResult {
-  readonly toolCallId: string | null;
-  readonly itemId: string | null;
-  readonly command: string;
-  /** The undecided changes that it saw. */
-  readonly changes: "all" | "some" | "none";
-  /** Null: it was stopped or could not run. */
-  readonly passed: boolean | null;
-  readonly exitCode: number | null;
-  readonly seconds: number;
-  /** How many changes of the agent the user has accepted, and how many changes there are. */
-  readonly accepted: number;
-  readonly total: number;
-  /** Whether it fails without any of the changes and passes with all of them. */
-  readonly proves: boolean;
-  /** Whether a file or a proposal changed while it ran. */
-  readonly outdated: boolean;
-  /** What the result means. */
-  readonly message: string;
-}
 
 export interface CheckResults {
   readonly results: readonly CheckResult[];
@@ -260,23 +113,6 @@ export interface RunResult {
   readonly record: string;
 }
 
-/** A session in the server's list. */
-export interface SessionRow {
-  readonly sessionId: string;
-  readonly title: string;
-  /** When its last run started or ended (ISO 8601). */
-  readonly updatedAt: string;
-  readonly state: "idle" | "running" | "paused";
-  readonly completed: number;
-  readonly total: number;
-  readonly pendingFiles: number;
-}
-
-export interface SessionList {
-  /** Newest first. */
-  readonly sessions: readonly SessionRow[];
-}
-
 export interface OpenedSession {
   readonly sessionId: string;
   readonly state: SessionRow["state"];
@@ -306,12 +142,6 @@ export type Mode = "agent" | "plan" | "ask";
 
 /** What a run continues without a prompt: a run that did not finish, or a plan that the user approved. */
 export type Continuation = "paused" | "plan";
-
-/** A hunk; with `hunk: null`, a whole file. */
-export interface ChangeId {
-  readonly uri: string;
-  readonly hunk: string | null;
-}
 
 export type Target =
   { all: true } | { uri: string } | { uri: string; hunk: string } | { changes: readonly ChangeId[] } | { item: string };
@@ -443,24 +273,6 @@ export interface AskResult {
 export interface DiagnosticsParams {
   /** Null: all files with diagnostics. */
   readonly uri: string | null;
-}
-
-export interface Diagnostic {
-  readonly range: Range;
-  /** As in LSP: 1 error, 2 warning, 3 information, 4 hint. */
-  readonly severity: number;
-  readonly message: string;
-  readonly source: string | null;
-}
-
-export interface Range {
-  readonly start: Position;
-  readonly end: Position;
-}
-
-export interface Position {
-  readonly line: number;
-  readonly character: number;
 }
 
 export interface DiagnosticsResult {

@@ -6,15 +6,12 @@ import type {
   ApproveParams,
   AskParams,
   CommandStarted,
-  Edits,
   Mode,
   OpenedSession,
-  Plan,
-  PlanItem,
   RunResult,
-  SessionRow,
   UsageEvent,
 } from "./protocol";
+import type { Edits, Plan, PlanItem, SessionRow } from "./protocolStates";
 import { failureText } from "./ui/commandOutput";
 
 /** One entry of the conversation. A changed entry is a new object, so that views see what has changed. */

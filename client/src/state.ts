@@ -2,17 +2,8 @@
 
 import { t } from "@vscode/l10n";
 import { immutableJSONPatch } from "immutable-json-patch";
-import type {
-  AgentEvent,
-  ApproveParams,
-  AskParams,
-  Changed,
-  Edits,
-  Mode,
-  OpenedSession,
-  Plan,
-  SessionRow,
-} from "./protocol";
+import type { AgentEvent, ApproveParams, AskParams, Mode, OpenedSession } from "./protocol";
+import type { Changed, Edits, Plan, SessionRow } from "./protocolStates";
 import { DecisionHistory } from "./review/decisions";
 import {
   applyEvent,

@@ -9,7 +9,8 @@ import {
   changeLocations,
   lineInFullText,
 } from "../src/review/changeNavigation";
-import type { Edits, FileEdits, Hunk, Target } from "../src/protocol";
+import type { Target } from "../src/protocol";
+import type { Edits, FileEdits, Hunk } from "../src/protocolStates";
 import type { Session } from "../src/session";
 import { Store } from "../src/state";
 import { normalizedText, hasUniformLineEndings } from "../src/ui/text";

@@ -9,7 +9,8 @@ import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { Store } from "../src/state";
 import { allRows } from "../src/review/editRows";
-import { method, type Changed, type Edits, type Plan } from "../src/protocol";
+import { method } from "../src/protocol";
+import type { Changed, Edits, Plan } from "../src/protocolStates";
 
 const FILES = 800;
 /** What two runs of the same task do not share. */

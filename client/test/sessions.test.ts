@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { entryView } from "../src/conversation/entryViews";
-import type { AgentEvent, Edits, OpenedSession, Plan, SessionList } from "../src/protocol";
+import type { AgentEvent, OpenedSession } from "../src/protocol";
+import type { Edits, Plan, SessionList } from "../src/protocolStates";
 import { ago, sessionNodes } from "../src/sessions/sessionRows";
 import { Store } from "../src/state";
 import { golden, params } from "./goldens";

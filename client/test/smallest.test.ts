@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { editRows } from "../src/review/editRows";
 import { headline, markOfChange, markOfFile, plainMessage } from "../src/review/smallestMarks";
-import type { ChangeId, Edits, FileEdits, SmallestSet } from "../src/protocol";
+import type { ChangeId, Edits, FileEdits, SmallestSet } from "../src/protocolStates";
 import { Store } from "../src/state";
 import { params } from "./goldens";
 

@@ -1,7 +1,8 @@
 // The editor's diagnostics of the user's files, for the agent (docs/protocol.md, agent/editor/...).
 
 import * as vscode from "vscode";
-import type { Diagnostic, DiagnosticsParams, DiagnosticsResult } from "../protocol";
+import type { DiagnosticsParams, DiagnosticsResult } from "../protocol";
+import type { Diagnostic } from "../protocolStates";
 
 /** How long to wait for the diagnostics of a file that was not open, in milliseconds. */
 const ANALYSIS_LIMIT = 3000;

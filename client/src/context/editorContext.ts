@@ -2,7 +2,8 @@
 
 import * as vscode from "vscode";
 import { parseDiffUri } from "../review/diffUris";
-import { scheme, type Diagnostic, type EditorContext, type Range } from "../protocol";
+import { scheme, type EditorContext } from "../protocol";
+import type { Diagnostic, Range } from "../protocolStates";
 import { toWire } from "../code/diagnostics";
 import { gitState } from "./git";
 

@@ -2,7 +2,7 @@
 
 import { entryView } from "./entryViews";
 import type { EntryView, Update } from "./messages";
-import type { Plan } from "../protocol";
+import type { Plan } from "../protocolStates";
 import type { Entry, Session } from "../session";
 
 /** How many entries a webview gets at first, and with each request for earlier ones. */

@@ -1,7 +1,8 @@
 // The checks that the user can choose from: those that are set, and those that the workspace suggests. Pure.
 
 import { t } from "@vscode/l10n";
-import type { PlanItem, SuggestedCheck } from "../protocol";
+import type { SuggestedCheck } from "../protocol";
+import type { PlanItem } from "../protocolStates";
 import { escapeInvisible } from "../ui/text";
 
 export interface CheckChoice {

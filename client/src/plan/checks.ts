@@ -12,7 +12,8 @@ import {
 } from "./checkChoices";
 import type { PlanEdits } from "./planEdits";
 import type { StepNode } from "./planNodes";
-import { method, type CheckResult, type CheckResults, type RunChecksParams, type SuggestedCheck } from "../protocol";
+import { method, type CheckResults, type RunChecksParams, type SuggestedCheck } from "../protocol";
+import type { CheckResult } from "../protocolStates";
 import { orShowWarning, showFailure } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import type { Session } from "../session";

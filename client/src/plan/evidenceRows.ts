@@ -3,7 +3,8 @@
 import { t } from "@vscode/l10n";
 import { duration } from "../ui/format";
 import type { PlanRow } from "./planRows";
-import type { CommandStarted, Diagnostic, EvidenceCommand } from "../protocol";
+import type { CommandStarted } from "../protocol";
+import type { Diagnostic, EvidenceCommand } from "../protocolStates";
 import { problemCount, problemLines } from "../review/problemTexts";
 import { escapeInvisible } from "../ui/text";
 

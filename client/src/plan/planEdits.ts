@@ -3,7 +3,8 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { PlanNode, StepNode } from "./planNodes";
-import { method, type PlanItem, type PlanOp } from "../protocol";
+import { method, type PlanOp } from "../protocol";
+import type { PlanItem } from "../protocolStates";
 import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import type { Store } from "../state";

@@ -3,7 +3,8 @@
 import { t } from "@vscode/l10n";
 import { runningRow, commandRow, fileRow } from "./evidenceRows";
 import { goRow, inferredRow, otherRow, outsideRow, pauseRow, retryRow, stepRow, type PlanRow } from "./planRows";
-import type { ApproveParams, AskParams, CommandStarted, Evidence, FileEdits, Outside, PlanItem } from "../protocol";
+import type { ApproveParams, AskParams, CommandStarted } from "../protocol";
+import type { Evidence, FileEdits, Outside, PlanItem } from "../protocolStates";
 import type { Session } from "../session";
 import { nameOf } from "../questions/noticeTexts";
 import { failedEnd, isReadyToGo, isWorking, otherWaiting, pauseReason } from "../questions/waiting";

@@ -2,7 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import { plural, costSummary } from "../ui/format";
-import type { Evidence, Outside, Plan, PlanItem } from "../protocol";
+import type { Evidence, Outside, Plan, PlanItem } from "../protocolStates";
 import type { Appearance, Row } from "../ui/row";
 import { errorCount } from "../review/problemTexts";
 import { escapeInvisible } from "../ui/text";

@@ -1,6 +1,7 @@
 // The locations of the proposed changes, in the order of the tree: finding the next change, and the change at a line. Pure.
 
-import type { FileEdits, Hunk, Target } from "../protocol";
+import type { Target } from "../protocol";
+import type { FileEdits, Hunk } from "../protocolStates";
 import type { Session } from "../session";
 
 export interface ChangeLocation {

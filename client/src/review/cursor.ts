@@ -15,7 +15,8 @@ import {
   isSameChange,
   type CursorPosition,
 } from "./changeNavigation";
-import { scheme, type DecideParams, type FileEdits, type Target } from "../protocol";
+import { scheme, type DecideParams, type Target } from "../protocol";
+import type { FileEdits } from "../protocolStates";
 import type { Preview } from "./preview";
 import type { EditRow } from "./editRows";
 import { targetOf, type Decision, type DecisionOptions, type Review } from "./review";

@@ -1,7 +1,8 @@
 // The order of the user's decisions across all sessions. The server undoes the last decision of one session; only the client knows
 // the order between sessions. What an undo changes, and whether it is possible, the server decides. Pure.
 
-import type { Edits, ReviewResult } from "../protocol";
+import type { ReviewResult } from "../protocol";
+import type { Edits } from "../protocolStates";
 
 /** One decision of the user: the sessions in which it became a step of the undo history, in order. A session can occur more than once. */
 export type DecisionSteps = string[];

@@ -1,7 +1,8 @@
 // The URIs of a diff's two sides, `fairlead-base:` and `fairlead-proposed:`, with session and path (docs/protocol.md).
 
 import * as vscode from "vscode";
-import { scheme, type FileEdits } from "../protocol";
+import { scheme } from "../protocol";
+import type { FileEdits } from "../protocolStates";
 import type { Session } from "../session";
 import type { Store } from "../state";
 

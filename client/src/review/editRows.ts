@@ -4,7 +4,7 @@ import { t } from "@vscode/l10n";
 import { plural } from "../ui/format";
 import { markOfChange, markOfFile } from "./smallestMarks";
 import { isDecidedAsWhole } from "./changeNavigation";
-import type { CheckResult, FileEdits, Hunk, SmallestSet } from "../protocol";
+import type { CheckResult, FileEdits, Hunk, SmallestSet } from "../protocolStates";
 import type { Session } from "../session";
 import { escapeInvisible } from "../ui/text";
 import { problemCount, problemLines, problemsIn } from "./problemTexts";

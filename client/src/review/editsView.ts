@@ -17,7 +17,7 @@ import {
 import { headline } from "./smallestMarks";
 import { rowUri } from "./diffUris";
 import { isAllInConflict, isDecidedAsWhole } from "./changeNavigation";
-import type { FileEdits, Hunk } from "../protocol";
+import type { FileEdits, Hunk } from "../protocolStates";
 import type { Store } from "../state";
 import { workspacePath } from "../folders";
 import { StoreTree } from "../ui/tree";

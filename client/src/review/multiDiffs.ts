@@ -4,7 +4,7 @@
 import * as vscode from "vscode";
 import { editsOfStep, firstLine } from "./changeNavigation";
 import { baseUri, proposedUri } from "./diffUris";
-import type { FileEdits, Hunk } from "../protocol";
+import type { FileEdits, Hunk } from "../protocolStates";
 import type { Store } from "../state";
 
 /** The content of a multi-file diff: all proposals of a session, or those of one plan step. */

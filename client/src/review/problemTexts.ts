@@ -1,7 +1,7 @@
 // The problems that a proposed text causes, as words for rows and tooltips. Pure.
 
 import { t } from "@vscode/l10n";
-import type { Diagnostic, Hunk } from "../protocol";
+import type { Diagnostic, Hunk } from "../protocolStates";
 import { plural } from "../ui/format";
 
 const [ERROR, WARNING] = [1, 2];

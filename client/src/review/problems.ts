@@ -1,7 +1,7 @@
 // The problems of proposed texts as diagnostics of the proposed documents: in the Problems view, and as squiggles in the diffs.
 
 import * as vscode from "vscode";
-import type { Diagnostic } from "../protocol";
+import type { Diagnostic } from "../protocolStates";
 import type { Store } from "../state";
 import { throttled } from "../ui/throttle";
 import { proposedUri } from "./diffUris";

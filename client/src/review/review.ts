@@ -5,16 +5,8 @@ import * as vscode from "vscode";
 import { stepCount, type DecisionSteps, type Direction } from "./decisions";
 import type { CheckRow, EditRow } from "./editRows";
 import { relative } from "./editsView";
-import {
-  method,
-  type DecideParams,
-  type Edits,
-  type FileEdits,
-  type Hunk,
-  type Outcome,
-  type ReviewResult,
-  type Target,
-} from "../protocol";
+import { method, type DecideParams, type Outcome, type ReviewResult, type Target } from "../protocol";
+import type { Edits, FileEdits, Hunk } from "../protocolStates";
 import { allWasShown } from "./staleness";
 import { failureSummary } from "../ui/text";
 import { orShowWarning } from "../server/errors";

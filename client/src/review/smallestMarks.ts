@@ -5,7 +5,7 @@ import { plural } from "../ui/format";
 import { escapeInvisible } from "../ui/text";
 import type { Session } from "../session";
 import type { Store } from "../state";
-import type { ChangeId, FileEdits, SmallestSet } from "../protocol";
+import type { ChangeId, FileEdits, SmallestSet } from "../protocolStates";
 
 /** What a row says about a result: a few words, and a sentence. */
 export interface Mark {

@@ -3,7 +3,8 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { withCommand, type Checks } from "../plan/checks";
-import { method, type AgentEvent, type SmallestSet } from "../protocol";
+import { method, type AgentEvent } from "../protocol";
+import type { SmallestSet } from "../protocolStates";
 import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import type { Store } from "../state";

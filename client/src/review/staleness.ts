@@ -1,7 +1,7 @@
 // Whether the user has seen the current proposals. Pure.
 
 import { isDecidedAsWhole } from "./changeNavigation";
-import type { Edits, FileEdits } from "../protocol";
+import type { Edits, FileEdits } from "../protocolStates";
 import type { Session } from "../session";
 
 /**

@@ -20,18 +20,8 @@ import { messageOf, NotStarted, ServerGone } from "./errors";
 import { showPythonHelp } from "./help";
 import { ensureExtra, isInstalled, NoPython, serverPython } from "./locate";
 import { SECRET } from "./modelAccess";
-import {
-  method,
-  scheme,
-  type AgentEvent,
-  type ApproveParams,
-  type AskParams,
-  type Changed,
-  type Edits,
-  type OpenedSession,
-  type Plan,
-  type SessionList,
-} from "../protocol";
+import { method, scheme, type AgentEvent, type ApproveParams, type AskParams, type OpenedSession } from "../protocol";
+import type { Changed, Edits, Plan, SessionList } from "../protocolStates";
 import type { Questions } from "../questions/questions";
 import { exampleRecording } from "../sessions/example";
 import { savesAfterAccept, serverSettings } from "./settings";

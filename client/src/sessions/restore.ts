@@ -1,7 +1,8 @@
 // Restores the sessions of an earlier window.
 
 import * as vscode from "vscode";
-import { method, type SessionList } from "../protocol";
+import { method } from "../protocol";
+import type { SessionList } from "../protocolStates";
 import type { AgentServer } from "../server/server";
 import type { Store } from "../state";
 

@@ -2,7 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import { numbered, plural } from "../ui/format";
-import type { SessionRow } from "../protocol";
+import type { SessionRow } from "../protocolStates";
 import type { Session } from "../session";
 import { openRequests } from "../questions/waiting";
 import type { Appearance, Row } from "../ui/row";

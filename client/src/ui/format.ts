@@ -1,7 +1,8 @@
 // Durations, token counts and costs as text. Pure.
 
 import { t } from "@vscode/l10n";
-import type { Evidence, Usage, UsageEvent } from "../protocol";
+import type { Usage, UsageEvent } from "../protocol";
+import type { Evidence } from "../protocolStates";
 
 /** `0.4 s`, `12 s`, `3 min 5 s`, `1 h 2 min`. */
 export function duration(seconds: number): string {
