@@ -9,12 +9,12 @@ from rich.text import Text
 
 from fairlead.cli.view.diffs import draw_diff, two_sides
 from fairlead.edits.diff import hunks
-from fairlead.lsp import protocol as wire
+from fairlead.lsp import protocol_states as states
 
 lines = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "\n"]), max_size=25).map("".join)
 
 
-def on_the_wire(base: str, proposed: str) -> list[wire.HunkWire]:
+def on_the_wire(base: str, proposed: str) -> list[states.HunkWire]:
     """Hunks in the shape of docs/protocol.md."""
     return [
         {

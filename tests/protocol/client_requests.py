@@ -12,6 +12,7 @@ from fairlead.agent.outcome import Outcome
 from fairlead.edits.changeset import Changeset
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
+from fairlead.lsp import protocol_states as states
 from fairlead.lsp.content import proposal_uri
 from fairlead.lsp.convert_checks import check_result, smallest_set
 from fairlead.plan.evidence import Record
@@ -58,9 +59,9 @@ def requests() -> Iterator[Golden]:
     yield _asks("sessions.create.params", wire.CREATE_SESSION, {"title": "翻譯問候語"})
     yield _answers("sessions.create.result", wire.CREATE_SESSION, {"sessionId": SESSION})
     a_list = convert.sessions(THE_SESSIONS)
-    yield Golden("sessions", wire.SESSIONS, "server-to-client", "params", a_list, wire.SessionsWire)
+    yield Golden("sessions", wire.SESSIONS, "server-to-client", "params", a_list, states.SessionsWire)
     yield _asks("sessions.list.params", wire.LIST_SESSIONS, {})
-    yield _answers("sessions.list.result", wire.LIST_SESSIONS, a_list, wire.SessionsWire)
+    yield _answers("sessions.list.result", wire.LIST_SESSIONS, a_list, states.SessionsWire)
     for name, method in (("open", wire.OPEN_SESSION), ("delete", wire.DELETE_SESSION)):
         yield _asks(f"sessions.{name}.params", method, {"sessionId": SESSION})
     whole_session = {
@@ -144,7 +145,9 @@ def _checks() -> Iterator[Golden]:
     results = {"results": [check_result(A_CHECK)]}
     yield _answers("checks.run.result", wire.RUN_CHECKS, results, wire.ChecksResult)
     yield _asks("checks.minimize.params", wire.MINIMIZE_CHECKS, {"sessionId": SESSION, "check": "pytest -q"})
-    yield _answers("checks.minimize.result", wire.MINIMIZE_CHECKS, smallest_set(a_smallest_set()), wire.SmallestSetWire)
+    yield _answers(
+        "checks.minimize.result", wire.MINIMIZE_CHECKS, smallest_set(a_smallest_set()), states.SmallestSetWire
+    )
     yield _asks("checks.suggest.params", wire.SUGGEST_CHECKS, {})
     suggested = {"suggestions": [{"command": "npm test", "source": "package.json"}]}
     yield _answers("checks.suggest.result", wire.SUGGEST_CHECKS, suggested, wire.SuggestedChecks)

@@ -6,7 +6,7 @@ from fairlead.agent import events
 from fairlead.agent.tool import Location
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.selection import only
-from fairlead.lsp import protocol as wire
+from fairlead.lsp import protocol_states
 from fairlead.lsp.progress import Progress
 from fairlead.lsp.publish import Publisher
 from fairlead.plan import TodoManager
@@ -22,16 +22,16 @@ FEEDBACK = "<review>\nThe user reviewed your proposed edits:\n- accepted: src/�
 
 def states() -> Iterator[Golden]:
     changes = proposals()
-    yield _published("plan", a_plan_state(7), wire.PlanWire)
+    yield _published("plan", a_plan_state(7), protocol_states.PlanWire)
     inferred = (Inferred("look", "Look around"), Inferred("edit", "Edit src/問候.py"))
     empty = PlanChanged(1, TodoManager().snapshot(), Record(), inferred)
-    yield _published("plan.empty", empty, wire.PlanWire)
-    yield _published("edits", EditsChanged(5, changes, None, None), wire.EditsWire)
+    yield _published("plan.empty", empty, protocol_states.PlanWire)
+    yield _published("edits", EditsChanged(5, changes, None, None), protocol_states.EditsWire)
     found = a_smallest_set()
     two = only(changes, [*found.needed, *found.not_needed])
-    yield _published("edits.smallest", EditsChanged(5, two, None, None, smallest=found), wire.EditsWire)
+    yield _published("edits.smallest", EditsChanged(5, two, None, None, smallest=found), protocol_states.EditsWire)
     empty_edits = EditsChanged(6, Changeset(), "Accept 3 files", "Reject b.py", checked=A_CHECK)
-    yield _published("edits.empty", empty_edits, wire.EditsWire)
+    yield _published("edits.empty", empty_edits, protocol_states.EditsWire)
     yield _difference("plan.changed", a_plan_state(7, changed=False), a_plan_state(8))
     first = EditsChanged(5, only(changes, found.needed), None, None)
     yield _difference("edits.changed", first, EditsChanged(6, two, None, "Reject b.py"))
@@ -90,7 +90,7 @@ def _difference(name: str, before: SessionEvent, after: SessionEvent) -> Golden:
     publisher([before])
     publisher([after])
     [_, (method, params)] = client.sent
-    return Golden(name, method, "server-to-client", "params", params, wire.ChangedWire)
+    return Golden(name, method, "server-to-client", "params", params, protocol_states.ChangedWire)
 
 
 def progress() -> Iterator[Golden]:

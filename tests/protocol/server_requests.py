@@ -6,6 +6,7 @@ from typing import Any
 from lsprotocol import types
 
 from fairlead.lsp import protocol as wire
+from fairlead.lsp import protocol_states as states
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
 from fairlead.lsp.editor_code import EditorProvider
@@ -43,7 +44,7 @@ DECISIONS: dict[str, Json] = {
     "allow_session": {"option": "allow_session"},
     "reject": {"option": "reject", "reason": "現在不行 (not now)"},
 }
-A_PROBLEM: wire.DiagnosticWire = {
+A_PROBLEM: states.DiagnosticWire = {
     "range": {"start": {"line": 1, "character": 4}, "end": {"line": 1, "character": 10}},
     "severity": 1,
     "message": "“return” outside of a function",

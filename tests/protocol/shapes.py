@@ -5,9 +5,13 @@ from types import NoneType, UnionType
 from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from fairlead.lsp import protocol as wire
+from fairlead.lsp import protocol_states as states
 
 SHAPES: dict[str, type] = {
-    name.removesuffix("Wire"): value for name, value in vars(wire).items() if is_typeddict(value)
+    name.removesuffix("Wire"): value
+    for module in (states, wire)
+    for name, value in vars(module).items()
+    if is_typeddict(value)
 }
 PLAIN: dict[Any, str] = {
     str: "string",

@@ -13,6 +13,7 @@ import pytest
 from fairlead.agent import events
 from fairlead.edits.selection import Change
 from fairlead.lsp import protocol as wire
+from fairlead.lsp import protocol_states as states
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
 from fairlead.lsp.params import ContentUri, Params, content_uri, read_ops, read_target
@@ -56,20 +57,20 @@ async def test_each_message_has_exactly_the_fields_of_its_type(made: dict[str, G
     typed = [golden for golden in made.values() if golden.shape is not None]
     assert [bad for golden in typed for bad in misfits(golden.value, golden.shape, golden.name)] == []
     shown = {golden.shape for golden in typed}
-    states = {wire.PlanWire, wire.EditsWire, wire.ChangedWire, wire.SessionsWire}
+    whole = {states.PlanWire, states.EditsWire, states.ChangedWire, states.SessionsWire}
     results = {wire.RunResult, wire.ReviewResult, wire.AmendResult, wire.PlanEditResult, wire.PageResult}
     results |= {wire.OpenResult, wire.SteerResult, wire.ChecksResult, wire.SuggestedChecks, wire.RecordResult}
-    results |= {wire.SmallestSetWire, wire.RewindResult}
+    results |= {states.SmallestSetWire, wire.RewindResult}
     asked = {wire.ApproveParams, wire.ApproveResult, wire.AskParams, wire.AskResult}
     asked |= {wire.DiagnosticsParams, wire.DiagnosticsResult}
-    assert shown == states | results | asked
+    assert shown == whole | results | asked
 
 
 async def test_each_event_has_exactly_the_fields_of_the_page(made: dict[str, Golden]) -> None:
     """docs/protocol.md, `agent/event`: every kind of the core's union, with the fields of its row and no others."""
     rows = tables(Page().section("Notifications from the server"))[1]
-    shapes = {"[`Usage`]": wire.UsageWire, "[`CheckResult`]": wire.CheckResultWire}
-    shapes["[`SmallestSet`]"] = wire.SmallestSetWire
+    shapes = {"[`Usage`]": wire.UsageWire, "[`CheckResult`]": states.CheckResultWire}
+    shapes["[`SmallestSet`]"] = states.SmallestSetWire
     known = {
         row[0].strip("`"): [
             *(name for link, shape in shapes.items() if f"those of {link}" in row[1] for name in fields(shape)),

@@ -18,6 +18,7 @@ from fairlead.cli.view.diffs import Sides, draw_diff, two_sides
 from fairlead.cli.view.display import Display
 from fairlead.cli.view.text import clean, escape_hidden
 from fairlead.lsp import protocol as wire
+from fairlead.lsp import protocol_states as states
 from fairlead.workspace.paths import Roots
 
 QUIT = Option("q", "quit", "stop here; the rest is not applied")
@@ -72,7 +73,7 @@ class Review:
     """The review of the proposals that a session has when the review starts."""
 
     def __init__(
-        self, client: AgentClient, display: Display, keyboard: Keyboard, workspace: Roots, edits: wire.EditsWire
+        self, client: AgentClient, display: Display, keyboard: Keyboard, workspace: Roots, edits: states.EditsWire
     ) -> None:
         self._client = client
         self._display = display
@@ -196,7 +197,7 @@ class Review:
             for message in dict.fromkeys(o["message"] for o in outcomes if o["outcome"] == outcome and o["message"]):
                 self._print_line(f"  {clean(message)}", style)
 
-    async def _show(self, file: wire.FileWire) -> Sides:
+    async def _show(self, file: states.FileWire) -> Sides:
         """Show a file's heading and its whole diff."""
         sides = await self._sides(file["uri"])
         kind = KINDS[file["kind"]] + (f" to {self._name(file['newUri'])}" if file["newUri"] else "")
@@ -217,7 +218,7 @@ class Review:
         self._print([Text(), heading, *diff, *errors, *(line for text in yours for line in _yours(text)), Text()])
         return sides
 
-    def _problem(self, file: wire.FileWire, problem: wire.DiagnosticWire) -> str:
+    def _problem(self, file: states.FileWire, problem: states.DiagnosticWire) -> str:
         """A new error of the proposed text, in a line."""
         name, line = self._name(file["newUri"] or file["uri"]), problem["range"]["start"]["line"] + 1
         return f"{self._display.marks.failed} {name}:{line}: {' '.join(clean(problem['message']).split())}"
@@ -230,7 +231,7 @@ class Review:
         answer = await self._client.request("workspace/textDocumentContent", {"uri": content_uri})
         return answer["text"]
 
-    def _diff(self, sides: Sides, hunks: Sequence[wire.HunkWire]) -> list[Text]:
+    def _diff(self, sides: Sides, hunks: Sequence[states.HunkWire]) -> list[Text]:
         return draw_diff(sides, hunks, self._display.marks.return_sign)
 
     async def _question(self, question: str, options: Sequence[Option]) -> str:
@@ -239,7 +240,7 @@ class Review:
             raise Quit
         return key
 
-    def _file(self, uri: str) -> wire.FileWire | None:
+    def _file(self, uri: str) -> states.FileWire | None:
         return next((file for file in self._edits["files"] if file["uri"] == uri), None)
 
     def _name(self, uri: str) -> str:
@@ -257,11 +258,11 @@ def _path(uri: str) -> Path:
     return Path(path.removeprefix("/") if os.name == "nt" else path)
 
 
-def _decision_count(file: wire.FileWire) -> int:
+def _decision_count(file: states.FileWire) -> int:
     return len(file["hunks"]) if _is_decided_by_hunk(file) else 1
 
 
-def _is_decided_by_hunk(file: wire.FileWire) -> bool:
+def _is_decided_by_hunk(file: states.FileWire) -> bool:
     """Whether each hunk is decided on, not the file as a whole.
 
     New, deleted, renamed and binary files are one decision, and so are new permissions. So is a file that the user has
@@ -273,7 +274,7 @@ def _is_decided_by_hunk(file: wire.FileWire) -> bool:
     return file["kind"] == "modify" and not file["binary"] and file["mode"] is None
 
 
-def _note_without_diff(file: wire.FileWire) -> str:
+def _note_without_diff(file: states.FileWire) -> str:
     """The note for a file without changed lines."""
     if file["binary"]:
         return "(not text, so it is accepted or rejected as a whole)"

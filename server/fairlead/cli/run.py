@@ -39,6 +39,7 @@ from fairlead.cli.view.terminal import Terminal
 from fairlead.cli.view.text import clean, escape_hidden, wrap
 from fairlead.cli.view.transcript import Transcript
 from fairlead.lsp import protocol as wire
+from fairlead.lsp import protocol_states as states
 from fairlead.models.recording import write_recording
 from fairlead.session.record.shape import record_text
 from fairlead.workspace.replace_file import replace_file
@@ -80,7 +81,7 @@ class Run:
         self._client = AgentClient(options.workspace, self._on_notification, approvals.answer, start_server)
         self._transcript = Transcript(display, options.workspace)
         self._recorder = ConversationRecorder(options.prompt or "") if options.record else None
-        self._edits: wire.EditsWire | None = None
+        self._edits: states.EditsWire | None = None
         self._window: Window = (0, None)
         self._session_id = ""
         self._cancelling: asyncio.Future[None] | None = None

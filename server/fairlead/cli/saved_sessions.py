@@ -3,6 +3,7 @@
 from fairlead.agent.errors import FairleadError
 from fairlead.cli.client import AgentClient
 from fairlead.lsp import protocol as wire
+from fairlead.lsp import protocol_states as states
 
 MAX_UNFINISHED = 20
 """The number of unfinished or undecided sessions that are kept for a folder."""
@@ -15,7 +16,7 @@ class NoSavedSession(FairleadError):
     """There is no session to continue."""
 
 
-async def newest_session(client: AgentClient) -> wire.SessionRowWire:
+async def newest_session(client: AgentClient) -> states.SessionRowWire:
     """The session of this folder that ran last, even if it is open in another process.
 
     Raises:
@@ -47,6 +48,6 @@ async def delete_old_sessions(client: AgentClient) -> list[str]:
     return messages
 
 
-async def _rows(client: AgentClient) -> list[wire.SessionRowWire]:
-    listed: wire.SessionsWire = await client.request(wire.LIST_SESSIONS, {})
+async def _rows(client: AgentClient) -> list[states.SessionRowWire]:
+    listed: states.SessionsWire = await client.request(wire.LIST_SESSIONS, {})
     return listed["sessions"]

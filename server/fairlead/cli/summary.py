@@ -13,6 +13,7 @@ from fairlead.cli.view.display import Display
 from fairlead.cli.view.terminal import Marks
 from fairlead.cli.view.text import clean, escape_hidden, wrap
 from fairlead.lsp import protocol as wire
+from fairlead.lsp import protocol_states as states
 from fairlead.models.clouds import LABELS
 from fairlead.workspace.paths import Roots
 
@@ -54,7 +55,7 @@ def model_lines(name: str, options: RunOptions, display: Display) -> list[Text]:
     return _field("Model", clean(name) + on + at, display)
 
 
-def continued_lines(title: str, plan: wire.PlanWire, files: int, display: Display) -> list[Text]:
+def continued_lines(title: str, plan: states.PlanWire, files: int, display: Display) -> list[Text]:
     """The session that is continued, with its progress and its undecided files."""
     steps = [f"{plan['completed']} of {plan['total']} step{'s' if plan['total'] != 1 else ''}"] if plan["total"] else []
     undecided = [f"{files} file{'s' if files != 1 else ''} to review"] if files else []

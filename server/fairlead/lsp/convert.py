@@ -20,6 +20,7 @@ from fairlead.edits.per_proposal import PerProposal
 from fairlead.edits.proposal import Proposal
 from fairlead.edits.text import split_lines
 from fairlead.lsp import protocol as wire
+from fairlead.lsp import protocol_states as states
 from fairlead.lsp.convert_checks import check_event, check_result, smallest_set
 from fairlead.plan import PlanItem
 from fairlead.plan.evidence import BEFORE, UNPLANNED, Evidence
@@ -35,12 +36,12 @@ from fairlead.workspace.protected import risk
 SNIPPET_LENGTH = 80
 
 
-def sessions(rows: Sequence[Row]) -> wire.SessionsWire:
+def sessions(rows: Sequence[Row]) -> states.SessionsWire:
     """The list of sessions."""
     return {"sessions": [session_row(row) for row in rows]}
 
 
-def session_row(row: Row) -> wire.SessionRowWire:
+def session_row(row: Row) -> states.SessionRowWire:
     """A session in the list. Times are in UTC (ISO 8601)."""
     return {
         "sessionId": row.id,
@@ -67,11 +68,11 @@ def transcript(lines: Sequence[Line]) -> list[wire.LineWire]:
     ]
 
 
-def plan(session_id: str, changed: PlanChanged) -> wire.PlanWire:
+def plan(session_id: str, changed: PlanChanged) -> states.PlanWire:
     """A session's plan with its evidence."""
     state, record = changed.state, changed.record
     groups: tuple[Literal["before"], Literal["unplanned"]] = (BEFORE, UNPLANNED)
-    outside: list[wire.OutsideWire] = [
+    outside: list[states.OutsideWire] = [
         {"id": group, "evidence": evidence(record.of(group))} for group in groups if not record.of(group).empty
     ]
     return {
@@ -93,7 +94,7 @@ def _uri(path: str) -> str:
     return Path(path).as_uri()
 
 
-def plan_item(item: PlanItem, found: Evidence, support: Support) -> wire.PlanItemWire:
+def plan_item(item: PlanItem, found: Evidence, support: Support) -> states.PlanItemWire:
     """A plan item, its evidence and what supports it."""
     return {
         "id": item.id,
@@ -113,7 +114,7 @@ def plan_item(item: PlanItem, found: Evidence, support: Support) -> wire.PlanIte
     }
 
 
-def evidence(found: Evidence) -> wire.EvidenceWire:
+def evidence(found: Evidence) -> states.EvidenceWire:
     """The recorded work on a step."""
     return {
         "files": list(map(_uri, found.files)),
@@ -141,12 +142,12 @@ def edits(
     roots: Roots,
     state: EditsChanged,
     encoding: str = "utf-16",
-    known: PerProposal[wire.FileWire] | None = None,
-) -> wire.EditsWire:
+    known: PerProposal[states.FileWire] | None = None,
+) -> states.EditsWire:
     """The proposals, risky and protected files first. `known` keeps what did not change since the last state."""
     errors = {str(path): found for path, found in state.errors.items()}
 
-    def converted(proposal: Proposal) -> wire.FileWire:
+    def converted(proposal: Proposal) -> states.FileWire:
         protected = proposal.path in state.protected
         return proposal.derive(file, roots, protected, errors.get(proposal.target, ()), encoding)
 
@@ -165,7 +166,7 @@ def edits(
 
 def file(
     proposal: Proposal, roots: Roots, protected: bool, errors: Sequence[Problem] = (), encoding: str = "utf-16"
-) -> wire.FileWire:
+) -> states.FileWire:
     """The proposal for a file. Columns of problems are in code units of the encoding."""
     found = proposal.hunks if proposal.raw.data is None else ()
     return {
@@ -188,10 +189,10 @@ def file(
     }
 
 
-def _problems(found: Sequence[Problem], text: str, encoding: str) -> list[wire.DiagnosticWire]:
+def _problems(found: Sequence[Problem], text: str, encoding: str) -> list[states.DiagnosticWire]:
     lines = split_lines(text)
 
-    def position(at: tuple[int, int]) -> wire.PositionWire:
+    def position(at: tuple[int, int]) -> states.PositionWire:
         row, column = at
         return {"line": row, "character": code_units(lines[row][:column], encoding) if row < len(lines) else 0}
 
@@ -206,7 +207,7 @@ def _problems(found: Sequence[Problem], text: str, encoding: str) -> list[wire.D
     ]
 
 
-def _hunk(proposal: Proposal, hunk: Hunk) -> wire.HunkWire:
+def _hunk(proposal: Proposal, hunk: Hunk) -> states.HunkWire:
     origin = proposal.origin(hunk)
     conflict, position = proposal.conflicts.get(hunk.id), hunk.position
     return {

@@ -5,7 +5,7 @@ from typing import Any
 
 from fairlead.agent.events import CheckFinished, CheckSearch, SmallestSet
 from fairlead.edits.selection import Change
-from fairlead.lsp import protocol as wire
+from fairlead.lsp import protocol_states as states
 
 
 def check_event(value: CheckFinished | CheckSearch | SmallestSet) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def check_event(value: CheckFinished | CheckSearch | SmallestSet) -> dict[str, A
             return {"kind": "smallest_set", **smallest_set(value)}
 
 
-def smallest_set(found: SmallestSet) -> wire.SmallestSetWire:
+def smallest_set(found: SmallestSet) -> states.SmallestSetWire:
     """The result of a search for the smallest set of changes (docs/plan.md P19)."""
     return {
         "commands": list(found.commands),
@@ -40,11 +40,11 @@ def smallest_set(found: SmallestSet) -> wire.SmallestSetWire:
     }
 
 
-def _change(change: Change) -> wire.ChangeWire:
+def _change(change: Change) -> states.ChangeWire:
     return {"uri": Path(change.path).as_uri(), "hunk": change.hunk_id}
 
 
-def check_result(found: CheckFinished) -> wire.CheckResultWire:
+def check_result(found: CheckFinished) -> states.CheckResultWire:
     """The result of a check that the user ran (docs/plan.md P18)."""
     return {
         "toolCallId": found.call_id,

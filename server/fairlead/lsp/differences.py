@@ -4,21 +4,21 @@ from collections.abc import Sequence
 from typing import Any
 
 from fairlead.json_values import is_list, is_object
-from fairlead.lsp import protocol as wire
+from fairlead.lsp import protocol_states as states
 
 
-def difference(old: Any, new: Any) -> list[wire.PatchOperation]:
+def difference(old: Any, new: Any) -> list[states.PatchOperation]:
     """The operations `add`, `remove` and `replace` that turn one JSON value into another.
 
     Objects of a list are recognised by their `id` or `uri`, and texts by their value, as long as each occurs once.
     Parts that are the same object on both sides are not compared.
     """
-    operations: list[wire.PatchOperation] = []
+    operations: list[states.PatchOperation] = []
     _compare("", old, new, operations)
     return operations
 
 
-def _compare(path: str, old: Any, new: Any, operations: list[wire.PatchOperation]) -> None:
+def _compare(path: str, old: Any, new: Any, operations: list[states.PatchOperation]) -> None:
     if old is new:
         return
     if is_object(old) and is_object(new) and old.keys() == new.keys():
@@ -35,7 +35,7 @@ def _escaped(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
 
 
-def _list_difference(path: str, old: list[Any], new: list[Any]) -> list[wire.PatchOperation]:
+def _list_difference(path: str, old: list[Any], new: list[Any]) -> list[states.PatchOperation]:
     start = _equal_items(old, new)
     if start == len(old) == len(new):
         return []
@@ -43,7 +43,7 @@ def _list_difference(path: str, old: list[Any], new: list[Any]) -> list[wire.Pat
     kept = [key for key in before if key in after]
     if kept != [key for key in after if key in before] or len(before) + len(after) - 2 * len(kept) > len(new):
         return [{"op": "replace", "path": path, "value": new}]
-    operations: list[wire.PatchOperation] = []
+    operations: list[states.PatchOperation] = []
     # from the end, so that the other positions stay as they are
     for key in reversed([key for key in before if key not in after]):
         operations.append({"op": "remove", "path": f"{path}/{before[key]}"})

@@ -9,6 +9,7 @@ from fairlead.agent.events import Event, RunStarted, Text, Thinking, ToolOutput
 from fairlead.edits.per_proposal import PerProposal
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
+from fairlead.lsp import protocol_states as states
 from fairlead.lsp.differences import difference
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.workspace.paths import Roots
@@ -48,7 +49,7 @@ class Publisher:
         self._encoding = encoding
         self._connection = connection
         self._seq = seq
-        self._files = PerProposal[wire.FileWire]()
+        self._files = PerProposal[states.FileWire]()
         self._incremental = incremental
         self._sent: dict[str, Any] = {}
 
@@ -64,7 +65,7 @@ class Publisher:
                 case event:
                     self._send(event)
 
-    def _send_state(self, whole: str, changed: str, state: wire.PlanWire | wire.EditsWire) -> None:
+    def _send_state(self, whole: str, changed: str, state: states.PlanWire | states.EditsWire) -> None:
         """Send a state, or its difference from the last one to a client that understands that."""
         if self._incremental:
             before = self._sent.get(whole)

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from fairlead.cli.view.text import escape_hidden
 from fairlead.edits.text import line_end, split_lines
-from fairlead.lsp import protocol as wire
+from fairlead.lsp import protocol_states as states
 
 CONTEXT = 3
 MAX_LINE = 1000
@@ -38,7 +38,7 @@ def two_sides(base: str, proposed: str) -> Sides:
     return Sides(split_lines(base), split_lines(proposed), line_end(base or proposed))
 
 
-def draw_diff(sides: Sides, hunks: Sequence[wire.HunkWire], return_sign: str) -> list[Text]:
+def draw_diff(sides: Sides, hunks: Sequence[states.HunkWire], return_sign: str) -> list[Text]:
     """The hunks with `CONTEXT` lines around them. Adjacent hunks share their context."""
     lines: list[Text] = []
     for group in _groups([_span(hunk) for hunk in hunks]):
@@ -58,7 +58,7 @@ def draw_diff(sides: Sides, hunks: Sequence[wire.HunkWire], return_sign: str) ->
     return lines
 
 
-def _span(hunk: wire.HunkWire) -> _Span:
+def _span(hunk: states.HunkWire) -> _Span:
     base_start = hunk["oldStart"] - (1 if hunk["oldLines"] else 0)
     start = hunk["newStart"] - (1 if hunk["newLines"] else 0)
     return _Span(base_start, base_start + hunk["oldLines"], start, start + hunk["newLines"])

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from rich.text import Text
 
 from fairlead.cli.view.text import clean
-from fairlead.lsp import protocol as wire
+from fairlead.lsp import protocol_states as states
 from fairlead.plan import PlanItem, render_items
 from fairlead.plan.render import render_line
 
 STYLES = {"pending": "yellow", "in_progress": "cyan", "completed": "green"}
 
 # what supports a completed step (P16), as text after it
-_NOTES: Mapping[str, Callable[[wire.PlanItemWire], str]] = {
+_NOTES: Mapping[str, Callable[[states.PlanItemWire], str]] = {
     "verified": lambda _: "verified",
     "proved": lambda _: "proved: fails without the change, passes with it",
     "stale": lambda item: f"{_count(len(item['changedSince']), 'file')} changed since it was verified",
@@ -33,12 +33,12 @@ class Step:
     note: str = ""
 
 
-def plan_steps(plan: wire.PlanWire) -> tuple[Step, ...]:
+def plan_steps(plan: states.PlanWire) -> tuple[Step, ...]:
     """The steps of `agent/plan`."""
     return tuple(map(_step, plan["items"]))
 
 
-def _step(item: wire.PlanItemWire) -> Step:
+def _step(item: states.PlanItemWire) -> Step:
     note = _NOTES.get(item["verification"], lambda _: "")(item)
     errors = _count(item["newErrors"], "new error") if item["newErrors"] else ""
     shown = PlanItem(clean(item["id"]), clean(item["content"]), item["status"], clean(item["activeForm"]))

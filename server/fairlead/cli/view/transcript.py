@@ -12,7 +12,7 @@ from fairlead.cli.view.display import Display
 from fairlead.cli.view.plan_view import Step, changed_steps, plan_lines, plan_steps
 from fairlead.cli.view.text import StreamWrapper, clean, crop, escape_hidden, first_line, wrap
 from fairlead.code.uris import file_path
-from fairlead.lsp import protocol as wire
+from fairlead.lsp import protocol_states as states
 from fairlead.workspace.paths import Roots
 
 Json = dict[str, Any]
@@ -78,12 +78,12 @@ class Transcript:
     def plan(self) -> Sequence[Step]:
         return self._plan
 
-    def on_plan(self, plan: wire.PlanWire) -> None:
+    def on_plan(self, plan: states.PlanWire) -> None:
         """Handle a changed plan. Its changes are shown after the call that made them."""
         self._plan = plan_steps(plan)
         self._display.set_plan(self._plan)
 
-    def on_edits(self, edits: wire.EditsWire) -> None:
+    def on_edits(self, edits: states.EditsWire) -> None:
         """Show how many new errors the proposals have, if a check found more than before."""
         counts = {file["newUri"] or file["uri"]: len(file["problems"]) for file in edits["files"] if file["problems"]}
         if any(count > self._shown_errors.get(uri, 0) for uri, count in counts.items()):
@@ -92,7 +92,7 @@ class Transcript:
             self.note(f"{total} new {'error' if total == 1 else 'errors'} in {names}", style="red")
         self._shown_errors = counts
 
-    def begin_with_plan(self, plan: wire.PlanWire) -> None:
+    def begin_with_plan(self, plan: states.PlanWire) -> None:
         """Start a continued run with this plan. A display without a status area shows it first."""
         self.on_plan(plan)
         if self._display.width is not None:

@@ -4,6 +4,7 @@ import asyncio
 
 from fairlead.edits.selection import Change
 from fairlead.lsp import protocol as wire
+from fairlead.lsp import protocol_states as states
 from fairlead.lsp.convert_checks import check_result, smallest_set
 from fairlead.lsp.features.handlers import named_session, session_target
 from fairlead.lsp.params import Params
@@ -24,7 +25,7 @@ async def run(server: AgentServer, params: Params) -> wire.ChecksResult:
     return {"results": [check_result(result) for result in results]}
 
 
-async def minimize(server: AgentServer, params: Params) -> wire.SmallestSetWire:
+async def minimize(server: AgentServer, params: Params) -> states.SmallestSetWire:
     """`agent/checks/minimize`: searches for the smallest set of changes with which checks pass."""
     session = await named_session(server, params)
     command = (params.optional_text("check") or "").strip() or None

@@ -11,6 +11,7 @@ from lsprotocol import types
 
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
+from fairlead.lsp import protocol_states as states
 from fairlead.lsp.features.handlers import Handler, current_edits, named_session
 from fairlead.lsp.features.review import accept, amend, redo_review, reject, undo_review
 from fairlead.lsp.features.runs import cancel, execute_run, session_for_run, steer
@@ -39,13 +40,13 @@ async def run_in_background(server: AgentServer, params: Params) -> dict[str, st
     return {"sessionId": session.id}
 
 
-async def show_plan(server: AgentServer, params: Params) -> wire.PlanWire:
+async def show_plan(server: AgentServer, params: Params) -> states.PlanWire:
     """`fairlead.server.plan`: the current plan."""
     session = await named_session(server, params)
     return convert.plan(session.id, session.plan_state())
 
 
-async def show_edits(server: AgentServer, params: Params) -> wire.EditsWire:
+async def show_edits(server: AgentServer, params: Params) -> states.EditsWire:
     """`fairlead.server.edits`: the current proposals."""
     session = await refreshed_session(server, params)
     return current_edits(server, session)

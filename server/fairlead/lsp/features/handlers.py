@@ -7,6 +7,7 @@ from typing import Any
 
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
+from fairlead.lsp import protocol_states as states
 from fairlead.lsp.params import Params, read_target
 from fairlead.lsp.rpc import INVALID_PARAMS, rpc_error
 from fairlead.lsp.server import AgentServer
@@ -30,12 +31,12 @@ async def named_session(server: AgentServer, params: Params) -> Session:
     return await server.sessions.get(params.text("sessionId"))
 
 
-def current_edits(server: AgentServer, session: Session) -> wire.EditsWire:
+def current_edits(server: AgentServer, session: Session) -> states.EditsWire:
     """The current proposals of a session."""
     return convert.edits(session.id, session.roots, session.edits(), server.documents.encoding)
 
 
-def answered_edits(server: AgentServer, session: Session) -> wire.EditsWire | None:
+def answered_edits(server: AgentServer, session: Session) -> states.EditsWire | None:
     """The proposals after a decision; None for a client that has them already, as a difference."""
     return None if server.editor.capabilities.incremental else current_edits(server, session)
 

@@ -2,6 +2,7 @@
 
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
+from fairlead.lsp import protocol_states as states
 from fairlead.lsp.features.handlers import current_edits, named_session
 from fairlead.lsp.params import Params
 from fairlead.lsp.server import AgentServer
@@ -16,7 +17,7 @@ async def create_session(server: AgentServer, params: Params) -> dict[str, str]:
     return {"sessionId": server.sessions.create(params.optional_text("title") or "").id}
 
 
-async def list_sessions(server: AgentServer, _: Params) -> wire.SessionsWire:
+async def list_sessions(server: AgentServer, _: Params) -> states.SessionsWire:
     """`agent/sessions/list`, after the saved sessions have been loaded once."""
     return convert.sessions(await server.sessions.listed())
 
