@@ -7,7 +7,7 @@ const labels = (...given: Parameters<typeof modelChoices>): string[] =>
 
 test("the current model and effort have a check mark, and each model is there once", () => {
   const shown = labels("b", "high", ["a", "b", ""]);
-  assert.deepEqual(shown.slice(1, 4), ["$(check) b", "a", "Other Model…"]);
+  assert.deepEqual(shown.slice(1, 4), ["$(check) b", "a", "Other Model..."]);
   assert.deepEqual(shown.slice(5, 9), ["The model's default", "Low", "Medium", "$(check) High"]);
 });
 

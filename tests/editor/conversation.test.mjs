@@ -245,7 +245,7 @@ editorTest("the model below the prompt and its effort are chosen from a list", a
   });
   await choose("High");
   await shows(`${before} · High`);
-  await choose("Other Model…");
+  await choose("Other Model...");
   await page.fillInput("my-model", { title: "Agent: Choose Model" });
   await shows("my-model · High");
   await model.click();
@@ -329,7 +329,7 @@ editorTest("everything goes back to before the first message; what was accepted 
   const text = () => fs.readFileSync(path.join(workspace, "greet.py"), "utf8");
   await page.runCommand("Agent: Accept All");
   await page.until("the accepted text", () => text().includes("Good day"));
-  await page.runCommand("Agent: Rewind…");
+  await page.runCommand("Agent: Rewind...");
   await page.fillInput("Greet me", { title: "Agent: Rewind “Greet me `politely`”" });
   await page.fillInput("Conversation, Plan and Changes", { title: "Agent: Rewind to Before This Message" });
   await page.until("an empty conversation", async () => (await prompts(page)) === 0);

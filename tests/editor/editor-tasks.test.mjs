@@ -90,7 +90,7 @@ editorTest("Run Agent Task on Files in the Explorer sends what is selected", asy
   await page.showContainer("Explorer");
   const row = page.page.locator(".explorer-folders-view .monaco-list-row", { hasText: "shapes.ts" }).first();
   await row.click();
-  await page.editorMenu(["Run Agent Task on Files…"]);
+  await page.editorMenu(["Run Agent Task on Files..."]);
   await page.fillInput("Say what this is", { title: "Agent: Run Task on src/shapes.ts" });
   await page.toast("Done.");
   await page.closeToast("Done.");

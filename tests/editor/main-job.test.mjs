@@ -51,7 +51,7 @@ const labels = (rows) => rows.map((row) => row.label);
 
 editorTest("before the first task the palette and the view say what to do", async ({ page }) => {
   const offered = [
-    "Agent: Choose Model…",
+    "Agent: Choose Model...",
     "Agent: Get Started",
     "Agent: Open Conversation in Editor",
     "Agent: Open Example",
@@ -59,7 +59,7 @@ editorTest("before the first task the palette and the view say what to do", asyn
     "Agent: Run Task (Plan First)...",
     "Agent: Send Question...",
     "Agent: Set API Key",
-    "Agent: Set Up Model…",
+    "Agent: Set Up Model...",
     "Agent: Show Command Permissions",
     "Agent: Show Conversation",
     "Agent: Show Log",

@@ -93,7 +93,7 @@ test("without a key and without a Python the key is asked for first, then a page
     assert.ok(!editor.code.logs().includes("Python: "), "no Python is looked for before the question is answered");
     await editor.page.fillInput("sk-test");
     const { buttons } = await editor.page.toast("Fairlead needs Python 3.11 or newer.");
-    assert.deepEqual(buttons, ["Try Again", "Choose Interpreter…"]);
+    assert.deepEqual(buttons, ["Try Again", "Choose Interpreter..."]);
     assert.match(editor.code.logs(), /Python: python3 not found/);
     await editor.page.webview().locator("code", { hasText: "python3: not found" }).waitFor();
   } finally {

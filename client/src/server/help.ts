@@ -26,11 +26,11 @@ export async function showPythonHelp(context: vscode.ExtensionContext, attempts:
     .showErrorMessage(
       t("{0} needs Python {1} or newer.", displayName, OLDEST.join(".")),
       t("Try Again"),
-      t("Choose Interpreter…"),
+      t("Choose Interpreter..."),
     )
     .then(async (chosen) => {
       if (chosen === t("Try Again")) await vscode.commands.executeCommand("fairlead.restartServer");
-      if (chosen === t("Choose Interpreter…")) await chooseInterpreter();
+      if (chosen === t("Choose Interpreter...")) await chooseInterpreter();
     });
 }
 

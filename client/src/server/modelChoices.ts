@@ -27,7 +27,7 @@ export function modelChoices(model: string, effort: string, known: readonly stri
   return [
     { kind: "heading", label: t("Model") },
     ...models.map((name) => row("model", name, name)),
-    { kind: "other", label: t("Other Model…") },
+    { kind: "other", label: t("Other Model...") },
     { kind: "heading", label: t("Effort: how much the model thinks, if it supports this") },
     ...efforts.map((level) => row("effort", level, EFFORT_LABELS[level] ?? level)),
     { kind: "heading", label: "" },

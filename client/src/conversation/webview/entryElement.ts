@@ -74,7 +74,7 @@ function parts(view: Exclude<EntryView, { kind: "answer" }>): Node[] {
         "actions",
         button(t("Copy"), "copy", t("Copy message")),
         button(t("Edit"), "edit", t("Edit and send again")),
-        ...(view.canRewind ? [button(t("Rewind…"), "rewind", t("Rewind to before this message"))] : []),
+        ...(view.canRewind ? [button(t("Rewind..."), "rewind", t("Rewind to before this message"))] : []),
       );
       const pictures = view.pictures.map((name) => element("p", "picture", t("Picture: {0}", name)));
       return [who, text, ...omission(view.body), ...pictures, buttons];
