@@ -3,14 +3,13 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { edit, followUp, picture, remove, runTask, useAgent, write } from "./agent.mjs";
+import { edit, picture, remove, runTask, useAgent, write } from "./agent.mjs";
 
 const VIEW = "Proposed Changes";
 const PROPOSED = /^Proposed: /;
 const NUMBERS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 const before = `${NUMBERS.join("\n")}\n`;
 const capitals = (file, ...numbers) => numbers.map((number) => edit(file, `${number}\n`, `${number.toUpperCase()}\n`));
-const MANY = Array.from({ length: 25 }, (_, index) => `many${String(index).padStart(2, "0")}.txt`);
 
 const editorTest = useAgent(
   [
@@ -26,13 +25,10 @@ const editorTest = useAgent(
       ],
     },
     { text: "Proposed." },
-    { calls: MANY.flatMap((file) => capitals(file, "two")) },
-    { text: "Proposed in many files." },
   ],
   {
     workspace: {
       ...Object.fromEntries(["lens", "multi", "keys", "rest", "tree"].map((name) => [`${name}.txt`, before])),
-      ...Object.fromEntries(MANY.map((file) => [file, before])),
       "gone.txt": "gone\n",
     },
     viewport: { width: 1280, height: 1100 },
@@ -203,72 +199,3 @@ editorTest("the keys decide on the focused row of the list", async ({ page, work
   await page.press("Alt+u");
   await page.rows(VIEW, (rows) => rows.some(({ label }) => label === "gone.txt"));
 });
-
-editorTest(
-  "all changes of 25 files are accepted at once and taken back, and no tab is opened for them",
-  async ({ page, workspace }, context) => {
-    await page.runCommand("Agent: Reject All");
-    await page.pressDialog("Reject All");
-    await page.welcome(VIEW);
-    await followUp(page, "Change many files");
-    await page.toast("Proposed in many files.");
-    await page.openFile("rest.txt");
-    const open = async () => (await page.tabs()).map(({ label, active }) => `${label} ${active}`).join();
-    const [tabs, files] = [await open(), MANY.map((file) => path.join(workspace, file))];
-    for (const [action, text] of [
-      ["Accept All", changed("two")],
-      ["Undo Review", before],
-    ]) {
-      const began = performance.now();
-      await page.viewTitleAction(VIEW, action);
-      await page.until(`all files after ${action}`, () =>
-        files.every((file) => fs.readFileSync(file, "utf8") === text),
-      );
-      context.diagnostic(`figure: ${action} of 25 files took ${((performance.now() - began) / 1000).toFixed(2)} s`);
-    }
-    await page.rows(VIEW, (rows) => rows.some(({ label }) => label === MANY[0]));
-    assert.equal(await open(), tabs);
-  },
-);
-
-editorTest(
-  "a review continues from file to file without the mouse, and ends in the editor that was open before",
-  async ({ page, workspace }) => {
-    const accepted = (index) =>
-      page.until(`${MANY[index]} on disk`, () => disk(workspace, MANY[index]) === changed("two"));
-    await page.openFile("rest.txt");
-    await page.runCommand("Fairlead: Focus on Proposed Changes View");
-    await page.press("Alt+j");
-    for (const [index, key] of ["Alt+y", "Shift+Alt+y", "Alt+y"].entries()) {
-      await page.tab(`${MANY[index]} (proposed)`);
-      await page.editorFocus();
-      await line(page, 2);
-      await page.press(key);
-      await accepted(index);
-    }
-    await page.tab(`${MANY[3]} (proposed)`);
-    await page.runCommand("Agent: Review All Changes");
-    await page.tab("Proposed: Change the files (22 files)");
-    for (const index of [3, 4]) {
-      await page.diffLines("modified", { file: MANY[index], wanted: shows("TWO") });
-      await page.editorFocus();
-      await line(page, 2);
-      await page.press("Alt+y");
-      await accepted(index);
-      await page.tab(`Proposed: Change the files (${24 - index} files)`);
-    }
-    await page.until("the count", async () => (await page.viewDescription(VIEW)) === "20 of 25 files left");
-    await page.rowAction(VIEW, MANY[6], "Accept");
-    await accepted(6);
-    await page.tab("Proposed: Change the files (19 files)");
-    await page.until("the focus in the list", () =>
-      page.page.evaluate(() => document.activeElement?.closest(".pane") !== null),
-    );
-    await page.runCommand("Agent: Accept All");
-    await page.until("all on disk", () => MANY.every((file) => disk(workspace, file) === changed("two")));
-    await page.tab("rest.txt");
-    await page.editorFocus();
-    await page.insertText("typed ");
-    await page.editorLines((lines) => lines.some((text) => text.includes("typed ")));
-  },
-);

@@ -123,6 +123,15 @@ export function workbenchVerbs({ page, until, act }) {
   return {
     runCommand,
 
+    /** As `runCommand`, with the keyboard alone. */
+    typeCommand: async (title) => {
+      await page.keyboard.press("F1");
+      await until("the palette", async () => isPalette(await quickInput()));
+      await page.keyboard.insertText(title);
+      await until(`"${title}" first in the palette`, async () => (await quickInput()).items[0]?.label === title);
+      await page.keyboard.press("Enter");
+    },
+
     /** The titles that the palette offers for `typed`. Closes the palette again. */
     commands: async (typed) => {
       await act("the palette", () => typeIntoPalette(typed));

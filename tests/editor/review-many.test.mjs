@@ -1,0 +1,104 @@
+// The review of 25 files: with the keyboard alone, in one diff for all, and all at once.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { edit, followUp, useAgent } from "./agent.mjs";
+
+const VIEW = "Proposed Changes";
+const FILES = Array.from({ length: 25 }, (_, index) => `many${String(index).padStart(2, "0")}.txt`);
+const before = "one\ntwo\nthree\n";
+const first = "one\nTWO\nthree\n";
+const second = "one\nTWO\nTHREE\n";
+
+const editorTest = useAgent(
+  [
+    { calls: FILES.map((file) => edit(file, "two\n", "TWO\n")) },
+    { text: "Proposed." },
+    { calls: FILES.map((file) => edit(file, "three\n", "THREE\n")) },
+    { text: "Proposed again." },
+  ],
+  { workspace: { ...Object.fromEntries(FILES.map((file) => [file, before])), "open.txt": "open\n" } },
+);
+const disk = (workspace, file) => fs.readFileSync(path.join(workspace, file), "utf8");
+const focusInList = (page) =>
+  page.until("the focus in the list", () =>
+    page.page.evaluate(() => document.activeElement?.closest(".pane .monaco-list") != null),
+  );
+const line = (page, number) => page.statusItem("status.editor.selection", ({ text }) => text.includes(`Ln ${number},`));
+
+editorTest(
+  "with the keyboard alone, from Run Task to the last accepted change, and back to the editor that was open before",
+  async ({ page, workspace }, context) => {
+    await page.openFile("open.txt");
+    await page.typeCommand("Agent: Run Task");
+    await page.quickInput("Agent: Run Task");
+    await page.insertText("Change many files");
+    await page.press("Enter");
+    await page.toast("Proposed.");
+    await page.typeCommand("Fairlead: Focus on Proposed Changes View");
+    await focusInList(page);
+    const began = performance.now();
+    await page.press("Alt+j");
+    for (const [index, file] of FILES.entries()) {
+      await page.tab(`${file} (proposed)`);
+      await page.editorFocus();
+      await line(page, 2);
+      await page.press(index % 2 ? "Shift+Alt+y" : "Alt+y");
+      await page.until(`${file} on disk`, () => disk(workspace, file) === first);
+    }
+    context.diagnostic(`figure: 25 decisions with the keyboard took ${seconds(began)}`);
+    await page.welcome(VIEW);
+    await page.tab("open.txt");
+    await page.editorFocus();
+    await page.insertText("typed ");
+    await page.editorLines((lines) => lines.some((text) => text.includes("typed ")));
+  },
+);
+
+editorTest("all files are accepted at once and taken back, and no tab is opened for them", async (editor, context) => {
+  const { page, workspace } = editor;
+  await followUp(page, "Change them again");
+  await page.toast("Proposed again.");
+  const open = async () => (await page.tabs()).map(({ label, active }) => `${label} ${active}`).join();
+  const tabs = await open();
+  for (const [action, text] of [
+    ["Accept All", second],
+    ["Undo Review", first],
+  ]) {
+    const began = performance.now();
+    await page.viewTitleAction(VIEW, action);
+    await page.until(`all files after ${action}`, () => FILES.every((file) => disk(workspace, file) === text));
+    context.diagnostic(`figure: ${action} of 25 files took ${seconds(began)}`);
+  }
+  await page.rows(VIEW, (rows) => rows.some(({ label }) => label === FILES[0]));
+  assert.equal(await open(), tabs);
+});
+
+editorTest("the diff of all files loses each decided file, and the focus stays", async ({ page, workspace }) => {
+  const accepted = (file) => page.until(`${file} on disk`, () => disk(workspace, file) === second);
+  const title = (count) => `Proposed: Change many files (${count} files)`;
+  await page.typeCommand("Agent: Review All Changes");
+  await page.tab(title(25));
+  for (const [index, file] of FILES.slice(0, 2).entries()) {
+    await page.diffLines("modified", { file, wanted: (lines) => lines.includes("THREE") });
+    await page.editorFocus();
+    await line(page, 3);
+    await page.press("Alt+y");
+    await accepted(file);
+    await page.tab(title(24 - index));
+  }
+  await page.until("the count", async () => (await page.viewDescription(VIEW)) === "23 of 25 files left");
+  await page.rowAction(VIEW, FILES[3], "Accept");
+  await accepted(FILES[3]);
+  await page.tab(title(22));
+  await focusInList(page);
+  await page.runCommand("Agent: Accept All");
+  await page.until("all on disk", () => FILES.every((file) => disk(workspace, file) === second));
+  await page.tab("open.txt");
+  await page.editorFocus();
+});
+
+function seconds(began) {
+  return `${((performance.now() - began) / 1000).toFixed(2)} s`;
+}
