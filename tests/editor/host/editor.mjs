@@ -28,11 +28,22 @@ const STILL = {
  * workspace  a folder to copy, or the files as `{ 'path/in/it': text or bytes }`; null for an empty window. If one of
  *            the files is a .code-workspace, opens that file
  * name       the name of the folder for the artifacts of a failure
- * viewport, theme, scale, fonts  as in `openPage`; everything else as in `startVSCode`
+ * viewport, theme, scale, fonts, language  as in `openPage`; everything else as in `startVSCode`
  *
  * `close()` ends VS Code and the server, and fails if it had to kill a process.
  */
-export async function openEditor({ workspace = {}, name, viewport, theme, scale, fonts, settings, env, ...rest } = {}) {
+export async function openEditor({
+  workspace = {},
+  name,
+  viewport,
+  theme,
+  scale,
+  fonts,
+  language,
+  settings,
+  env,
+  ...rest
+} = {}) {
   let code;
   let page;
   const close = async () => {
@@ -50,7 +61,7 @@ export async function openEditor({ workspace = {}, name, viewport, theme, scale,
       settings: { ...STILL, ...settings },
       env: { ANTHROPIC_API_KEY: undefined, ...env },
     });
-    page = await openPage(code.url, { name, viewport, theme, scale, fonts, logs: code.logs });
+    page = await openPage(code.url, { name, viewport, theme, scale, fonts, language, logs: code.logs });
   } catch (error) {
     await close().catch(() => {});
     throw error;

@@ -45,12 +45,21 @@ export async function closeBrowser() {
  * theme     'dark' or 'light'; `setTheme` changes it later
  * scale     pixels of a picture per pixel of the page
  * fonts     what `pictureFonts` returns
+ * language  of the extension, for example 'zh-cn'; VS Code's own texts stay English
  * logs      a function that returns the server's logs, saved with a failure
  * name      the name of the folder for the artifacts of a failure
  */
 export async function openPage(
   url,
-  { viewport = { width: 1280, height: 800 }, theme = "dark", scale = 1, fonts, logs = () => "", name = "page" } = {},
+  {
+    viewport = { width: 1280, height: 800 },
+    theme = "dark",
+    scale = 1,
+    fonts,
+    language,
+    logs = () => "",
+    name = "page",
+  } = {},
 ) {
   const { browser } = await connect();
   const context = await browser.newContext({ viewport, colorScheme: theme, deviceScaleFactor: scale });
@@ -58,6 +67,7 @@ export async function openPage(
   await context.addInitScript(mintKeys);
   await context.addInitScript(endAnimations);
   await context.addInitScript(tellMessages, MESSAGE);
+  if (language) await context.addInitScript(speak, language);
   const blocked = new Set();
   const page = await context.newPage();
   page.setDefaultTimeout(DEADLINE);
@@ -204,6 +214,11 @@ function tellMessages(prefix) {
     for (const node of changes.flatMap(({ addedNodes }) => [...addedNodes]))
       for (const { textContent } of texts(node)) if (textContent) console.info(prefix + textContent);
   }).observe(document, { subtree: true, childList: true });
+}
+
+/** In the page: VS Code passes this language to its extensions. */
+function speak(language) {
+  Object.defineProperty(globalThis, "_VSCODE_NLS_LANGUAGE", { get: () => language, set: () => {} });
 }
 
 /** In the page: ends every animation at once. A spinner or a progress bar would draw 25 frames a second. */

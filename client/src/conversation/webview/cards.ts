@@ -2,7 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import type { CardView } from "../messages";
-import { button, element } from "./elements";
+import { button, element, withCode } from "./elements";
 import { preformatted } from "./markdown";
 
 export class Cards {
@@ -34,7 +34,7 @@ export class Cards {
 }
 
 function cardElement({ id, title, subject, details, buttons, takesText }: CardView): HTMLElement {
-  const name = element("p", "title", title);
+  const name = element("p", "title", ...withCode(title));
   name.id = `card-${id}`;
   const shown = subject === "" ? [] : [preformatted(subject, t("Command"))];
   const choices = buttons.map((label, index) => {

@@ -108,7 +108,9 @@ function parts(view: Exclude<EntryView, { kind: "answer" }>): Node[] {
 }
 
 function toolPart(view: Extract<EntryView, { kind: "tool" }>): HTMLElement {
-  const title = view.isCommand ? element("code", "label", view.title) : element("span", "label", view.title);
+  const title = view.isCommand
+    ? element("code", "label", view.title)
+    : element("span", "label", ...withCode(view.title));
   const state = element("span", "mark", TOOL_MARKS[view.state]);
   state.setAttribute("role", "img");
   state.setAttribute("aria-label", TOOL_WORDS[view.state]);

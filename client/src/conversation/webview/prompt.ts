@@ -24,7 +24,7 @@ export class Prompt {
   private readonly sendButton = button(t("Send"), "send");
   private readonly stopButton = button(t("Stop"), "stop");
   private readonly model = button("", "chooseModel");
-  private readonly spent = element("span", "spent");
+  private readonly spent = element("p", "spent");
   /** What happened to a picture. */
   private readonly notice = element("p", "notice");
   private readonly list: CompletionList;
@@ -49,8 +49,10 @@ export class Prompt {
       this.complete(item);
     });
     this.notice.setAttribute("role", "status");
-    const row = element("div", "row", this.mode, this.model, this.spent, this.stopButton, this.sendButton);
-    this.element = element("div", "prompt-box", this.chips, this.list.element, this.input, this.notice, row);
+    const buttons = element("div", "buttons", this.stopButton, this.sendButton);
+    const row = element("div", "row", this.mode, this.model, buttons);
+    const parts = [this.chips, this.list.element, this.input, this.notice, row, this.spent];
+    this.element = element("div", "prompt-box", ...parts);
     this.input.addEventListener("paste", (event) => {
       const files = [...(event.clipboardData?.files ?? [])];
       // a copied table is a picture too, but the user means its text
