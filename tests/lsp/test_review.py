@@ -270,11 +270,16 @@ async def test_both_sides_of_the_diff_can_be_read(workspace: Path, replay: Repla
         assert "no longer exists" in await content(f"fairlead-proposed://unknown{path}")
         assert "does not know" in await content("fairlead-proposed:nonsense")
         assert client.last("workspace/textDocumentContent/refresh") is None
+        file.write_text("mine\n")
+        await client.until(lambda: client.last("workspace/textDocumentContent/refresh"))
+        assert await content(f"fairlead-base://{session}{path}") == "mine\n", "a diff shows both sides of a conflict"
+        file.write_text("1\n")
+        await client.until(lambda: len(client.all("workspace/textDocumentContent/refresh")) == 2)
         await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
-        await client.until(lambda: len(client.all("workspace/textDocumentContent/refresh")) >= 2)
+        await client.until(lambda: len(client.all("workspace/textDocumentContent/refresh")) >= 4)
         await client.request("agent/sessions/list", {})
         refreshed = [unquote(each["uri"]) for each in client.all("workspace/textDocumentContent/refresh")]
-        assert sorted(refreshed) == [unquote(f"{scheme}://{session}{path}") for scheme in schemes]
+        assert sorted(refreshed[2:]) == [unquote(f"{scheme}://{session}{path}") for scheme in schemes]
 
 
 async def test_many_closed_files_are_not_opened_in_the_editor(workspace: Path, replay: Replay) -> None:

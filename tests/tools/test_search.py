@@ -384,3 +384,10 @@ def test_no_glob_takes_long_or_fails_otherwise(glob: str) -> None:
         said = str(error)
     assert said == "" or said.startswith("Invalid glob")
     assert time.process_time() - began < 1
+
+
+def test_a_glob_with_too_many_alternatives_is_refused() -> None:
+    """Those beyond the limit would match nothing, and files would be missing without a word."""
+    assert glob_filter("{a,b}" * 9, Roots())("b" * 9)
+    with pytest.raises(ToolError, match="more than 1000 alternatives"):
+        glob_filter("{a,b}" * 10, Roots())

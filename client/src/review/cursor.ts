@@ -182,6 +182,8 @@ function hunkTarget({ side: { item }, file }: ShownDiff): Target | undefined {
   const editor = vscode.window.activeTextEditor;
   if (!editor || !parseDiffUri(editor.document.uri)) return undefined;
   const side = editor.document.uri.scheme === scheme.base ? "base" : "proposed";
+  // in a conflict, this side has the user's lines, and the lines of the hunks are those of the base
+  if (side === "base" && file.state === "conflict") return undefined;
   const hunk = hunkAt(item === undefined ? file : editsOfStep(file, item), side, editor.selection.active.line + 1);
   return hunk && { uri: file.uri, hunk: hunk.id };
 }

@@ -106,22 +106,15 @@ export class Diffs implements vscode.Disposable {
     if (await this.multiDiffs.updateActive()) await vscode.commands.executeCommand("fairlead.edits.focus");
   }
 
-  /**
-   * Opens a file's diff at a hunk; if none is given, at the first problem of the proposed text, if it has any. For a conflict, compares
-   * the user's file with the proposal.
-   */
+  /** Opens a file's diff at a hunk; if none is given, at the first problem of the proposed text, if it has any. */
   async open(sessionId: string, file: FileEdits, hunk?: Hunk, preserveFocus = false): Promise<void> {
     const options: vscode.TextDocumentShowOptions = { preview: true, preserveFocus };
     const [problem] = file.problems;
     if (hunk) options.selection = startOf(hunk);
     else if (problem) options.selection = toRange({ start: problem.range.start, end: problem.range.start });
-    const current = vscode.Uri.parse(file.uri);
-    const proposed = proposedUri(sessionId, file);
-    const [left, label] =
-      (hunk ?? file).state === "conflict" && (await exists(current))
-        ? [current, t("{0} (yours ↔ proposed)", nameOf(file))]
-        : [baseUri(sessionId, file), title(file)];
-    await vscode.commands.executeCommand("vscode.diff", left, proposed, label, options);
+    const label = (hunk ?? file).state === "conflict" ? t("{0} (yours ↔ proposed)", nameOf(file)) : title(file);
+    const sides = [baseUri(sessionId, file), proposedUri(sessionId, file)];
+    await vscode.commands.executeCommand("vscode.diff", ...sides, label, options);
   }
 
   /** Opens a multi-file diff for each session with proposals. */

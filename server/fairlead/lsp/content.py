@@ -64,7 +64,7 @@ class ProposedContent:
             except WorkspaceError as error:
                 return f"{error}\n"
         if parsed.scheme == wire.BASE_SCHEME:
-            return proposal.base or ""
+            return proposal.current or ""
         if parsed.item_id is None or proposal.decided_as_whole:
             return proposal.proposed or ""
         return proposal.applied(proposal.regions_of_hunks(proposal.hunks_of(parsed.item_id)))[0]
@@ -77,7 +77,7 @@ class ProposedContent:
             return
         for path in changed_paths(old, changes):
             before, after = old.get(path), changes.get(path)
-            for scheme, attribute in ((wire.BASE_SCHEME, "base"), (wire.PROPOSED_SCHEME, "proposed")):
+            for scheme, attribute in ((wire.BASE_SCHEME, "current"), (wire.PROPOSED_SCHEME, "proposed")):
                 uri = proposal_uri(scheme, session_id, Path(path))
                 if uri in self._fetched and getattr(before, attribute, None) != getattr(after, attribute, None):
                     self._request_refresh(uri)

@@ -31,7 +31,9 @@ def glob_filter(glob: str | None, roots: Roots) -> Callable[[str], bool]:
             raise ValueError("it is too long")
         if any(len(re.findall(r"\*+", part)) > MAX_STARS for part in glob.split("/")) or glob.count("**") > MAX_STARS:
             raise ValueError(f"more than {MAX_STARS} stars in one part take too long to match")
-        globs = list(islice(_alternatives(glob.removeprefix("!")), MAX_ALTERNATIVES))
+        globs = list(islice(_alternatives(glob.removeprefix("!")), MAX_ALTERNATIVES + 1))
+        if len(globs) > MAX_ALTERNATIVES:
+            raise ValueError(f"its braces make more than {MAX_ALTERNATIVES} alternatives")
         spec = pathspec.GitIgnoreSpec.from_lines(globs)
     except ValueError as error:
         raise ToolError(f"Invalid glob {glob[:100]!r}: {error}.") from error

@@ -192,10 +192,12 @@ def _temporary_prefix(name: str) -> str:
 def _leftovers(folder: Folder) -> dict[str, list[str]]:
     """The temporary files of killed processes in a folder, by `_temporary_prefix`."""
     found = defaultdict[str, list[str]](list)
-    # the folder may be writable but not readable, or a file may be removed in the meantime
-    with contextlib.suppress(OSError):
-        for name in [name for name in folder.names() if _NEW in name]:  # fast, because a folder may have thousands
-            prefix, _, random = name.rpartition(f".{_NEW}-")
+    names: list[str] = []
+    with contextlib.suppress(OSError):  # the folder may be writable but not readable
+        names = [name for name in folder.names() if _NEW in name]  # fast, because a folder may have thousands
+    for name in names:
+        prefix, _, random = name.rpartition(f".{_NEW}-")
+        with contextlib.suppress(OSError):  # the file may be removed in the meantime
             if re.fullmatch(r"[0-9a-f]{8}", random) and _is_leftover(folder.status(name)):
                 found[prefix].append(name)
     return found

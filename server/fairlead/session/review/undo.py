@@ -157,7 +157,7 @@ def _file_undo(session: Session, decision: FileDecision, changed: str) -> _FileU
     proposal = revert(decision, now, current, name, changed)
     other = session.files.changes.for_target(proposal.target)
     if other is not None and other.path not in (str(path), str(now_at)):
-        raise CannotUndo(f"{name}: the agent now proposes another file at this path. Reject that first.")
+        raise CannotUndo(f"{name}: the agent now proposes another file at this path, so this cannot be undone.")
     return _FileUndo(decision, proposal, inverse_edit(session, decision, changed) if decision.in_file else None)
 
 
