@@ -24,6 +24,7 @@ import { method, scheme, type AgentEvent, type ApproveParams, type AskParams, ty
 import type { Changed, Edits, Plan, SessionList } from "../protocolStates";
 import type { Questions } from "../questions/questions";
 import { exampleRecording } from "../sessions/example";
+import { translateTitle } from "./serverTitles";
 import { savesAfterAccept, serverSettings } from "./settings";
 import type { Store } from "../state";
 import { setContextKey } from "../ui/contextKeys";
@@ -174,6 +175,7 @@ export class AgentServer implements vscode.Disposable {
       }),
       middleware: {
         ...onlyFiles(),
+        ...translating(),
         executeCommand: (command, args: unknown[], next): unknown => {
           const own = this.commandOverrides.get(command);
           return own ? own(args[0]) : next(command, args);
@@ -285,6 +287,25 @@ function onlyFiles(): Middleware {
     didChange: async (event, next) => (isFile(event.document) ? next(event) : undefined),
     didSave: async (document, next) => (isFile(document) ? next(document) : undefined),
     didClose: async (document, next) => (isFile(document) ? next(document) : undefined),
+  };
+}
+
+/** Shows the server's CodeLenses and code actions in the user's language. */
+function translating(): Middleware {
+  const translate = (command: vscode.Command | undefined): void => {
+    if (command) command.title = translateTitle(command.title);
+  };
+  return {
+    provideCodeLenses: async (document, token, next) => {
+      const lenses = await next(document, token);
+      for (const { command } of lenses ?? []) translate(command);
+      return lenses;
+    },
+    provideCodeActions: async (document, range, context, token, next) => {
+      const actions = await next(document, range, context, token);
+      for (const action of actions ?? []) action.title = translateTitle(action.title);
+      return actions;
+    },
   };
 }
 
