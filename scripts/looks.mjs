@@ -114,10 +114,15 @@ async function takeLook(look, folder) {
     fs.writeFileSync(path.join(workspace, "hello.py"), HELLO.replace("(name):", "(who):"));
     await page.rows(view.changes, (rows) => rows.some(({ label, icon }) => label === "hello.py" && icon === "warning"));
     await page.diffLines("original", { wanted: (lines) => lines.some((line) => line.includes("who")) });
+    await page.lenses((titles) => titles.includes(text("Keep Mine")));
     await take("6-conflict");
     await command("Review All Changes");
-    await page.diffFiles();
+    await page.diffFiles(3);
+    await page.lenses((titles) => titles.includes(text("Accept")) && titles.includes(text("Keep Mine")));
     await take("7-all");
+  } catch (error) {
+    if (!error.artifacts) error.message += `\nKept in ${await page.saveArtifacts(error.message)}`;
+    throw error;
   } finally {
     await editor.close();
   }
