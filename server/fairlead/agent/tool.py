@@ -64,7 +64,10 @@ class Tool(Protocol):
 
     @property
     def read_only(self) -> bool:
-        """Whether it changes nothing. Then it is exempt from the guard against repeats (L10)."""
+        """Whether it changes nothing.
+
+        Then it also runs in plan and ask mode, and is exempt from the guard against repeats (L10).
+        """
         ...
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
