@@ -90,6 +90,7 @@ async function takeLook(look, folder) {
     await page.showContainer("Fairlead");
     if (sideBarWidth) await setSideBarWidth(page.page, sideBarWidth);
     await command("Show Conversation");
+    await inConversation("textarea:focus").waitFor(); // VS Code moves the focus there when the view has loaded
     await command("Run Task");
     await page.quickInput();
     await page.insertText(TASK);

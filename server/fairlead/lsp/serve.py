@@ -1,6 +1,7 @@
 """Runs a server process, from the first frame to the last."""
 
 import asyncio
+import contextlib
 import gc
 import logging
 import os
@@ -22,6 +23,8 @@ log = logging.getLogger(__name__)
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 # seconds for everything to end after the client has disconnected, and then for the process to end
 CLOSE_SECONDS, END_SECONDS = 4.0, 1.0
+# of glibc's mallopt: the maximum number of heaps
+_M_ARENA_MAX = -8
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 
@@ -68,10 +71,22 @@ def _import_server(connection: ClientConnection, given: Initialization) -> "Agen
         message = "Fairlead cannot start, because a part of it cannot be imported. Install it again. The log says more."
         connection.show_message(types.MessageType.Error, message)
         raise
+    _use_one_heap()
     # modules stay in memory, and examining them in each collection would stall the event loop
     gc.freeze()
     gc.enable()  # `main` has disabled it
     return start_server(connection, given)
+
+
+def _use_one_heap() -> None:
+    """Make all threads allocate from one heap, so that each can use what another freed. Only glibc can do it."""
+    if not sys.platform.startswith("linux"):
+        return
+    # an incomplete build of Python, or another C library
+    with contextlib.suppress(ImportError, OSError, AttributeError):
+        import ctypes  # noqa: PLC0415  not needed for `initialize`
+
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
 
 
 async def _close(server: "AgentServer", serving: asyncio.Task[int] | None) -> None:
