@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.edits.changeset import Changeset, propose
+from fairlead.edits.changeset import Changeset, changed_paths, propose
 from fairlead.edits.origins import Author
 from fairlead.edits.per_proposal import PerProposal
 from fairlead.edits.proposal import Proposal
@@ -27,6 +27,8 @@ def test_values_of_proposals_are_those_of_a_new_computation(
         def value(proposal: Proposal, chosen: int = given_input) -> tuple[str | None, int]:
             return proposal.proposed, chosen
 
+        if index % 3 == 1:  # not every change is looked at
+            continue
         found = kept.of(changes, value, given_input)
         assert list(found.items()) == [(path, value(proposal)) for path, proposal in changes.files.items()]
 
@@ -59,3 +61,24 @@ def test_values_of_items_are_those_of_a_new_computation(sequences: list[list[int
         assert list(kept.of(given_items)) == sequence
         assert computed == given_items[common_prefix(last, given_items) :]
         last = given_items
+
+
+@given(steps, st.data())
+def test_changed_paths_are_those_whose_proposals_differ(made: list[tuple[str, str, str]], data: st.DataObject) -> None:
+    """For any two changesets, whether one was made from the other or not."""
+    every = [Changeset()]
+    for kind, path, text in made:
+        before = data.draw(st.sampled_from(every))
+        every.append(propose(before, path, "old\n", text, AUTHOR) if kind == "propose" else before.without(path))
+    old, new = data.draw(st.sampled_from(every)), data.draw(st.sampled_from(every))
+    differing = {path for path in {*old.files, *new.files} if old.files.get(path) is not new.files.get(path)}
+    found = changed_paths(old, new)
+    assert (set(found), len(found)) == (differing, len(differing))
+
+
+def test_changed_paths_are_found_after_any_number_of_changes() -> None:
+    changes = first = propose(Changeset(), "a", "old\n", "x\n", AUTHOR)
+    for number in range(200):
+        changes = propose(changes, f"f{number}", "old\n", "x\n", AUTHOR)
+    assert changed_paths(first, changes) == [f"f{number}" for number in range(200)]
+    assert changed_paths(changes, first) == [f"f{number}" for number in range(200)]

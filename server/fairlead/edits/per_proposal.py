@@ -1,6 +1,8 @@
 """Caches a value for each proposal of a changeset."""
 
 from collections.abc import Callable, Mapping
+from itertools import filterfalse
+from operator import ne
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
@@ -30,7 +32,10 @@ class PerProposal(Generic[V]):
         changed = changed_paths(self._changes, changes)
         if changed:
             new = {path: compute(changes.files[path]) for path in changed if path in changes.files}
-            known = {**values, **new}
-            self._values = values = {path: known[path] for path in changes.files}
-            self._changes = changes
+            values = {**values, **new}
+            for path in filterfalse(changes.files.__contains__, changed):
+                values.pop(path, None)
+            if any(map(ne, values, changes.files)):  # a dropped proposal that is back is now the last
+                values = {path: values[path] for path in changes.files}
+            self._changes, self._values = changes, values
         return MappingProxyType(values)

@@ -49,8 +49,8 @@ class FileView:
         A renamed file does if its new or its old name does.
         """
         is_secret = secret_names(self.roots)
-        renames = [proposal for proposal in self._changes if proposal.new_path is not None]
-        old_names = {self.roots.relative(Path(p.target)): self.roots.relative(Path(p.path)) for p in renames}
+        renames = self._changes.renamed.items()
+        old_names = {self.roots.relative(Path(new)): self.roots.relative(Path(p.path)) for new, p in renames}
         return lambda name: is_secret(name) or (name in old_names and is_secret(old_names[name]))
 
     def secret_path(self, given: str) -> Path | None:
