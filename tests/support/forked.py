@@ -17,6 +17,8 @@ from typing import Any, NoReturn, cast
 
 LIMIT = 1 << 26
 CAN_FORK = "forkserver" in multiprocessing.get_all_start_methods()
+# the tests and the package of this checkout, also if the virtual environment belongs to another one
+_PATH = [str(Path(__file__).parents[2] / folder) for folder in ("server", "tests")]
 _context = multiprocessing.get_context("forkserver" if CAN_FORK else None)
 
 
@@ -55,7 +57,7 @@ def _ensure_running() -> None:
     """Start the fork server if it is not running, with the path of the modules that it preloads."""
     multiprocessing.set_forkserver_preload(["support.preload"])
     kept = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = str(Path(__file__).parents[1])
+    os.environ["PYTHONPATH"] = os.pathsep.join(_PATH)
     try:
         forkserver.ensure_running()
     finally:
