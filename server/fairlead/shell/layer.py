@@ -158,6 +158,8 @@ class Layer(Protocol):
     ) -> Box:
         """Make the box for a bash command line. Several may be open at once if all but one are `background`.
 
+        If the call is cancelled, the box is closed, even if the call is cancelled again meanwhile.
+
         Args:
             command: the command line.
             view: the files that it sees.

@@ -18,7 +18,7 @@ from fairlead.shell.process import Command
 from fairlead.shell.verifications import find_verifications
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.check_run import find_check
-from fairlead.tools.commands import Commands, Job, open_box
+from fairlead.tools.commands import Commands, Job
 from fairlead.workspace.files import Files
 
 MAX_SECONDS = 3600
@@ -103,7 +103,7 @@ class Bash:
         state = commands.record_state(layer.where) if found.verified else None
         view = await commands.view(layer.roots) if layer.where == "sandboxed" else View()
         options = {"limits": commands.limits, "network": network, "background": background}
-        box = await open_box(layer, found.line(command), view, **options)
+        box = await layer.open(found.line(command), view, **options)
         timeout = input.get("timeout_seconds") or (None if background else commands.timeout)
         running = Command(box.launch, timeout and min(max(timeout, 0.1), MAX_SECONDS), call.output)
         handle = commands.background.next_handle() if background else None

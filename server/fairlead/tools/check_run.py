@@ -11,7 +11,7 @@ from fairlead.shell.layer import View, Where
 from fairlead.shell.process import Command, CommandResult
 from fairlead.shell.verifications import Found, find_verifications
 from fairlead.tools.approvals import Approvals
-from fairlead.tools.commands import Commands, Job, open_box
+from fairlead.tools.commands import Commands, Job
 
 MAX_OUTPUT_LINES = 30
 
@@ -91,7 +91,7 @@ async def _run(commands: Commands, check: CheckRun, call: RunningCall) -> CheckE
     layer = await commands.layer()
     view = await commands.view(layer.roots, check.changes) if layer.where == "sandboxed" else View()
     # other commands may run at the same time
-    box = await open_box(layer, found.line(check.command), view, limits=commands.limits, background=True)
+    box = await layer.open(found.line(check.command), view, limits=commands.limits, background=True)
     running = Command(box.launch, commands.timeout, call.output)
     job = Job(commands, call, check.command, layer, False, box, running, handle=check.handle)
     if check.changes is None:

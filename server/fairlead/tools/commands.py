@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from fairlead.agent.errors import ToolError
 from fairlead.agent.events import CommandEnded, CommandStarted, Event
@@ -142,16 +142,4 @@ async def finish_uncancelled(work: Awaitable[T]) -> T:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
         await asyncio.wait([task])
-        raise
-
-
-async def open_box(layer: Layer, command: str, view: View, **options: Any) -> Box:
-    """Opens a box (`Layer.open`). If the call is cancelled in the meantime, closes it again."""
-    opening = asyncio.ensure_future(layer.open(command, view, **options))
-    try:
-        return await asyncio.shield(opening)
-    except asyncio.CancelledError:
-        await asyncio.wait([opening])
-        if opening.exception() is None:
-            await opening.result().close()
         raise

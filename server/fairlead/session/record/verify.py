@@ -14,7 +14,6 @@ from fairlead.shell.layer import Layer, Limits
 from fairlead.shell.process import Command, CommandResult
 from fairlead.shell.sandbox.probe import Capability
 from fairlead.shell.verifications import find_verifications
-from fairlead.tools.commands import open_box
 from fairlead.workspace.disk import read_bytes
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.paths import Roots
@@ -97,7 +96,7 @@ async def _run(layer: Layer, command: str, roots: Roots, timeout: float) -> Comm
     """Raises ToolError if the command cannot run."""
     line = find_verifications(command).line(command)
     view = await guarded_view(roots, lambda root: GuardedFiles(root.path))
-    box = await open_box(layer, line, view, limits=Limits.from_settings())
+    box = await layer.open(line, view, limits=Limits.from_settings())
     try:
         return await Command(box.launch, timeout, lambda _: None).run()
     finally:

@@ -69,6 +69,7 @@ class SandboxLayer:
         self._boxes = itertools.count(1)
         self._has_foreground = False
         self._open_lock = asyncio.Lock()
+        self._cancelled: set[asyncio.Task[None]] = set()
         self._namespaces: list[int] = []
         self._indexes: dict[Path, tuple[Fingerprint, bytes | None]] = {}
         self._enforce_permissions = enforce_permissions
@@ -98,11 +99,17 @@ class SandboxLayer:
         try:
             return await asyncio.shield(opening)
         except asyncio.CancelledError:
-            await (await opening).close()
+            # a task of its own, which another cancellation of the caller does not interrupt
+            closing = asyncio.create_task(_close_opened(opening))
+            self._cancelled.add(closing)
+            closing.add_done_callback(self._cancelled.discard)
+            await asyncio.wait([closing])
             raise
 
     async def aclose(self) -> None:
         """Close the shared network and remove the layer's folder."""
+        if self._cancelled:
+            await asyncio.wait(self._cancelled)
         for descriptor in self._namespaces:
             os.close(descriptor)
         with contextlib.suppress(OSError):  # the next sweep removes the rest
@@ -111,24 +118,40 @@ class SandboxLayer:
     async def _open(
         self, command: str, view: View, start: Path | None, limits: Limits, network: bool, background: bool
     ) -> "SandboxBox":
+        name = f"box-{next(self._boxes)}"
         try:
             async with self._open_lock:
-                return await asyncio.to_thread(self._make_box, command, view, start, limits, network, background)
-        except (OSError, ToolError) as error:
-            if not background:
-                await asyncio.to_thread(self._clear)  # later commands must not see a part of this view
-            self.on_closed(foreground=not background)
-            if isinstance(error, ToolError) and not is_full(str(error)):
-                raise
-            raise self.box_failed(str(error)) from error
+                return await asyncio.to_thread(self._make_box, name, command, view, start, limits, network, background)
+        except Exception as error:
+            await asyncio.to_thread(self._discard_box, name, foreground=not background)
+            if isinstance(error, OSError) or (isinstance(error, ToolError) and is_full(str(error))):
+                raise self.box_failed(str(error)) from error
+            raise
+
+    def _discard_box(self, name: str, *, foreground: bool) -> None:
+        """Remove what is left of a box that could not be made. Later commands must not see a part of its view."""
+        try:
+            with contextlib.suppress(OSError):
+                trees.remove_all(self._folder / name)
+            if foreground:
+                self._clear()
+        finally:
+            self.on_closed(foreground=foreground)
 
     def _make_box(
-        self, command: str, view: View, start: Path | None, limits: Limits, network: bool, background: bool
+        self,
+        name: str,
+        command: str,
+        view: View,
+        start: Path | None,
+        limits: Limits,
+        network: bool,
+        background: bool,
     ) -> "SandboxBox":
         shell = mounts.find_bash()
         if shell is None:
             raise ToolError("bash was not found. Install it to run commands.")
-        uppers, folder = self._uppers, self._make_folder(f"box-{next(self._boxes)}")
+        uppers, folder = self._uppers, self._make_folder(name)
         if background:
             uppers = self._make_uppers(f"{folder.name}/upper")
             if not self._has_foreground:
@@ -281,11 +304,16 @@ class SandboxBox:
         self._layer, self._folder, self._uppers, self._views, self._spec = layer, folder, uppers, views, spec
         self._foreground = foreground
         self._since = folder.stat().st_ctime_ns
-        self._status, status = os.pipe()
-        sent = os.memfd_create("spec")
-        spec["status"] = status
-        os.write(sent, marshal.dumps(dict[Any, Any](spec)))
-        os.lseek(sent, 0, os.SEEK_SET)
+        with contextlib.ExitStack() as opened:
+            sent = os.memfd_create("spec")
+            opened.callback(os.close, sent)
+            self._status, status = os.pipe()
+            opened.callback(os.close, status)
+            opened.callback(os.close, self._status)
+            spec["status"] = status
+            os.write(sent, marshal.dumps(dict[Any, Any](spec)))
+            os.lseek(sent, 0, os.SEEK_SET)
+            opened.pop_all()
         self._launcher_descriptors = (sent, status)
         descriptors = [*self._launcher_descriptors, *spec["join"]]
         self.launch = Launch(launcher_argv("main", sent), Path(spec["cwd"]), spec["env"], descriptors)
@@ -297,15 +325,17 @@ class SandboxBox:
     def _close(self) -> Changes:
         for descriptor in self._launcher_descriptors:
             os.close(descriptor)
-        with open(self._status, "rb") as pipe:
-            status = LauncherStatus.parse(pipe.read().decode("utf-8", "replace"))
         try:
+            with open(self._status, "rb") as pipe:
+                status = LauncherStatus.parse(pipe.read().decode("utf-8", "replace"))
             if not end_box(status):
                 raise OSError(f"one of its processes did not end within {END_TIMEOUT:.0f} s")
             changes = self._layer.collect(self._uppers, self._views, self._since, self._spec)
-        except OSError as error:
+        except Exception as error:
             for upper in self._uppers.values():
                 upper.clear()
+            if not isinstance(error, OSError):
+                raise
             raise ToolError(f"The command's changes are lost, because they could not be read: {error}.") from error
         finally:
             with contextlib.suppress(OSError):
@@ -314,6 +344,14 @@ class SandboxBox:
         if status.error:
             raise self._layer.box_failed(status.error)
         return changes if self._foreground else replace(changes, ignored=())
+
+
+async def _close_opened(opening: asyncio.Future[SandboxBox]) -> None:
+    """Close a box that nobody waits for anymore, when it is open."""
+    await asyncio.wait([opening])
+    if opening.exception() is None:
+        with contextlib.suppress(ToolError):
+            await opening.result().close()
 
 
 def owner_of(root: Path) -> Owner:

@@ -1,5 +1,6 @@
 """The network of a session's boxes: only a loopback interface, shared by all boxes without the machine's network."""
 
+import contextlib
 import os
 import subprocess
 
@@ -18,7 +19,13 @@ def loopback(owner: Owner) -> list[int]:
         assert output is not None
         if output.readline() != b"ready\n":
             raise OSError(f"no network namespace ({_last_line(output.read())})")
-        return [os.open(f"/proc/{made.pid}/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC) for kind in ("user", "net")]
+        with contextlib.ExitStack() as opened:
+            found: list[int] = []
+            for kind in ("user", "net"):
+                found.append(os.open(f"/proc/{made.pid}/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC))
+                opened.callback(os.close, found[-1])
+            opened.pop_all()
+            return found
 
 
 def _last_line(output: bytes) -> str:

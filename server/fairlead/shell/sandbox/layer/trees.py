@@ -120,9 +120,9 @@ def _empty(descriptor: int) -> None:
     Raises OSError if a folder was moved elsewhere meanwhile, so that `..` is not its former parent. The owner of the
     layer can do that, and may be another user than the server's.
     """
-    pending = [_clear_files(descriptor)]  # for each folder on the current path, the folders in it that remain
-    parents = [os.fstat(descriptor)]
     try:
+        pending = [_clear_files(descriptor)]  # for each folder on the current path, the folders in it that remain
+        parents = [os.fstat(descriptor)]
         while pending[-1] or len(pending) > 1:
             if pending[-1]:
                 inner = open_folder(pending[-1][-1], descriptor)

@@ -124,11 +124,11 @@ class UpperLayer:
         at, path = os.dup(top), ""
         for part in filter(None, folder.split("/")):
             path = f"{path}/{part}" if path else part
-            try:
-                below = trees.open_folder(part, at)
-            except OSError:
-                below = self._make_folder(at, part, self.lower.status(path))
-            os.close(at)
+            with closing(at):
+                try:
+                    below = trees.open_folder(part, at)
+                except OSError:
+                    below = self._make_folder(at, part, self.lower.status(path))
             at = below
         return at
 
@@ -140,11 +140,15 @@ class UpperLayer:
         trees.remove(name, at)
         os.mkdir(name, dir_fd=at)
         below = trees.open_folder(name, at)
-        self._own(below)
-        if lower is not None and stat.S_ISDIR(lower.st_mode):
-            os.fchmod(below, stat.S_IMODE(lower.st_mode))
-            if replaced is not None:  # a command deleted or replaced the folder, so hide its old content
-                os.setxattr(below, OPAQUE, b"y")
+        try:
+            self._own(below)
+            if lower is not None and stat.S_ISDIR(lower.st_mode):
+                os.fchmod(below, stat.S_IMODE(lower.st_mode))
+                if replaced is not None:  # a command deleted or replaced the folder, so hide its old content
+                    os.setxattr(below, OPAQUE, b"y")
+        except OSError:
+            os.close(below)
+            raise
         return below
 
     def _own(self, descriptor: int) -> None:
