@@ -1,12 +1,14 @@
-"""docs/faults.md 103: however the start of a command fails, the next command runs."""
+"""docs/faults.md 102 and 103: odd links and failed starts of commands keep no later command from running."""
 
 import asyncio
 import contextlib
 import os
 import resource
+import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +17,8 @@ if sys.platform != "linux":
 
 from fairlead.agent.errors import ToolError
 from fairlead.shell.layer import View
-from shell.boxes import Boxes, boxes, find_sandbox, on_disk, seen
+from shell.boxes import Boxes, boxes, find_sandbox, on_disk, seen, write
+from support.client import Client
 from support.sandbox import needs_sandbox
 
 LONG = "x" * 300
@@ -25,6 +28,90 @@ LEFT = {"lock", "no-file", "no-folder", "upper-1"}
 @pytest.fixture(autouse=True)
 def sandboxed() -> None:
     needs_sandbox()
+
+
+# a workspace: the links in it with their targets, and its files
+ODD_WORKSPACES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
+    "a hidden file in a circle": ({".env": ".env"}, {}),
+    "two hidden files in a circle": ({".env": ".env.local", ".env.local": ".env"}, {}),
+    "a hidden file behind a circle": ({".env": "loop/.env", "loop": "loop"}, {}),
+    "a protected file in a circle": ({"AGENTS.md": "AGENTS.md"}, {}),
+    "a protected folder in a circle": ({".vscode": ".vscode"}, {}),
+    "a repository in a circle": ({".git": ".git"}, {}),
+    "an inner repository in a circle": ({"sub/.git": ".git"}, {}),
+    "an inner repository that names a circle": ({"loop": "loop"}, {"sub/.git": "gitdir: ../loop/.git\n"}),
+    "a repository that names a circle": ({"loop": "loop"}, {".git": "gitdir: loop/.git\n"}),
+    "a worktree that names a circle": (
+        {"loop": "loop"},
+        {".git": "gitdir: own\n", "own/commondir": "../loop", "own/gitdir": "../loop/.git"},
+    ),
+    "a submodule that names a circle": (
+        {"loop": "loop"},
+        {".git": "gitdir: own\n", "own/config": "[core]\nworktree = ../loop\n"},
+    ),
+    "hooks in a circle": ({"loop": "loop"}, {".git/config": "[core]\nhooksPath = loop/hooks\n", ".git/HEAD": ""}),
+    "a hidden file with a long target": ({".env": LONG}, {}),
+    "a hidden file below a file": ({".env": "a.txt/.env"}, {"a.txt": ""}),
+    "a protected file with a long target": ({"AGENTS.md": LONG}, {}),
+    "a repository with a long target": ({".git": LONG}, {}),
+    "an inner repository with a long target": ({"sub/.git": LONG}, {}),
+    "a repository that names a long path": ({}, {".git": f"gitdir: {LONG}\n"}),
+    "an inner repository that names a long path": ({}, {"sub/.git": f"gitdir: {LONG}\n"}),
+    "a worktree that names a long path": (
+        {},
+        {".git": "gitdir: own\n", "own/commondir": LONG, "own/gitdir": f"{LONG}/.git"},
+    ),
+    "a repository that names a path with a NUL": ({}, {".git": "gitdir: own\0x\n", "own/HEAD": ""}),
+    "an inner repository that names a path with a NUL": ({}, {"sub/.git": "gitdir: own\0x\n", "sub/own/HEAD": ""}),
+    "a worktree that names a path with a NUL": (
+        {},
+        {".git": "gitdir: own\n", "own/commondir": "..\0", "own/gitdir": "../.git\0"},
+    ),
+    "a submodule that names a path with a NUL": (
+        {},
+        {".git": "gitdir: own\n", "own/config": "[core]\nworktree = ..\0x\n"},
+    ),
+    "hooks with a NUL": ({}, {".git/config": "[core]\nhooksPath = h\0x\n", ".git/HEAD": ""}),
+    "a Python with a NUL": ({}, {".venv/pyvenv.cfg": "home = /usr/\0/bin\n"}),
+    "rules of Git in a circle, and with a long target": ({".gitignore": ".gitignore", ".gitattributes": LONG}, {}),
+    "a submodule's repository with a long target": ({".git/modules/m": LONG}, {".git/HEAD": ""}),
+    "a submodule's repository in a circle": ({".git/modules/m": "m", ".git/worktrees": "worktrees"}, {".git/HEAD": ""}),
+}
+
+
+@pytest.mark.parametrize("name", ODD_WORKSPACES)
+async def test_fault_102_links_and_paths_that_lead_nowhere(
+    workspace: Path, replay: Callable[..., dict[str, Any]], name: str
+) -> None:
+    """docs/faults.md 102: links in a circle, and paths that no file can have, disturb no command and no search."""
+    links, files = ODD_WORKSPACES[name]
+    write(workspace, files)
+    for link, target in links.items():
+        (workspace / link).parent.mkdir(parents=True, exist_ok=True)
+        (workspace / link).symlink_to(target)
+    turns = [{"calls": [{"bash": {"command": f"echo ran {n}; echo {n} > made.txt"}}]} for n in range(2)]
+    looks = {"calls": [{"list_files": {}}, {"search": {"pattern": "nothing"}}]}
+    async with Client(workspace, settings=replay(*turns, looks, {"text": "."})) as client:
+        assert (await client.run(deadline=40))["message"] == "."
+        texts = [each["text"] for each in client.events("tool_finished")]
+        assert [text.splitlines()[0] for text in texts[:2]] == ["ran 0", "ran 1"], texts
+        assert not any(text.startswith("Error") for text in texts), texts
+
+
+@pytest.mark.parametrize("separate", ["\n", "\0x\n"], ids=["", "and a NUL"])
+async def test_fault_102_the_hooks_of_a_repository_that_git_finds(
+    workspace: Path, replay: Callable[..., dict[str, Any]], separate: str
+) -> None:
+    """docs/faults.md 102: a `.git` file names the repository up to a NUL, as for Git, so its hooks are read-only."""
+    subprocess.run(["git", "init", "-q", str(workspace / "real")], check=True)
+    (workspace / "real/.git").rename(workspace / "own")
+    (workspace / ".git").write_text(f"gitdir: own{separate}")
+    call = {"bash": {"command": "git rev-parse --git-dir; echo x > own/hooks/pre-commit; true"}}
+    async with Client(workspace, settings=replay({"calls": [call]}, {"text": "."})) as client:
+        await client.run(deadline=40)
+        [finished] = client.events("tool_finished")
+        assert finished["text"].startswith(f"{workspace}/own\n"), finished["text"]
+        assert "Read-only file system" in finished["text"]
 
 
 @pytest.fixture

@@ -63,3 +63,12 @@ async def test_p18_a_link_out_of_the_workspace_suggests_nothing(tmp_path: Path) 
     outside.write_text(package(test="jest"))
     (workspace / "package.json").symlink_to(outside)
     assert await suggested_checks(Roots.of(workspace)) == []
+
+
+@pytest.mark.parametrize("target", ["../x", "uv.lock", "x" * 300], ids=["nothing", "a circle", "a long name"])
+async def test_p18_links_that_lead_nowhere_do_not_count(workspace: Path, target: str) -> None:
+    (workspace / "pytest.ini").write_text("")
+    for name in ("uv.lock", "Cargo.toml", "ruff.toml"):
+        (workspace / name).symlink_to(target)
+    found = await suggested_checks(Roots.of(workspace))
+    assert [suggestion.command for suggestion in found] == ["pytest -q"]

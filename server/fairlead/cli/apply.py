@@ -8,6 +8,7 @@ from fairlead.code.positions import apply_text_edits
 from fairlead.code.uris import file_path
 from fairlead.workspace.disk import decode, read_bytes
 from fairlead.workspace.errors import WorkspaceError
+from fairlead.workspace.paths import real_path
 from fairlead.workspace.write import FileChange, write_files
 
 Json = dict[str, Any]
@@ -81,4 +82,4 @@ def _path(uri: str) -> Path:
     path = file_path(uri)
     if path is None:
         raise WorkspaceError(f"Not the URI of a file: {uri}")
-    return path.resolve()
+    return real_path(path)

@@ -20,7 +20,7 @@ from fairlead.cli.saved_record import load_record
 from fairlead.cli.verify import run_verify
 from fairlead.cli.view.terminal import Terminal
 from fairlead.cli.view.text import clean, wrap
-from fairlead.workspace.paths import Roots
+from fairlead.workspace.paths import Roots, real_path
 
 PROMPT = "Refactor hello.py: add type hints, docstrings, and a main guard"
 SCRIPT = "hello.py"
@@ -117,7 +117,7 @@ def _run_script(script: Path, arguments: Sequence[str]) -> tuple[str, bool]:
 
 
 def _copy(source: Path, keep: Path | None) -> Path:
-    folder = keep or Path(tempfile.mkdtemp(prefix="fairlead-demo-")).resolve()
+    folder = keep or real_path(tempfile.mkdtemp(prefix="fairlead-demo-"))
     shutil.copytree(source, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     return folder
 

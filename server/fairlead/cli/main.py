@@ -24,7 +24,7 @@ from fairlead.cli.view.text import escape_hidden
 from fairlead.models.endpoint import without_password
 from fairlead.session.record.shape import BadRecord
 from fairlead.session.settings import Provider
-from fairlead.workspace.paths import Roots
+from fairlead.workspace.paths import Roots, real_path
 
 WRONG_USAGE = 2
 
@@ -228,7 +228,7 @@ def _workspace(given: Sequence[str] | None, fail: Callable[[str], NoReturn]) -> 
     wrong = next((folder for folder in folders if not _path(folder).is_dir()), None)
     if wrong is not None:
         fail(f"the workspace is not a folder: {wrong}")
-    return Roots.of(*(_path(folder).resolve() for folder in folders))
+    return Roots.of(*(real_path(_path(folder)) for folder in folders))
 
 
 def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[str], NoReturn]) -> RunOptions:

@@ -36,13 +36,18 @@ def _prefix(root: Path) -> str:
     return os.path.join(root, "")
 
 
+def real_path(path: str | os.PathLike[str]) -> Path:
+    """The path with symbolic links resolved. Links in a circle stay; `Path.resolve` raises for them in Python 3.11."""
+    return Path(os.path.realpath(path))
+
+
 class Root:
     """A folder of the workspace."""
 
     def __init__(self, path: Path, name: str = "") -> None:
         self.path = Path(os.path.normpath(path))
         """The path that the editor gave."""
-        self.real = Path(os.path.realpath(path))
+        self.real = real_path(path)
         """The same path with symbolic links resolved."""
         self.name = name or self.path.name
         """What paths in it begin with if there are several folders: unique, without slashes."""
@@ -149,7 +154,7 @@ class Roots:
         if not any(lexical.is_relative_to(root.path) or lexical.is_relative_to(root.real) for root in self.folders):
             raise PathEscape(f"Path escapes workspace: {given}")
         try:
-            real = Path(os.path.realpath(lexical))
+            real = real_path(lexical)
             inside = [root for root in self.folders if real.is_relative_to(root.real)]
             if not inside:
                 raise PathEscape(f"Path escapes workspace: {given}")

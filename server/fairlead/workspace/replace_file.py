@@ -4,6 +4,8 @@ import os
 import shutil
 from pathlib import Path
 
+from fairlead.workspace.paths import real_path
+
 
 def replace_file(path: Path, data: bytes) -> None:
     """Writes a file atomically, with its old permissions. Of a link, replaces the target.
@@ -11,7 +13,7 @@ def replace_file(path: Path, data: bytes) -> None:
     Raises:
         OSError: the file cannot be written; its previous content is unchanged.
     """
-    path = path.resolve()
+    path = real_path(path)
     if path.exists() and not path.is_file():  # a device or a pipe cannot be replaced
         path.write_bytes(data)
         return

@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from fairlead.workspace.paths import real_path
+
 # the parts of a repository that make Git run programs
 EXECUTABLE_PARTS = ("hooks", "config", "config.worktree", "info")
 _MAX_BYTES = 1_000_000
@@ -36,11 +38,15 @@ def in_git_folder(root: Path, path: Path) -> bool:
 
 def git_folder(link: Path) -> Path:
     """The folder that a `.git` refers to: the one that it leads to if it is a link or a file, else itself."""
-    if link.is_file():
-        text = read_start(link)
-        if text.startswith("gitdir: "):
-            return (link.parent / text.removeprefix("gitdir: ").strip()).resolve()
-    return link.resolve() if link.is_symlink() else link
+    text = read_start(link)
+    if text.startswith("gitdir: "):
+        return named_path(link.parent, text.removeprefix("gitdir: "))
+    return real_path(link) if os.path.islink(link) else link
+
+
+def named_path(folder: Path, text: str) -> Path:
+    """The path, without links, that a text in a repository names, relative to a folder. Ends at a NUL, as for Git."""
+    return real_path(folder / text.partition("\0")[0].strip())
 
 
 def enclosing_repository(root: Path) -> Path | None:
@@ -49,7 +55,7 @@ def enclosing_repository(root: Path) -> Path | None:
     Searches within one file system, as Git does. Does not search the home folder and those above it: a repository of
     the whole home says nothing about one project.
     """
-    home = Path(os.path.expanduser("~")).resolve()
+    home = real_path(os.path.expanduser("~"))
     if os.path.lexists(root / ".git"):
         return None
     for folder in root.parents:
@@ -71,7 +77,7 @@ def _is_on_other_file_system(folder: Path, root: Path) -> bool:
 def executable_parts(folder: Path) -> Iterator[Path]:
     """The existing parts of a repository through which a write could run programs."""
     for name in EXECUTABLE_PARTS:
-        if (folder / name).exists():
+        if os.path.exists(folder / name):
             yield folder / name
 
 
@@ -79,11 +85,11 @@ def hooks_folder(root: Path) -> Path | None:
     """The folder in the root that the repository's settings name for hooks; None if they name none there."""
     top = enclosing_repository(root) or root
     own = git_folder(top / ".git")
-    shared = read_start(own / "commondir").strip()
-    named = _HOOKS.findall(read_start((own / shared) / "config"))
+    shared = named_path(own, read_start(own / "commondir"))
+    named = _HOOKS.findall(read_start(shared / "config"))
     if not named:
         return None
-    folder = Path(os.path.realpath(top / named[-1].strip('"')))
+    folder = named_path(top, named[-1].strip('"'))
     return folder if folder.is_relative_to(root) and folder != root else None
 
 

@@ -151,7 +151,7 @@ async def _start(arguments: Sequence[str], cwd: Path, has_stdin: bool) -> asynci
 
 def _ignore_rules(cwd: Path) -> Sequence[str]:
     """Options for ignore rules. Outside of a repository, `.gitignore` files in the folder apply, but none above it."""
-    in_repository = any((folder / ".git").exists() for folder in (cwd, *cwd.parents))
+    in_repository = any(os.path.exists(folder / ".git") for folder in (cwd, *cwd.parents))
     return () if in_repository else ("--no-require-git", "--no-ignore-parent")
 
 

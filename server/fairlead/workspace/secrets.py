@@ -186,7 +186,7 @@ def _examine(is_secret: Rules, folder: str, entries: Entries) -> tuple[_Noted | 
 
 def _is_secret_link(is_secret: Rules, root: Path, link: str) -> bool:
     """Whether a link's own name looks like a secret: as a folder if it leads to one, else as a file."""
-    return is_secret(f"{link}/x" if (root / link).is_dir() else link)
+    return is_secret(f"{link}/x" if os.path.isdir(root / link) else link)
 
 
 def _leads_inside(real: Path, link: Path) -> bool:

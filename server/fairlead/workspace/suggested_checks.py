@@ -95,7 +95,7 @@ def _node(root: Path, read: Read) -> Iterator[Suggestion]:
     scripts = package.get("scripts") if is_object(package) else None
     if not is_object(scripts):
         return
-    manager = next((name for lock, name in PACKAGE_MANAGERS.items() if (root / lock).exists()), "npm")
+    manager = next((name for lock, name in PACKAGE_MANAGERS.items() if os.path.exists(root / lock)), "npm")
     for name in SCRIPTS:
         script = scripts.get(name)
         if isinstance(script, str) and script.strip() and NO_TESTS not in script:
@@ -114,12 +114,12 @@ def _python(root: Path, read: Read) -> Iterator[Suggestion]:
     elif any(root.glob("test_*.py")):
         yield Suggestion("python3 -m unittest", next(root.glob("test_*.py")).name)
     for name, command, own_file in LINTERS:
-        if name in tools or (root / own_file).exists():
+        if name in tools or os.path.exists(root / own_file):
             yield Suggestion(f"{runner}{command}", "pyproject.toml" if name in tools else own_file)
 
 
 def _runner(root: Path) -> str:
-    return next((runner for lock, runner in RUNNERS.items() if (root / lock).exists()), "")
+    return next((runner for lock, runner in RUNNERS.items() if os.path.exists(root / lock)), "")
 
 
 def _tools(project: str) -> dict[str, Any]:
@@ -138,7 +138,9 @@ def _pytest_source(root: Path, read: Read, project: str, tools: dict[str, Any]) 
         return "setup.cfg"
     if "[pytest]" in read("tox.ini"):
         return "tox.ini"
-    return next((name for name in ("pytest.ini", "conftest.py", "tests/conftest.py") if (root / name).exists()), "")
+    return next(
+        (name for name in ("pytest.ini", "conftest.py", "tests/conftest.py") if os.path.exists(root / name)), ""
+    )
 
 
 def _others(root: Path) -> Iterator[Suggestion]:
@@ -149,7 +151,7 @@ def _others(root: Path) -> Iterator[Suggestion]:
         "pom.xml": "mvn -q test",
     }
     for name, command in commands.items():
-        if (root / name).exists():
+        if os.path.exists(root / name):
             yield Suggestion(command, name)
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairlead.workspace.paths import real_path
+
 FOLDERS = (".venv/bin", "venv/bin", ".venv/Scripts", "venv/Scripts", "node_modules/.bin")
 """Where environments in a workspace have their programs."""
 SEARCH_INTERVAL = 10.0
@@ -49,5 +51,6 @@ def _search(name: str, root: Path) -> Program | None:
     if found is None:
         return None
     path = Path(os.path.abspath(found))
-    is_inside = any(each.is_relative_to(folder) for each in (path, path.resolve()) for folder in (root, root.resolve()))
+    folders = (root, real_path(root))
+    is_inside = any(each.is_relative_to(folder) for each in (path, real_path(path)) for folder in folders)
     return Program(path, is_inside)

@@ -4,6 +4,7 @@ Covers every file that git would read: the settings of the system, of the user a
 that these include, under whatever condition (git-config(1), "Includes"). Works on text; git is not run.
 """
 
+import glob
 import os
 import re
 import shutil
@@ -116,18 +117,23 @@ def _user_files(home: Path) -> Iterator[Path]:
 def _repository_files(folder: Path) -> Iterator[Path]:
     """The settings files of a repository, of its worktrees, and of the submodules' repositories in it."""
     found = git_folder(folder)
-    yield from (found / "config", found / "config.worktree", *found.glob("worktrees/*/config.worktree"))
+    yield from (found / "config", found / "config.worktree", *_matching(found, "worktrees/*/config.worktree"))
     yield from _submodule_files(found / "modules", _MAX_DEPTH)
 
 
 def _submodule_files(folder: Path, depth: int) -> Iterator[Path]:
     """A submodule's name may contain `/`, so any folder may be a repository or contain some."""
-    for inner in folder.glob("*/") if depth else ():
-        if (inner / "HEAD").is_file() or (inner / "config").is_file():
-            yield from (inner / "config", inner / "config.worktree", *inner.glob("worktrees/*/config.worktree"))
+    for inner in _matching(folder, "*/") if depth else ():
+        if os.path.isfile(inner / "HEAD") or os.path.isfile(inner / "config"):
+            yield from (inner / "config", inner / "config.worktree", *_matching(inner, "worktrees/*/config.worktree"))
             yield from _submodule_files(inner / "modules", depth - 1)
         else:
             yield from _submodule_files(inner, depth - 1)
+
+
+def _matching(folder: Path, pattern: str) -> Iterator[Path]:
+    """The paths below a folder that match. Unlike `Path.glob`, ignores those that cannot be read."""
+    return (folder / name for name in glob.iglob(pattern, root_dir=folder, include_hidden=True))
 
 
 def _includes(text: str) -> Iterator[str]:

@@ -30,7 +30,7 @@ from fairlead.shell.sandbox.layer.upper_layer import Owner, UpperLayer
 from fairlead.shell.sandbox.overlay_folders import OverlayFolders
 from fairlead.shell.sandbox.reasons import is_full
 from fairlead.shell.sandbox.shown_paths import ShownPaths
-from fairlead.workspace.paths import Roots
+from fairlead.workspace.paths import Roots, real_path
 from fairlead.workspace.repositories import enclosing_repository, git_folder
 
 # the limit of each file, in bytes: more than a build needs, and less than a disk has
@@ -75,7 +75,7 @@ class SandboxLayer:
         self._enforce_permissions = enforce_permissions
         self._shown = ShownPaths(
             self._overlay_folders,
-            [path.resolve() for path in (layers_folder, *hidden)],
+            [real_path(path) for path in (layers_folder, *hidden)],
             self._folder,
             self._owner,
             enforce_permissions=enforce_permissions,
@@ -162,7 +162,7 @@ class SandboxLayer:
             upper.fill(views[top])
         spec = self._box_spec(folder, uppers, view, limits, network)
         spec["argv"] = [shell, "-c", "--", command]
-        spec["cwd"] = str(self.roots.first.real if start is None else start.resolve())
+        spec["cwd"] = str(self.roots.first.real if start is None else real_path(start))
         return SandboxBox(self, folder, uppers, views, spec, foreground=not background)
 
     def _box_spec(

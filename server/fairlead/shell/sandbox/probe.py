@@ -17,7 +17,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.shell.layer import Entry, Launch, NotRun, View
 from fairlead.shell.sandbox import reasons
 from fairlead.shell.sandbox.box import mounts
-from fairlead.workspace.paths import Roots
+from fairlead.workspace.paths import Roots, real_path
 
 if TYPE_CHECKING:
     from fairlead.shell.sandbox.overlay import SandboxLayer
@@ -182,7 +182,7 @@ def _layers_folders(roots: Sequence[Path], state: Path) -> Iterator[Path]:
                 folder.chmod(mode)
         except OSError:
             continue
-        real = folder.resolve()
+        real = real_path(folder)
         if ours and not any(real.is_relative_to(root) or root.is_relative_to(real) for root in roots):
             yield real
 

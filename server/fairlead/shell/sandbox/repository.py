@@ -12,7 +12,8 @@ from pathlib import Path
 
 from fairlead.shell.sandbox.layer import trees
 from fairlead.shell.sandbox.layer.upper_layer import is_whiteout
-from fairlead.workspace.repositories import enclosing_repository, executable_parts, git_folder, read_start
+from fairlead.workspace.paths import real_path
+from fairlead.workspace.repositories import enclosing_repository, executable_parts, git_folder, named_path, read_start
 
 DISCARDED = (
     "Changes of the repository itself (.git) were discarded. To commit, stage or stash, run the command with "
@@ -35,22 +36,22 @@ def find_outside(root: Path) -> Path | None:
     above = enclosing_repository(root)
     top = above or root
     link = top / ".git"
-    if above is not None and link.is_dir() and not link.is_symlink():
+    if above is not None and os.path.isdir(link) and not os.path.islink(link):
         return link
-    if link.is_symlink() or not link.is_file():
+    if os.path.islink(link) or not os.path.isfile(link):
         return None
     own = git_folder(link)
     if own == link:
         return None
     common = own
-    if (own / "commondir").is_file():
-        common = (own / read_start(own / "commondir").strip()).resolve()
-        named = (own / read_start(own / "gitdir").strip()).parent.resolve() == top
+    if os.path.isfile(own / "commondir"):
+        common = named_path(own, read_start(own / "commondir"))
+        named = real_path((own / read_start(own / "gitdir").strip()).parent) == top
         is_trusted = named and own.parent == common / "worktrees"
     else:
         worktree = re.search(r"^\s*worktree\s*=\s*(.+?)\s*$", read_start(own / "config"), re.M)
-        is_trusted = worktree is not None and (own / worktree[1].strip('"')).resolve() == top
-    is_repository = (common / "HEAD").is_file() and (common / "objects").is_dir()
+        is_trusted = worktree is not None and named_path(own, worktree[1].strip('"')) == top
+    is_repository = os.path.isfile(common / "HEAD") and os.path.isdir(common / "objects")
     return common if is_trusted and is_repository and not common.is_relative_to(root) else None
 
 
@@ -61,7 +62,7 @@ def files_above(root: Path) -> list[Path]:
         return []
     folders = [folder for folder in root.parents if folder.is_relative_to(above)]
     files = [above / ".git", *(folder / name for folder in folders for name in (".gitignore", ".gitattributes"))]
-    return [path for path in files if path.is_file() and not path.is_symlink()]
+    return [path for path in files if os.path.isfile(path) and not os.path.islink(path)]
 
 
 def git_environment(root: Path) -> dict[str, str]:

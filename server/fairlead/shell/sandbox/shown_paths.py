@@ -10,6 +10,7 @@ from fairlead.shell.sandbox import gitconfig, repository
 from fairlead.shell.sandbox.box import mounts
 from fairlead.shell.sandbox.layer.upper_layer import Owner
 from fairlead.shell.sandbox.overlay_folders import OverlayFolders
+from fairlead.workspace.paths import real_path
 from fairlead.workspace.repositories import read_start
 
 
@@ -107,13 +108,13 @@ class ShownPaths:
     def _existing(self, names: Iterable[str], view: View) -> list[Path]:
         """The paths that exist in a view. A link counts as its target, if that is in the workspace."""
         paths = [
-            path if name in view.proposed else path.resolve() for name in names if (path := self._folders.path(name))
+            path if name in view.proposed else real_path(path) for name in names if (path := self._folders.path(name))
         ]
         within = {name: path for path in paths if (name := self._folders.name(path)) is not None}
         return [
             path
             for name, path in within.items()
-            if (view.proposed[name] is not None if name in view.proposed else path.exists())
+            if (view.proposed[name] is not None if name in view.proposed else os.path.exists(path))
         ]
 
     def _replacements(self, folder: Path, texts: Iterable[tuple[Path, str]]) -> Iterator[mounts.Bind]:
@@ -127,10 +128,11 @@ class ShownPaths:
 
     def _placeholder(self, path: Path) -> str:
         """The path of an empty file or folder without permissions, which is shown in place of a hidden one."""
-        name = "no-folder" if path.is_dir() else "no-file"
+        is_folder = os.path.isdir(path)
+        name = "no-folder" if is_folder else "no-file"
         made = self._folder / name
         if not made.exists():
-            if path.is_dir():
+            if is_folder:
                 made.mkdir(mode=0)
             else:
                 os.close(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0))

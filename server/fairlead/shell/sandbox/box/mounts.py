@@ -14,6 +14,7 @@ from pathlib import Path
 
 from fairlead.shell.layer import NON_INTERACTIVE
 from fairlead.shell.sandbox.box import installed
+from fairlead.workspace.paths import real_path
 from fairlead.workspace.repositories import read_start
 
 # (source, target, writable)
@@ -69,7 +70,7 @@ def command_environment(environment: Mapping[str, str], *, network: bool) -> dic
 
 def home() -> Path:
     """The user's home, with links resolved."""
-    return Path(os.path.expanduser("~")).resolve()
+    return real_path(os.path.expanduser("~"))
 
 
 def private_folders(mounted: Iterable[Path] = ()) -> list[PrivateFolder]:
@@ -78,7 +79,7 @@ def private_folders(mounted: Iterable[Path] = ()) -> list[PrivateFolder]:
     They include closed folders above one of `mounted`, because nothing can be mounted in a closed folder.
     """
     wanted = {"/tmp": 0o1777, "/var/tmp": 0o1777, "/run": 0o755, "/dev/shm": 0o1777, "/home": 0o755, "/root": 0o700}
-    found = {Path(path).resolve(): mode for path, mode in wanted.items() if os.path.isdir(path)}
+    found = {real_path(path): mode for path, mode in wanted.items() if os.path.isdir(path)}
     found.setdefault(home(), 0o700)
     for path in mounted:
         closed = next((folder for folder in reversed(path.parents) if not anyone_may_enter(folder)), path)
@@ -131,7 +132,7 @@ def _interpreters(root: Path) -> Iterator[Path]:
             continue
         libraries = [*folder.parent.glob("lib/python3*"), *folder.parent.glob("lib/libpython3*")]
         if any(map(os.path.isdir, libraries)):
-            yield from (path for path in (folder, *libraries, folder.parent / "include") if path.resolve() == path)
+            yield from (path for path in (folder, *libraries, folder.parent / "include") if real_path(path) == path)
 
 
 def root_only_paths() -> list[Path]:
@@ -173,8 +174,8 @@ def socket_paths() -> list[Path]:
 
 def resolver_files() -> list[Path]:
     """The configuration of name lookup, which may be in a private folder; empty if there is none."""
-    real = Path("/etc/resolv.conf").resolve()
-    return [real] if real.is_file() else []
+    real = real_path("/etc/resolv.conf")
+    return [real] if os.path.isfile(real) else []
 
 
 def find_bash() -> str | None:
