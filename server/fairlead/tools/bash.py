@@ -102,8 +102,8 @@ class Bash:
         found = find_check(command) if command.strip() in commands.checks() else find_verifications(command)
         state = commands.record_state(layer.where) if found.verified else None
         view = await commands.view(layer.roots) if layer.where == "sandboxed" else View()
-        options = {"limits": commands.limits, "network": network, "background": background}
-        box = await layer.open(found.line(command), view, **options)
+        line, limits = found.line(command), commands.limits
+        box = await layer.open(line, view, limits=limits, network=network, background=background)
         timeout = input.get("timeout_seconds") or (None if background else commands.timeout)
         running = Command(box.launch, timeout and min(max(timeout, 0.1), MAX_SECONDS), call.output)
         handle = commands.background.next_handle() if background else None
