@@ -155,7 +155,7 @@ def _guarantees(path: Path) -> Iterator[str]:
 
 
 def _faults_named(text: str) -> Iterator[int]:
-    yield from map(int, re.findall(r"fault_(\d\d)", text))
+    yield from map(int, re.findall(r"fault_(\d+)", text))
     for listed in re.findall(rf"docs/faults\.md ({LISTED})", text):
         for first, last in re.findall(r"(\d+)(?: to (\d+))?", listed):
             yield from range(int(first), int(last or first) + 1)

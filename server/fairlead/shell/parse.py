@@ -7,7 +7,7 @@ understood, only white space may lie between nodes, and quotes and heredocs are 
 import re
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -117,6 +117,8 @@ def parse(command: str) -> Parsed:
     reader.read(root, 0)
     if root.has_error:
         reader.note(_UNREAD)
+    if _UNREAD in reader.unclear:  # the tree may differ from what bash runs
+        reader.commands = [replace(command, decides=False) for command in reader.commands]
     if len(reader.unclear) > 1:
         reader.unclear.pop(_UNREAD, None)  # the other sentences are more specific
     return Parsed(tuple(reader.commands), (*unclear, *reader.unclear))
@@ -219,9 +221,12 @@ class _Reader:
         self._children(node, depth)
 
     def _statements(self, node: "Node", depth: int) -> None:
+        was_read = _UNREAD not in self.unclear
         if node.type not in _STATEMENTS:
             self.note(_UNCLEAR.get(node.type, _UNREAD))
         self._children(node, depth)
+        if was_read and node.type in _UNCLEAR:  # its own sentence also covers what is in it
+            self.unclear.pop(_UNREAD, None)
 
     def _children(self, node: "Node", depth: int) -> None:
         """Read the statements of a node and check what is between them."""
