@@ -1,9 +1,11 @@
 """Which commands verify something, and when the exit code of a line shows the result (docs/plan.md P16)."""
 
+import hypothesis.strategies as st
 import pytest
+from hypothesis import given
 
 from fairlead.shell.parse import parse
-from fairlead.shell.verifications import find_verifications
+from fairlead.shell.verifications import Found, find_verifications
 
 # command line: the programs that it verifies with, and their targets
 VERIFYING = {
@@ -42,6 +44,7 @@ VERIFYING = {
     "{ pytest; }": "pytest .",
     "pytest  # all": "pytest .",
     "time pytest": "pytest .",
+    "time pytest .": "pytest .",
     "pytest || exit 1": "pytest .",
     "ls; pytest": "pytest .",
     "ruff check . && pytest": "ruff check ., pytest .",
@@ -58,6 +61,40 @@ VERIFYING = {
     "source .venv/bin/activate && pytest": "pytest .",
     '"$VENV/bin/python" setup.py build && pytest': "pytest .",
     "cat > a.py <<'E'\nx\nE\npytest": "pytest .",
+    "env -i pytest": "pytest .",
+    "uv run --with pytest-xdist -p 3.12 pytest": "pytest .",
+    "uv run -- pytest": "pytest .",
+    "npx -y -p typescript tsc": "tsc .",
+    "npx -- jest --watch=false": "jest .",
+    "npm exec -- eslint a": "eslint a",
+    "conda run -n dev pytest": "pytest .",
+    "sudo -EH make": "make",
+    "stdbuf -oL pytest": "pytest .",
+    "command pytest": "pytest .",
+    "python -Im pytest": "pytest .",
+    "python -mpytest": "pytest .",
+    "python -W error -X dev -m pytest": "pytest .",
+    "node --import tsx --test a.js": "node-test a.js",
+    "bash -euo pipefail -c 'pytest'": "pytest .",
+    "bash --norc -lc pytest": "pytest .",
+    "npm run ci": "npm run ci",
+    "yarn run check": "yarn run check",
+    "make -j test": "make test",
+    "make -j 4 -C a test CC=clang": "make test",
+    "make -j$(nproc)": "make",
+    "make CC=clang": "make",
+    "make --print-directory test": "make test",
+    "ctest -V": "ctest",
+    "mvn -V -B verify": "mvn verify",
+    "mypy --show-error-codes a": "mypy a",
+    "pytest --showlocals tests/*.py": "pytest tests/*.py",
+    "pytest -k help": "pytest .",
+    "pytest -khV": "pytest .",
+    "go test -cover -run name ./...": "go test .",
+    "gcc -fsanitize=thread -v a.c": "gcc a.c",
+    "pre-commit run --all-files": "pre-commit run",
+    "just test": "just test",
+    "isort -c .": "isort .",
 }
 HIDDEN = {
     "pytest; echo $?": "pytest",
@@ -104,6 +141,7 @@ HIDDEN = {
     "shopt -s lastpipe; pytest": "pytest",
     "eval 'exit 0'; pytest": "pytest",
     "source ./other.sh; pytest": "pytest",
+    "command . ./other.sh; pytest": "pytest",
     "hash -p /bin/true pytest; pytest": "pytest",
     "cat <<E && exit 0\nE\npytest": "pytest",
     "pytest || exit 0": "pytest",
@@ -115,6 +153,61 @@ NOTHING = [
     "npm start", "npm run dev", "make clean", "make install", "pytest --version", "pytest --collect-only",
     "tsc --watch", "ruff check --fix", "ruff format", "prettier --write .", "eslint --fix .", "cargo run", "go run .",
     "black .", "docker build .", "pytest-watch", "$RUNNER tests", "'", "",
+]  # fmt: skip
+# near each verifying command: it prints something, lists tests, passes whatever it finds, or may not run at all
+CHECKS_NOTHING = {
+    "pytest": [
+        "-V", "-h", "--help", "-qV", "--co", "--fixtures", "--markers", "--setup-plan", "-q --collect-only", "$options",
+        '"$option"', "-q $(cat options)", "{--co,tests}", "--suppress-no-test-exit-code",
+    ],
+    "python -m pytest": ["--version"],
+    "mypy": ["-V"], "ruff check": ["--show-files", "--show-settings", "--exit-zero", "-e", "-h", "--diff", "-"],
+    "pylint a": ["--list-msgs", "--exit-zero", "--generate-rcfile"], "flake8": ["--exit-zero", "--bug-report"],
+    "tox": ["-l", "-a", "list", "--showconfig", "--notest", "config"], "nox": ["-l", "--list-sessions"],
+    "pre-commit run -a": ["--help"],
+    "npm test": ["--help", "-v", "--if-present", "-- --listTests", "-- --help"],
+    "npx jest": ["-v", "--listTests", "--showConfig", "--init", "--passWithNoTests", "--onlyChanged", "-u"],
+    "npx vitest": ["list", "--changed", "-v"], "mocha": ["-V", "--dry-run", "--list-files"],
+    "playwright test": ["--list", "--pass-with-no-tests"], "node --test": ["-h"],
+    "tsc": ["-v", "--showConfig", "--init", "--listFilesOnly", "--all", "--help", "--noCheck", "--build --clean"],
+    "eslint a": ["-v", "--print-config", "--env-info", "--init", "--stdin", "--no-error-on-unmatched-pattern"],
+    "cargo test": ["--no-run", "-- --list", "-V", "--help"], "cargo nextest": ["list", "show-config"],
+    "go test": ["-list .", "-n", "-c", "-count=0", "-count 0", "-exec true"], "go vet": ["-n"],
+    "golangci-lint run": ["--issues-exit-code=0", "-h"],
+    "make test": ["-n", "-sn", "-kq", "--just-print", "--dry-run", "-v", "-q", "-t", "-i", "-p", "--dry"],
+    "ninja": ["-n", "-t clean", "--version"], "just test": ["-n", "-l", "--list", "--show x", "--dry-run"],
+    "cmake --build .": ["--target clean", "-t help", "-- -n"], "ctest": ["-N", "--show-only", "--version", "-H --help"],
+    "gcc a.c": ["-E", "-M", "--version", "-dumpversion", "-###"], "javac A.java": ["-version", "--help", "-help"],
+    "mvn test": ["-v", "-DskipTests", "-fn", "-Dmaven.test.failure.ignore=true"],
+    "gradle test": ["-m", "--dry-run", "-v"], "dotnet test": ["-t", "--list-tests", "--no-build", "--help"],
+    "rspec": ["-v", "--dry-run", "--init", "--only-failures"], "rubocop": ["-L", "--show-cops", "-V", "-a"],
+    "prove": ["-V", "-D", "--exec true"], "rake test": ["-n", "-T", "-P"], "shellcheck a": ["-V", "--list-optional"],
+    "yamllint a": ["-v", "--list-files"], "terraform validate": ["-help", "-version"],
+    "prettier --check a": ["--write"],
+}  # fmt: skip
+ONLY_THAT = [
+    "command -v pytest", "command -V pytest", "command -pv pytest", "make -v", "tsc -v", "gcc -v", "gcc -v -o a",
+    "eslint -v", "mvn -v", "gradle --version", "javac -version", "npx --help jest", "npx --version jest",
+    "npx -c 'jest'", "uv run --version pytest", "uv run --help pytest", "uv run --with pytest script.py",
+    "npx -p jest cowsay", "conda run -n pytest ls", "sudo -u pytest ls", "sudo -l pytest", "env -u pytest ls",
+    "env --help pytest", "env -S 'ls pytest' pytest", "timeout --help pytest", "timeout pytest ls",
+    "timeout --preserve-status 5 pytest", "time -V pytest", "nice --version pytest", "ionice -p pytest",
+    "echo a | xargs pytest", "bash -nc pytest", "bash -n -c pytest", "bash -o noexec -c pytest",
+    "bash --help -c pytest",
+    "bash --version -c pytest", "bash -D -c pytest", "bash script -c pytest", "python app.py -m pytest",
+    "python -c 1 -m pytest", "python -V -m pytest", "python -h -m pytest", "python -O -m pytest", "python -i -m pytest",
+    "python -im pytest", "python - -m pytest", "node app.js --test", "node -r --test a.js", "npm ci", "pnpm ci",
+    "yarn check", "deno run test", "npm run", "npm run test:watch", "npm run lint:fix", "make help", "make -j clean",
+    "make -j 4 clean", "make clean A=1", "make --directory a clean", "make run-server", "just", "task", "just --list",
+    "mvn dependency:tree", "mvn help:effective-pom", "gradle properties", "golangci-lint linters", "phpstan", "rollup",
+    "black --diff .", "black -c 'x = 1'", "isort --diff .", "pre-commit run", "eslint", "gcc -x c -",
+    "PYTEST_ADDOPTS=--co pytest", "env MAKEFLAGS=-n make", "export PYTEST_ADDOPTS=--co; pytest", "GOFLAGS=-n go test",
+]  # fmt: skip
+EVERYWHERE = ["--help", "-h", "--version", "--dry-run", "--list", "$more"]
+WRAPPING = [
+    "{}", "env A=1 {}", "timeout -k 5 60 {}", "time {}", "nice -n 5 {}", "sudo -u me {}", "cd a && {}", "bash -ec '{}'",
+    "CI=1 {}",
+    "nohup {} 2>&1",
 ]  # fmt: skip
 
 
@@ -143,6 +236,31 @@ def test_p16_a_command_whose_exit_code_does_not_show_the_result(command: str, hi
 def test_p16_a_command_that_verifies_nothing(command: str) -> None:
     found = find_verifications(command)
     assert (found.verified, found.hidden) == ((), ())
+
+
+@pytest.mark.parametrize("command", [f"{name} {more}" for name, all in CHECKS_NOTHING.items() for more in all])
+def test_fault_103_an_argument_with_which_nothing_is_checked(command: str) -> None:
+    """docs/faults.md 103: an exit code of 0 says nothing then."""
+    assert find_verifications(command) == Found(piped="|" in command)
+
+
+@pytest.mark.parametrize("command", CHECKS_NOTHING)
+def test_fault_103_without_that_argument_it_verifies(command: str) -> None:
+    """docs/faults.md 103: the counterpart."""
+    assert find_verifications(command).verified
+
+
+@pytest.mark.parametrize("command", ONLY_THAT)
+def test_fault_103_a_line_that_does_not_run_the_checker(command: str) -> None:
+    """docs/faults.md 103: it names a checker, and looks it up, prints its version, or runs something else."""
+    assert find_verifications(command) == Found(piped="|" in command)
+
+
+@given(st.sampled_from(sorted(CHECKS_NOTHING)), st.sampled_from(WRAPPING), st.sampled_from(EVERYWHERE))
+def test_fault_103_for_every_program_in_every_wrapper(command: str, wrapping: str, option: str) -> None:
+    """docs/faults.md 103: with any wrapper, the program verifies, and with a request for help or the like it does not."""
+    assert find_verifications(wrapping.format(command)).verified
+    assert not find_verifications(wrapping.format(f"{command} {option}")).verified
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 50  # of nested nodes; a line with deeper ones decides nothing
 _PREFIXES = {"command", "builtin", "time"}  # run the builtin or program in their arguments
-_SOURCES = {"source", "."}
 _SOURCED = {"activate", "env", "nvm.sh", ".env"}  # files that only set variables and functions of their own
 # can replace later commands, the options of the shell or its exit code, or need a grammar that was not applied
 _REDEFINING = {
@@ -111,7 +110,9 @@ def _check(root: "Node", source: bytes) -> None:
             names = {name, *arguments} if name in _PREFIXES else {name}
             if is_dynamic or names & _REDEFINING:
                 raise _NotFollowedError
-            if names & _SOURCES and (arguments or [""])[-1].rpartition("/")[2] not in _SOURCED:
+            if _without_prefixes([name, *arguments])[:1] in (["source"], ["."]) and (
+                not arguments or arguments[-1].rpartition("/")[2] not in _SOURCED
+            ):
                 raise _NotFollowedError
 
 
@@ -173,6 +174,12 @@ def _only(items: Sequence[_Item]) -> _Part:
 def _is_plain(redirection: "Node") -> bool:
     """Whether it is only a redirection. To a heredoc, the grammar adds the rest of its line."""
     return redirection.type != "heredoc_redirect" or {part.type for part in redirection.children} <= _HEREDOC
+
+
+def _without_prefixes(words: list[str]) -> list[str]:
+    if words[:1] and words[0] in _PREFIXES:
+        return list(dropwhile(lambda word: word in _PREFIXES or word[:1] == "-", words))
+    return words
 
 
 class _Follower:
@@ -246,10 +253,7 @@ class _Follower:
         return _either(inner._part(part, state, ignored=ignored).zero, inner.exits)
 
     def _command(self, node: "Node", state: _State, *, is_redirected: bool, ignored: bool) -> _State:
-        words = _words(node, self._source)
-        if words[:1] and words[0] in _PREFIXES:
-            words = list(dropwhile(lambda word: word in _PREFIXES or word[:1] == "-", words))
-        name, *arguments = words or [""]
+        name, *arguments = _without_prefixes(_words(node, self._source)) or [""]
         if name in _LEAVING:
             return self._leave(name, arguments, state)
         if name == "set":

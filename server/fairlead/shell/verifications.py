@@ -2,30 +2,20 @@
 
 import posixpath
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from itertools import dropwhile, takewhile
 
 from fairlead.plan.evidence import Verification
 from fairlead.shell.parse import parse
-from fairlead.shell.verifiers import (
-    ALIASES,
-    NEUTRAL,
-    NEVER_WITH,
-    RUNNERS,
-    SCRIPT_RUNNERS,
-    SHELLS,
-    TABLE,
-    TRANSPARENT,
-    Verifier,
-)
+from fairlead.shell.verifiers import ALIASES, NEUTRAL, NEVER_WITH, OPTION_VARIABLES, TABLE, Verifier
+from fairlead.shell.words import Word
+from fairlead.shell.wrappers import MAX_NESTING, SHELLS, shell_line, unwrap
 
-MAX_NESTING = 4  # of shells, and of programs that start another one
-_PYTHON = re.compile(r"(python|pypy)[\d.]*")
-_TEST_FILE = re.compile(r"(test_.*|.*_test|tests|runtests|run_tests)\.py")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
-_DURATION = re.compile(r"[\d.]+[smhd]?")
+_SETTING = re.compile(r"[A-Za-z_]\w*[:+?]?=")
+_OPTION_VARIABLE = re.compile(rf"\b({'|'.join(OPTION_VARIABLES.split())})\+?=", re.I)
+_PROCESSORS = re.compile(r"\"?\$\((nproc|getconf _NPROCESSORS_ONLN|sysctl -n hw\.(logical|n)cpu)\)\"?")
+_OFF = ("=false", "=no", "=off", "=0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +43,16 @@ def find_verifications(command: str, folder: str = "", depth: int = 0) -> Found:
     `depth` counts the shells around it (`bash -c '...'`).
     """
     parsed = parse(command)
+    if _OPTION_VARIABLE.search(command):
+        return NO_VERIFICATIONS
     verified: list[Verification] = []
     hidden: list[str] = []
     for simple in parsed.commands:
-        words = [word.text if word.value is None else word.value for word in simple.words]
+        words = [_PROCESSORS.sub("1", word.text) if word.value is None else word.value for word in simple.words]
         if words[:1] == ["cd"] and len(words) == 2:
             folder = _folder(folder, words[1])
+            continue
+        if any(map(_may_be_option, simple.words[1:])):
             continue
         inner = _of_command(words, folder, depth)
         if simple.decides:
@@ -68,9 +62,9 @@ def find_verifications(command: str, folder: str = "", depth: int = 0) -> Found:
 
 
 def _of_command(words: Sequence[str], folder: str, depth: int) -> Found:
-    words = _unwrapped(words)
+    words = unwrap(words)
     if depth < MAX_NESTING and words and _name(words) in SHELLS:
-        line = _shell_line(words)
+        line = shell_line(words)
         found = find_verifications(line, folder, depth + 1) if line is not None else Found()
         if not found.piped:
             return found
@@ -85,61 +79,32 @@ def _name(words: Sequence[str]) -> str:
     return words[0].rpartition("/")[2]
 
 
-def _unwrapped(words: Sequence[str]) -> Sequence[str]:
-    """The words of the program that verifies, without those that only start it: `env A=1 uv run python -m pytest`."""
-    for _ in range(MAX_NESTING):
-        if not words:
-            break
-        name, rest = _name(words), words[1:]
-        if name in TRANSPARENT:
-            words = _after(rest, lambda word: word[:1] == "-" or _ASSIGNMENT.match(word) or _DURATION.fullmatch(word))
-        elif _PYTHON.fullmatch(name):
-            words = _python(rest)
-        elif name == "node" and "--test" in rest:
-            return ["node-test", *(word for word in rest if word != "--test")]
-        elif name in SCRIPT_RUNNERS and rest[:1] and rest[0] in ("run", "run-script", "task"):
-            words = [name, *rest[1:]]
-        elif name in RUNNERS and (not RUNNERS[name] or (rest[:1] and rest[0] in RUNNERS[name])):
-            words = _after(rest[1:] if RUNNERS[name] else rest, lambda word: word[:1] == "-")
-        else:
-            break
-    return words
-
-
-def _after(words: Sequence[str], is_skipped: Callable[[str], object]) -> Sequence[str]:
-    return list(dropwhile(is_skipped, words))
-
-
-def _python(arguments: Sequence[str]) -> Sequence[str]:
-    """The module or test file that Python runs, as a command."""
-    if "-m" in arguments:
-        return arguments[arguments.index("-m") + 1 :]
-    file, *rest = [*_after(arguments, lambda word: word[:1] == "-"), ""]
-    if file.rpartition("/")[2] == "manage.py" and rest[:1] == ["test"]:
-        return ["django", *rest[1:-1]]
-    return ["python-tests", file, *rest[:-1]] if _TEST_FILE.fullmatch(file.rpartition("/")[2]) else ()
-
-
-def _shell_line(words: Sequence[str]) -> str | None:
-    """The command line that a shell gets with `-c`; None if there is none."""
-    options = list(takewhile(lambda word: word[:1] == "-", words[1:]))
-    is_line = any(option[1:2] != "-" and "c" in option for option in options)
-    return words[1 + len(options)] if is_line and len(words) > 1 + len(options) else None
+def _may_be_option(word: Word) -> bool:
+    """Whether the word may become an option that only bash knows, such as `--help`."""
+    if word.value is not None or (word.prefix and not word.prefix.startswith("-")):
+        return False
+    return any(char in _PROCESSORS.sub("", word.text) for char in "$`{")
 
 
 def _verification(row: Verifier, words: Sequence[str], folder: str) -> Verification | None:
     """What a program verifies with these arguments; None if nothing, or if the row does not apply."""
-    options, targets = _split(words[1:], row.values.split())
+    options, targets = _split(words[1:], row)
     program = _name(words)
+    if _checks_nothing(row, [*options, *words[1:]], targets):
+        return None
     if row.subcommands:
-        if not targets or not any(fnmatchcase(targets[0], pattern) for pattern in row.subcommands.split()):
+        if not targets or not _matches(targets[0], row.subcommands):
             return None
         program = f"{program} {targets.pop(0)}"
-    given = {*targets, *(option.partition("=")[0] for option in options)}
-    if given & {*row.not_with.split(), *NEVER_WITH.split()} or (row.requires and not given & {*row.requires.split()}):
+    if row.requires and not {option.partition("=")[0] for option in [*options, *targets]} & {*row.requires.split()}:
         return None
-    remaining = [target for target in targets if target not in row.beside.split()]
+    if not row.by_path:
+        options += [target for target in targets if _SETTING.match(target)]
+        targets = [target for target in targets if not _SETTING.match(target)]
+    remaining = [target for target in targets if not _matches(target, row.beside)]
     if targets and not remaining:
+        return None
+    if row.targets and not any(_matches(target, row.targets) for target in remaining):
         return None
     narrowing = [option for option in options if option.partition("=")[0] in row.narrowing.split()]
     neutral = {*row.neutral.split(), *NEUTRAL.split()}
@@ -151,6 +116,32 @@ def _verification(row: Verifier, words: Sequence[str], folder: str) -> Verificat
     return _by_path(found, folder) if row.by_path else found
 
 
+def _checks_nothing(row: Verifier, words: Sequence[str], targets: Sequence[str]) -> bool:
+    """Whether an argument prevents the check, or makes it pass whatever it finds."""
+    options = [word for word in words if word[:1] == "-"]
+    names = {option.partition("=")[0] for option in options}
+    if not row.long_dash:
+        names.update(letter for option in options for letter in _letters(option, row.values.split()))
+    given = {*targets, *options, *names}
+    off = {option.partition("=")[0] for option in options if option.lower().endswith(_OFF)}
+    counted = {each for each in given if each.partition("=")[0] not in off and not _matches(each, row.neutral)}
+    return any(_matches(each, row.not_with) for each in given) or any(_matches(each, NEVER_WITH) for each in counted)
+
+
+def _letters(option: str, with_value: Collection[str]) -> Iterator[str]:
+    """The options in a group of letters: `-x` and `-v` in `-xv`."""
+    for letter in option[1:] if option[1:2] != "-" else "":
+        if not letter.isalpha():
+            return
+        yield f"-{letter}"
+        if f"-{letter}" in with_value:
+            return
+
+
+def _matches(text: str, patterns: str) -> bool:
+    return any(fnmatchcase(text, pattern) for pattern in patterns.split())
+
+
 def _by_path(found: Verification, folder: str) -> Verification:
     # `go test` without `...` verifies one folder only
     is_recursive = not found.program.startswith("go ") or any(target.endswith("...") for target in found.targets)
@@ -158,18 +149,21 @@ def _by_path(found: Verification, folder: str) -> Verification:
     return replace(found, folder="", targets=tuple(sorted(paths)), by_path=is_recursive)
 
 
-def _split(words: Sequence[str], with_value: Collection[str]) -> tuple[list[str], list[str]]:
+def _split(words: Sequence[str], row: Verifier) -> tuple[list[str], list[str]]:
     """The options, each with its value as `name=value`, and the other arguments."""
     options: list[str] = []
     others: list[str] = []
-    rest = iter(words)
-    for word in rest:
+    with_value, with_number = row.values.split(), row.numbers.split()
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
         if word == "--":
             others += rest
-        elif word[:1] != "-" or len(word) == 1:
+            break
+        if word[:1] != "-" or len(word) == 1:
             others.append(word)
-        elif word in with_value:
-            options.append(f"{word}={next(rest, '')}")
+        elif word in with_value or (word in with_number and rest and rest[0].isdigit()):
+            options.append(f"{word}={rest.pop(0) if rest else ''}")
         else:
             options.append(word)
     return options, others

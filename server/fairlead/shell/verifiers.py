@@ -1,6 +1,7 @@
 """The programs that verify something: test runners, builds, linters and type checkers. Data only.
 
-A program that is not listed verifies nothing, because a wrong "verified" is worse than a missing one.
+A program that is not listed verifies nothing, because a wrong "verified" is worse than a missing one. For the same
+reason, arguments that print something, list tests, or make every check pass are listed generously.
 """
 
 from dataclasses import dataclass
@@ -8,33 +9,57 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Verifier:
-    """Programs that verify the same way. Fields with several names are separated by blanks."""
+    """Programs that verify the same way. Fields with several names are separated by blanks.
+
+    `subcommands`, `targets`, `not_with`, `beside` and `neutral` may contain patterns (`fnmatch`).
+    """
 
     programs: str
     subcommands: str = ""
-    """The first argument must match one of these patterns (`fnmatch`), and belongs to the program's name."""
+    """The first argument must match one of these, and belongs to the program's name."""
     by_path: bool = False
     """Whether the arguments are paths, and a folder covers everything below it."""
+    targets: str = ""
+    """An argument must match one of these. Empty: the program also verifies without arguments."""
     requires: str = ""
-    """One of these options must be present, because the program changes files without it."""
+    """One of these options must be present. Without it, the program changes files or may check none."""
     narrowing: str = ""
     """Options that restrict what is verified."""
     neutral: str = ""
     """Options that only change the output or the speed."""
     values: str = ""
     """Options that take the next word as their value."""
+    numbers: str = ""
+    """The same, for options that do so only if it is a number."""
     not_with: str = ""
-    """Arguments with which it verifies nothing."""
+    """Arguments with which it verifies nothing, also with a value and in groups of letters (`-sn`)."""
     beside: str = ""
     """Arguments that verify nothing, such as `clean`. If there are no other targets, the program verifies nothing."""
+    long_dash: bool = False
+    """Whether its long options begin with one dash, so that letters are not grouped."""
 
 
-NEVER_WITH = "--help -h --version --watch --watchAll --init"
+NEVER_WITH = (
+    "-h --help* -help -[?] --usage -V --version* -version --list --list-* --list[A-Z]* --show* --print* --dump* --dry* "
+    "--init --init-* --collect-only --co --watch --watchAll --watch-all --exit-zero --no-fail --no-run "
+    "--pass-with-no* --passWithNo* --if-present --stdin* -"
+)
+"""Arguments with which no program verifies anything, unless they are neutral for it."""
 NEUTRAL = "-v -vv -vvv --verbose -q -qq --quiet --silent -s --color --no-color --colors"
+OPTION_VARIABLES = (
+    r"PYTEST_ADDOPTS MAKEFLAGS GNUMAKEFLAGS MFLAGS GOFLAGS MAVEN_ARGS SPEC_OPTS RUBYOPT PERL5OPT PYTHONINSPECT "
+    r"PYTHONOPTIMIZE BASH_ENV npm_config_\w*"
+)
+"""Variables (regular expressions) that give options to a program. A line that sets one verifies nothing."""
 
 SCRIPTS = (
     "test test:* test-* tests check check:* check-* lint lint:* build build:* compile compile:* "
-    "typecheck typecheck:* type-check types tsc verify validate ci"
+    "typecheck typecheck:* type-check types tsc verify validate run?ci run?check run?types"
+)
+OTHER_TASKS = (
+    "*clean *clean-* clean:* *install install-* *uninstall run run-* serve start dev *watch *watch-* deploy* publish* "
+    "release* format fmt *fix *write help list version print* info env venv setup init bootstrap deps dependencies "
+    "update upgrade shell *debug migrate seed up down stop restart logs ps open stats todo changelog tag push login"
 )
 
 TABLE = (
@@ -47,47 +72,82 @@ TABLE = (
         ),
         neutral=(
             "-x --exitfirst -l --showlocals -ra -rA -rs -rx -rf -rP --tb --no-header --no-summary -n "
-            "--durations --maxfail --cache-clear"
+            "--durations --maxfail --cache-clear --show-capture"
         ),
         values=(
-            "-k -m -n -p -c -o -W --deselect --ignore --ignore-glob --tb --maxfail --durations --color "
-            "--rootdir --cov --timeout"
+            "-k -m -n -p -c -o -W -r --deselect --ignore --ignore-glob --tb --maxfail --durations --color "
+            "--rootdir --cov --timeout --basetemp --junitxml --junit-xml --import-mode --show-capture"
         ),
-        not_with="--collect-only --co --fixtures --markers --setup-plan --setup-only --cache-show",
+        not_with=(
+            "--fixtures --fixtures-per-test --funcargs --markers --setup-plan --setup-only --cache-show "
+            "--suppress-no-test-exit-code --snapshot-update"
+        ),
     ),
     Verifier("unittest", narrowing="-k", neutral="-f --failfast -b --buffer -c --catch", values="-k -s -p -t"),
     Verifier("python-tests django", by_path=True, values="-k"),
-    Verifier("tox", values="-e", not_with="list l devenv config"),
-    Verifier("nox", values="-s -e --session", not_with="-l --list"),
-    Verifier("doctest compileall", by_path=True, neutral="-f"),
+    Verifier(
+        "tox",
+        values="-e -c -x --workdir --root --conf",
+        not_with=(
+            "list l devenv d config c depends de exec e quickstart q schema man -l --listenvs* -a -n --notest --devenv"
+        ),
+    ),
+    Verifier("nox", values="-s -e -k -p -t -f --session --sessions", not_with="-l --install-only --json"),
+    Verifier("doctest compileall", by_path=True, targets="*", neutral="-f"),
     Verifier(
         "ruff",
         subcommands="check",
         by_path=True,
-        neutral="--no-cache --output-format",
-        values="--output-format --select --ignore --config",
-        not_with="--fix --watch --add-noqa --show-files --show-settings",
+        neutral="--no-cache --output-format --show-fixes --show-source",
+        values="--output-format --select --ignore --config --extend-select --exclude --target-version",
+        not_with="--fix --fix-only --diff --watch -w --add-noqa --show-files --show-settings -e",
     ),
     Verifier("ruff", subcommands="format", by_path=True, requires="--check --diff"),
-    Verifier("black isort yapf autopep8", by_path=True, requires="--check --check-only --diff -c -d"),
+    Verifier("black", by_path=True, requires="--check", not_with="-c --code"),
+    Verifier("isort", by_path=True, requires="--check --check-only -c"),
+    Verifier("yapf", by_path=True, requires="--diff -d", not_with="-i --in-place"),
+    Verifier("autopep8", by_path=True, requires="--exit-code", not_with="-i --in-place"),
+    Verifier("ty pyre", subcommands="check", by_path=True),
     Verifier(
-        "mypy pyright basedpyright ty pyre flake8 pylint bandit pydocstyle vulture lint-imports",
+        "mypy pyright basedpyright flake8 pylint bandit pydocstyle vulture lint-imports",
         by_path=True,
-        neutral="--no-error-summary --pretty --no-incremental --outputjson --stats",
-        values="--config-file -p --project --pythonpath -c -m",
+        neutral=(
+            "--no-error-summary --pretty --no-incremental --outputjson --stats --show-error-* --show-column-numbers "
+            "--show-absolute-path --show-traceback --show-timings --show-source"
+        ),
+        values="--config-file -p --project --pythonpath -c -m -j -f",
+        not_with=(
+            "--generate-* --long-help --bug-report --fail-under --make-whitelist --createstub --verifytypes "
+            "--writebaseline"
+        ),
     ),
-    Verifier("pre-commit", subcommands="run", neutral="--show-diff-on-failure"),
+    # without these it runs on staged files only, and passes if there are none
+    Verifier(
+        "pre-commit",
+        subcommands="run",
+        neutral="--show-diff-on-failure",
+        requires="-a --all-files --files --from-ref",
+    ),
     # JavaScript and TypeScript
     Verifier(
-        "npm pnpm yarn bun deno", subcommands=f"{SCRIPTS} t tst", values="--prefix -C --filter -F -w --workspace --cwd"
+        "npm pnpm yarn bun deno",
+        subcommands=f"{SCRIPTS} t tst",
+        values="--prefix -C --filter -F -w --workspace --cwd",
+        not_with=(
+            "*:watch *:fix *:write *:dev *:debug *:clean *-watch *-fix -v -u --fix --rules --permit-no-files "
+            "--updateSnapshot"
+        ),
     ),
     Verifier(
         "jest vitest mocha ava tap jasmine",
         by_path=True,
-        narrowing="-t --testNamePattern -g --grep --onlyChanged -o --onlyFailures",
+        narrowing="-t --testNamePattern -g --grep --onlyFailures",
         neutral="run --ci --bail --run --runInBand -i --no-coverage --reporter --forbid-only",
         values="-t --testNamePattern -g --grep --reporter -c --config",
-        not_with="--listTests bench watch dev",
+        not_with=(
+            "bench watch dev list init -v -u --update* --clearCache -o --onlyChanged --lastCommit --changed* "
+            "--standalone --ui"
+        ),
     ),
     Verifier(
         "playwright cypress karma wdio",
@@ -95,6 +155,7 @@ TABLE = (
         by_path=True,
         narrowing="-g --grep --project --last-failed",
         values="-g --grep --project -c --config",
+        not_with="-u --update-snapshots --only-changed --ui",
     ),
     Verifier(
         "node-test",
@@ -102,35 +163,60 @@ TABLE = (
         narrowing="--test-name-pattern --test-only",
         neutral="--test-reporter",
         values="--test-name-pattern --test-reporter --import --require -r",
+        not_with="-v -c --check -e --eval -p --print -i --interactive --test-update-snapshots --v8-options",
     ),
     Verifier(
         "tsc vue-tsc svelte-check",
         by_path=True,
-        neutral="--noEmit --pretty --incremental",
+        neutral="--noEmit --pretty --incremental --listFiles --listEmittedFiles",
         values="-p --project",
-        not_with="--showConfig -w --listFilesOnly",
+        not_with="-v --all --clean -d --noCheck -w --listFilesOnly --locale",
+        long_dash=True,
     ),
     Verifier(
-        "eslint stylelint oxlint standard xo",
+        "eslint stylelint",
         by_path=True,
+        targets="*",
         neutral="--cache --no-cache --max-warnings --format -f",
         values="--max-warnings --format -f -c --config --ext",
-        not_with="--fix --print-config --env-info",
+        not_with=(
+            "-v --fix* --env-info --inspect-config --suppress-* --pass-on-no-patterns --no-error-on-unmatched-pattern "
+            "--allow-empty-input --aei"
+        ),
     ),
-    Verifier("prettier", by_path=True, requires="--check -c --list-different -l"),
-    Verifier("biome", subcommands="check lint ci", by_path=True, not_with="--write --fix --apply"),
-    Verifier("webpack rollup esbuild swc", by_path=True),
+    Verifier("oxlint standard xo", by_path=True, values="-f --format -c --config", not_with="-v --fix* --rules"),
     Verifier(
-        "vite next nuxt astro ng nx turbo parcel", subcommands="build test lint check run-many", values="-t --target"
+        "prettier",
+        by_path=True,
+        requires="--check -c --list-different -l",
+        neutral="--list-different",
+        not_with=("-v -w --write --find-config-path --file-info --support-info --no-error-on-unmatched-pattern"),
+    ),
+    Verifier(
+        "biome",
+        subcommands="check lint ci",
+        by_path=True,
+        not_with="--write --fix --apply* --changed --staged --no-errors-on-unmatched",
+    ),
+    Verifier(
+        "webpack", by_path=True, not_with="-v -w serve server s watch w info i help version v init init-* configtest"
+    ),
+    Verifier("rollup", by_path=True, requires="-c --config -i --input -o --file -d --dir", not_with="-v -w"),
+    Verifier("esbuild swc", by_path=True, targets="*", not_with="-w --serve"),
+    Verifier(
+        "vite next nuxt astro ng nx turbo parcel",
+        subcommands="build test lint check run-many",
+        values="-t --target",
+        not_with="-v -w --graph --fix",
     ),
     # Rust and Go
     Verifier(
         "cargo",
         subcommands="test t build b check c clippy nextest",
         neutral="--offline --locked --frozen -j --jobs",
-        values="-p --package -j --jobs --test --bin --example --features --manifest-path",
+        values="-p --package -j --jobs --test --bin --example --features -F --manifest-path -Z --target --profile",
         narrowing="-p --package --lib --bins --bin --test --tests --doc --example",
-        not_with="--no-run --fix --list",
+        not_with="--fix --build-plan --unit-graph --explain list show-config archive self --no-tests",
     ),
     Verifier("cargo", subcommands="fmt", requires="--check"),
     Verifier(
@@ -139,91 +225,139 @@ TABLE = (
         by_path=True,
         narrowing="-run -short -skip",
         neutral="-count -timeout -parallel -p -json",
-        values="-run -skip -count -timeout -tags -o",
-        not_with="-list -c",
+        values="-run -skip -count -timeout -tags -o -p -parallel -mod -exec -C",
+        not_with="-list -c --c -n --n -exec --exec -count=0 --count=0 -flags --flags -V* -C",
+        long_dash=True,
     ),
-    Verifier("golangci-lint staticcheck", by_path=True, not_with="--fix linters config"),
-    Verifier("rustc", by_path=True),
+    Verifier("golangci-lint", subcommands="run", by_path=True, not_with="--fix --issues-exit-code"),
+    Verifier(
+        "staticcheck",
+        by_path=True,
+        not_with="-list-checks -explain -debug.version -merge -fail --explain --fail",
+        long_dash=True,
+    ),
+    Verifier("rustc", by_path=True, targets="*", not_with="-vV --explain"),
     # C, C++, Java, .NET and others
     Verifier(
-        "make gmake ninja just task",
-        neutral="-j -k --keep-going --no-print-directory",
-        values="-C -f -j",
-        not_with="-n --dry-run",
-        beside="clean distclean install uninstall run serve start dev deploy publish release format fmt fix",
+        "make gmake",
+        neutral="-j -k --keep-going --no-print-directory --print-directory -w",
+        values="-C -f -I -o -W --directory --file --makefile --include-dir --old-file --assume-old --what-if",
+        numbers="-j -l",
+        not_with="-v -n --just* --recon* -q --ques* -t --to* -i --ignore* -p --ver* --eval -E",
+        beside=OTHER_TASKS,
     ),
-    Verifier("cmake", requires="--build", neutral="-j --parallel", values="--build --target --config -j --parallel"),
+    Verifier("ninja", neutral="-j -k", values="-C -f -j -k -l -d -w", not_with="-n -t", beside=OTHER_TASKS),
+    # the default recipe is often a list of the others
+    Verifier(
+        "just task",
+        targets="*",
+        values="-f --justfile -d --working-directory --taskfile --dir",
+        not_with=(
+            "-n -l -s --summary --evaluate --choose -e --edit --variables --groups --changelog --completions --man "
+            "--fmt --set -i --status -c --command default"
+        ),
+        beside=OTHER_TASKS,
+    ),
+    Verifier(
+        "cmake",
+        requires="--build",
+        neutral="-j --parallel",
+        values="--build --target -t --config -j --parallel --preset",
+        not_with="--target=clean --target=help --target=install -t=clean -t=help -t=install -n --just-print -E -P",
+    ),
     Verifier(
         "ctest",
-        neutral="--output-on-failure -j",
-        values="-R -E -L --test-dir -j -C",
+        neutral="--output-on-failure -j -V -VV",
+        values="-R -E -L -LE --test-dir -j -C --timeout",
         narrowing="-R -E -L",
-        not_with="-N",
+        not_with="-N --no-tests=ignore --print-labels",
+        long_dash=True,
     ),
-    Verifier("meson bazel bazelisk buck2", subcommands="test compile build"),
-    Verifier("gcc g++ cc c++ clang clang++ javac kotlinc scalac ghc", values="-o -I -L -d -cp -classpath --release"),
+    Verifier("meson bazel bazelisk buck2", subcommands="test compile build", not_with="--nobuild --noanalyze"),
+    Verifier(
+        "gcc g++ cc c++ clang clang++ javac kotlinc scalac ghc",
+        targets="*",
+        values="-o -I -L -d -cp -classpath --release -x -include -isystem -D -U -l",
+        not_with="-E -M -MM -### -dump* -print-* --info -e -proc:only",
+        long_dash=True,
+    ),
     Verifier(
         "mvn mvnw",
-        neutral="-B -ntp -o",
-        values="-pl -f",
+        targets="compile test-compile test package integration-test verify *:check",
+        neutral="-B -ntp -o -V",
+        values="-pl -f -P -s -l -T",
         narrowing="-pl -Dtest",
+        not_with="-v -fn --fail-never -DskipTests* -DskipITs* -Dmaven.test.* -Dcheckstyle.skip* -DfailIfNoTests",
         beside="clean install deploy exec:java spring-boot:run",
+        long_dash=True,
     ),
     Verifier(
         "gradle gradlew",
-        neutral="--no-daemon --offline --console --info --stacktrace",
-        values="--tests -p",
+        targets="build check test *Test *:test *:build *:check *Check compile* *:compile* assemble* *:assemble* lint* "
+        "*:lint* classes testClasses jar detekt",
+        neutral="--no-daemon --offline --console --info --stacktrace -V --show-version",
+        values="--tests -p -x -b -c -g -I --exclude-task --console",
         narrowing="--tests",
+        not_with="-v -m -t --continuous --status --stop --gui",
         beside="run bootRun clean publish tasks projects dependencies",
     ),
     Verifier(
         "dotnet swift",
         subcommands="test build",
         narrowing="--filter",
-        values="--filter -c -f --configuration",
-        not_with="--list-tests list",
+        values="--filter -c -f --configuration -v --verbosity -r -o --logger",
+        not_with="-t list -l --no-build --skip-build -t:* /t:* -target:* /target:* --getProperty* --getItem*",
     ),
-    Verifier("dart flutter", subcommands="test analyze", by_path=True),
-    Verifier("mix", subcommands="test compile credo dialyzer", by_path=True),
+    Verifier("dart flutter", subcommands="test analyze", by_path=True, not_with="--update-goldens"),
     Verifier(
-        "rspec rubocop phpunit phpstan psalm prove busted",
+        "mix",
+        subcommands="test compile credo dialyzer",
         by_path=True,
-        narrowing="-e --example --filter",
-        values="-e --example --filter -c",
-        not_with="-a -A --auto-correct --autocorrect",
+        not_with="--stale --failed --mute-exit-status list explain info categories diff gen.config --plt",
     ),
-    Verifier("rake rails", subcommands="test test:* spec spec:*", by_path=True),
-    Verifier("composer sbt stack cabal zig lein", subcommands="test test:* build check compile"),
-    Verifier("shellcheck yamllint actionlint hadolint markdownlint markdownlint-cli2", by_path=True, not_with="--fix"),
-    Verifier("terraform tofu", subcommands="validate test"),
+    Verifier(
+        "rspec",
+        by_path=True,
+        narrowing="-e --example",
+        values="-e --example -f --format -r -I -t -o -P --seed --order",
+        not_with="-v --bisect --only-failures -n --next-failure --failure-exit-code",
+    ),
+    Verifier(
+        "rubocop",
+        by_path=True,
+        values="-c --config -f --format --only --except",
+        not_with=(
+            "-a -A -x -L -v --auto-correct* --autocorrect* --fix-layout --auto-gen-config --regenerate-todo "
+            "--fail-level --start-server --stop-server --server-status --restart-server --disable-uncorrectable"
+        ),
+    ),
+    Verifier("phpstan", subcommands="analyse analyze", by_path=True, values="-c -l", not_with="-b --generate-baseline"),
+    Verifier(
+        "phpunit psalm prove busted",
+        by_path=True,
+        narrowing="--filter",
+        values="--filter -c",
+        not_with=(
+            "--generate-configuration --migrate-configuration --check-version --atleast-version --alter "
+            "--set-baseline --update-baseline -D -e --exec"
+        ),
+    ),
+    Verifier(
+        "rake rails",
+        subcommands="test test:* spec spec:*",
+        by_path=True,
+        not_with="-n -T -P -D -W -AT --tasks --prereqs --describe --where --rules *:prepare *:load *:install *:clobber",
+    ),
+    Verifier(
+        "composer sbt stack cabal zig lein",
+        subcommands="test test:* build check compile",
+        not_with="-l --no-run-tests --only-* --test-no-* *:run *:console *:fix run install clean help",
+    ),
+    Verifier("shellcheck actionlint", by_path=True, values="-f -s -S -e -o", not_with="-init-config", long_dash=True),
+    Verifier("yamllint hadolint markdownlint-cli2", by_path=True, values="-f -c -d", not_with="-v --fix --no-fail"),
+    Verifier("markdownlint", by_path=True, values="-c -i -o -p -r", not_with="-f --fix"),
+    Verifier("terraform tofu", subcommands="validate test", not_with="-v", long_dash=True),
 )
-
-RUNNERS = {
-    "npx": (),
-    "bunx": (),
-    "pnpx": (),
-    "uv": ("run",),
-    "poetry": ("run",),
-    "pipenv": ("run",),
-    "pdm": ("run",),
-    "hatch": ("run",),
-    "rye": ("run",),
-    "bundle": ("exec",),
-    "pnpm": ("exec", "dlx"),
-    "yarn": ("exec", "run", "dlx"),
-    "npm": ("exec", "x"),
-    "conda": ("run",),
-}
-"""Programs that run another one: its name follows their subcommand, if they have one, and their options."""
-
-TRANSPARENT = {"env", "timeout", "nice", "ionice", "time", "command", "nohup", "stdbuf", "unbuffer", "xvfb-run", "sudo"}
-"""Programs that run the command in their arguments and exit with its code."""
-
-SHELLS = {"sh", "bash", "zsh", "dash", "ksh"}
-"""Programs that run the command line after `-c`."""
-
-SCRIPT_RUNNERS = {"npm", "pnpm", "yarn", "bun", "deno"}
-"""Programs for which `run NAME` and `NAME` are the same script."""
 
 ALIASES = {
     "npm t": "npm test",
