@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
+from fairlead.shell.dangers import STATE, TABLE, Row
 from fairlead.shell.policy import check_permission
 from fairlead.shell.rules import BadRule, Rule, is_allowed
 from protocol.page import ROOT, Page, names, tables
@@ -36,6 +37,21 @@ def test_fault_36_and_fault_37_and_fault_43(command: str, allow: list[Rule], den
     """docs/faults.md 36, 37, 43: outside the sandbox, each command runs, asks or is denied as the case says."""
     permission = check_permission(command, where="workspace", approvals="sandboxed", allow=allow, deny=deny)
     assert (permission.action, bool(permission.reasons)) == (action, action != "run"), permission.reasons
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in TABLE if row.effect != STATE], ids=lambda row: f"{row.programs} {row.effect}"
+)
+def test_fault_37_no_star_covers_a_listed_argument(row: Row) -> None:
+    """docs/faults.md 37: for every program and argument of the table, and for abbreviations and groups of letters."""
+    long = [text for option in row.long.split() for text in (option, f"{option}=f", f"{option} f", option[:-1])]
+    short = [text for letter in row.short for text in (f"-{letter}", f"-{letter}f", f"-q{letter}", f"-{letter} f")]
+    operands = [" ".join("abc"[: row.operand])] if row.operand else []
+    for name in row.programs.split():
+        for subcommand in row.subcommands.split() or [""]:
+            for text in [*long, *short, *operands, *(["f"] if row.every else [])]:
+                command = " ".join(filter(None, [name, subcommand, text]))
+                assert not is_allowed(command, [Rule.parse(f"{name} *")]), command
 
 
 @pytest.mark.parametrize(

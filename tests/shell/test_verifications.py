@@ -258,7 +258,7 @@ def test_fault_103_a_line_that_does_not_run_the_checker(command: str) -> None:
 
 @given(st.sampled_from(sorted(CHECKS_NOTHING)), st.sampled_from(WRAPPING), st.sampled_from(EVERYWHERE))
 def test_fault_103_for_every_program_in_every_wrapper(command: str, wrapping: str, option: str) -> None:
-    """docs/faults.md 103: with any wrapper, the program verifies, and with a request for help or the like it does not."""
+    """docs/faults.md 103: the program verifies, and with a request for help or the like it does not."""
     assert find_verifications(wrapping.format(command)).verified
     assert not find_verifications(wrapping.format(f"{command} {option}")).verified
 

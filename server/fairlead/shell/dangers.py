@@ -37,6 +37,10 @@ class Row:
     """A regular expression for whole words."""
     subcommands: str = ""
     """The row applies only to these subcommands."""
+    operand: int = 0
+    """The operand with this number and the following ones are dangerous: `uniq INPUT OUTPUT`. 0: none is."""
+    values: str = ""
+    """Options that take the next word as their value. Only rows with `operand` need them."""
     every: bool = False
     """Every argument is dangerous."""
 
@@ -48,35 +52,123 @@ TABLE = (
     Row("rg", RUNS, long="--pre --hostname-bin"),
     Row("sort", RUNS, long="--compress-program"),
     Row("sort shuf", WRITES, long="--output", short="o"),
-    Row("tree", WRITES, short="o"),
+    Row("tree", WRITES, short="oR"),
+    Row("uniq", WRITES, operand=2, values="-f -s -w --skip-fields --skip-chars --check-chars"),
+    Row("xxd", WRITES, operand=2, values="-c -cols -g -groupsize -l -len -n -name -o -s -seek -R"),
+    Row("ptx", WRITES, long="--traditional", short="G"),
+    Row("sdiff iconv info base64", WRITES, long="--output --dribble", short="o"),
+    Row("sdiff diff3", RUNS, long="--diff-program"),
+    Row("less more", RUNS, long="--lesskey-file --lesskey-src --lesskey-content", short="k", words=r"\+.*"),
+    Row("less", WRITES, long="--log-file --LOG-FILE", short="oO"),
+    Row("bat batcat delta ag ack ugrep ug", RUNS, long="--pager --view --filter --ackrc --output --config-file"),
+    Row("file", WRITES, long="--compile", short="C"),
+    Row("nm ar ranlib strip objdump size", RUNS, long="--plugin", words="-plugin.*"),
+    Row("ldd", RUNS, every=True),
+    Row("dc", RUNS, long="--expression --file", short="ef"),
+    Row("jobs", RUNS, short="x"),
+    Row("yq", WRITES, long="--inplace --in-place --split-exp --split-exp-file", short="is"),
+    Row("xmllint xsltproc", WRITES, long="--output --writesubtree", words="-o.*"),
+    Row(
+        "sqlite3", RUNS, words=r"--?(cmd|init|interactive)|(.*\n)?\s*\..*|(?i:.*(load_extension|writefile|edit)\s*\(.*)"
+    ),
+    Row("psql mysql mariadb", RUNS, words=r".*\\.*|(?i:.*\b(program|system)\b.*)", long="--pager --file", short="f"),
+    Row("psql mysql mariadb", WRITES, long="--output --log-file --tee", short="oL"),
+    Row("openssl", RUNS, words="-(engine|provider|provider-path|config)"),
+    Row("openssl", WRITES, words="-(out|keyout|writerand|CAserial|CAcreateserial|cafile|sess_out|keylogfile|msgfile)"),
+    Row(
+        "gpg gpg2", WRITES, long="--output --logger-file --status-file --attribute-file --homedir --options", short="o"
+    ),
+    Row("pandoc", RUNS, long="--filter --lua-filter --pdf-engine --defaults --data-dir", short="FLd"),
+    Row("pandoc", WRITES, long="--output --extract-media --log", short="o"),
+    Row("dot neato fdp sfdp circo twopi", WRITES, short="oO"),
+    Row("exiftool", RUNS, words="-(if|config|api|userParam|@|execute)[0-9]*"),
+    Row("exiftool", WRITES, words="-.*=.*|-([woW]|(overwrite|delete|tagsFromFile|textOut).*)[!+]*"),
+    Row("journalctl dmesg", WRITES, long="--vacuum-size --vacuum-time --vacuum-files --rotate --flush --cursor-file"),
+    Row("dmesg", WRITES, long="--clear --read-clear --console-off --console-on --console-level", short="cCDEn"),
+    Row("tcpdump tshark", RUNS, long="--postrotate-command", short="zX"),
+    Row("tcpdump tshark", WRITES, short="w"),
+    Row("nc ncat netcat", RUNS, long="--exec --sh-exec --lua-exec", short="ec"),
+    Row("nc ncat netcat", WRITES, long="--output --hex-dump --append-output", short="ox"),
+    Row("nmap", RUNS, long="--script --datadir"),
+    Row("nmap", WRITES, words="-o.*"),
     Row("split", RUNS, long="--filter"),
     Row("tar", RUNS, long="--to-command --checkpoint-action --use-compress-program --rsh-command --rmt-command"),
     Row("tar", RUNS, long="--info-script --new-volume-script", short="IF", words="[A-Za-z]*[IF][A-Za-z]*"),
     Row("zip", RUNS, long="--unzip-command", short="T"),
-    Row("rsync", RUNS, long="--rsh --rsync-path", short="e"),
+    Row("rsync", RUNS, long="--rsh --rsync-path --remote-option", short="eM"),
+    Row(
+        "rsync",
+        WRITES,
+        long="--log-file --write-batch --only-write-batch --backup-dir --partial-dir --temp-dir",
+        short="T",
+    ),
+    Row("rsync", WRITES, words="--del.*|--remove-source-files"),
     Row("scp sftp", RUNS, short="oSDF"),
-    Row("curl", WRITES, long="--output --remote-name --config --dump-header --cookie-jar --trace", short="oOKDc"),
+    Row("curl", WRITES, long="--output --output-dir --remote-name --remote-name-all --remote-header-name", short="oOJ"),
+    Row("curl", WRITES, long="--dump-header --cookie-jar --etag-save --hsts --alt-svc --ssl-sessions", short="Dc"),
+    Row("curl", WRITES, long="--trace --trace-ascii --stderr --libcurl --config", short="K"),
+    Row("curl", RUNS, long="--engine"),
     Row("wget", RUNS, long="--use-askpass --execute --config", short="e"),
-    Row("wget", WRITES, long="--output-document --output-file --directory-prefix", short="OoP"),
-    Row("man", RUNS, long="--pager --html", short="PH"),
+    Row("wget", WRITES, long="--output-document --output-file --append-output --directory-prefix", short="OoPa"),
+    Row("wget", WRITES, long="--save-cookies --hsts-file --rejected-log --warc-file --warc-tempdir --warc-dedup"),
+    Row("man", RUNS, long="--pager --html --config-file --preprocessor", short="PHCp"),
     Row("fzf", RUNS, long="--preview --bind --become --execute"),
-    Row("vi vim nvim view ex", RUNS, short="cS", long="--cmd", words=r"\+.*"),
+    Row("vi vim nvim view ex vimdiff", RUNS, short="cSuUsl", long="--cmd", words=r"\+.*"),
+    Row("vi vim nvim view ex vimdiff", WRITES, short="wWVi", long="--startuptime"),
     Row("emacs", RUNS, long="--eval --execute --load --script --funcall", words="-(eval|l|f|load|script|funcall)"),
     Row("gdb lldb", RUNS, long="--eval-command --command --init-eval-command", words="-(ex|x|iex|ix|o|O|s)"),
     Row("python python3 pypy pypy3", RUNS, short="c", words="-"),
     Row("node deno bun", RUNS, long="--eval --print --require --import --loader", short="epr", words="-|eval"),
-    Row("perl ruby", RUNS, short="eEirIM", words="-"),
-    Row("php", RUNS, short="rBRFa", long="--run"),
+    Row("node", RUNS, long="--experimental-loader --env-file --env-file-if-exists --run --build-snapshot --conditions"),
+    Row("node", WRITES, long="--cpu-prof --heap-prof --prof --redirect-warnings --trace-event-file-pattern"),
+    Row("deno", RUNS, long="--allow-all --allow-run --allow-ffi --allow-write --allow-net --allow-env", short="A"),
+    Row("perl ruby", RUNS, short="eEirIMmdSxC", words="-"),
+    Row("php", RUNS, short="rBRFaEdzcS", long="--run --define --php-ini"),
     Row("lua", RUNS, short="eli"),
     Row("sh bash zsh dash ksh fish", RUNS, long="--command --rcfile --init-file", short="csiC", words="-"),
     Row("make gmake", RUNS, long="--eval --file --makefile --directory", short="EfC", words=".*=.*"),
     Row("npm pnpm yarn npx", RUNS, long="--script-shell --node-options --prefix --call", short="c"),
-    Row("go", RUNS, long="--exec --toolexec", words="-(exec|toolexec|vettool|o)(=.*)?"),
-    Row("cargo", RUNS, long="--config"),
+    Row("go", RUNS, words="--?(exec|toolexec|vettool|o|overlay|modfile|C)(=.*)?"),
+    Row("go gofmt goimports", WRITES, words="--?([wu]|outputdir|trace|(cover|cpu|mem|block|mutex)profile)(=.*)?"),
+    Row("cargo", RUNS, long="--config --manifest-path", short="C"),
+    Row("cargo", WRITES, long="--fix --target-dir --out-dir --artifact-dir --lockfile-path"),
+    Row(
+        "gcc g++ cc c++ clang clang++",
+        RUNS,
+        words="-(wrapper|f(pass-)?plugin|fuse-ld|-?specs|-plugin|-?ld-path|B).*|@.*",
+    ),
+    Row("cmake", RUNS, words="-[EPC].*"),
+    Row("ctest", RUNS, words="-(S|SP)|--(script|script-new-process|build-and-test)(=.*)?"),
+    Row("ctest", WRITES, words="-O|--output-(log|junit)(=.*)?"),
+    Row(
+        "mvn mvnw", RUNS, words=r"-([fst]|gs|gt)|--(file|settings|global-settings|toolchains).*|-D(exec|maven\.ext)\b.*"
+    ),
+    Row("gradle gradlew", RUNS, long="--init-script --build-file --settings-file --project-dir", short="Ibcpg"),
+    Row("gradle gradlew", RUNS, long="--include-build --gradle-user-home"),
+    Row("pip pip3", RUNS, long="--python"),
+    Row("pip pip3", WRITES, long="--log --report --target --root --prefix --dest --wheel-dir", short="td"),
+    Row("pytest py.test", WRITES, long="--basetemp --junitxml --junit-xml --log-file --report-log --debug"),
+    Row("mypy", RUNS, long="--python-executable --config-file --install-types"),
+    Row("mypy", WRITES, long="--cache-dir --junit-xml", words="--.*-report(=.*)?"),
+    Row("pylint flake8", RUNS, long="--init-hook --load-plugins --rcfile --config --append-config"),
+    Row("pylint flake8 bandit", WRITES, long="--output --output-file", short="o"),
+    Row("pyright basedpyright", RUNS, long="--pythonpath --createstub"),
+    Row("ruff", WRITES, long="--fix --fix-only --add-noqa --output-file --cache-dir", short="o"),
+    Row("eslint stylelint", RUNS, long="--rulesdir --plugin --parser --config --format --formatter", short="cf"),
+    Row("eslint stylelint", RUNS, long="--resolve-plugins-relative-to --custom-syntax --custom-formatter"),
+    Row("eslint stylelint", WRITES, long="--fix --output-file --cache-location --cache-file --init", short="o"),
+    Row("eslint stylelint", WRITES, long="--suppress-all --suppress-rule --prune-suppressions --suppressions-location"),
+    Row("prettier", RUNS, long="--plugin --config"),
+    Row("prettier", WRITES, long="--write --cache-location", short="w"),
+    Row("terraform tofu", RUNS, words="--?chdir(=.*)?"),
+    Row("terraform tofu", WRITES, words="--?(out|state-out|backup|generate-config-out)(=.*)?"),
     Row("git", RUNS, long="--ext-diff --textconv --open-files-in-pager --upload-pack --receive-pack --exec --extcmd"),
     Row("git", WRITES, long="--output"),
     Row("git", RUNS, subcommands="grep", short="O"),
     Row("git", RUNS, subcommands="rebase", short="xi"),
+    Row("git", WRITES, subcommands="format-patch archive", short="o", long="--output-directory"),
+    Row("git", WRITES, subcommands="fast-export", long="--export-marks"),
+    Row("git", RUNS, subcommands="for-each-repo send-email instaweb fast-import", every=True),
     Row("git", RUNS, subcommands="clone", long="--config --template", short="uc"),
     Row(
         "git", RUNS, subcommands="config bisect submodule filter-branch difftool mergetool hook maintenance", every=True
@@ -125,11 +217,29 @@ def program(words: Sequence[Word]) -> str:
 
 
 def _listed(words: Sequence[Word], rows: Sequence[Row], first: int) -> Iterator[Danger]:
+    operands = {row: set(_operands(words, row, first)) for row in rows if row.operand}
     for index, word in enumerate(words[first:], first):
         for row in rows:
-            if row.every or _matches(row, word):
+            if row.every or index in operands.get(row, ()) or _matches(row, word):
                 yield Danger(index, row.effect)
                 break
+
+
+def _operands(words: Sequence[Word], row: Row, first: int) -> Iterator[int]:
+    """The indexes of dangerous operands. A word that may become several, such as `*`, may contain one."""
+    count, options_end, is_value = 0, False, False
+    for index, word in enumerate(words[first:], first):
+        text = word.value or word.prefix
+        if is_value and word.value is not None:
+            is_value = False
+        elif options_end or not text.startswith("-") or text == "-":
+            is_value = False
+            count += 1 if word.value is not None else row.operand
+            if count >= row.operand:
+                yield index
+        else:
+            options_end = text == "--"
+            is_value = text in row.values.split()
 
 
 def _matches(row: Row, word: Word) -> bool:
