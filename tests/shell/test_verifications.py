@@ -95,6 +95,12 @@ VERIFYING = {
     "pre-commit run --all-files": "pre-commit run",
     "just test": "just test",
     "isort -c .": "isort .",
+    "(cd client && npm test) && pytest": "npm test in client, pytest .",
+    "cd a && (cd b && make) && pytest": "make in a/b, pytest a",
+    "{ cd a; make; } && pytest": "make in a, pytest a",
+    "x=$(cd a && pwd) && pytest": "pytest .",
+    "bash -c 'cd a && make' && pytest": "make in a, pytest .",
+    "cd a || exit 1; pytest": "pytest a",
 }
 HIDDEN = {
     "pytest; echo $?": "pytest",
@@ -203,6 +209,13 @@ ONLY_THAT = [
     "black --diff .", "black -c 'x = 1'", "isort --diff .", "pre-commit run", "eslint", "gcc -x c -",
     "PYTEST_ADDOPTS=--co pytest", "env MAKEFLAGS=-n make", "export PYTEST_ADDOPTS=--co; pytest", "GOFLAGS=-n go test",
 ]  # fmt: skip
+UNKNOWN_FOLDER = [
+    "cd && pytest", "cd - && pytest", "cd ~ && pytest", "cd $x && pytest", 'cd "$x" && pytest', "cd -P a && pytest",
+    "pushd a && pytest", "popd; pytest", "command cd a && pytest", "cd a | cat; pytest", "cd a & pytest",
+    "if ls; then cd a; fi; pytest", "cd a || cd b; pytest", "for x in a b; do cd $x; done; pytest",
+    "ls || cd a || pytest",
+    "(cd $x; pytest)",
+]  # fmt: skip
 EVERYWHERE = ["--help", "-h", "--version", "--dry-run", "--list", "$more"]
 WRAPPING = [
     "{}", "env A=1 {}", "timeout -k 5 60 {}", "time {}", "nice -n 5 {}", "sudo -u me {}", "cd a && {}", "bash -ec '{}'",
@@ -254,6 +267,12 @@ def test_fault_103_without_that_argument_it_verifies(command: str) -> None:
 def test_fault_103_a_line_that_does_not_run_the_checker(command: str) -> None:
     """docs/faults.md 103: it names a checker, and looks it up, prints its version, or runs something else."""
     assert find_verifications(command) == Found(piped="|" in command)
+
+
+@pytest.mark.parametrize("command", UNKNOWN_FOLDER)
+def test_fault_104_a_checker_in_an_unknown_folder(command: str) -> None:
+    """docs/faults.md 104: it verifies nothing, because it may run outside the workspace."""
+    assert not find_verifications(command).verified
 
 
 @given(st.sampled_from(sorted(CHECKS_NOTHING)), st.sampled_from(WRAPPING), st.sampled_from(EVERYWHERE))

@@ -9,7 +9,7 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
 
 from fairlead.display import escape_invisible
@@ -28,6 +28,8 @@ _STATEMENTS = {
     "program", "list", "pipeline", "negated_command", "subshell", "compound_statement", "if_statement", "elif_clause",
     "else_clause", "while_statement", "do_group",
 }  # fmt: skip
+_SAME_SHELL = {"program", "list", "compound_statement", "negated_command"}  # in others, `cd` may not reach the rest
+_SUBSHELLS = {"subshell", "command_substitution", "process_substitution"}
 _TOKENS = {
     ";", "&", "&&", "||", "|", "|&", "!", "(", ")", "{", "}", "\n", "if", "then", "elif", "else", "fi", "while",
     "until", "do", "done", "for", "in", "$(", "`", "<(", ">(",
@@ -75,6 +77,16 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
+class Scope:
+    """A part of a command line that need not run in the same shell as the rest, or need not run at all."""
+
+    start: int
+    """Where it begins."""
+    is_subshell: bool
+    """Whether its `cd` certainly has no effect outside of it. Otherwise it may have one."""
+
+
+@dataclass(frozen=True, slots=True)
 class SimpleCommand:
     """One program with its arguments, assignments and redirections."""
 
@@ -87,6 +99,8 @@ class SimpleCommand:
     """The whole command as written."""
     decides: bool = False
     """Whether exit code 0 of the line means that this command succeeded, if `pipefail` is set."""
+    scopes: tuple[Scope, ...] = ()
+    """The scopes around it, the innermost last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +167,7 @@ class _Reader:
     deciding: Collection[int] = ()  # the ids of nodes (`deciding_commands`)
     commands: list[SimpleCommand] = field(default_factory=list[SimpleCommand])
     unclear: dict[str, None] = field(default_factory=dict[str, None])  # an ordered set
+    scopes: tuple[Scope, ...] = ()
 
     def read(self, node: "Node", depth: int) -> None:
         kind = node.type
@@ -234,7 +249,7 @@ class _Reader:
         end = node.start_byte if node.parent else 0
         if node.type in ("negated_command", "compound_statement") and not _LONE.match(self.source, end):
             self.note(_UNREAD)
-        for child in node.children:
+        for child, following in zip_longest(node.children, node.children[1:]):
             gap = self.source[end : child.start_byte].replace(_CONTINUED, b"")
             if gap.strip(b" \t\n") or not (child.is_named or self._is_token(child)):
                 self.note(_UNCLEAR.get(node.type, _UNREAD))
@@ -242,7 +257,15 @@ class _Reader:
             if before and before.is_named and child.is_named and not is_separated:
                 self.note(_UNREAD)
             if child.is_named:
+                outer = self.scopes
+                in_background = following is not None and following.type == "&"
+                is_skippable = node.type == "list" and before is not None and before.type == "||"
+                if node.type in _SUBSHELLS:
+                    self.scopes = (*outer, Scope(node.start_byte, is_subshell=True))
+                elif node.type not in _SAME_SHELL or in_background or is_skippable:
+                    self.scopes = (*outer, Scope(child.start_byte, is_subshell=False))
                 self.read(child, depth + 1)
+                self.scopes = outer
             before, end = child, child.end_byte
         if not self._blank(end, node.end_byte if node.parent else len(self.source), b" \t\n"):
             self.note(_UNREAD)
@@ -273,7 +296,8 @@ class _Reader:
             self.note(_UNREAD)
         text = self.text(node.parent) if redirections and node.parent else self.text(node)
         decides = node.id in self.deciding
-        self.commands.insert(index, SimpleCommand(tuple(words), tuple(assignments), tuple(writes), text, decides))
+        command = SimpleCommand(tuple(words), tuple(assignments), tuple(writes), text, decides, self.scopes)
+        self.commands.insert(index, command)
 
     def _name(self, word: Word) -> None:
         if word.value is None:

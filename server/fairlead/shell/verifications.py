@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from fairlead.plan.evidence import Verification
-from fairlead.shell.parse import parse
+from fairlead.shell.parse import Scope, parse
 from fairlead.shell.verifiers import ALIASES, NEUTRAL, NEVER_WITH, OPTION_VARIABLES, TABLE, Verifier
 from fairlead.shell.words import Word
 from fairlead.shell.wrappers import MAX_NESTING, SHELLS, shell_line, unwrap
@@ -15,6 +15,7 @@ from fairlead.shell.wrappers import MAX_NESTING, SHELLS, shell_line, unwrap
 _SETTING = re.compile(r"[A-Za-z_]\w*[:+?]?=")
 _OPTION_VARIABLE = re.compile(rf"\b({'|'.join(OPTION_VARIABLES.split())})\+?=", re.I)
 _PROCESSORS = re.compile(r"\"?\$\((nproc|getconf _NPROCESSORS_ONLN|sysctl -n hw\.(logical|n)cpu)\)\"?")
+_CHANGES_FOLDER = {"cd", "pushd", "popd"}
 _OFF = ("=false", "=no", "=off", "=0")
 
 
@@ -47,18 +48,32 @@ def find_verifications(command: str, folder: str = "", depth: int = 0) -> Found:
         return NO_VERIFICATIONS
     verified: list[Verification] = []
     hidden: list[str] = []
+    folders: dict[tuple[Scope, ...], str | None] = {(): folder}
     for simple in parsed.commands:
         words = [_PROCESSORS.sub("1", word.text) if word.value is None else word.value for word in simple.words]
-        if words[:1] == ["cd"] and len(words) == 2:
-            folder = _folder(folder, words[1])
+        current = next(folders[outer] for outer in _around(simple.scopes) if outer in folders)
+        if _CHANGES_FOLDER & set(words[:2] if words[:1] in (["command"], ["builtin"]) else words[:1]):
+            is_known = (
+                current is not None and words[0] == "cd" and len(words) == 2 and simple.words[1].value is not None
+            )
+            folders[simple.scopes] = _folder(current or "", words[1]) if is_known and words[1][:1] != "-" else None
+            for outer in _around(simple.scopes):
+                if not outer or outer[-1].is_subshell:
+                    break
+                folders[outer[:-1]] = None
             continue
-        if any(map(_may_be_option, simple.words[1:])):
+        if current is None or any(map(_may_be_option, simple.words[1:])):
             continue
-        inner = _of_command(words, folder, depth)
+        inner = _of_command(words, current, depth)
         if simple.decides:
             verified += inner.verified
         hidden += inner.hidden if simple.decides else [*inner.hidden, *(each.program for each in inner.verified)]
     return Found(tuple(dict.fromkeys(verified)), tuple(dict.fromkeys(hidden)), "|" in command)
+
+
+def _around(scopes: tuple[Scope, ...]) -> Iterator[tuple[Scope, ...]]:
+    """The scopes, then without the innermost one, and so on."""
+    return (scopes[:count] for count in range(len(scopes), -1, -1))
 
 
 def _of_command(words: Sequence[str], folder: str, depth: int) -> Found:
