@@ -55,8 +55,8 @@ CHECKERS = {
 @example("set -e; { C; true; } && echo ok")
 @example("exit && C > /none/f | { true; }")
 @example("{ ! false > /dev/null | C; } && true")
-def test_fault_102_a_passing_line_ran_every_deciding_command_with_success(template: str) -> None:
-    """docs/faults.md 102: whichever checkers fail, exit code 0 means that each deciding one ran and passed."""
+def test_fault_104_a_passing_line_ran_every_deciding_command_with_success(template: str) -> None:
+    """docs/faults.md 104: whichever checkers fail, exit code 0 means that each deciding one ran and passed."""
     numbers = count()
     script = CHECKER.sub(lambda _: f"C{next(numbers)}", template)
     total = next(numbers)

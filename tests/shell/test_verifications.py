@@ -239,7 +239,7 @@ def test_p16_a_verifying_command(command: str, expected: str) -> None:
 
 @pytest.mark.parametrize(("command", "hidden"), HIDDEN.items())
 def test_p16_a_command_whose_exit_code_does_not_show_the_result(command: str, hidden: str) -> None:
-    """docs/faults.md 102."""
+    """docs/faults.md 104."""
     found = find_verifications(command)
     assert hidden in found.hidden
     assert hidden not in [each.program for each in found.verified]
@@ -252,32 +252,32 @@ def test_p16_a_command_that_verifies_nothing(command: str) -> None:
 
 
 @pytest.mark.parametrize("command", [f"{name} {more}" for name, all in CHECKS_NOTHING.items() for more in all])
-def test_fault_103_an_argument_with_which_nothing_is_checked(command: str) -> None:
-    """docs/faults.md 103: an exit code of 0 says nothing then."""
+def test_fault_105_an_argument_with_which_nothing_is_checked(command: str) -> None:
+    """docs/faults.md 105: an exit code of 0 says nothing then."""
     assert find_verifications(command) == Found(piped="|" in command)
 
 
 @pytest.mark.parametrize("command", CHECKS_NOTHING)
-def test_fault_103_without_that_argument_it_verifies(command: str) -> None:
-    """docs/faults.md 103: the counterpart."""
+def test_fault_105_without_that_argument_it_verifies(command: str) -> None:
+    """docs/faults.md 105: the counterpart."""
     assert find_verifications(command).verified
 
 
 @pytest.mark.parametrize("command", ONLY_THAT)
-def test_fault_103_a_line_that_does_not_run_the_checker(command: str) -> None:
-    """docs/faults.md 103: it names a checker, and looks it up, prints its version, or runs something else."""
+def test_fault_105_a_line_that_does_not_run_the_checker(command: str) -> None:
+    """docs/faults.md 105: it names a checker, and looks it up, prints its version, or runs something else."""
     assert find_verifications(command) == Found(piped="|" in command)
 
 
 @pytest.mark.parametrize("command", UNKNOWN_FOLDER)
-def test_fault_104_a_checker_in_an_unknown_folder(command: str) -> None:
-    """docs/faults.md 104: it verifies nothing, because it may run outside the workspace."""
+def test_fault_106_a_checker_in_an_unknown_folder(command: str) -> None:
+    """docs/faults.md 106: it verifies nothing, because it may run outside the workspace."""
     assert not find_verifications(command).verified
 
 
 @given(st.sampled_from(sorted(CHECKS_NOTHING)), st.sampled_from(WRAPPING), st.sampled_from(EVERYWHERE))
-def test_fault_103_for_every_program_in_every_wrapper(command: str, wrapping: str, option: str) -> None:
-    """docs/faults.md 103: the program verifies, and with a request for help or the like it does not."""
+def test_fault_105_for_every_program_in_every_wrapper(command: str, wrapping: str, option: str) -> None:
+    """docs/faults.md 105: the program verifies, and with a request for help or the like it does not."""
     assert find_verifications(wrapping.format(command)).verified
     assert not find_verifications(wrapping.format(f"{command} {option}")).verified
 
