@@ -23,7 +23,7 @@ const editorTest = useAgent(
 const disk = (workspace, file) => fs.readFileSync(path.join(workspace, file), "utf8");
 const focusInList = (page) =>
   page.until("the focus in the list", () =>
-    page.page.evaluate(() => document.activeElement?.closest(".pane .monaco-list") != null),
+    page.page.evaluate(() => Boolean(document.activeElement?.closest(".pane .monaco-list"))),
   );
 const line = (page, number) => page.statusItem("status.editor.selection", ({ text }) => text.includes(`Ln ${number},`));
 
