@@ -5,6 +5,7 @@ import os from "node:os";
 import path from "node:path";
 import zlib from "node:zlib";
 import { pipeline } from "node:stream/promises";
+import { endsOnSignal, note } from "./ending.mjs";
 import { ensureHost } from "./install.mjs";
 import { cacheDir, fetchPackage, installOnce, untar } from "./packages.mjs";
 
@@ -50,11 +51,19 @@ export async function startBrowser({ log = (line) => process.stderr.write(`${lin
   const failures = [];
   for await (const { name, executable, env } of candidates(log)) {
     try {
+      const own = !endsOnSignal();
       const browser = await playwright.chromium.launch({
+        handleSIGINT: own,
+        handleSIGTERM: own,
+        handleSIGHUP: own,
         executablePath: executable,
         env: { ...process.env, ...env },
         args: ["--disable-gpu", "--disable-quic", "--font-render-hinting=none", ONLY_HERE],
       });
+      browser.on(
+        "disconnected",
+        note(() => browser.close()),
+      );
       return { name, browser, stop: () => browser.close() };
     } catch (error) {
       failures.push(`${name} (${executable}) did not start:`, ...reasons(error));

@@ -6,6 +6,7 @@ import os from "node:os";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { note } from "./ending.mjs";
 import { ensureHost } from "./install.mjs";
 import { run } from "./packages.mjs";
 
@@ -125,14 +126,13 @@ function keep(scratch, env, command) {
   const gone = new Promise((resolve) => {
     keeper.on("close", resolve);
   });
-  return {
-    ended: () => keeper.exitCode !== null,
-    stop: async () => {
-      keeper.stdin.end();
-      await gone;
-      return said.trim() ? JSON.parse(said) : [];
-    },
+  const stop = async () => {
+    keeper.stdin.end();
+    await gone;
+    return said.trim() ? JSON.parse(said) : [];
   };
+  void gone.then(note(stop));
+  return { ended: () => keeper.exitCode !== null, stop };
 }
 
 function environment({ home, runtime, overrides }) {

@@ -5,6 +5,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
+import { endOnSignal } from "../../scripts/vscode/ending.mjs";
 import { closeBrowser } from "./host/page.mjs";
 import { declared } from "./host/registry.mjs";
 import { closeShared, taint } from "./shared.mjs";
@@ -14,6 +15,7 @@ const queue = process.env.FAIRLEAD_EDITOR_QUEUE;
 const fromTheEnd = number() % 2 === 1;
 const wanted = new RegExp(process.env.FAIRLEAD_EDITOR_GREP ?? "", "i");
 
+endOnSignal();
 for (let file = next(); file; file = next()) {
   await test(path.basename(file), async (context) => {
     await import(pathToFileURL(file));
