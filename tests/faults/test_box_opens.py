@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import os
 import resource
 import subprocess
@@ -158,13 +159,11 @@ async def test_fault_103_a_start_that_fails(box: Boxes, workspace: Path, view: s
     assert descriptors(box.layer._folder) == before
 
 
-def fill_gaps() -> list[int]:
-    """Opens descriptors until no number below the last one is free; returns them."""
-    highest = max(map(int, os.listdir("/proc/self/fd")))
-    opened = [os.open(os.devnull, os.O_RDONLY)]
-    while opened[-1] < highest:
-        opened.append(os.open(os.devnull, os.O_RDONLY))
-    return opened
+def limit_after(more: int) -> int:
+    """The limit of open files with which this process can open that many more."""
+    used = set(map(int, os.listdir("/proc/self/fd")))
+    free = (number for number in itertools.count() if number not in used)
+    return next(itertools.islice(free, more, None))
 
 
 async def test_fault_103_too_few_descriptors(workspace: Path, tmp_path: Path) -> None:
@@ -175,8 +174,7 @@ async def test_fault_103_too_few_descriptors(workspace: Path, tmp_path: Path) ->
     failed = 0
     for more in range(30):
         layer = await sandbox.layer()
-        gaps = fill_gaps()  # the limit is on the number of a descriptor, not on how many are open
-        resource.setrlimit(resource.RLIMIT_NOFILE, (max(gaps) + 1 + more, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit_after(more), hard))
         try:
             opened = await layer.open("true", seen(**{"a/b/c.txt": "x"}))
         except ToolError:
@@ -185,8 +183,6 @@ async def test_fault_103_too_few_descriptors(workspace: Path, tmp_path: Path) ->
             await opened.close()
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-            for descriptor in gaps:
-                os.close(descriptor)
         assert await Boxes(layer).output("ls") == ""
         await layer.aclose()
         assert descriptors(sandbox.layers_folder) == []
