@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,9 @@ from support.fake_api import FakeApi
 from support.server_process import ForkedServer
 
 KEY = "test-key"
+# pytest ends its workers if it is interrupted, and leaves them if it is terminated
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 HOME = ("HOME", "USERPROFILE", "LOCALAPPDATA", "APPDATA")
 
 # what an example takes depends on the machine and on what else runs there; what it finds does not
