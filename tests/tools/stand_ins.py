@@ -11,9 +11,9 @@ from fairlead.agent.tool import RunningCall
 from fairlead.edits.changeset import Changeset
 from fairlead.plan import TodoManager
 from fairlead.shell.background import BackgroundCommands
+from fairlead.shell.command_line.policy import Permission
 from fairlead.shell.direct import DirectLayer
 from fairlead.shell.layer import Changes, Layer, View, Where
-from fairlead.shell.policy import Permission
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.check_queue import CheckQueue
 from fairlead.tools.checks import Checks

@@ -10,9 +10,9 @@ import pytest
 from fairlead.agent.errors import ToolError
 from fairlead.agent.events import CommandEnded, CommandStarted, Event
 from fairlead.agent.tool import RunningCall
+from fairlead.shell.command_line.policy import Permission
 from fairlead.shell.direct import DirectBox, DirectLayer
 from fairlead.shell.layer import DEFAULT_LIMITS, Change, Changes, Entry, Launch, Layer, Limits, View, Where
-from fairlead.shell.policy import Permission
 from fairlead.tools.commands import Commands
 from fairlead.workspace.paths import Roots
 from tools.stand_ins import Desk, ScriptedUser, direct_commands

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.shell.verifications import find_verifications
+from fairlead.shell.command_line.verifications import find_verifications
 from fairlead.workspace.paths import Roots
 from fairlead.workspace.suggested_checks import suggested_checks
 

@@ -9,7 +9,7 @@ from typing import Any, cast, get_args, get_origin, get_type_hints
 from fairlead.json_values import is_list, is_object
 from fairlead.lsp.language_server_settings import read_language_servers
 from fairlead.session.settings import Settings
-from fairlead.shell.rules import Rule
+from fairlead.shell.command_line.rules import Rule
 
 DEFAULTS = Settings()
 SECTION = "fairlead"

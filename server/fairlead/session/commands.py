@@ -12,10 +12,10 @@ from fairlead.session.evidence.session_evidence import SessionEvidence
 from fairlead.session.guarded_files import guarded_view
 from fairlead.session.server_context import ServerContext
 from fairlead.shell.background import BackgroundCommands
+from fairlead.shell.command_line.policy import Permission, check_permission
+from fairlead.shell.command_line.rules import Rule
 from fairlead.shell.direct import DirectLayer
 from fairlead.shell.layer import Changes, Layer, Limits, View, Where
-from fairlead.shell.policy import Permission, check_permission
-from fairlead.shell.rules import Rule
 from fairlead.tools.command_changes import capture, proposed_entries
 from fairlead.tools.commands import Commands
 from fairlead.workspace.files import Files

@@ -46,9 +46,9 @@ class BashSettings:
     memory_mb: int = 0
     """How much memory a command may use; 0: depends on the machine."""
     allow: tuple[str, ...] = ()
-    """Valid rules (shell/rules.py)."""
+    """Valid rules (shell/command_line/rules.py)."""
     deny: tuple[str, ...] = ()
-    """Valid rules (shell/rules.py)."""
+    """Valid rules (shell/command_line/rules.py)."""
 
 
 @dataclass(frozen=True)

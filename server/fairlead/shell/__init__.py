@@ -1,1 +1,1 @@
-"""The agent's bash commands: how they are parsed, approved, sandboxed and run."""
+"""The agent's bash commands: how they are read, sandboxed and run."""

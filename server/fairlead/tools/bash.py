@@ -13,9 +13,9 @@ from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.display import escape_invisible, escape_to_one_line
 from fairlead.shell.background import BackgroundCommand
+from fairlead.shell.command_line.verifications import find_verifications
 from fairlead.shell.layer import Layer, NotRun, View
 from fairlead.shell.process import Command
-from fairlead.shell.verifications import find_verifications
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.check_run import find_check
 from fairlead.tools.commands import Commands, Job

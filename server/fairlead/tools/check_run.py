@@ -7,9 +7,9 @@ from fairlead.agent.errors import ToolError
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.changeset import Changeset
 from fairlead.plan.evidence import CHECK, Verification
+from fairlead.shell.command_line.verifications import Found, find_verifications
 from fairlead.shell.layer import View, Where
 from fairlead.shell.process import Command, CommandResult
-from fairlead.shell.verifications import Found, find_verifications
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.commands import Commands, Job
 

@@ -11,10 +11,10 @@ from fairlead.agent.tool import RunningCall
 from fairlead.edits.changeset import Changeset
 from fairlead.plan.evidence import CommandRun
 from fairlead.shell.background import BackgroundCommands, Ended
+from fairlead.shell.command_line.policy import Permission
+from fairlead.shell.command_line.verifications import NO_VERIFICATIONS, Found
 from fairlead.shell.layer import DEFAULT_LIMITS, Box, Changes, Layer, Limits, NotRun, View, Where
-from fairlead.shell.policy import Permission
 from fairlead.shell.process import Command
-from fairlead.shell.verifications import NO_VERIFICATIONS, Found
 from fairlead.workspace.paths import Roots
 
 T = TypeVar("T")

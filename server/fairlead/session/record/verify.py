@@ -10,10 +10,10 @@ from pathlib import Path
 from fairlead.agent.errors import ToolError
 from fairlead.session.guarded_files import GuardedFiles, guarded_view
 from fairlead.session.record.document import FileContent, KnownFile, SessionRecord
+from fairlead.shell.command_line.verifications import find_verifications
 from fairlead.shell.layer import Layer, Limits
 from fairlead.shell.process import Command, CommandResult
 from fairlead.shell.sandbox.probe import Capability
-from fairlead.shell.verifications import find_verifications
 from fairlead.workspace.disk import read_bytes
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.paths import Roots

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from fairlead.session.server_context import ServerContext
-from fairlead.shell.rules import Rule, denied_examples
+from fairlead.shell.command_line.rules import Rule, denied_examples
 
 ASKED = {
     "sandboxed": "You are asked before a command uses the network or runs outside the sandbox.",

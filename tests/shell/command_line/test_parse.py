@@ -15,8 +15,8 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import example, given, settings
 
-from fairlead.shell.parse import MAX_BYTES, parse
-from fairlead.shell.words import Word
+from fairlead.shell.command_line.parse import MAX_BYTES, parse
+from fairlead.shell.command_line.words import Word
 
 PIECES = [
     "a", "b", "cc", " ", " ", " ", "\n", ";", "&&", "||", "|", "&", "(", ")", "{ ", " }", "$(", "`", '"', "'",

@@ -7,9 +7,9 @@ so quotes and blanks make no difference.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from fairlead.shell.dangers import TABLE, WRAPPERS, Danger, dangers, program
-from fairlead.shell.parse import SimpleCommand, parse
-from fairlead.shell.words import Word
+from fairlead.shell.command_line.dangers import TABLE, WRAPPERS, Danger, dangers, program
+from fairlead.shell.command_line.parse import SimpleCommand, parse
+from fairlead.shell.command_line.words import Word
 
 _BEFORE_STAR = ("/", ".", ":")  # after one of these, `*` matches the rest of a word
 _MAX_NESTING = 4  # levels of `sh -c 'sh -c ...'` that deny rules look into

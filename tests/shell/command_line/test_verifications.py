@@ -4,8 +4,8 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from fairlead.shell.parse import parse
-from fairlead.shell.verifications import Found, find_verifications
+from fairlead.shell.command_line.parse import parse
+from fairlead.shell.command_line.verifications import Found, find_verifications
 
 # command line: the programs that it verifies with, and their targets
 VERIFYING = {

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from fairlead.shell.words import Word
+from fairlead.shell.command_line.words import Word
 
 RUNS, WRITES, STATE = "runs other programs", "writes or deletes files", "changes what later commands do"
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import yaml
 
-from fairlead.shell.dangers import STATE, TABLE, Row
-from fairlead.shell.policy import check_permission
-from fairlead.shell.rules import BadRule, Rule, is_allowed
+from fairlead.shell.command_line.dangers import STATE, TABLE, Row
+from fairlead.shell.command_line.policy import check_permission
+from fairlead.shell.command_line.rules import BadRule, Rule, is_allowed
 from protocol.page import ROOT, Page, names, tables
 
 CASES: list[dict[str, Any]] = yaml.safe_load(

@@ -13,8 +13,8 @@ from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
 
 from fairlead.display import escape_invisible
-from fairlead.shell.exit_codes import deciding_commands
-from fairlead.shell.words import Piece, Word, join_pieces, literal, quoted, unquoted
+from fairlead.shell.command_line.exit_codes import deciding_commands
+from fairlead.shell.command_line.words import Piece, Word, join_pieces, literal, quoted, unquoted
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser

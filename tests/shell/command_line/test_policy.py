@@ -6,8 +6,8 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-from fairlead.shell.policy import MAX_REASONS, Permission, check_permission
-from fairlead.shell.rules import Rule
+from fairlead.shell.command_line.policy import MAX_REASONS, Permission, check_permission
+from fairlead.shell.command_line.rules import Rule
 
 Approvals = Literal["ask", "sandboxed"]
 RIGHTS = "It runs outside the sandbox, with your permissions."

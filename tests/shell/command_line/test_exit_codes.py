@@ -12,7 +12,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import assume, example, given, settings
 
-from fairlead.shell.parse import parse
+from fairlead.shell.command_line.parse import parse
 
 MAX_CHECKERS = 3
 CHECKER = re.compile(r"\bC\b")

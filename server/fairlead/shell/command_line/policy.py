@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from fairlead.shell.command_line.parse import Parsed, SimpleCommand, parse, shorten
+from fairlead.shell.command_line.rules import Rule, find_allowing_rule, find_denying_rule
 from fairlead.shell.layer import Where
-from fairlead.shell.parse import Parsed, SimpleCommand, parse, shorten
-from fairlead.shell.rules import Rule, find_allowing_rule, find_denying_rule
 
 MAX_REASONS = 6
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from fairlead.plan.evidence import Verification
-from fairlead.shell.parse import Scope, parse
-from fairlead.shell.verifiers import ALIASES, NEUTRAL, NEVER_WITH, OPTION_VARIABLES, TABLE, Verifier
-from fairlead.shell.words import Word
-from fairlead.shell.wrappers import MAX_NESTING, SHELLS, shell_line, unwrap
+from fairlead.shell.command_line.parse import Scope, parse
+from fairlead.shell.command_line.verifiers import ALIASES, NEUTRAL, NEVER_WITH, OPTION_VARIABLES, TABLE, Verifier
+from fairlead.shell.command_line.words import Word
+from fairlead.shell.command_line.wrappers import MAX_NESTING, SHELLS, shell_line, unwrap
 
 _SETTING = re.compile(r"[A-Za-z_]\w*[:+?]?=")
 _OPTION_VARIABLE = re.compile(rf"\b({'|'.join(OPTION_VARIABLES.split())})\+?=", re.I)
