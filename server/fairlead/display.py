@@ -42,3 +42,9 @@ def escape_invisible(text: str) -> str:
 def escape_to_one_line(text: str) -> str:
     """Like `escape_invisible`, with tabs and newlines escaped too. For names that a command or the model chose."""
     return escape_invisible(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def shorten(text: str) -> str:
+    """A text for use in a sentence: on one line, of at most 80 characters, with invisible characters escaped."""
+    line = escape_invisible(" ".join(text.split()))
+    return line if len(line) <= 80 else f"{line[:79]}…"

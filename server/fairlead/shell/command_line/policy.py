@@ -4,8 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from fairlead.shell.command_line.parse import Parsed, SimpleCommand, parse, shorten
+from fairlead.display import shorten
+from fairlead.shell.command_line.parse import parse
 from fairlead.shell.command_line.rules import Rule, find_allowing_rule, find_denying_rule
+from fairlead.shell.command_line.simple_commands import Parsed, SimpleCommand
 from fairlead.shell.layer import Where
 
 MAX_REASONS = 6

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from fairlead.shell.command_line.dangers import TABLE, WRAPPERS, Danger, dangers, program
-from fairlead.shell.command_line.parse import SimpleCommand, parse
+from fairlead.shell.command_line.parse import parse
+from fairlead.shell.command_line.simple_commands import SimpleCommand
 from fairlead.shell.command_line.words import Word
 
 _BEFORE_STAR = ("/", ".", ":")  # after one of these, `*` matches the rest of a word

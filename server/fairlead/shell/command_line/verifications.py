@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from fairlead.plan.evidence import Verification
-from fairlead.shell.command_line.parse import Scope, parse
+from fairlead.shell.command_line.parse import parse
+from fairlead.shell.command_line.simple_commands import Scope
 from fairlead.shell.command_line.verifiers import ALIASES, NEUTRAL, NEVER_WITH, OPTION_VARIABLES, TABLE, Verifier
 from fairlead.shell.command_line.words import Word
 from fairlead.shell.command_line.wrappers import MAX_NESTING, SHELLS, shell_line, unwrap
