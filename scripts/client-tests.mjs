@@ -3,7 +3,7 @@
 import { readdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { build } from "esbuild";
-import { root, runHere } from "./process.mjs";
+import { root, runInTerminal } from "./process.mjs";
 
 const source = path.join(root, "client", "test");
 const out = path.join(root, ".build", "client-test");
@@ -23,4 +23,9 @@ await build({
   sourcemap: "inline",
 });
 const built = tests.map((file) => path.join(out, file.replace(/\.ts$/, ".js")));
-process.exitCode = await runHere(process.execPath, ["--enable-source-maps", "--test", "--test-reporter=tap", ...built]);
+process.exitCode = await runInTerminal(process.execPath, [
+  "--enable-source-maps",
+  "--test",
+  "--test-reporter=tap",
+  ...built,
+]);

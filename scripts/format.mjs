@@ -1,15 +1,20 @@
 // `npm run format`: formats the code and applies safe fixes.
 
-import { nodeProgram, runHere, venvProgram } from "./process.mjs";
-import { ensureNode, ensurePython, main, together } from "./setup.mjs";
+import { nodeProgram, runInTerminal, venvProgram } from "./process.mjs";
+import { ensureNode, ensurePython, main, waitForAll } from "./setup.mjs";
 
 await main(async () => {
-  await together(ensurePython({ dev: true }), ensureNode());
+  await waitForAll(ensurePython({ dev: true }), ensureNode());
   const codes = [
-    await runHere(venvProgram("ruff"), ["check", "--fix"]),
-    await runHere(venvProgram("ruff"), ["format"]),
-    await runHere(process.execPath, [nodeProgram("eslint/bin/eslint.js"), "--fix"]),
-    await runHere(process.execPath, [nodeProgram("prettier/bin/prettier.cjs"), "--write", "--log-level=warn", "."]),
+    await runInTerminal(venvProgram("ruff"), ["check", "--fix"]),
+    await runInTerminal(venvProgram("ruff"), ["format"]),
+    await runInTerminal(process.execPath, [nodeProgram("eslint/bin/eslint.js"), "--fix"]),
+    await runInTerminal(process.execPath, [
+      nodeProgram("prettier/bin/prettier.cjs"),
+      "--write",
+      "--log-level=warn",
+      ".",
+    ]),
   ];
   return Math.max(...codes);
 });

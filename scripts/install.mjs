@@ -1,7 +1,7 @@
 // The slow steps of the setup. Each prints a line of progress, and its error says what to do.
 
 import { existsSync, rmSync } from "node:fs";
-import { pythonEnvironment, run, venv, venvProgram, windows } from "./process.mjs";
+import { isWindows, pythonEnvironment, run, venv, venvProgram } from "./process.mjs";
 import { say, step } from "./progress.mjs";
 import { findPython, SetupError } from "./python.mjs";
 
@@ -74,7 +74,7 @@ export async function npmCi() {
   await step("install npm packages", async () => {
     const { code, output } = cli.endsWith("npm-cli.js")
       ? await run(process.execPath, [cli, ...args])
-      : await run("npm", args, { shell: windows });
+      : await run("npm", args, { shell: isWindows });
     if (code !== 0) throw downloadError("npm packages", output, "npm_config_registry");
   });
 }

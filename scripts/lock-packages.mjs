@@ -4,14 +4,14 @@
 // The files hold versions and hashes for all supported systems and Pythons. pip installs from them.
 
 import path from "node:path";
-import { run, windows } from "./process.mjs";
+import { isWindows, run } from "./process.mjs";
 import { step } from "./progress.mjs";
 import { SetupError } from "./python.mjs";
-import { ensureNode, ensurePython, main, together } from "./setup.mjs";
+import { ensureNode, ensurePython, main, waitForAll } from "./setup.mjs";
 import { ensureWheels, wheelsDir } from "./wheels.mjs";
 
 await main(async () => {
-  await together(ensurePython(), ensureNode());
+  await waitForAll(ensurePython(), ensureNode());
   await ensureWheels("lock");
   await step("pin Python packages", async () => {
     await pin("dev", ["pyproject.toml", "--extra=dev", "--group=build"], process.argv.slice(2));
@@ -26,7 +26,7 @@ await main(async () => {
 
 /** Writes requirements/NAME.txt: these packages and what they need. */
 async function pin(name, packages, options) {
-  const uv = path.join(wheelsDir("lock"), "bin", windows ? "uv.exe" : "uv");
+  const uv = path.join(wheelsDir("lock"), "bin", isWindows ? "uv.exe" : "uv");
   const format = [
     "--universal",
     "--generate-hashes",

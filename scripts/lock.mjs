@@ -5,7 +5,7 @@ import { hostname } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { root } from "./process.mjs";
-import { during } from "./progress.mjs";
+import { withProgress } from "./progress.mjs";
 
 const HEARTBEAT_MS = 5_000;
 const STALE_MS = 60_000;
@@ -15,7 +15,7 @@ export async function withLock(name, work) {
   const directory = path.join(root, ".setup", `${name}.lock`);
   mkdirSync(path.dirname(directory), { recursive: true });
   if (!take(directory)) {
-    await during(`wait for another setup of ${name}`, async () => {
+    await withProgress(`wait for another setup of ${name}`, async () => {
       while (!take(directory)) await sleep(250);
     });
   }

@@ -7,7 +7,7 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { root, run } from "./process.mjs";
 import { say } from "./progress.mjs";
-import { ensureNode, ensurePython, main, together } from "./setup.mjs";
+import { ensureNode, ensurePython, main, waitForAll } from "./setup.mjs";
 
 const WINDOW = { width: 1440, height: 900 };
 /** What differs from a dark window of 1440 × 900 pixels. */
@@ -53,7 +53,7 @@ await main(async () => {
     allowPositionals: true,
   });
   const folder = path.resolve(positionals[0] ?? path.join(root, "tests/editor/.artifacts/looks"));
-  await together(ensurePython(), ensureNode());
+  await waitForAll(ensurePython(), ensureNode());
   await run(process.execPath, [path.join(root, "scripts/build.mjs")]);
   const { closeBrowser } = await import("../tests/editor/host/page.mjs");
   for (const look of values.only.split(",")) await takeLook(look, folder);

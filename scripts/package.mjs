@@ -10,9 +10,9 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { downloadWheels, TARGETS } from "./platform-wheels.mjs";
 import { nodeProgram, root, run, venvProgram } from "./process.mjs";
-import { during, say } from "./progress.mjs";
+import { say, withProgress } from "./progress.mjs";
 import { SetupError } from "./python.mjs";
-import { ensureNode, ensurePython, main, together } from "./setup.mjs";
+import { ensureNode, ensurePython, main, waitForAll } from "./setup.mjs";
 
 const staging = path.join(root, ".build", "vsix");
 const FILES = ["LICENSE", "client/media", "l10n", "package.nls.json", "package.nls.zh-cn.json"];
@@ -29,10 +29,10 @@ await main(async () => {
     throw new SetupError(
       `There is no package for ${target}. Choose one of ${TARGETS.join(", ")}, or leave --target out.`,
     );
-  await together(ensurePython(), ensureNode());
+  await waitForAll(ensurePython(), ensureNode());
   fs.rmSync(staging, { recursive: true, force: true });
   const bundles = path.join(root, ".build", "bundles");
-  await during("bundle the extension", () =>
+  await withProgress("bundle the extension", () =>
     checked(process.execPath, [path.join(root, "scripts/build.mjs"), "--production", "--outdir", bundles]),
   );
   for (const file of BUNDLES) copy(`.build/bundles/${file}`, `dist/${file}`);
@@ -43,9 +43,9 @@ await main(async () => {
   for (const name of ["server", "bedrock", "vertex"]) copy(`requirements/${name}.txt`, `dist/requirements/${name}.txt`);
   const options = ["--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", path.join(staging, "dist")];
   const wheel = ["-m", "pip", "wheel", ...options, root];
-  await during("build the server's wheel", () => checked(venvProgram("python"), wheel));
+  await withProgress("build the server's wheel", () => checked(venvProgram("python"), wheel));
   if (target !== undefined)
-    await during(`download the packages for ${target}`, () =>
+    await withProgress(`download the packages for ${target}`, () =>
       downloadWheels(target, path.join(staging, "dist", "wheels")),
     );
   const { name, version } = manifest();
@@ -60,7 +60,7 @@ await main(async () => {
     "--out",
     vsix,
   ];
-  await during("package", () => checked(process.execPath, vsce, staging));
+  await withProgress("package", () => checked(process.execPath, vsce, staging));
   say(
     `${path.relative(root, vsix)}, ${(fs.statSync(vsix).size / 1000).toFixed(0)} kB. Install it with: code --install-extension ${path.relative(root, vsix)}`,
   );

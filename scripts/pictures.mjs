@@ -7,7 +7,7 @@ import { parseArgs } from "node:util";
 import { pythonEnvironment, root, run, venvProgram } from "./process.mjs";
 import { say } from "./progress.mjs";
 import { SetupError } from "./python.mjs";
-import { ensureNode, ensurePython, main, together } from "./setup.mjs";
+import { ensureNode, ensurePython, main, waitForAll } from "./setup.mjs";
 import { ensureWheels, wheelsDir } from "./wheels.mjs";
 
 const folder = path.join(root, "docs", "pictures");
@@ -18,7 +18,7 @@ await main(async () => {
   const { only } = parseArgs({
     options: { only: { type: "string", default: "stills,animation,walkthrough,icon" } },
   }).values;
-  await together(ensurePython(), ensureNode());
+  await waitForAll(ensurePython(), ensureNode());
   await run(process.execPath, [path.join(root, "scripts/build.mjs")]);
   const { closeBrowser } = await import("../tests/editor/host/page.mjs");
   fs.mkdirSync(folder, { recursive: true });

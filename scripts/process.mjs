@@ -7,12 +7,12 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 
 export const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
-export const windows = process.platform === "win32";
+export const isWindows = process.platform === "win32";
 export const venv = path.join(root, ".venv");
 
 /** The path of a program in .venv. */
 export function venvProgram(name) {
-  return windows ? path.join(venv, "Scripts", `${name}.exe`) : path.join(venv, "bin", name);
+  return isWindows ? path.join(venv, "Scripts", `${name}.exe`) : path.join(venv, "bin", name);
 }
 
 /** The path of a file in an npm package, to run with node. (The shims in .bin differ between systems.) */
@@ -20,20 +20,21 @@ export function nodeProgram(file) {
   return path.join(root, "node_modules", ...file.split("/"));
 }
 
+/** Whether the module with this URL is the script that Node was started with. */
 export function isMain(url) {
   return process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(url);
 }
 
-/** Environment variables with which a Python finds only its own packages. */
-export function pythonEnvironment(more = {}, base = process.env) {
-  const env = { ...base, ...more };
+/** The environment for a Python that must find only its own packages, with `added` variables. */
+export function pythonEnvironment(added = {}, base = process.env) {
+  const env = { ...base, ...added };
   for (const name of ["PYTHONHOME", "PYTHONPATH", "__PYVENV_LAUNCHER__"]) delete env[name];
   return env;
 }
 
 /**
- * Runs a program and returns `{ code, output }`, with both of its streams in the output. Aborting `signal` sends SIGTERM to
- * the program. Never rejects: if the program cannot be started, the code is -1 and the output is the reason.
+ * Runs a program and returns `{ code, output }`. The output contains standard output and standard error. Aborting `signal`
+ * sends SIGTERM to the program. Never rejects: if the program cannot be started, the code is -1 and the output says why.
  */
 export function run(command, args, { env = process.env, shell = false, cwd = root, signal } = {}) {
   return new Promise((resolve) => {
@@ -49,13 +50,13 @@ export function run(command, args, { env = process.env, shell = false, cwd = roo
     };
     child.on("error", (error) => resolve({ code: -1, output: error.message }));
     child.on("close", end);
-    // A process that the program left running may keep the pipes open.
+    // A process that the program left running may keep the pipes open, so `close` may never come.
     child.on("exit", (code, killedBy) => setTimeout(end, 2_000, code, killedBy).unref());
   });
 }
 
-/** Runs a program in this terminal and returns its exit code. The program handles Ctrl+C. */
-export function runHere(command, args, env = process.env, { shell = false } = {}) {
+/** Runs a program in this terminal and returns its exit code. On Ctrl+C, waits for the program to end. */
+export function runInTerminal(command, args, env = process.env, { shell = false } = {}) {
   return new Promise((resolve, reject) => {
     const ignore = () => {};
     process.on("SIGINT", ignore);

@@ -1,4 +1,4 @@
-// Prints progress: a line for each finished step, and on a terminal a last line with the running ones.
+// Prints progress: a line for each finished step and, on a terminal, a last line that lists the running steps.
 
 const terminal = process.stdout.isTTY === true;
 const running = new Map();
@@ -16,8 +16,8 @@ export function say(text = "") {
   draw();
 }
 
-/** Runs `work` and shows its name meanwhile. The caller prints the result. */
-export async function during(name, work) {
+/** Runs `work`, and shows `name` as running meanwhile. Prints no line when it ends. */
+export async function withProgress(name, work) {
   running.set(name, performance.now());
   timer ??= setInterval(terminal ? draw : remind, terminal ? 200 : 20_000);
   draw();
@@ -36,7 +36,7 @@ export async function during(name, work) {
 /** Runs a step of the setup and prints its duration. */
 export async function step(name, work) {
   const start = performance.now();
-  const result = await during(name, work);
+  const result = await withProgress(name, work);
   say(`  ${name.padEnd(32)} ${seconds(start).padStart(8)}`);
   return result;
 }

@@ -1,6 +1,6 @@
 // Finds a Python that can create the virtual environment, or explains how to get one.
 
-import { pythonEnvironment, run, windows } from "./process.mjs";
+import { isWindows, pythonEnvironment, run } from "./process.mjs";
 
 const OLDEST = [3, 11];
 
@@ -38,7 +38,7 @@ export async function findPython() {
 function candidates() {
   if (process.env.FAIRLEAD_PYTHON) return [[process.env.FAIRLEAD_PYTHON]];
   const names = ["python3.14", "python3.13", "python3.12", "python3.11", "python3", "python"].map((name) => [name]);
-  return windows ? [...names, ["py", "-3"]] : names;
+  return isWindows ? [...names, ["py", "-3"]] : names;
 }
 
 async function probe(command, args) {
@@ -62,7 +62,7 @@ function objection(found) {
 }
 
 function help(rejected) {
-  const setVariable = windows
+  const setVariable = isWindows
     ? "$env:FAIRLEAD_PYTHON = 'C:\\path\\to\\python.exe'"
     : "export FAIRLEAD_PYTHON=/path/to/python3.13";
   const unsuitable = rejected.map(([command, reason]) => `  ${command} ${reason}`);

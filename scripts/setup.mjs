@@ -6,7 +6,7 @@ import { existsSync, readdirSync, readFileSync, realpathSync, writeFileSync } fr
 import path from "node:path";
 import { makeVenv, npmCi, pipInstall } from "./install.mjs";
 import { withLock } from "./lock.mjs";
-import { isMain, root, venv, venvProgram, windows } from "./process.mjs";
+import { isMain, isWindows, root, venv, venvProgram } from "./process.mjs";
 import { say, seconds } from "./progress.mjs";
 import { SetupError } from "./python.mjs";
 
@@ -40,9 +40,9 @@ export async function ensureNode() {
   });
 }
 
-/** Waits for all of these, then throws the first error, so that the error is the last line of the output. */
-export async function together(...work) {
-  const results = await Promise.allSettled(work);
+/** Waits for all promises, even if one fails. Then throws the first error, so that it is the last line of the output. */
+export async function waitForAll(...promises) {
+  const results = await Promise.allSettled(promises);
   const failure = results.find((result) => result.status === "rejected");
   if (failure !== undefined) throw failure.reason;
 }
@@ -81,7 +81,7 @@ function isUsable() {
 
 function sitePackages(version) {
   const [major, minor] = version.split(".");
-  const parts = windows ? ["Lib"] : ["lib", `python${major}.${minor}`];
+  const parts = isWindows ? ["Lib"] : ["lib", `python${major}.${minor}`];
   return path.join(venv, ...parts, "site-packages");
 }
 
@@ -124,7 +124,7 @@ function hash(content) {
 if (isMain(import.meta.url)) {
   await main(async () => {
     const start = performance.now();
-    await together(ensurePython({ dev: true }), ensureNode());
+    await waitForAll(ensurePython({ dev: true }), ensureNode());
     say(`Ready in ${seconds(start)}. Try \`npm run demo\`, or \`npm test\`.`);
   });
 }

@@ -11,7 +11,7 @@ import { availableParallelism, loadavg } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { root } from "./process.mjs";
-import { during, say } from "./progress.mjs";
+import { say, withProgress } from "./progress.mjs";
 import { SetupError } from "./python.mjs";
 import { main } from "./setup.mjs";
 
@@ -73,7 +73,9 @@ async function runTests(number, log, args) {
   const output = path.join(dir, `${name}-${number}.txt`);
   const file = openSync(output, "w");
   const [start, began] = [new Date().toISOString(), performance.now()];
-  const code = await during(`run ${number}`, () => exitCode([path.join(root, "scripts", "test.mjs"), ...args], file));
+  const code = await withProgress(`run ${number}`, () =>
+    exitCode([path.join(root, "scripts", "test.mjs"), ...args], file),
+  );
   closeSync(file);
   const text = readFileSync(output, "utf8");
   return {

@@ -1,77 +1,79 @@
 // `npm start`: opens a VS Code with the extension on a copy of the example workspace.
 //
-// It is the installed `code`; without one, or with --browser, a VS Code in the browser at a loopback address. The model is
-// the real one if the environment has a key or a base URL; otherwise a recording replaces it. The copy is deleted when that
-// VS Code is closed.
+// Uses the installed `code`. Without one, or with --browser, opens VS Code in a browser at a loopback address. If the
+// environment has a key or a base URL, the agent uses the real model, otherwise a recording. The copy is deleted when VS Code
+// is closed.
 
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { root, run, runHere, windows } from "./process.mjs";
-import { during, say } from "./progress.mjs";
-import { ensureNode, ensurePython, main, together } from "./setup.mjs";
+import { isWindows, root, run, runInTerminal } from "./process.mjs";
+import { say, withProgress } from "./progress.mjs";
+import { ensureNode, ensurePython, main, waitForAll } from "./setup.mjs";
 
 const example = path.join(root, "server/fairlead/example");
 const TASK = "Refactor hello.py: add type hints, docstrings, and a main guard";
 
 await main(async () => {
-  await together(ensurePython(), ensureNode());
-  const built = await during("bundle the extension", () =>
+  await waitForAll(ensurePython(), ensureNode());
+  const bundling = await withProgress("bundle the extension", () =>
     run(process.execPath, [path.join(root, "scripts/build.mjs")]),
   );
-  if (built.code !== 0) {
-    say(built.output);
+  if (bundling.code !== 0) {
+    say(bundling.output);
     return 1;
   }
-  const real = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"].some((name) => process.env[name]);
-  const settings = real ? {} : { "fairlead.replay": path.join(example, "refactor.replay.yaml") };
-  const desktop = !process.argv.includes("--browser") && (await hasDesktop());
-  const open = desktop ? openDesktop : openInBrowser;
+  const hasModel = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"].some(
+    (name) => process.env[name],
+  );
+  const settings = hasModel ? {} : { "fairlead.replay": path.join(example, "refactor.replay.yaml") };
+  const useDesktop = !process.argv.includes("--browser") && (await hasCodeCommand());
+  const open = useDesktop ? openOnDesktop : openInBrowser;
   return open(settings, () => {
     say();
     say(
-      real
+      hasModel
         ? "The agent uses the real model."
-        : "No key is set: a recorded conversation replaces the model, whatever you ask.",
+        : "No key is set, so the agent replays the same recorded conversation for every task.",
     );
     say(`In VS Code press F1, choose "Agent: Run Task", and type: ${TASK}`);
-    say("Then watch the Plan, open the diffs under Proposed Changes, and accept or reject.");
-    if (!real) say("To use a real model: ANTHROPIC_API_KEY=... npm start");
+    say("Then watch the Plan, open the diffs under Proposed Changes, and accept or reject them.");
+    if (!hasModel) say("To use a real model: ANTHROPIC_API_KEY=... npm start");
   });
 });
 
-async function hasDesktop() {
-  const { code } = await run("code", ["--version"], { shell: windows }).catch(() => ({ code: 1 }));
+async function hasCodeCommand() {
+  const { code } = await run("code", ["--version"], { shell: isWindows }).catch(() => ({ code: 1 }));
   return code === 0;
 }
 
-/** Copies the example into a folder; returns the copy. */
+/** Copies the example workspace into a folder and returns the path of the copy. */
 function copyExample(folder) {
   const workspace = path.join(folder, "workspace");
   fs.cpSync(path.join(example, "workspace"), workspace, { recursive: true });
   return workspace;
 }
 
-async function openDesktop(settings, explain) {
+async function openOnDesktop(settings, printInstructions) {
   const scratch = fs.mkdtempSync(path.join(os.tmpdir(), "fairlead-start-"));
-  const data = path.join(scratch, "user");
-  fs.mkdirSync(path.join(data, "User"), { recursive: true });
+  const userData = path.join(scratch, "user");
+  fs.mkdirSync(path.join(userData, "User"), { recursive: true });
   fs.writeFileSync(
-    path.join(data, "User", "settings.json"),
+    path.join(userData, "User", "settings.json"),
     JSON.stringify({ ...settings, "security.workspace.trust.enabled": false }),
   );
-  explain();
+  printInstructions();
   const args = [
     "--new-window",
     "--wait",
     "--user-data-dir",
-    data,
+    userData,
     "--extensions-dir",
     path.join(scratch, "extensions"),
     `--extensionDevelopmentPath=${root}`,
     copyExample(scratch),
   ];
-  const code = await runHere("code", args, process.env, { shell: windows });
+  const code = await runInTerminal("code", args, process.env, { shell: isWindows });
   if (code === 0) {
     fs.rmSync(scratch, { recursive: true, force: true, maxRetries: 10 });
   } else {
@@ -80,19 +82,19 @@ async function openDesktop(settings, explain) {
   return code;
 }
 
-async function openInBrowser(settings, explain) {
+async function openInBrowser(settings, printInstructions) {
   const { startVSCode } = await import("./vscode/vscode.mjs");
   const { showToUser } = await import("./vscode/browser.mjs");
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => name.startsWith("ANTHROPIC_")));
-  const code = await startVSCode({ workspace: copyExample, extensions: [root], settings, env });
-  explain();
+  const vscode = await startVSCode({ workspace: copyExample, extensions: [root], settings, env });
+  printInstructions();
   say();
-  say(`VS Code is open at ${code.url}`);
+  say(`VS Code is open at ${vscode.url}`);
   say("Press Ctrl+C to close it.");
-  await showToUser(code.url);
+  await showToUser(vscode.url);
   await new Promise((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, resolve);
   });
-  await code.stop();
+  await vscode.stop();
   return 0;
 }

@@ -7,9 +7,9 @@ import { parseArgs } from "node:util";
 import { checks } from "./checks.mjs";
 import { isolate } from "./isolation.mjs";
 import { run } from "./process.mjs";
-import { during, say, seconds } from "./progress.mjs";
+import { say, seconds, withProgress } from "./progress.mjs";
 import { SetupError } from "./python.mjs";
-import { ensureNode, ensurePython, main, together } from "./setup.mjs";
+import { ensureNode, ensurePython, main, waitForAll } from "./setup.mjs";
 import { ensureWheels } from "./wheels.mjs";
 
 await main(async () => {
@@ -71,7 +71,7 @@ function choose(all, { only, editor }) {
 
 async function setUp(chosen) {
   const needed = new Set(chosen.flatMap((check) => check.needs));
-  await together(
+  await waitForAll(
     needed.has("python") ? ensurePython({ dev: true }) : undefined,
     needed.has("node") ? ensureNode() : undefined,
   );
@@ -92,8 +92,8 @@ async function runAll(chosen, results, signal) {
       results.push(await runOne(check, signal));
     }
   };
-  const together = chosen.filter((check) => !check.alone);
-  await Promise.all([runAllOf(together), runAllOf(together)]);
+  const others = chosen.filter((check) => !check.alone);
+  await Promise.all([runAllOf(others), runAllOf(others)]);
   await runAllOf(chosen.filter((check) => check.alone));
 }
 
@@ -109,7 +109,9 @@ async function runOne(check, signal) {
     return { name: check.name, state: "left out", note: check.absent, passed: 0, failed: 0 };
   }
   const start = performance.now();
-  const { code, output } = await during(check.name, () => run(check.command, check.args, { env: check.env, signal }));
+  const { code, output } = await withProgress(check.name, () =>
+    run(check.command, check.args, { env: check.env, signal }),
+  );
   const ok = code === 0;
   const counted = check.count?.(output, check.summary) ?? { passed: ok ? 1 : 0, failed: 0 };
   // A runner that fails before it prints its counts has one failure.

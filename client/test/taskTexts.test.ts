@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { explainPrompt, fixPrompt, linesText, merged, problemsToFix, type Problem } from "../src/code/taskTexts";
+import { explainPrompt, fixPrompt, linesText, mergeRanges, problemsToFix, type Problem } from "../src/code/taskTexts";
 
 const problem = (line: number, message: string, source?: string, code?: string): Problem => ({
   line,
@@ -16,7 +16,7 @@ test("selections are in the order of the text, and those that touch a line are o
     { start: 2, end: 4 },
     { start: 1, end: 1 },
   ];
-  assert.deepEqual(merged(selected), [
+  assert.deepEqual(mergeRanges(selected), [
     { start: 0, end: 4 },
     { start: 8, end: 9 },
   ]);

@@ -1,4 +1,4 @@
-// Tasks that the user starts in an editor: on the selection, on problems, and questions about the code at the cursor.
+// Tasks that the user starts in an editor: run a task on the selection, fix problems, explain the code at the cursor.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -6,15 +6,23 @@ import { numbered } from "../ui/format";
 import type { ContextItem } from "../protocol";
 import { relative } from "../review/editsView";
 import type { Runs } from "../sessions/runs";
-import { explainPrompt, fixPrompt, linesText, merged, problemsToFix, type Lines, type Problem } from "./taskTexts";
+import {
+  explainPrompt,
+  fixPrompt,
+  linesText,
+  mergeRanges,
+  problemsToFix,
+  type LineRange,
+  type Problem,
+} from "./taskTexts";
 
 const SELECTOR = { scheme: "file" };
 
 export class EditorTasks implements vscode.CodeActionProvider, vscode.Disposable {
-  private readonly registered: vscode.Disposable;
+  private readonly registration: vscode.Disposable;
 
   constructor(private readonly runs: Runs) {
-    this.registered = vscode.languages.registerCodeActionsProvider(SELECTOR, this, {
+    this.registration = vscode.languages.registerCodeActionsProvider(SELECTOR, this, {
       providedCodeActionKinds: [vscode.CodeActionKind.QuickFix],
     });
   }
@@ -22,17 +30,17 @@ export class EditorTasks implements vscode.CodeActionProvider, vscode.Disposable
   /** Asks for a task and runs it on the selection. */
   async runOnSelection(): Promise<void> {
     const editor = activeEditor();
-    const places = editor ? selectedLines(editor) : [];
-    if (!editor || places.length === 0) {
-      void vscode.window.showInformationMessage(t("Select the code that the task is about first."));
+    const ranges = editor ? selectedRanges(editor) : [];
+    if (!editor || ranges.length === 0) {
+      void vscode.window.showInformationMessage(t("First, select the code for the task."));
       return;
     }
     const name = relative(editor.document.uri.toString()).split("/").at(-1) ?? "";
-    const title = t("Agent: Run Task on {0}", `${name}, ${linesText(places)}`);
-    await this.runs.runOn(contextOf(editor.document, places), { title });
+    const title = t("Agent: Run Task on {0}", `${name}, ${linesText(ranges)}`);
+    await this.runs.runOn(contextOf(editor.document, ranges), { title });
   }
 
-  /** Asks the agent to explain the selection, else the symbol at the cursor, else the line. */
+  /** Asks the agent to explain the selection. Without one, explains the symbol at the cursor, or the line if there is none. */
   async explain(): Promise<void> {
     const editor = activeEditor();
     if (!editor) {
@@ -40,19 +48,19 @@ export class EditorTasks implements vscode.CodeActionProvider, vscode.Disposable
       return;
     }
     const { document, selection } = editor;
-    const selected = selectedLines(editor);
+    const selected = selectedRanges(editor);
     const word = selected.length === 0 ? document.getWordRangeAtPosition(selection.active) : undefined;
-    const places = selected.length > 0 ? selected : [{ start: selection.active.line, end: selection.active.line }];
-    const prompt = explainPrompt(relative(document.uri.toString()), places, word && document.getText(word));
-    await this.runs.runOn(contextOf(document, places), { prompt }, "ask");
+    const ranges = selected.length > 0 ? selected : [{ start: selection.active.line, end: selection.active.line }];
+    const prompt = explainPrompt(relative(document.uri.toString()), ranges, word && document.getText(word));
+    await this.runs.runOn(contextOf(document, ranges), { prompt }, "ask");
   }
 
   /** Runs a task that fixes problems in a document. */
   async fix(document: vscode.TextDocument, problems: readonly vscode.Diagnostic[]): Promise<void> {
     const found = problems.map((problem) => ({ ...toProblem(problem), problem }));
-    const places = problemsToFix(found).map(({ problem: { range } }) => linesOf(range));
+    const ranges = problemsToFix(found).map(({ problem: { range } }) => lineRangeOf(range));
     const prompt = fixPrompt(relative(document.uri.toString()), found);
-    await this.runs.runOn(contextOf(document, merged(places)), { prompt });
+    await this.runs.runOn(contextOf(document, mergeRanges(ranges)), { prompt });
   }
 
   provideCodeActions(
@@ -70,7 +78,7 @@ export class EditorTasks implements vscode.CodeActionProvider, vscode.Disposable
   }
 
   dispose(): void {
-    this.registered.dispose();
+    this.registration.dispose();
   }
 }
 
@@ -84,24 +92,24 @@ function canRunOn({ uri }: vscode.TextDocument): boolean {
   return uri.scheme === "file" && vscode.workspace.isTrusted && vscode.workspace.getWorkspaceFolder(uri) !== undefined;
 }
 
-function selectedLines({ selections }: vscode.TextEditor): Lines[] {
-  return merged(selections.filter(({ isEmpty }) => !isEmpty).map(linesOf));
+function selectedRanges({ selections }: vscode.TextEditor): LineRange[] {
+  return mergeRanges(selections.filter(({ isEmpty }) => !isEmpty).map(lineRangeOf));
 }
 
-/** A range that ends at the start of a line does not contain that line. */
-function linesOf({ start, end }: vscode.Range): Lines {
+/** The lines of a range. If the range ends at the start of a line, that line is not one of them. */
+function lineRangeOf({ start, end }: vscode.Range): LineRange {
   return { start: start.line, end: end.character === 0 && end.line > start.line ? end.line - 1 : end.line };
 }
 
-/** The places as `agent/runTask` takes them. */
-function contextOf({ uri }: vscode.TextDocument, places: readonly Lines[]): ContextItem[] {
-  return places.map(({ start, end }) => ({
+/** The ranges as context items for `agent/runTask`. */
+function contextOf({ uri }: vscode.TextDocument, ranges: readonly LineRange[]): ContextItem[] {
+  return ranges.map(({ start, end }) => ({
     uri: uri.toString(),
     range: { start: { line: start, character: 0 }, end: { line: end + 1, character: 0 } },
   }));
 }
 
 function toProblem({ range, message, source, code }: vscode.Diagnostic): Problem {
-  const shown = typeof code === "object" ? code.value : code;
-  return { line: range.start.line, message, source, code: shown === undefined ? undefined : String(shown) };
+  const value = typeof code === "object" ? code.value : code;
+  return { line: range.start.line, message, source, code: value === undefined ? undefined : String(value) };
 }

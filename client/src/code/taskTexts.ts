@@ -1,12 +1,12 @@
-// The prompts of tasks that are started in an editor, and names for the places that they are about. Pure.
+// The prompts of tasks that are started in an editor, and texts for the lines that they concern. Pure.
 
 import { escapeInvisible } from "../ui/text";
 
 const MOST_PROBLEMS = 20;
 const MOST_CHARACTERS = 1000;
 
-/** Lines of a text, from 0. `end` is the last one. */
-export interface Lines {
+/** A range of lines, counted from 0. `end` is the last line. */
+export interface LineRange {
   readonly start: number;
   readonly end: number;
 }
@@ -19,26 +19,26 @@ export interface Problem {
 }
 
 /** `line 4`, `lines 4 to 6 and line 9`. */
-export function linesText(places: readonly Lines[]): string {
-  const parts = merged(places).map(({ start, end }) =>
+export function linesText(ranges: readonly LineRange[]): string {
+  const parts = mergeRanges(ranges).map(({ start, end }) =>
     start === end ? `line ${start + 1}` : `lines ${start + 1} to ${end + 1}`,
   );
   return parts.length < 2 ? parts.join() : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1) ?? ""}`;
 }
 
-/** The places in the order of the text. Those that touch the same line, as several cursors can, become one. */
-export function merged(places: readonly Lines[]): Lines[] {
-  const found: Lines[] = [];
-  for (const place of [...places].sort((one, other) => one.start - other.start)) {
+/** The ranges in order of position. Merges ranges that share a line, which several cursors can select. */
+export function mergeRanges(ranges: readonly LineRange[]): LineRange[] {
+  const found: LineRange[] = [];
+  for (const range of [...ranges].sort((one, other) => one.start - other.start)) {
     const last = found.at(-1);
-    if (last && place.start <= last.end)
-      found[found.length - 1] = { start: last.start, end: Math.max(last.end, place.end) };
-    else found.push(place);
+    if (last && range.start <= last.end)
+      found[found.length - 1] = { start: last.start, end: Math.max(last.end, range.end) };
+    else found.push(range);
   }
   return found;
 }
 
-/** The problems that a task names: the first ones. */
+/** The problems that a task lists: the first ones in the file. */
 export function problemsToFix<Found extends Problem>(problems: readonly Found[]): Found[] {
   return [...problems].sort((one, other) => one.line - other.line).slice(0, MOST_PROBLEMS);
 }
@@ -65,7 +65,7 @@ function problemText({ line, message, source, code }: Problem): string {
 }
 
 /** The question to explain the selected lines of a file, or a symbol in one of them. */
-export function explainPrompt(path: string, places: readonly Lines[], symbol: string | undefined): string {
-  const where = `${path}, ${linesText(places)}`;
+export function explainPrompt(path: string, ranges: readonly LineRange[], symbol: string | undefined): string {
+  const where = `${path}, ${linesText(ranges)}`;
   return symbol === undefined ? `Explain the code in ${where}.` : `Explain \`${symbol}\` in ${where}.`;
 }

@@ -11,8 +11,16 @@ import type { Store } from "../state";
 const SECOND = 1000;
 
 export class Status implements vscode.Disposable {
-  private readonly item = vscode.window.createStatusBarItem("fairlead.status", vscode.StatusBarAlignment.Left, 100);
-  private readonly review = vscode.window.createStatusBarItem("fairlead.review", vscode.StatusBarAlignment.Left, 99);
+  private readonly agentItem = vscode.window.createStatusBarItem(
+    "fairlead.status",
+    vscode.StatusBarAlignment.Left,
+    100,
+  );
+  private readonly reviewItem = vscode.window.createStatusBarItem(
+    "fairlead.review",
+    vscode.StatusBarAlignment.Left,
+    99,
+  );
   private readonly redraw = throttled(() => {
     this.draw();
   });
@@ -23,9 +31,9 @@ export class Status implements vscode.Disposable {
     private readonly store: Store,
     private readonly progress: ReviewProgress,
   ) {
-    this.item.name = "Agent";
-    this.review.name = "Agent: Review";
-    this.review.command = "fairlead.nextChange";
+    this.agentItem.name = "Agent";
+    this.reviewItem.name = "Agent: Review";
+    this.reviewItem.command = "fairlead.nextChange";
     this.unsubscribe = store.onChange((change) => {
       if (change !== "conversation") this.redraw.schedule();
     });
@@ -35,7 +43,7 @@ export class Status implements vscode.Disposable {
   dispose(): void {
     clearTimeout(this.countdown);
     this.unsubscribe();
-    for (const each of [this.redraw, this.item, this.review]) each.dispose();
+    for (const each of [this.redraw, this.agentItem, this.reviewItem]) each.dispose();
   }
 
   private draw(): void {
@@ -43,17 +51,17 @@ export class Status implements vscode.Disposable {
     clearTimeout(this.countdown);
     const { active, sessions } = this.store;
     if (sessions.length === 0) {
-      this.item.hide();
+      this.agentItem.hide();
       return;
     }
     const now = Date.now();
     const { text, tooltip, isWaiting } = statusTexts(active, sessions, now, relative);
-    this.item.text = text;
-    this.item.tooltip = tooltip;
-    this.item.backgroundColor = isWaiting ? new vscode.ThemeColor("statusBarItem.warningBackground") : undefined;
-    this.item.command = isWaiting ? "fairlead.answer" : "fairlead.plan.focus";
-    this.item.show();
-    // the time until a failed request is sent again
+    this.agentItem.text = text;
+    this.agentItem.tooltip = tooltip;
+    this.agentItem.backgroundColor = isWaiting ? new vscode.ThemeColor("statusBarItem.warningBackground") : undefined;
+    this.agentItem.command = isWaiting ? "fairlead.answer" : "fairlead.plan.focus";
+    this.agentItem.show();
+    // the text counts the seconds until a failed request is sent again
     if (active?.retry && active.retry.at > now)
       this.countdown = setTimeout(() => {
         this.draw();
@@ -63,11 +71,11 @@ export class Status implements vscode.Disposable {
   private drawReview(): void {
     const { left, total } = this.progress.count(this.store.sessions);
     if (left === 0) {
-      this.review.hide();
+      this.reviewItem.hide();
       return;
     }
-    this.review.text = `$(diff-multiple) ${reviewText(left, total)}`;
-    this.review.tooltip = t("{0} of {1} proposed files are left to review.\nShow the next change.", left, total);
-    this.review.show();
+    this.reviewItem.text = `$(diff-multiple) ${reviewText(left, total)}`;
+    this.reviewItem.tooltip = t("{0} of {1} proposed files are left to review.\nShow the next change.", left, total);
+    this.reviewItem.show();
   }
 }

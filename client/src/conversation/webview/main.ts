@@ -6,12 +6,12 @@ import type { ChipView, Intention, StateView, Update } from "../messages";
 import { Cards } from "./cards";
 import { element, withCode } from "./elements";
 import { Log } from "./log";
-import { Prompt, type Kept } from "./prompt";
+import { Prompt, type SavedState } from "./prompt";
 
 declare function acquireVsCodeApi(): {
   postMessage(message: Intention): void;
-  getState(): Kept | undefined;
-  setState(kept: Kept): void;
+  getState(): SavedState | undefined;
+  setState(state: SavedState): void;
 };
 
 const host = acquireVsCodeApi();
@@ -35,8 +35,8 @@ const log = new Log(
 );
 const prompt = new Prompt(
   send,
-  (kept) => {
-    host.setState(kept);
+  (state) => {
+    host.setState(state);
   },
   host.getState(),
 );
@@ -99,7 +99,7 @@ window.addEventListener("message", ({ data }: MessageEvent<Update>) => {
       drawState(data.state);
       return;
     case "draft":
-      prompt.takeDraft(data.text);
+      prompt.restoreDraft(data.text);
       return;
     case "edit":
       prompt.edit(data.text);

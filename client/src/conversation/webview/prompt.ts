@@ -11,8 +11,11 @@ import { recalled, type Recall } from "./recall";
 const MODES = { agent: t("Agent"), plan: t("Plan"), ask: t("Ask") } as const;
 type Mode = keyof typeof MODES;
 
-/** What VS Code saves of a hidden page. The extension saves the text, because VS Code would save it too late for a reload. */
-export interface Kept {
+/**
+ * The state that VS Code saves while the page is hidden. The extension saves the text, because VS Code would save it too
+ * late for a reload.
+ */
+export interface SavedState {
   readonly mode: Mode;
 }
 
@@ -25,26 +28,27 @@ export class Prompt {
   private readonly stopButton = button(t("Stop"), "stop");
   private readonly model = button("", "chooseModel");
   private readonly spent = element("p", "spent");
-  /** What happened to a picture. */
+  /** Which of the added files are not pictures. */
   private readonly notice = element("p", "notice");
   private readonly list: CompletionList;
-  /** The chips that are drawn, as JSON. */
-  private drawn = "";
+  /** The chips on the page, as JSON. */
+  private drawnChips = "";
   private history: readonly string[] = [];
   private recall: Recall | undefined;
-  private requests = 0;
+  /** The number of the last request for completions. Answers to earlier ones are ignored. */
+  private lastRequest = 0;
 
-  /** `keep` saves the state that the next page receives as `kept`. */
+  /** `saveState` saves a state, which the next page gets as `saved`. */
   constructor(
     private readonly send: (intention: Intention) => void,
-    private readonly keep: (kept: Kept) => void,
-    kept: Kept | undefined,
+    private readonly saveState: (state: SavedState) => void,
+    saved: SavedState | undefined,
   ) {
     this.input.rows = 2;
     this.input.setAttribute("aria-label", t("Message to the agent"));
     this.mode.setAttribute("aria-label", t("Mode"));
     for (const [value, label] of Object.entries(MODES)) this.mode.append(new Option(label, value));
-    this.mode.value = kept?.mode ?? "agent";
+    this.mode.value = saved?.mode ?? "agent";
     this.list = new CompletionList(this.input, (item) => {
       this.complete(item);
     });
@@ -55,7 +59,7 @@ export class Prompt {
     this.element = element("div", "prompt-box", ...parts);
     this.input.addEventListener("paste", (event) => {
       const files = [...(event.clipboardData?.files ?? [])];
-      // a copied table is a picture too, but the user means its text
+      // a copied table is on the clipboard as a picture and as text, and the user wants the text
       if (files.length === 0 || event.clipboardData?.getData("text/plain")) return;
       event.preventDefault();
       void this.addPictures(files);
@@ -84,7 +88,7 @@ export class Prompt {
       this.list.hide();
     });
     this.mode.addEventListener("change", () => {
-      this.keep({ mode: this.selectedMode });
+      this.saveState({ mode: this.selectedMode });
     });
   }
 
@@ -105,17 +109,17 @@ export class Prompt {
     this.spent.textContent = spentText(prompt);
     this.spent.title = t("The cost and tokens of the run, and how full the model's window is.");
     const chips = JSON.stringify(prompt.chips);
-    // a button that is drawn again would lose the focus
-    if (chips !== this.drawn) this.chips.replaceChildren(...prompt.chips.map(chipElement));
-    this.drawn = chips;
+    // a chip's button would lose the focus if it were drawn again
+    if (chips !== this.drawnChips) this.chips.replaceChildren(...prompt.chips.map(chipElement));
+    this.drawnChips = chips;
   }
 
-  /** Takes a text that was not sent, unless something is typed. */
-  takeDraft(text: string): void {
+  /** Restores a text that was not sent, unless the user has typed another one. */
+  restoreDraft(text: string): void {
     if (this.input.value === "" && text !== "") this.setText(text);
   }
 
-  /** Inserts a text before what is already typed, so that the user can change it and send it. */
+  /** Inserts a text for the user to edit and send, above anything that is already typed. */
   edit(text: string): void {
     const typed = this.input.value.trim();
     this.setText(typed === "" || typed === text.trim() ? text : `${text}\n\n${typed}`);
@@ -123,7 +127,7 @@ export class Prompt {
   }
 
   showCompletions(request: number, items: readonly CompletionView[]): void {
-    if (request === this.requests && document.activeElement === this.input) this.list.show(items);
+    if (request === this.lastRequest && document.activeElement === this.input) this.list.show(items);
   }
 
   submit(): void {
@@ -133,7 +137,7 @@ export class Prompt {
     this.send({ kind: "send", text, mode: this.selectedMode });
   }
 
-  /** Inserts a text where the cursor is. */
+  /** Replaces the selection with a text, and adds or removes a blank at its ends if necessary. */
   insert(text: string): void {
     const { value, selectionStart, selectionEnd } = this.input;
     const [before, after] = [value.slice(0, selectionStart), value.slice(selectionEnd)];
@@ -146,8 +150,8 @@ export class Prompt {
   /** Files from VS Code become mentions. Files from the system become pictures, because the page does not learn their paths. */
   private drop(data: DataTransfer): void {
     const files = [...data.files];
-    const listed = data.getData(EXPLORER_LIST) || (files.length === 0 ? data.getData(URI_LIST) : "");
-    if (listed !== "") this.send({ kind: "drop", uris: urisIn(listed) });
+    const uriList = data.getData(EXPLORER_LIST) || (files.length === 0 ? data.getData(URI_LIST) : "");
+    if (uriList !== "") this.send({ kind: "drop", uris: urisIn(uriList) });
     else void this.addPictures(files);
   }
 
@@ -155,9 +159,9 @@ export class Prompt {
   private async addPictures(files: readonly File[]): Promise<void> {
     const problems: string[] = [];
     for (const file of files) {
-      const read = await readPicture(file);
-      if (typeof read === "string") problems.push(read);
-      else this.send(read);
+      const picture = await readPicture(file);
+      if (typeof picture === "string") problems.push(picture);
+      else this.send(picture);
     }
     this.notice.textContent = problems.join(" ");
     this.focus();
@@ -174,12 +178,12 @@ export class Prompt {
     this.save();
     const before = this.input.value.slice(0, this.input.selectionStart);
     const isCompletable = /^\/[a-z]*$/.test(before) || /#[^#\n]*$/.test(before);
-    this.requests += 1;
-    if (isCompletable) this.send({ kind: "complete", request: this.requests, text: before });
+    this.lastRequest += 1;
+    if (isCompletable) this.send({ kind: "complete", request: this.lastRequest, text: before });
     else this.list.hide();
   }
 
-  /** Returns whether the key was used. */
+  /** Handles a key. Returns false if it has no special effect here. */
   private onKey({ key, shiftKey, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
     if (ctrlKey || metaKey || altKey) return false;
     const { chosen } = this.list;
@@ -192,7 +196,7 @@ export class Prompt {
     return true;
   }
 
-  /** Recalls an earlier task, if the cursor is at the edge of the text in that direction. */
+  /** Shows the previous task if the cursor is at the start, or the next one if it is at the end. Returns whether it did. */
   private goThroughHistory(key: "ArrowUp" | "ArrowDown"): boolean {
     const { selectionStart, selectionEnd, value } = this.input;
     const edge = key === "ArrowUp" ? 0 : value.length;
@@ -216,7 +220,7 @@ export class Prompt {
     this.input.value = text;
     this.input.setSelectionRange(text.length, text.length);
     this.list.hide();
-    this.requests += 1;
+    this.lastRequest += 1;
     this.save();
   }
 
@@ -239,11 +243,11 @@ function chipElement({ id, label, title, thumbnail }: ChipView): HTMLElement {
   return chip;
 }
 
-/** What VS Code's Explorer and its tabs hand over, if Shift is held. */
+/** The type of the data that is dragged from VS Code's Explorer or tabs while Shift is held. */
 const EXPLORER_LIST = "application/vnd.code.uri-list";
 const URI_LIST = "text/uri-list";
 
-/** Whether something that is dragged can be dropped here: files of the system or of VS Code. */
+/** Whether the dragged data can be dropped here: files from the system or from VS Code. */
 const isDroppable = (data: DataTransfer | null): data is DataTransfer =>
   data?.types.some((type) => ["Files", EXPLORER_LIST, URI_LIST].includes(type)) ?? false;
 
