@@ -102,7 +102,7 @@ class Bash:
         found = find_check(command) if command.strip() in commands.checks() else find_verifications(command)
         state = commands.record_state(layer.where) if found.verified else None
         view = await commands.view(layer.roots) if layer.where == "sandboxed" else View()
-        line, limits = found.line(command), commands.limits
+        line, limits = found.with_pipefail(command), commands.limits
         box = await layer.open(line, view, limits=limits, network=network, background=background)
         timeout = input.get("timeout_seconds") or (None if background else commands.timeout)
         running = Command(box.launch, timeout and min(max(timeout, 0.1), MAX_SECONDS), call.output)

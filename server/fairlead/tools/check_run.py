@@ -7,7 +7,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.changeset import Changeset
 from fairlead.plan.evidence import CHECK, Verification
-from fairlead.shell.command_line.verifications import Found, find_verifications
+from fairlead.shell.command_line.verifications import FoundVerifications, find_verifications
 from fairlead.shell.layer import View, Where
 from fairlead.shell.process import Command, CommandResult
 from fairlead.tools.approvals import Approvals
@@ -91,7 +91,7 @@ async def _run(commands: Commands, check: CheckRun, call: RunningCall) -> CheckE
     layer = await commands.layer()
     view = await commands.view(layer.roots, check.changes) if layer.where == "sandboxed" else View()
     # other commands may run at the same time
-    box = await layer.open(found.line(check.command), view, limits=commands.limits, background=True)
+    box = await layer.open(found.with_pipefail(check.command), view, limits=commands.limits, background=True)
     running = Command(box.launch, commands.timeout, call.output)
     job = Job(commands, call, check.command, layer, False, box, running, handle=check.handle)
     if check.changes is None:
@@ -108,7 +108,7 @@ async def _run(commands: Commands, check: CheckRun, call: RunningCall) -> CheckE
     return CheckEnd(result, f" {discarded}" if discarded else "")
 
 
-def find_check(command: str) -> Found:
+def find_check(command: str) -> FoundVerifications:
     """What a check verifies. Its exit code always counts, even if the program is unknown."""
     found = find_verifications(command)
     if found.verified and not found.hidden:

@@ -12,7 +12,7 @@ from fairlead.edits.changeset import Changeset
 from fairlead.plan.evidence import CommandRun
 from fairlead.shell.background import BackgroundCommands, Ended
 from fairlead.shell.command_line.policy import Permission
-from fairlead.shell.command_line.verifications import NO_VERIFICATIONS, Found
+from fairlead.shell.command_line.verifications import NO_VERIFICATIONS, FoundVerifications
 from fairlead.shell.layer import DEFAULT_LIMITS, Box, Changes, Layer, Limits, NotRun, View, Where
 from fairlead.shell.process import Command
 from fairlead.workspace.paths import Roots
@@ -79,7 +79,7 @@ class Job:
     """The files that it cannot read."""
     handle: str | None = None
     """Identifies a command that the user or the model can stop; None for others."""
-    verifications: Found = NO_VERIFICATIONS
+    verifications: FoundVerifications = NO_VERIFICATIONS
     state: int | None = None
     """See `CommandRun`."""
     without_changes: int | None = None

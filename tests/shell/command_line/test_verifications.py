@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 from fairlead.shell.command_line.parse import parse
-from fairlead.shell.command_line.verifications import Found, find_verifications
+from fairlead.shell.command_line.verifications import FoundVerifications, find_verifications
 
 # command line: the programs that it verifies with, and their targets
 VERIFYING = {
@@ -254,7 +254,7 @@ def test_p16_a_command_that_verifies_nothing(command: str) -> None:
 @pytest.mark.parametrize("command", [f"{name} {more}" for name, all in CHECKS_NOTHING.items() for more in all])
 def test_fault_105_an_argument_with_which_nothing_is_checked(command: str) -> None:
     """docs/faults.md 105: an exit code of 0 says nothing then."""
-    assert find_verifications(command) == Found(piped="|" in command)
+    assert find_verifications(command) == FoundVerifications(piped="|" in command)
 
 
 @pytest.mark.parametrize("command", CHECKS_NOTHING)
@@ -266,7 +266,7 @@ def test_fault_105_without_that_argument_it_verifies(command: str) -> None:
 @pytest.mark.parametrize("command", ONLY_THAT)
 def test_fault_105_a_line_that_does_not_run_the_checker(command: str) -> None:
     """docs/faults.md 105: it names a checker, and looks it up, prints its version, or runs something else."""
-    assert find_verifications(command) == Found(piped="|" in command)
+    assert find_verifications(command) == FoundVerifications(piped="|" in command)
 
 
 @pytest.mark.parametrize("command", UNKNOWN_FOLDER)

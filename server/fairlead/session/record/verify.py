@@ -94,7 +94,7 @@ async def run_check(command: str, roots: Roots, sandbox: Capability, hidden: Seq
 
 async def _run(layer: Layer, command: str, roots: Roots, timeout: float) -> CommandResult:
     """Raises ToolError if the command cannot run."""
-    line = find_verifications(command).line(command)
+    line = find_verifications(command).with_pipefail(command)
     view = await guarded_view(roots, lambda root: GuardedFiles(root.path))
     box = await layer.open(line, view, limits=Limits.from_settings())
     try:

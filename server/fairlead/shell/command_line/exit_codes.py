@@ -1,7 +1,7 @@
-"""Which commands decide the exit code of a line, so that exit code 0 means that they all ran and succeeded.
+"""Finds the commands that must have run and succeeded if a line exits with 0.
 
-A line is followed as bash runs it, with the rules of `set -e` (`man bash`, SHELL BUILTIN COMMANDS, set). Loops, `if`
-and `case` decide nothing.
+Follows a line as bash runs it, with the rules of `set -e` (`man bash`, SHELL BUILTIN COMMANDS, set). Commands in loops,
+`if` and `case` never count.
 """
 
 import re
@@ -13,60 +13,66 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-MAX_DEPTH = 50  # of nested nodes; a line with deeper ones decides nothing
+MAX_DEPTH = 50  # of nested nodes; in a line with deeper ones, no command counts
 _PREFIXES = {"command", "builtin", "time"}  # run the builtin or program in their arguments
 _SOURCED = {"activate", "env", "nvm.sh", ".env"}  # files that only set variables and functions of their own
-# can replace later commands, the options of the shell or its exit code, or need a grammar that was not applied
+# These can replace later commands, or change the shell's options or its exit code. A keyword as the name of a
+# command means that the grammar has read the line in another way than bash.
 _REDEFINING = {
     "trap", "alias", "exec", "eval", "shopt", "enable", "hash", "mapfile", "readarray", "coproc", "function", "{", "}",
     "!", "if", "then", "elif", "else", "fi", "while", "until", "for", "select", "do", "done", "case", "esac", "in",
     "[[", "]]",
 }  # fmt: skip
-_LISTS = {"&&", "||"}
+_LIST_OPERATORS = {"&&", "||"}
 _LEAVING = {"exit", "return", "break", "continue", "logout"}
-_OPTIONS = {"errexit", "pipefail", "nounset", "xtrace", "verbose", "noglob", "noclobber", "errtrace", "allexport"}
-_LETTERS = "euxvfCEaB"
-_HEREDOC = {"<<", "<<-", "heredoc_start", "heredoc_body", "heredoc_end", "file_descriptor", "file_redirect"}
+_SET_OPTIONS = {"errexit", "pipefail", "nounset", "xtrace", "verbose", "noglob", "noclobber", "errtrace", "allexport"}
+_SET_LETTERS = "euxvfCEaB"
+_HEREDOC_NODES = {"<<", "<<-", "heredoc_start", "heredoc_body", "heredoc_end", "file_descriptor", "file_redirect"}
 _QUOTES = str.maketrans("", "", "\\\n'\"")
 _PATH_OF_PROGRAM = re.compile(r"(\$\{?\w+\}?|[\w.~-]+)?(/[\w.*~+-]+)+")  # with a slash it cannot name a builtin
 _DYNAMIC = re.compile(r"[$`*?\[{]")
 
 
-Claims = frozenset[int] | None
-"""The ids of commands that certainly succeeded, if a certain point is reached. None if it is never reached."""
+Succeeded = frozenset[int] | None
+"""The ids of the commands that must have succeeded when bash reaches a point of the line. None: it never does."""
 
 
-def _either(one: Claims, other: Claims) -> Claims:
+def _either(one: Succeeded, other: Succeeded) -> Succeeded:
+    """For a point that is reached in one of two ways."""
     if one is None or other is None:
         return other if one is None else one
     return one & other
 
 
-def _both(one: Claims, other: Claims) -> Claims:
+def _both(one: Succeeded, other: Succeeded) -> Succeeded:
+    """For a point that is reached only if two others are."""
     return None if one is None or other is None else one | other
 
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What is certain between two commands."""
+    """What is known at a point between two commands."""
 
-    zero: Claims
-    """If the last command succeeded."""
-    nonzero: Claims
-    """If the last command failed."""
+    zero: Succeeded
+    """What must have succeeded if the last command exited with 0."""
+    nonzero: Succeeded
+    """What must have succeeded if it exited with another code."""
     errexit: bool = False
-    """Whether `set -e` certainly applies."""
+    """Whether `set -e` is set for certain."""
     pipefail: bool = True
+    """The same for `set -o pipefail`."""
 
     @property
-    def claims(self) -> Claims:
+    def succeeded(self) -> Succeeded:
+        """What must have succeeded, whatever the last exit code is."""
         return _either(self.zero, self.nonzero)
 
-    def then(self, zero: Claims, nonzero: Claims) -> "_State":
+    def then(self, zero: Succeeded, nonzero: Succeeded) -> "_State":
+        """The state at the next point, with the same options."""
         return replace(self, zero=zero, nonzero=nonzero)
 
     def with_options(self, one: "_State", other: "_State") -> "_State":
-        """With the options that are certain after either of two states."""
+        """This state with the options that are set in both of two states."""
         return replace(self, errexit=one.errexit and other.errexit, pipefail=one.pipefail and other.pipefail)
 
 
@@ -83,24 +89,24 @@ _Item = _Part | str
 
 
 class _NotFollowedError(Exception):
-    """The line contains something with which any command can have any effect."""
+    """The line contains something that makes the effect of every command unknown."""
 
 
 def deciding_commands(root: "Node", source: bytes) -> frozenset[int]:
-    """The ids of the `command` nodes that have all succeeded if the line exits with 0, if `pipefail` is set.
+    """The ids of the `command` nodes that must have succeeded if the line exits with 0. Assumes that `pipefail` is set.
 
-    Empty if the line contains functions, traps or the like, with which any command can have any effect.
+    Empty if the line contains functions, traps or the like, which make the effect of every command unknown.
     """
     try:
-        _check(root, source)
+        _check_names(root, source)
         follower = _Follower(source)
         return _either(follower.sequence(root.children, _State(frozenset(), None)).zero, follower.exits) or frozenset()
     except _NotFollowedError:
         return frozenset()
 
 
-def _check(root: "Node", source: bytes) -> None:
-    """Raises _NotFollowedError if a command may redefine others."""
+def _check_names(root: "Node", source: bytes) -> None:
+    """Raises _NotFollowedError if a command may redefine others, according to its name."""
     for node in _descendants(root):
         if node.type == "function_definition":
             raise _NotFollowedError
@@ -125,7 +131,7 @@ def _descendants(node: "Node", depth: int = 0) -> Iterator["Node"]:
 
 
 def _words(command: "Node", source: bytes) -> list[str]:
-    """The words without quotes, without the assignments before them, and without redirections."""
+    """The words of a command, unquoted. Omits assignments and redirections."""
     parts = [
         part for part in command.named_children if part.type != "variable_assignment" and "redirect" not in part.type
     ]
@@ -133,9 +139,9 @@ def _words(command: "Node", source: bytes) -> list[str]:
 
 
 def _flatten(node: "Node") -> list[_Item]:
-    """The parts of a statement and its operators, because the grammar groups some of them in another way than bash.
+    """The parts and operators of a statement in their order, without the groups that the grammar makes.
 
-    For `a && b > f | c` and `! a | b`, the outermost node is a pipeline.
+    bash groups them differently: for `a && b > f | c` and `! a | b`, the outermost node is a pipeline.
     """
     children = node.children
     match node.type:
@@ -172,8 +178,8 @@ def _only(items: Sequence[_Item]) -> _Part:
 
 
 def _is_plain(redirection: "Node") -> bool:
-    """Whether it is only a redirection. To a heredoc, the grammar adds the rest of its line."""
-    return redirection.type != "heredoc_redirect" or {part.type for part in redirection.children} <= _HEREDOC
+    """Whether the node contains nothing else. The node of a heredoc may contain the rest of its line."""
+    return redirection.type != "heredoc_redirect" or {part.type for part in redirection.children} <= _HEREDOC_NODES
 
 
 def _without_prefixes(words: list[str]) -> list[str]:
@@ -183,110 +189,117 @@ def _without_prefixes(words: list[str]) -> list[str]:
 
 
 class _Follower:
-    """Follows the commands of one shell. `exits` is what is certain if it exits early with 0."""
+    """Follows the commands of one shell. `exits`: what must have succeeded if it exits early with 0."""
 
     def __init__(self, source: bytes) -> None:
         self._source = source
-        self.exits: Claims = None
+        self.exits: Succeeded = None
 
-    def sequence(self, children: Sequence["Node"], state: _State, *, ignored: bool = False) -> _State:
-        """Follow statements. `ignored`: `set -e` has no effect here."""
+    def sequence(self, children: Sequence["Node"], state: _State, *, ignores_errexit: bool = False) -> _State:
+        """Follow statements. With `ignores_errexit`, `set -e` has no effect on them."""
         for child, following in zip_longest(children, children[1:]):
             if child.is_named and child.type not in ("comment", "heredoc_body"):
                 if following is not None and following.type == "&":
-                    state = state.then(state.claims, state.claims)
+                    state = state.then(state.succeeded, state.succeeded)
                 else:
-                    state = self._statement(child, state, ignored=ignored)
+                    state = self._statement(child, state, ignores_errexit=ignores_errexit)
         return state
 
-    def _statement(self, node: "Node", state: _State, *, ignored: bool) -> _State:
-        """Follow pipelines joined by && and ||. `set -e` does not apply to those before the last one."""
+    def _statement(self, node: "Node", state: _State, *, ignores_errexit: bool) -> _State:
+        """Follow pipelines joined by && and ||. `set -e` affects only the last one."""
         items = _flatten(node)
-        operators = [item for item in items if item in _LISTS]
-        first, *others = _split(items, _LISTS)
-        left = self._pipeline(first, state, ignored=ignored or bool(others))
+        operators = [item for item in items if item in _LIST_OPERATORS]
+        first, *others = _split(items, _LIST_OPERATORS)
+        left = self._pipeline(first, state, ignores_errexit=ignores_errexit or bool(others))
         for at, (operator, pipeline) in enumerate(zip(operators, others, strict=True), 1):
             is_and = operator == "&&"
             start = left.then(left.zero, None) if is_and else left.then(None, left.nonzero)
-            right = self._pipeline(pipeline, start, ignored=ignored or at < len(others))
+            right = self._pipeline(pipeline, start, ignores_errexit=ignores_errexit or at < len(others))
             zero = right.zero if is_and else _either(left.zero, right.zero)
             nonzero = _either(left.nonzero, right.nonzero) if is_and else right.nonzero
             left = right.then(zero, nonzero).with_options(left, right)
         return left
 
-    def _pipeline(self, items: "Sequence[_Item]", state: _State, *, ignored: bool) -> _State:
+    def _pipeline(self, items: "Sequence[_Item]", state: _State, *, ignores_errexit: bool) -> _State:
         commands = [*dropwhile(lambda item: item == "!", items)]
         is_negated = (len(items) - len(commands)) % 2 == 1
-        ignored = ignored or len(items) > len(commands)
+        ignores_errexit = ignores_errexit or len(items) > len(commands)
         if len(commands) == 1:
-            state = self._part(_only(commands), state, ignored=ignored)
+            state = self._part(_only(commands), state, ignores_errexit=ignores_errexit)
         else:
-            parts = [self._in_subshell(_only(part), state, ignored=ignored) for part in _split(commands, {"|", "|&"})]
+            parts = [
+                self._in_subshell(_only(part), state, ignores_errexit=ignores_errexit)
+                for part in _split(commands, {"|", "|&"})
+            ]
             zero = parts[-1]
             for part in parts if state.pipefail else []:
                 zero = _both(zero, part)
-            state = _finished(state, zero, ignored=ignored)
+            state = _state_after(state, zero, ignores_errexit=ignores_errexit)
         return state.then(state.nonzero, state.zero) if is_negated else state
 
-    def _part(self, part: "_Part", state: _State, *, ignored: bool) -> _State:
+    def _part(self, part: "_Part", state: _State, *, ignores_errexit: bool) -> _State:
         """Follow a command or a compound command. If one of its redirections fails, it does not run."""
         node = part.node
         redirections = [*part.redirections, *(child for child in node.children if "redirect" in child.type)]
         if not all(map(_is_plain, redirections)):
             raise _NotFollowedError
         if node.type == "command":
-            after = self._command(node, state, is_redirected=bool(redirections), ignored=ignored)
+            after = self._command(node, state, is_redirected=bool(redirections), ignores_errexit=ignores_errexit)
         elif node.type == "compound_statement" and node.children[0].type == "{":
-            after = self.sequence(node.children, state, ignored=ignored)
+            after = self.sequence(node.children, state, ignores_errexit=ignores_errexit)
         elif node.type == "subshell":
             inner = _Follower(self._source)
-            final = inner.sequence(node.children, state, ignored=ignored)
-            after = _finished(state, _either(final.zero, inner.exits), ignored=ignored)
+            final = inner.sequence(node.children, state, ignores_errexit=ignores_errexit)
+            after = _state_after(state, _either(final.zero, inner.exits), ignores_errexit=ignores_errexit)
         else:
-            after = self._unknown(node, state)
-        if not redirections or (node.type == "command" and state.errexit and not ignored):
+            after = self._not_followed(node, state)
+        if not redirections or (node.type == "command" and state.errexit and not ignores_errexit):
             return after
-        return after.then(after.zero, _either(after.nonzero, state.claims)).with_options(after, state)
+        return after.then(after.zero, _either(after.nonzero, state.succeeded)).with_options(after, state)
 
-    def _in_subshell(self, part: "_Part", state: _State, *, ignored: bool) -> Claims:
+    def _in_subshell(self, part: "_Part", state: _State, *, ignores_errexit: bool) -> Succeeded:
         inner = _Follower(self._source)
-        return _either(inner._part(part, state, ignored=ignored).zero, inner.exits)
+        return _either(inner._part(part, state, ignores_errexit=ignores_errexit).zero, inner.exits)
 
-    def _command(self, node: "Node", state: _State, *, is_redirected: bool, ignored: bool) -> _State:
+    def _command(self, node: "Node", state: _State, *, is_redirected: bool, ignores_errexit: bool) -> _State:
         name, *arguments = _without_prefixes(_words(node, self._source)) or [""]
         if name in _LEAVING:
             return self._leave(name, arguments, state)
         if name == "set":
             return _set(arguments, state)
         if name == "false" and not is_redirected:
-            return _finished(state, None, ignored=ignored)
-        return _finished(state, _both(state.claims, frozenset({node.id})), ignored=ignored)
+            return _state_after(state, None, ignores_errexit=ignores_errexit)
+        return _state_after(state, _both(state.succeeded, frozenset({node.id})), ignores_errexit=ignores_errexit)
 
     def _leave(self, name: str, arguments: Sequence[str], state: _State) -> _State:
         code = arguments[0] if len(arguments) == 1 else ""
         if name == "exit" and re.fullmatch(r"\d{1,9}", code):
-            self.exits = self.exits if int(code) % 256 else _either(self.exits, state.claims)
+            self.exits = self.exits if int(code) % 256 else _either(self.exits, state.succeeded)
             return state.then(None, None)
         if name == "exit" and (not arguments or code == "$?"):
             self.exits = _either(self.exits, state.zero)
             return state.then(None, None)
-        self.exits = _either(self.exits, state.claims)
-        return state.then(state.claims, state.claims)
+        self.exits = _either(self.exits, state.succeeded)
+        return state.then(state.succeeded, state.succeeded)
 
-    def _unknown(self, node: "Node", state: _State) -> _State:
-        """A statement whose commands decide nothing, and of which any may run or not."""
+    def _not_followed(self, node: "Node", state: _State) -> _State:
+        """The state after a statement that is not followed: each of its commands may have run or not."""
         names = {
             word for each in _descendants(node) if each.type == "command" for word in _words(each, self._source)[:3]
         }
         if names & _LEAVING:
-            self.exits = _either(self.exits, state.claims)
-        keeps = "set" not in names
-        return _State(state.claims, state.claims, errexit=state.errexit and keeps, pipefail=state.pipefail and keeps)
+            self.exits = _either(self.exits, state.succeeded)
+        keeps_options = "set" not in names
+        return replace(
+            state.then(state.succeeded, state.succeeded),
+            errexit=state.errexit and keeps_options,
+            pipefail=state.pipefail and keeps_options,
+        )
 
 
-def _finished(state: _State, zero: Claims, *, ignored: bool) -> _State:
-    """The state after a command, a pipeline or a subshell, whose failure ends the shell after `set -e`."""
-    return state.then(zero, None if state.errexit and not ignored else state.claims)
+def _state_after(state: _State, zero: Succeeded, *, ignores_errexit: bool) -> _State:
+    """The state after a command, a pipeline or a subshell. After `set -e`, its failure ends the shell."""
+    return state.then(zero, None if state.errexit and not ignores_errexit else state.succeeded)
 
 
 def _set(arguments: Sequence[str], state: _State) -> _State:
@@ -300,10 +313,10 @@ def _set(arguments: Sequence[str], state: _State) -> _State:
             break
         on, letters = word[0] == "-", word[1:].replace("o", "")
         names = [next(rest, "") for _ in range(word.count("o"))]
-        if word[:1] not in ("-", "+") or not set(letters) <= set(_LETTERS) or not set(names) <= _OPTIONS:
+        if word[:1] not in ("-", "+") or not set(letters) <= set(_SET_LETTERS) or not set(names) <= _SET_OPTIONS:
             raise _NotFollowedError
         changed |= dict.fromkeys(names, on) | ({"errexit": on} if "e" in letters else {})
-    state = state.then(state.claims, None)
+    state = state.then(state.succeeded, None)
     return replace(
         state, errexit=changed.get("errexit", state.errexit), pipefail=changed.get("pipefail", state.pipefail)
     )

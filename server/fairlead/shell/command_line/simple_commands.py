@@ -16,12 +16,12 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A part of a command line that need not run in the same shell as the rest, or need not run at all."""
+    """A part of a command line that may run in another shell than the rest, or may not run at all."""
 
     start: int
-    """Where it begins."""
+    """The offset at which it begins, in bytes."""
     is_subshell: bool
-    """Whether its `cd` certainly has no effect outside of it. Otherwise it may have one."""
+    """Whether a `cd` in it never has an effect outside of it. If False, it may have one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,8 @@ _STATEMENTS = {
     "program", "list", "pipeline", "negated_command", "subshell", "compound_statement", "if_statement", "elif_clause",
     "else_clause", "while_statement", "do_group",
 }  # fmt: skip
-_SAME_SHELL = {"program", "list", "compound_statement", "negated_command"}  # in others, `cd` may not reach the rest
+# in other nodes, a `cd` may have no effect on the commands after the node
+_SAME_SHELL = {"program", "list", "compound_statement", "negated_command"}
 _SUBSHELLS = {"subshell", "command_substitution", "process_substitution"}
 _TOKENS = {
     ";", "&", "&&", "||", "|", "|&", "!", "(", ")", "{", "}", "\n", "if", "then", "elif", "else", "fi", "while",
@@ -49,11 +50,11 @@ _WORDS = {
     "command_substitution", "process_substitution",
 }  # fmt: skip
 _WRITING = {">", ">>", ">|", "&>", "&>>", "<>", ">&"}
-_UNREAD = "It could not be parsed completely."
-_NAME = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
+_NOT_PARSED = "It could not be parsed completely."
+_VARIABLE_NAME = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
 _LOOP_VARIABLE = re.compile(rb"[a-z]+[0-9]*")
 _HEREDOC_NAME = re.compile(rb"([\"']?)(\w+)\1")
-_LONE = re.compile(rb"[!{](?:\\\n)*[ \t\n]")  # in `!]` and `{}` they are part of another word
+_LONE_TOKEN = re.compile(rb"[!{](?:\\\n)*[ \t\n]")  # in `!]` and `{}`, `!` and `{` are parts of a word
 _REST_OF_LINE = re.compile(rb"(?:[^'\"\\`$]|\"[^\"\\`$]*\"|'[^']*')*")
 _CONTINUED = b"\\\n"
 # an expansion that only names a variable
@@ -65,12 +66,12 @@ def read_tree(root: "Node", source: bytes) -> Parsed:
     reader = _Reader(source, () if root.has_error else deciding_commands(root, source))
     reader.read(root, 0)
     if root.has_error:
-        reader.note(_UNREAD)
+        reader.note(_NOT_PARSED)
     commands = reader.commands
-    if _UNREAD in reader.unclear:  # the tree may differ from what bash runs
+    if _NOT_PARSED in reader.unclear:  # the tree may differ from what bash runs
         commands = [replace(command, decides=False) for command in commands]
     if len(reader.unclear) > 1:
-        reader.unclear.pop(_UNREAD, None)  # the other sentences are more specific
+        reader.unclear.pop(_NOT_PARSED, None)  # the other sentences are more specific
     return Parsed(tuple(commands), tuple(reader.unclear))
 
 
@@ -97,7 +98,7 @@ class _Reader:
         elif kind == "for_statement":
             self._for(node, depth)
         elif kind == "comment":
-            self._comment(node)
+            self._check_comment(node)
         elif kind in _WORDS:
             self.word(node, depth)
         else:
@@ -116,7 +117,7 @@ class _Reader:
         """Read a word, and collect the commands in its substitutions."""
         parts = node.children if node.type == "concatenation" else [node]
         if any(one.end_byte != two.start_byte for one, two in pairwise(parts)):
-            self.note(_UNREAD)
+            self.note(_NOT_PARSED)
         return join_pieces([self._piece(part, depth + 1) for part in parts], self.text(node))
 
     def _piece(self, node: "Node", depth: int) -> Piece:
@@ -129,7 +130,7 @@ class _Reader:
         if kind in ("word", "number", "string"):
             piece = self._string(node, depth) if kind == "string" else unquoted(text)
             if piece is None:
-                self.note(_UNREAD)
+                self.note(_NOT_PARSED)
             return piece or Piece(None)
         if kind != "ansi_c_string" and not _PLAIN_EXPANSION.fullmatch(text):
             self._statements(node, depth)
@@ -146,31 +147,32 @@ class _Reader:
 
     def _substitution(self, node: "Node", depth: int) -> None:
         raw = self.raw(node)
-        if raw.startswith(b"`") and (raw.count(b"`") != 2 or b"\\" in raw):  # bash unescapes these before it reads them
-            self.note(_UNREAD)
+        # bash unescapes the text between the backticks before it reads it
+        if raw.startswith(b"`") and (raw.count(b"`") != 2 or b"\\" in raw):
+            self.note(_NOT_PARSED)
         self._children(node, depth)
 
     def _statements(self, node: "Node", depth: int) -> None:
-        was_read = _UNREAD not in self.unclear
+        was_read = _NOT_PARSED not in self.unclear
         if node.type not in _STATEMENTS:
-            self.note(_UNCLEAR.get(node.type, _UNREAD))
+            self.note(_UNCLEAR.get(node.type, _NOT_PARSED))
         self._children(node, depth)
-        if was_read and node.type in _UNCLEAR:  # its own sentence also covers what is in it
-            self.unclear.pop(_UNREAD, None)
+        if was_read and node.type in _UNCLEAR:  # the sentence about the node also covers its children
+            self.unclear.pop(_NOT_PARSED, None)
 
     def _children(self, node: "Node", depth: int) -> None:
         """Read the statements of a node and check what is between them."""
         before: Node | None = None
         end = node.start_byte if node.parent else 0
-        if node.type in ("negated_command", "compound_statement") and not _LONE.match(self.source, end):
-            self.note(_UNREAD)
+        if node.type in ("negated_command", "compound_statement") and not _LONE_TOKEN.match(self.source, end):
+            self.note(_NOT_PARSED)
         for child, following in zip_longest(node.children, node.children[1:]):
             gap = self.source[end : child.start_byte].replace(_CONTINUED, b"")
             if gap.strip(b" \t\n") or not (child.is_named or self._is_token(child)):
-                self.note(_UNCLEAR.get(node.type, _UNREAD))
+                self.note(_UNCLEAR.get(node.type, _NOT_PARSED))
             is_separated = b"\n" in gap or child.type == "comment" or (before and before.type == "elif_clause")
             if before and before.is_named and child.is_named and not is_separated:
-                self.note(_UNREAD)
+                self.note(_NOT_PARSED)
             if child.is_named:
                 outer = self.scopes
                 in_background = following is not None and following.type == "&"
@@ -183,7 +185,7 @@ class _Reader:
                 self.scopes = outer
             before, end = child, child.end_byte
         if not self._blank(end, node.end_byte if node.parent else len(self.source), b" \t\n"):
-            self.note(_UNREAD)
+            self.note(_NOT_PARSED)
 
     def _command(self, node: "Node", depth: int, redirections: "Sequence[Node]" = ()) -> None:
         words: list[Word] = []
@@ -194,13 +196,13 @@ class _Reader:
         for child in node.children:
             gap = self.source[end : child.start_byte].replace(_CONTINUED, b"")
             if gap.strip(b" \t") or not (gap or child is node.children[0]):
-                self.note(_UNREAD)
+                self.note(_NOT_PARSED)
             end = child.end_byte
             if child.type == "variable_assignment":
                 assignments.append(self._assignment(child, depth))
             elif child.type == "command_name" and child.child_count == 1:
                 words.append(self.word(child.children[0], depth + 1))
-                self._name(words[0])
+                self._check_program_name(words[0])
             elif child.type in _WORDS:
                 words.append(self.word(child, depth + 1))
             else:
@@ -208,22 +210,22 @@ class _Reader:
         for redirection in redirections:
             writes += self._redirection(redirection, depth)
         if words[:1] and words[0].text == "time" and len(words) > 1 and words[1].text in _KEYWORDS:
-            self.note(_UNREAD)
+            self.note(_NOT_PARSED)
         text = self.text(node.parent) if redirections and node.parent else self.text(node)
         decides = node.id in self.deciding
         command = SimpleCommand(tuple(words), tuple(assignments), tuple(writes), text, decides, self.scopes)
         self.commands.insert(index, command)
 
-    def _name(self, word: Word) -> None:
+    def _check_program_name(self, word: Word) -> None:
         if word.value is None:
             self.note(f"The program's name is not known before it runs: {shorten(word.text)}")
         elif word.text in _KEYWORDS:
-            self.note(_UNREAD)
+            self.note(_NOT_PARSED)
 
     def _assignment(self, node: "Node", depth: int) -> str:
         name, *others = node.children
-        if not (name.type == "variable_name" and _NAME.fullmatch(self.raw(name)) and len(others) <= 2):
-            self.note(_UNREAD)
+        if not (name.type == "variable_name" and _VARIABLE_NAME.fullmatch(self.raw(name)) and len(others) <= 2):
+            self.note(_NOT_PARSED)
         for value in others[1:]:
             if value.type in _WORDS:
                 self.word(value, depth + 1)
@@ -247,17 +249,17 @@ class _Reader:
             self.commands.append(SimpleCommand((), (), tuple(writes), self.text(node)))
 
     def _redirection(self, node: "Node", depth: int) -> list[Write]:
-        """The writes of a redirection: at most one, except on the line of a heredoc."""
+        """The writes of a redirection. Only a heredoc can have several, because its node may contain others."""
         descriptors = [child for child in node.children if child.type == "file_descriptor"]
         if descriptors and not (self.raw(descriptors[0]).isdigit() and self._at_word_start(node)):
-            self.note(_UNREAD)
+            self.note(_NOT_PARSED)
         children = node.children[len(descriptors) :]
         if node.type == "heredoc_redirect":
             return self._heredoc(node, depth)
         self._check_gaps(children)
         understood = node.type in ("file_redirect", "herestring_redirect") and not node.has_error
         if not (understood and 1 <= len(children) <= 2 and self.text(children[0]) == children[0].type):
-            self.note(_UNREAD)
+            self.note(_NOT_PARSED)
             self._children(node, depth)
             return []
         operator = children[0].type
@@ -273,7 +275,7 @@ class _Reader:
 
     def _heredoc(self, node: "Node", depth: int) -> list[Write]:
         if not self._has_certain_end({child.type: child for child in node.children}):
-            self.note(_UNREAD)
+            self.note(_NOT_PARSED)
         writes: list[Write] = []
         for child in node.children:
             if child.type in ("file_redirect", "herestring_redirect"):
@@ -284,12 +286,12 @@ class _Reader:
                         self.word(part, depth + 1)
             elif child.type not in ("heredoc_start", "heredoc_end") and child.is_named:
                 if child.type in _WORDS or child.type == "heredoc_redirect":
-                    self.note(_UNREAD)
+                    self.note(_NOT_PARSED)
                 self.read(child, depth + 1)
         return writes
 
     def _has_certain_end(self, parts: dict[str, "Node"]) -> bool:
-        """Whether bash ends the heredoc where the grammar does: before its end is text, after it are commands."""
+        """Whether bash ends the heredoc where the grammar does. Otherwise, one takes text of the other for commands."""
         start, stop = parts.get("heredoc_start"), parts.get("heredoc_end")
         operator = "<<-" if "<<-" in parts else "<<"
         name = _HEREDOC_NAME.fullmatch(self.raw(start)) if start else None
@@ -315,24 +317,24 @@ class _Reader:
             elif child.is_named:
                 self.read(child, depth + 1)
             elif not self._is_token(child):
-                self.note(_UNREAD)
+                self.note(_NOT_PARSED)
 
     def _is_token(self, node: "Node") -> bool:
         """Whether the node is a known token. A newline token at the end of the file has no text."""
         return node.type in _TOKENS and self.text(node).strip() == node.type.strip()
 
-    def _comment(self, node: "Node") -> None:
+    def _check_comment(self, node: "Node") -> None:
         if not self._at_word_start(node) or b"\n" in self.raw(node):
-            self.note(_UNREAD)
+            self.note(_NOT_PARSED)
 
     def _at_word_start(self, node: "Node") -> bool:
         before = self.source[max(0, node.start_byte - 2) : node.start_byte]
         return not before or (before[-1:] in b" \t\n;&|()" and before[:1] != b"\\")
 
     def _check_gaps(self, nodes: "Sequence[Node]", allowed: bytes = b" \t") -> None:
-        """Note if there is anything but white space between the nodes."""
+        """Note that parsing is incomplete if there is anything except white space between the nodes."""
         if not all(self._blank(one.end_byte, two.start_byte, allowed) for one, two in pairwise(nodes)):
-            self.note(_UNREAD)
+            self.note(_NOT_PARSED)
 
     def _blank(self, start: int, end: int, allowed: bytes) -> bool:
         """Whether a range contains only `allowed` white space and the ends of continued lines."""

@@ -1,4 +1,4 @@
-"""Finds the verifications in a command line, and whether its exit code shows their result (docs/plan.md P16)."""
+"""Finds the verifications in a command line, and those whose result its exit code shows (docs/plan.md P16)."""
 
 import posixpath
 import re
@@ -13,82 +13,81 @@ from fairlead.shell.command_line.verifiers import ALIASES, NEUTRAL, NEVER_WITH, 
 from fairlead.shell.command_line.words import Word
 from fairlead.shell.command_line.wrappers import MAX_NESTING, SHELLS, shell_line, unwrap
 
-_SETTING = re.compile(r"[A-Za-z_]\w*[:+?]?=")
+_SETTING_ARGUMENT = re.compile(r"[A-Za-z_]\w*[:+?]?=")
 _OPTION_VARIABLE = re.compile(rf"\b({'|'.join(OPTION_VARIABLES.split())})\+?=", re.I)
-_PROCESSORS = re.compile(r"\"?\$\((nproc|getconf _NPROCESSORS_ONLN|sysctl -n hw\.(logical|n)cpu)\)\"?")
-_CHANGES_FOLDER = {"cd", "pushd", "popd"}
-_OFF = ("=false", "=no", "=off", "=0")
+_PROCESSOR_COUNT = re.compile(r"\"?\$\((nproc|getconf _NPROCESSORS_ONLN|sysctl -n hw\.(logical|n)cpu)\)\"?")
+_FOLDER_COMMANDS = {"cd", "pushd", "popd"}
+_OFF_SUFFIXES = ("=false", "=no", "=off", "=0")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundVerifications:
     """The verifications of a command line."""
 
     verified: tuple[Verification, ...] = ()
     """Exit code 0 means that all of these passed, if `pipefail` is set."""
     hidden: tuple[str, ...] = ()
-    """The programs of the verifications whose result the exit code does not show."""
+    """The programs of the other verifications, whose result the exit code does not show."""
     piped: bool = False
-    """Whether a pipe may hide an exit code without `pipefail`."""
+    """Whether there may be a pipe, which hides exit codes unless `pipefail` is set."""
 
-    def line(self, command: str) -> str:
-        """The command as it must run, so that `pytest | tail` fails if the tests fail."""
+    def with_pipefail(self, command: str) -> str:
+        """The command line to run, so that `pytest | tail` fails if the tests fail."""
         return f"set -o pipefail\n{command}" if self.verified and self.piped else command
 
 
-NO_VERIFICATIONS = Found()
+NO_VERIFICATIONS = FoundVerifications()
 
 
-def find_verifications(command: str, folder: str = "", depth: int = 0) -> Found:
+def find_verifications(command: str, folder: str = "", depth: int = 0) -> FoundVerifications:
     """The verifications of a command line that runs in `folder`, relative to the workspace.
 
-    `depth` counts the shells around it (`bash -c '...'`).
+    `depth` is the number of shells around it (`bash -c '...'`).
     """
     parsed = parse(command)
     if _OPTION_VARIABLE.search(command):
         return NO_VERIFICATIONS
     verified: list[Verification] = []
     hidden: list[str] = []
+    # the folder in each scope; None if it is not known
     folders: dict[tuple[Scope, ...], str | None] = {(): folder}
     for simple in parsed.commands:
-        words = [_PROCESSORS.sub("1", word.text) if word.value is None else word.value for word in simple.words]
-        current = next(folders[outer] for outer in _around(simple.scopes) if outer in folders)
-        if _CHANGES_FOLDER & set(words[:2] if words[:1] in (["command"], ["builtin"]) else words[:1]):
-            is_known = (
-                current is not None and words[0] == "cd" and len(words) == 2 and simple.words[1].value is not None
-            )
-            folders[simple.scopes] = _folder(current or "", words[1]) if is_known and words[1][:1] != "-" else None
-            for outer in _around(simple.scopes):
+        words = [_PROCESSOR_COUNT.sub("1", word.text) if word.value is None else word.value for word in simple.words]
+        current = next(folders[outer] for outer in _enclosing(simple.scopes) if outer in folders)
+        if _FOLDER_COMMANDS & set(words[:2] if words[:1] in (["command"], ["builtin"]) else words[:1]):
+            folders[simple.scopes] = _folder_after_cd(simple.words, current)
+            # outside of a part that may not have run, the folder is no longer known
+            for outer in _enclosing(simple.scopes):
                 if not outer or outer[-1].is_subshell:
                     break
                 folders[outer[:-1]] = None
             continue
         if current is None or any(map(_may_be_option, simple.words[1:])):
             continue
-        inner = _of_command(words, current, depth)
+        inner = _verifications_of(words, current, depth)
         if simple.decides:
             verified += inner.verified
         hidden += inner.hidden if simple.decides else [*inner.hidden, *(each.program for each in inner.verified)]
-    return Found(tuple(dict.fromkeys(verified)), tuple(dict.fromkeys(hidden)), "|" in command)
+    return FoundVerifications(tuple(dict.fromkeys(verified)), tuple(dict.fromkeys(hidden)), "|" in command)
 
 
-def _around(scopes: tuple[Scope, ...]) -> Iterator[tuple[Scope, ...]]:
-    """The scopes, then without the innermost one, and so on."""
+def _enclosing(scopes: tuple[Scope, ...]) -> Iterator[tuple[Scope, ...]]:
+    """All scopes, then all except the innermost one, and so on to none."""
     return (scopes[:count] for count in range(len(scopes), -1, -1))
 
 
-def _of_command(words: Sequence[str], folder: str, depth: int) -> Found:
+def _verifications_of(words: Sequence[str], folder: str, depth: int) -> FoundVerifications:
     words = unwrap(words)
     if depth < MAX_NESTING and words and _name(words) in SHELLS:
         line = shell_line(words)
-        found = find_verifications(line, folder, depth + 1) if line is not None else Found()
+        found = find_verifications(line, folder, depth + 1) if line is not None else FoundVerifications()
         if not found.piped:
             return found
         # the inner shell does not set `pipefail`
-        return Found(hidden=(*found.hidden, *(each.program for each in found.verified)))
+        return FoundVerifications(hidden=(*found.hidden, *(each.program for each in found.verified)))
     rows = (row for row in TABLE if words and _name(words) in row.programs.split())
     found = next(filter(None, (_verification(row, words, folder) for row in rows)), None)
-    return Found((found,) if found is not None else ())
+    return FoundVerifications((found,) if found is not None else ())
 
 
 def _name(words: Sequence[str]) -> str:
@@ -96,15 +95,15 @@ def _name(words: Sequence[str]) -> str:
 
 
 def _may_be_option(word: Word) -> bool:
-    """Whether the word may become an option that only bash knows, such as `--help`."""
+    """Whether an expansion in the word may turn it into an option, such as `--help`."""
     if word.value is not None or (word.prefix and not word.prefix.startswith("-")):
         return False
-    return any(char in _PROCESSORS.sub("", word.text) for char in "$`{")
+    return any(char in _PROCESSOR_COUNT.sub("", word.text) for char in "$`{")
 
 
 def _verification(row: Verifier, words: Sequence[str], folder: str) -> Verification | None:
-    """What a program verifies with these arguments; None if nothing, or if the row does not apply."""
-    options, targets = _split(words[1:], row)
+    """What a program verifies with these arguments. None: nothing, or the row does not apply."""
+    options, targets = _split_options(words[1:], row)
     program = _name(words)
     if _checks_nothing(row, [*options, *words[1:]], targets):
         return None
@@ -115,9 +114,9 @@ def _verification(row: Verifier, words: Sequence[str], folder: str) -> Verificat
     if row.requires and not {option.partition("=")[0] for option in [*options, *targets]} & {*row.requires.split()}:
         return None
     if not row.by_path:
-        options += [target for target in targets if _SETTING.match(target)]
-        targets = [target for target in targets if not _SETTING.match(target)]
-    remaining = [target for target in targets if not _matches(target, row.beside)]
+        options += [target for target in targets if _SETTING_ARGUMENT.match(target)]
+        targets = [target for target in targets if not _SETTING_ARGUMENT.match(target)]
+    remaining = [target for target in targets if not _matches(target, row.other_targets)]
     if targets and not remaining:
         return None
     if row.targets and not any(_matches(target, row.targets) for target in remaining):
@@ -129,23 +128,23 @@ def _verification(row: Verifier, words: Sequence[str], folder: str) -> Verificat
     found = Verification(
         ALIASES.get(program, program), folder, tuple(remaining), tuple(sorted(others)), tuple(sorted(narrowing))
     )
-    return _by_path(found, folder) if row.by_path else found
+    return _resolve_paths(found, folder) if row.by_path else found
 
 
 def _checks_nothing(row: Verifier, words: Sequence[str], targets: Sequence[str]) -> bool:
-    """Whether an argument prevents the check, or makes it pass whatever it finds."""
+    """Whether an argument prevents the check, or makes it pass in any case."""
     options = [word for word in words if word[:1] == "-"]
     names = {option.partition("=")[0] for option in options}
-    if not row.long_dash:
+    if not row.has_single_dash:
         names.update(letter for option in options for letter in _letters(option, row.values.split()))
     given = {*targets, *options, *names}
-    off = {option.partition("=")[0] for option in options if option.lower().endswith(_OFF)}
+    off = {option.partition("=")[0] for option in options if option.lower().endswith(_OFF_SUFFIXES)}
     counted = {each for each in given if each.partition("=")[0] not in off and not _matches(each, row.neutral)}
     return any(_matches(each, row.not_with) for each in given) or any(_matches(each, NEVER_WITH) for each in counted)
 
 
 def _letters(option: str, with_value: Collection[str]) -> Iterator[str]:
-    """The options in a group of letters: `-x` and `-v` in `-xv`."""
+    """The options in a group of letters: `-x` and `-v` in `-xv`. After one with a value, the rest is its value."""
     for letter in option[1:] if option[1:2] != "-" else "":
         if not letter.isalpha():
             return
@@ -158,14 +157,14 @@ def _matches(text: str, patterns: str) -> bool:
     return any(fnmatchcase(text, pattern) for pattern in patterns.split())
 
 
-def _by_path(found: Verification, folder: str) -> Verification:
+def _resolve_paths(found: Verification, folder: str) -> Verification:
     # `go test` without `...` verifies one folder only
     is_recursive = not found.program.startswith("go ") or any(target.endswith("...") for target in found.targets)
     paths = [_joined(folder, target.removesuffix("...") or ".") for target in found.targets or (".",)]
     return replace(found, folder="", targets=tuple(sorted(paths)), by_path=is_recursive)
 
 
-def _split(words: Sequence[str], row: Verifier) -> tuple[list[str], list[str]]:
+def _split_options(words: Sequence[str], row: Verifier) -> tuple[list[str], list[str]]:
     """The options, each with its value as `name=value`, and the other arguments."""
     options: list[str] = []
     others: list[str] = []
@@ -196,6 +195,10 @@ def _joined(folder: str, path: str) -> str:
     return posixpath.normpath(posixpath.join(folder, path))
 
 
-def _folder(folder: str, path: str) -> str:
+def _folder_after_cd(words: Sequence[Word], folder: str | None) -> str | None:
+    """The folder after `cd`, `pushd` or `popd` in a folder. None if it is not known."""
+    path = words[1].value if len(words) == 2 and words[0].value == "cd" else None
+    if folder is None or path is None or path.startswith("-"):
+        return None
     joined = _joined(folder, path)
     return "" if joined == "." else joined

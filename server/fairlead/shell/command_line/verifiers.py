@@ -1,7 +1,7 @@
 """The programs that verify something: test runners, builds, linters and type checkers. Data only.
 
 A program that is not listed verifies nothing, because a wrong "verified" is worse than a missing one. For the same
-reason, arguments that print something, list tests, or make every check pass are listed generously.
+reason, `not_with` lists too many arguments rather than too few.
 """
 
 from dataclasses import dataclass
@@ -9,18 +9,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Verifier:
-    """Programs that verify the same way. Fields with several names are separated by blanks.
+    """Programs that verify the same way. Names in a field are separated by blanks.
 
-    `subcommands`, `targets`, `not_with`, `beside` and `neutral` may contain patterns (`fnmatch`).
+    `subcommands`, `targets`, `not_with`, `other_targets` and `neutral` may contain patterns (`fnmatch`).
     """
 
     programs: str
     subcommands: str = ""
-    """The first argument must match one of these, and belongs to the program's name."""
+    """The first argument must match one of these. It counts as a part of the program's name."""
     by_path: bool = False
     """Whether the arguments are paths, and a folder covers everything below it."""
     targets: str = ""
-    """An argument must match one of these. Empty: the program also verifies without arguments."""
+    """At least one argument must match one of these. Empty: the program also verifies without arguments."""
     requires: str = ""
     """One of these options must be present. Without it, the program changes files or may check none."""
     narrowing: str = ""
@@ -30,13 +30,13 @@ class Verifier:
     values: str = ""
     """Options that take the next word as their value."""
     numbers: str = ""
-    """The same, for options that do so only if it is a number."""
+    """Options that take the next word as their value if it is a number."""
     not_with: str = ""
-    """Arguments with which it verifies nothing, also with a value and in groups of letters (`-sn`)."""
-    beside: str = ""
-    """Arguments that verify nothing, such as `clean`. If there are no other targets, the program verifies nothing."""
-    long_dash: bool = False
-    """Whether its long options begin with one dash, so that letters are not grouped."""
+    """Arguments that keep it from verifying anything, also with a value or in a group of letters (`-sn`)."""
+    other_targets: str = ""
+    """Targets that verify nothing, such as `clean`. If there are only such targets, the program verifies nothing."""
+    has_single_dash: bool = False
+    """Whether its long options begin with a single dash, so `-ab` is not a group of letters."""
 
 
 NEVER_WITH = (
@@ -44,13 +44,14 @@ NEVER_WITH = (
     "--init --init-* --collect-only --co --watch --watchAll --watch-all --exit-zero --no-fail --no-run "
     "--pass-with-no* --passWithNo* --if-present --stdin* -"
 )
-"""Arguments with which no program verifies anything, unless they are neutral for it."""
+"""Arguments that keep every program from verifying anything, unless they are `neutral` for it."""
 NEUTRAL = "-v -vv -vvv --verbose -q -qq --quiet --silent -s --color --no-color --colors"
+"""Options that are neutral for every program."""
 OPTION_VARIABLES = (
     r"PYTEST_ADDOPTS MAKEFLAGS GNUMAKEFLAGS MFLAGS GOFLAGS MAVEN_ARGS SPEC_OPTS RUBYOPT PERL5OPT PYTHONINSPECT "
     r"PYTHONOPTIMIZE BASH_ENV npm_config_\w*"
 )
-"""Variables (regular expressions) that give options to a program. A line that sets one verifies nothing."""
+"""Variables, as regular expressions, that give options to programs. A line that sets one verifies nothing."""
 
 SCRIPTS = (
     "test test:* test-* tests check check:* check-* lint lint:* build build:* compile compile:* "
@@ -121,7 +122,7 @@ TABLE = (
             "--writebaseline"
         ),
     ),
-    # without these it runs on staged files only, and passes if there are none
+    # without an option of `requires`, it checks only staged files, and passes if there are none
     Verifier(
         "pre-commit",
         subcommands="run",
@@ -171,7 +172,7 @@ TABLE = (
         neutral="--noEmit --pretty --incremental --listFiles --listEmittedFiles",
         values="-p --project",
         not_with="-v --all --clean -d --noCheck -w --listFilesOnly --locale",
-        long_dash=True,
+        has_single_dash=True,
     ),
     Verifier(
         "eslint stylelint",
@@ -227,14 +228,14 @@ TABLE = (
         neutral="-count -timeout -parallel -p -json",
         values="-run -skip -count -timeout -tags -o -p -parallel -mod -exec -C",
         not_with="-list -c --c -n --n -exec --exec -count=0 --count=0 -flags --flags -V* -C",
-        long_dash=True,
+        has_single_dash=True,
     ),
     Verifier("golangci-lint", subcommands="run", by_path=True, not_with="--fix --issues-exit-code"),
     Verifier(
         "staticcheck",
         by_path=True,
         not_with="-list-checks -explain -debug.version -merge -fail --explain --fail",
-        long_dash=True,
+        has_single_dash=True,
     ),
     Verifier("rustc", by_path=True, targets="*", not_with="-vV --explain"),
     # C, C++, Java, .NET and others
@@ -244,10 +245,10 @@ TABLE = (
         values="-C -f -I -o -W --directory --file --makefile --include-dir --old-file --assume-old --what-if",
         numbers="-j -l",
         not_with="-v -n --just* --recon* -q --ques* -t --to* -i --ignore* -p --ver* --eval -E",
-        beside=OTHER_TASKS,
+        other_targets=OTHER_TASKS,
     ),
-    Verifier("ninja", neutral="-j -k", values="-C -f -j -k -l -d -w", not_with="-n -t", beside=OTHER_TASKS),
-    # the default recipe is often a list of the others
+    Verifier("ninja", neutral="-j -k", values="-C -f -j -k -l -d -w", not_with="-n -t", other_targets=OTHER_TASKS),
+    # without arguments, it runs the default recipe, which often only lists the others
     Verifier(
         "just task",
         targets="*",
@@ -256,7 +257,7 @@ TABLE = (
             "-n -l -s --summary --evaluate --choose -e --edit --variables --groups --changelog --completions --man "
             "--fmt --set -i --status -c --command default"
         ),
-        beside=OTHER_TASKS,
+        other_targets=OTHER_TASKS,
     ),
     Verifier(
         "cmake",
@@ -271,7 +272,7 @@ TABLE = (
         values="-R -E -L -LE --test-dir -j -C --timeout",
         narrowing="-R -E -L",
         not_with="-N --no-tests=ignore --print-labels",
-        long_dash=True,
+        has_single_dash=True,
     ),
     Verifier("meson bazel bazelisk buck2", subcommands="test compile build", not_with="--nobuild --noanalyze"),
     Verifier(
@@ -279,7 +280,7 @@ TABLE = (
         targets="*",
         values="-o -I -L -d -cp -classpath --release -x -include -isystem -D -U -l",
         not_with="-E -M -MM -### -dump* -print-* --info -e -proc:only",
-        long_dash=True,
+        has_single_dash=True,
     ),
     Verifier(
         "mvn mvnw",
@@ -288,8 +289,8 @@ TABLE = (
         values="-pl -f -P -s -l -T",
         narrowing="-pl -Dtest",
         not_with="-v -fn --fail-never -DskipTests* -DskipITs* -Dmaven.test.* -Dcheckstyle.skip* -DfailIfNoTests",
-        beside="clean install deploy exec:java spring-boot:run",
-        long_dash=True,
+        other_targets="clean install deploy exec:java spring-boot:run",
+        has_single_dash=True,
     ),
     Verifier(
         "gradle gradlew",
@@ -299,7 +300,7 @@ TABLE = (
         values="--tests -p -x -b -c -g -I --exclude-task --console",
         narrowing="--tests",
         not_with="-v -m -t --continuous --status --stop --gui",
-        beside="run bootRun clean publish tasks projects dependencies",
+        other_targets="run bootRun clean publish tasks projects dependencies",
     ),
     Verifier(
         "dotnet swift",
@@ -353,10 +354,12 @@ TABLE = (
         subcommands="test test:* build check compile",
         not_with="-l --no-run-tests --only-* --test-no-* *:run *:console *:fix run install clean help",
     ),
-    Verifier("shellcheck actionlint", by_path=True, values="-f -s -S -e -o", not_with="-init-config", long_dash=True),
+    Verifier(
+        "shellcheck actionlint", by_path=True, values="-f -s -S -e -o", not_with="-init-config", has_single_dash=True
+    ),
     Verifier("yamllint hadolint markdownlint-cli2", by_path=True, values="-f -c -d", not_with="-v --fix --no-fail"),
     Verifier("markdownlint", by_path=True, values="-c -i -o -p -r", not_with="-f --fix"),
-    Verifier("terraform tofu", subcommands="validate test", not_with="-v", long_dash=True),
+    Verifier("terraform tofu", subcommands="validate test", not_with="-v", has_single_dash=True),
 )
 
 ALIASES = {

@@ -1,7 +1,7 @@
 """Programs that run the program in their arguments and exit with its code: wrappers, package runners, interpreters.
 
-An option that is not listed may change what runs, or prevent it (`command -v pytest`, `npx --help jest`). With one, the
-program counts as unknown.
+An option that is not listed may change or prevent what runs (`command -v pytest`, `npx --help jest`). So if there is
+one, the program counts as unknown.
 """
 
 import re
@@ -15,15 +15,15 @@ SHELLS = {"sh", "bash", "zsh", "dash", "ksh"}
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """Programs that run another one in the same way. Fields with several names are separated by blanks."""
+    """Programs that run another one in the same way. Names in a field are separated by blanks."""
 
     programs: str
     subcommands: str = ""
     """The first argument must be one of these."""
     flags: str = ""
-    """Options with which the other program still runs."""
+    """Options without a value that do not prevent the other program from running."""
     values: str = ""
-    """The same, for options with a value."""
+    """Such options with a value."""
     durations: int = 0
     """The number of durations before the other program."""
     assignments: bool = False
@@ -85,16 +85,18 @@ _NODE_VALUES = {
     "--test-reporter-destination", "--test-name-pattern", "--test-skip-pattern", "--test-concurrency", "--test-timeout",
 }  # fmt: skip
 _PYTHON = re.compile(r"(python|pypy)[\d.]*")
-_PYTHON_OPTION = re.compile(r"-[bBdEIPqRsSuv]*(?:([mWX])(.*))?", re.S)  # -O skips assertions, and -i the exit code
+_PYTHON_OPTION = re.compile(
+    r"-[bBdEIPqRsSuv]*(?:([mWX])(.*))?", re.S
+)  # without -O, which skips assertions, and -i, which loses the exit code
 _TEST_FILE = re.compile(r"(test_.*|.*_test|tests|runtests|run_tests)\.py")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _DURATION = re.compile(r"[\d.]+[smhd]?")
 
 
 def unwrap(words: Sequence[str]) -> Sequence[str]:
-    """The words of the program that runs in the end: `env A=1 uv run python -m pytest` runs `pytest`.
+    """The words of the program that a command finally runs: `pytest` for `env A=1 uv run python -m pytest`.
 
-    Empty if it is unknown.
+    Empty if that program is unknown.
     """
     for _ in range(MAX_NESTING):
         name, rest = words[0].rpartition("/")[2] if words else "", words[1:]
@@ -119,7 +121,7 @@ def unwrap(words: Sequence[str]) -> Sequence[str]:
 
 def shell_line(words: Sequence[str]) -> str | None:
     """The command line that a shell gets with `-c`. None if there is none, or if it may not run (`bash -nc`)."""
-    rest, is_line = list(words[1:]), False
+    rest, has_line = list(words[1:]), False
     while rest and len(rest[0]) > 1 and rest[0][0] == "-":
         option = rest.pop(0)
         if option == "--":
@@ -129,8 +131,8 @@ def shell_line(words: Sequence[str]) -> str | None:
         names, rest = rest[: option.count("o")], rest[option.count("o") :]
         if not re.fullmatch(r"-[celuxvfo]+", option) or not set(names) <= _SHELL_OPTIONS:
             return None
-        is_line = is_line or "c" in option
-    return rest[0] if is_line and rest else None
+        has_line = has_line or "c" in option
+    return rest[0] if has_line and rest else None
 
 
 def _find_wrapper(name: str, rest: Sequence[str]) -> Wrapper | None:
@@ -142,7 +144,7 @@ def _find_wrapper(name: str, rest: Sequence[str]) -> Wrapper | None:
 
 
 def _after_options(wrapper: Wrapper, words: Sequence[str]) -> Sequence[str]:
-    """The words after the wrapper's own; empty if one of them is unknown."""
+    """The words after those of the wrapper. Empty if the wrapper has an unknown option."""
     rest, flags, values = list(words), wrapper.flags.split(), wrapper.values.split()
     durations = wrapper.durations
     while rest:
@@ -174,6 +176,7 @@ def _is_attached(word: str, values: Sequence[str]) -> bool:
 
 
 def _is_group(word: str, flags: Sequence[str]) -> bool:
+    """Whether the word is a group of one-letter options: `-qv`."""
     return word[1] != "-" and all(f"-{letter}" in flags for letter in word[1:])
 
 
