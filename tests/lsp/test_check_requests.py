@@ -218,7 +218,7 @@ async def test_p18_a_result_is_for_the_text_that_the_check_saw(workspace: Path, 
     [
         pytest.param({}, REFUSED, "No check is set.", id="no check"),
         pytest.param({"check": "  "}, REFUSED, "No check is set.", id="an empty one"),
-        pytest.param({"check": "true", "base": True}, REFUSED, "Nothing was proposed", id="no changes"),
+        pytest.param({"check": "true", "base": True}, REFUSED, "no proposed changes to leave out", id="no changes"),
         pytest.param({"check": "true", "target": {"item": "9"}}, REFUSED, "Nothing is proposed there.", id="no target"),
         pytest.param(
             {"check": "true", "base": True, "target": {"all": True}}, INVALID_PARAMS, "exclude each other", id="both"

@@ -16,7 +16,7 @@ from fairlead.shell.command_line.policy import Permission, check_permission
 from fairlead.shell.command_line.rules import Rule
 from fairlead.shell.direct import DirectLayer
 from fairlead.shell.layer import Changes, Layer, Limits, View, Where
-from fairlead.tools.command_changes import capture, proposed_entries
+from fairlead.tools.command_changes import propose_changes, proposed_entries
 from fairlead.tools.commands import Commands
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots
@@ -98,7 +98,7 @@ class SessionCommands:
         return replace(guarded, proposed={**proposed_entries(self._files, changes, roots), **guarded.proposed})
 
     async def _captured(self, changes: Changes, roots: Roots, call: RunningCall) -> str:
-        lines = await capture(self._files, changes, roots, call.author)
+        lines = await propose_changes(self._files, changes, roots, call.author)
         self._emit(None)
         return "\n".join(lines)
 

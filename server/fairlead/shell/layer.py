@@ -1,4 +1,4 @@
-"""The port through which commands run, in the sandbox or in the workspace, with its values (docs/sandbox.md)."""
+"""The port that runs commands, in the sandbox or in the workspace, and the values that it uses (docs/sandbox.md)."""
 
 import os
 from collections.abc import Collection, Mapping, Sequence
@@ -25,7 +25,7 @@ class Entry:
 
     data: bytes
     mode: int | None = None
-    """Permission bits. None: those of the file on disk, or the default ones if there is none."""
+    """Permission bits. None: those of the file on disk, or the default ones for a new file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Limits:
 
     @classmethod
     def from_settings(cls, processes: int = 0, memory_mb: int = 0) -> "Limits":
-        """The limits from the settings. 0 selects a default: enough for a build, and the machine stays usable."""
+        """The limits from the settings. 0 selects a default that suffices for a build and leaves the machine usable."""
         return cls(
             processes or max(_MIN_PROCESSES, _PROCESSES_PER_CPU * (os.cpu_count() or 1)),
             memory_mb << 20 or _available_memory() // 2,
@@ -78,11 +78,11 @@ class Change:
 
     path: str
     before: Entry | None
-    """The file as the command found it in its view. None: there was no file."""
+    """The file in the command's view before it ran. None: it did not exist."""
     after: Entry | None
-    """The file as the command left it. None: there is no file."""
+    """The file after the command ended. None: it does not exist."""
     not_proposed: str = ""
-    """Why this change cannot be proposed (a link, a device, too large), as text for the user. `after` is None then."""
+    """Why it cannot be proposed (a link, a device, too large), as text for the user. If set, `after` is None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Changes:
     files: Sequence[Change] = ()
     """Changes of files that git's rules do not ignore."""
     ignored: Sequence[str] = ()
-    """New files that git ignores (caches, builds). They stay for the next command. A folder ends with `/`."""
+    """New files that git ignores (caches, builds). Later commands see them. The name of a folder ends with `/`."""
     warnings: Sequence[str] = ()
     """Lines for the user about other changes, such as discarded changes of `.git`."""
 
@@ -108,7 +108,7 @@ class Launch:
 
 
 class NotRun(ToolError):
-    """The command was not run, because its box could not be made. `reason` says what failed, without advice."""
+    """The command was not run, because its box could not be made. `reason` says what failed, but not what to do."""
 
     def __init__(self, text: str, reason: str = "") -> None:
         super().__init__(text)
@@ -116,7 +116,7 @@ class NotRun(ToolError):
 
 
 class Box(Protocol):
-    """The place where one command runs."""
+    """What one command runs in: a box of the sandbox, or the workspace itself."""
 
     @property
     def launch(self) -> Launch:
@@ -156,20 +156,20 @@ class Layer(Protocol):
         network: bool = False,
         background: bool = False,
     ) -> Box:
-        """Make the box for a bash command line. Several may be open at once if all but one are `background`.
+        """Make the box for a bash command line. Several may be open, but only one that is not `background`.
 
-        If the call is cancelled, the box is closed, even if the call is cancelled again meanwhile.
+        A cancelled call closes the box before it ends, even if it is cancelled several times.
 
         Args:
             command: the command line.
-            view: the files that it sees.
-            folder: where it starts; None for the first folder of the workspace.
+            view: the files that the command sees.
+            folder: where it starts. None: in the first folder of the workspace.
             limits: the resources that it may use.
             network: whether it may use the machine's network.
-            background: whether other commands may run meanwhile.
+            background: whether other commands may run at the same time.
 
         Raises:
-            ToolError: it cannot be made. A command never runs in a weaker place than `where` says.
+            ToolError: the box cannot be made. The command does not run outside the sandbox instead.
         """
         ...
 

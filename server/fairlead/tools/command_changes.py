@@ -1,4 +1,4 @@
-"""Passes proposals to a command's layer, and turns the command's changes into proposals."""
+"""Turns proposals into files for a command's layer, and the command's changes into proposals."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -29,7 +29,7 @@ def proposed_entries(
         roots: the folders to include; None: all.
 
     Returns:
-        By name (`Roots.relative`). None for a removed file.
+        The files by name (`Roots.relative`). None for a removed file.
     """
     changes = files.changes if changes is None else changes
     roots = files.roots if roots is None else roots
@@ -47,7 +47,7 @@ def proposed_entries(
 
 
 def _entry(files: Files, changes: Changeset, path: Path, text: str) -> Entry | None:
-    """The bytes of a file with this text; None if they are the same on disk."""
+    """The file with this text. None if the file on disk is the same."""
     proposal = changes.for_target(str(path))
     source = Path(proposal.path) if proposal is not None else path
     mode = proposal.raw.mode if proposal is not None else None
@@ -66,47 +66,48 @@ def _entry(files: Files, changes: Changeset, path: Path, text: str) -> Entry | N
     return Entry(files.user_files.encoded(path, text, disk), mode)
 
 
-async def capture(files: Files, changes: Changes, roots: Roots, author: Author) -> list[str]:
+async def propose_changes(files: Files, changes: Changes, roots: Roots, author: Author) -> list[str]:
     """Proposes what a command changed. Returns lines for the model.
 
-    Yields between files, so that requests are answered. Each file is compared with its state at that moment.
+    Yields between files, so that other requests are answered meanwhile. So each file is compared with its state at the
+    time when its turn comes.
 
     Args:
-        roots: the folders by which the changes are named.
+        roots: the folders to which the names in `changes` are relative.
     """
-    done: list[str] = []
+    proposed: list[str] = []
     failed: list[str] = [f"{change.path} ({change.not_proposed})" for change in changes.files if change.not_proposed]
-    fit = [change for change in changes.files if not change.not_proposed]
-    moves = dict(_renames(fit))
-    targets = {change.path for change in moves.values()}
+    proposable = [change for change in changes.files if not change.not_proposed]
+    renames = dict(_renames(proposable))
+    targets = {change.path for change in renames.values()}
     yielder = Yielder()
     # deletions first: a new folder may have the name of a deleted file
-    for change in sorted(fit, key=lambda change: (change.after is not None, change.path)):
+    for change in sorted(proposable, key=lambda change: (change.after is not None, change.path)):
         if change.path in targets:
             continue
         await yielder.checkpoint()
         try:
-            if change.path in moves:
-                to = moves[change.path].path
-                await files.rename(roots.path_of(change.path), roots.path_of(to), author)
-                done.append(f"renamed {change.path} to {to}")
+            if change.path in renames:
+                target = renames[change.path].path
+                await files.rename(roots.path_of(change.path), roots.path_of(target), author)
+                proposed.append(f"renamed {change.path} to {target}")
             else:
-                done += await _capture(files, change, roots.path_of(change.path), author)
+                proposed += await _propose_change(files, change, roots.path_of(change.path), author)
         except WorkspaceError as error:
             failed.append(f"{change.path}: {' '.join(str(error).splitlines())}")
     lines: list[str] = []
-    if done:
-        lines.append(f"The command's changes are proposed for review: {_listed(done)}.")
+    if proposed:
+        lines.append(f"The command's changes are proposed for review: {_listed(proposed)}.")
     if failed:
         lines.append(f"Not proposed, so these changes are lost: {_listed(failed)}.")
     if changes.ignored:
         ignored = _listed(changes.ignored, MAX_IGNORED_NAMED)
-        lines.append(f"Ignored by git, so only the next commands see them: {ignored}.")
+        lines.append(f"Ignored by git, so they are not proposed, and only later commands see them: {ignored}.")
     return [*lines, *map(escape_to_one_line, changes.warnings)]
 
 
 def _renames(changes: Sequence[Change]) -> Iterator[tuple[str, Change]]:
-    """The renamed files: each old path, with the change that creates the same bytes at another path."""
+    """The old path of each renamed file, with the change that creates the same bytes at another path."""
     deleted = {change.before.data: change for change in changes if change.after is None and change.before is not None}
     for change in changes:
         if change.before is None and change.after is not None and change.after.data:
@@ -115,8 +116,8 @@ def _renames(changes: Sequence[Change]) -> Iterator[tuple[str, Change]]:
                 yield old.path, change
 
 
-async def _capture(files: Files, change: Change, path: Path, author: Author) -> list[str]:
-    """Proposes a command's change of one file. Returns a description of at most one entry."""
+async def _propose_change(files: Files, change: Change, path: Path, author: Author) -> list[str]:
+    """Proposes a command's change of one file. Returns its description, or an empty list if nothing changed."""
     disk = _on_disk(files, path)
     before = None if change.before is None else _decode(change.before.data, disk).text
     if change.after is None:
@@ -131,13 +132,13 @@ async def _capture(files: Files, change: Change, path: Path, author: Author) -> 
     if new is old:
         return []
     if new is None:
-        return [f"{change.path} (as on disk again)"]
-    what = "not text, as a whole"
+        return [f"{change.path} (now as on disk)"]
+    summary = "not text, as a whole"
     if is_text_edit:
-        # counts only the command's own changes, because the proposal may contain others, or revert some of these
+        # counts only the command's own changes: the proposal may contain earlier ones, and the command may undo those
         own_hunks = new.hunks if old is None else await compute(hunks, before or "", after.text)
-        what = f"+{sum(len(hunk.new) for hunk in own_hunks)} -{sum(len(hunk.old) for hunk in own_hunks)}"
-    return [f"{'new ' if before is None else ''}{change.path} ({what})"]
+        summary = f"+{sum(len(hunk.new) for hunk in own_hunks)} -{sum(len(hunk.old) for hunk in own_hunks)}"
+    return [f"{'new ' if before is None else ''}{change.path} ({summary})"]
 
 
 def _on_disk(files: Files, path: Path) -> DiskText | None:
@@ -160,12 +161,12 @@ def _decode(data: bytes, disk: DiskText | None) -> DiskText:
 
 
 def _has_same_format(after: DiskText, disk: DiskText) -> bool:
-    """Whether a change of text alone turns the file on disk into this one."""
+    """Whether the file on disk becomes this one if only its text changes."""
     return after.encoding != "binary" and (after.encoding, after.bom) == (disk.encoding, disk.bom)
 
 
 def _new_mode(path: Path, mode: int | None) -> int | None:
-    """The permission bits if the file becomes executable or stops being so, else None. Ignores other bits, like Git."""
+    """The permission bits if the file becomes executable or is no longer. None otherwise: Git ignores other bits."""
     if mode is None:
         return None
     executable = path.is_file() and bool(path.stat().st_mode & 0o100)

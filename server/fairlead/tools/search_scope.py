@@ -8,7 +8,7 @@ from pathlib import Path
 from fairlead.agent.errors import ToolError
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Root, Roots, below
-from fairlead.workspace.ripgrep import file_names, only_named
+from fairlead.workspace.ripgrep import file_names, options_for_names
 from fairlead.workspace.secrets import secret_globs
 
 MAX_NAMED = 200
@@ -46,7 +46,7 @@ class Place:
         secrets = {name: inner for name, inner in self.roots.names_in(self.root, found) if is_secret(name)}
         if globs and secrets:
             last_parts = {inner.rpartition("/")[2] for inner in secrets.values()}
-            options = only_named(last_parts) if len(last_parts) <= MAX_NAMED else ()
+            options = options_for_names(last_parts) if len(last_parts) <= MAX_NAMED else ()
             not_ignored = await file_names(self.inner, self.root.path, most, options)
             return {name for name, inner in secrets.items() if inner in not_ignored}
         return set(secrets)

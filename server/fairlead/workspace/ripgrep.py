@@ -11,15 +11,15 @@ from pathlib import Path
 
 from fairlead.workspace.errors import WorkspaceError
 
-# includes hidden files (such as the configuration of CI), but not .git; no other `--glob` may follow, because it would
-# include files again that this one and the ignore rules exclude
-COMMON = ("--no-config", "--no-messages", "--hidden", "--glob", "!.git", "--color", "never")
+# Hidden files are included, such as the configuration of CI, but not .git. Callers must not add another `--glob`: it
+# would include files that this one or an ignore rule excludes.
+_COMMON_OPTIONS = ("--no-config", "--no-messages", "--hidden", "--glob", "!.git", "--color", "never")
 MAX_RECORD = 1 << 22
-"""Bytes of a record, such as a line of output."""
+"""The maximum length of a record in bytes. A record is usually a line of output."""
 
 
 def executable() -> str:
-    """The path of `rg`: next to this Python, else on PATH.
+    """The path of `rg`: the one next to this Python if there is one, else the one on PATH.
 
     Raises:
         WorkspaceError: `rg` is not installed.
@@ -37,7 +37,9 @@ def executable() -> str:
 async def records(
     arguments: Sequence[str], cwd: Path, stdin: str | None = None, end: bytes = b"\n"
 ) -> AsyncGenerator[bytes | None, None]:
-    """The output of `rg`, split at `end`; None for a record over `MAX_RECORD`. Closing the generator ends the process.
+    """Yields the output of `rg`, split at `end`. Yields None for a record longer than `MAX_RECORD`.
+
+    Closing the generator ends the process.
 
     Raises:
         WorkspaceError: `rg` cannot be started, or refuses its arguments, such as an invalid pattern.
@@ -51,7 +53,7 @@ async def records(
 async def _batches(
     arguments: Sequence[str], cwd: Path, stdin: str | None = None, end: bytes = b"\n"
 ) -> AsyncGenerator[Sequence[bytes | None], None]:
-    """Like `records`, but yields all records that have arrived in one list."""
+    """Like `records`, but yields lists. Each contains the records that have arrived since the one before."""
     process = await _start(arguments, cwd, stdin is not None)
     assert process.stdout is not None and process.stderr is not None
     errors = asyncio.ensure_future(process.stderr.read())
@@ -68,7 +70,7 @@ async def _batches(
             if len(rest) > MAX_RECORD:
                 rest, oversize = b"", True
         message = (await errors).decode("utf-8", "replace").strip()
-        # 0: matches, 1: no matches, 2: an error; unreadable files are errors too, but without a message
+        # the exit code is 0 for matches, 1 for none, 2 for an error; an unreadable file is an error without a message
         if await process.wait() == 2 and message:
             raise WorkspaceError(message.removeprefix("rg: "))
     finally:
@@ -77,16 +79,18 @@ async def _batches(
             feeding.cancel()
         if process.returncode is None:
             process.kill()
-            # `wait` waits until the pipe is closed, and a full one that nobody reads stays open
+            # `wait` returns only after the pipe is closed, and a full pipe is not closed until it is read
             while await process.stdout.read(1 << 16):
                 pass
             await process.wait()
 
 
-async def file_names(folder: str, cwd: Path, most: int, options: Sequence[str] = ()) -> set[str]:
-    """The files in a folder (or the file itself) that no rule ignores, relative to `cwd`, with `/`; at most `most`.
+async def file_names(folder: str, cwd: Path, limit: int, options: Sequence[str] = ()) -> set[str]:
+    """The files in a folder that no rule ignores, as paths relative to `cwd` with `/`.
 
     Args:
+        folder: the folder, or a single file.
+        limit: the maximum number of files.
         options: options of `rg` that make it list fewer files.
 
     Raises:
@@ -95,8 +99,8 @@ async def file_names(folder: str, cwd: Path, most: int, options: Sequence[str] =
     names: set[str] = set()
     async with aclosing(_batches(["--files", "--null", *options, "--", folder], cwd, end=b"\0")) as output:
         async for batch in output:
-            names.update(plain_name(name.decode("utf-8", "replace")) for name in batch[: most - len(names)] if name)
-            if len(names) >= most:
+            names.update(plain_name(name.decode("utf-8", "replace")) for name in batch[: limit - len(names)] if name)
+            if len(names) >= limit:
                 break
     return names
 
@@ -111,15 +115,15 @@ async def has_files(suffixes: Collection[str], cwd: Path) -> bool:
     return False
 
 
-def only_named(names: Iterable[str]) -> list[str]:
-    """Options with which `rg` lists the files with these names, in any folder, and few others."""
+def options_for_names(names: Iterable[str]) -> list[str]:
+    """Options that make `rg` list only files with these names, in any folder. It may list a few others (`_glob_of`)."""
     globs = ["".join(map(_glob_of, name)) for name in sorted(names)]
     return [*(argument for glob in globs for argument in ("--type-add", f"wanted:{glob}")), "--type", "wanted"]
 
 
 def _glob_of(character: str) -> str:
-    """A part of a glob that matches a character."""
-    if character in ":\ufffd":  # a colon would end the name of the type; U+FFFD replaces a byte that is not UTF-8
+    """The part of a glob that matches a character. A `*` for characters that cannot be written in a glob."""
+    if character in ":\ufffd":  # `--type-add` splits at colons; U+FFFD replaces a byte that is not UTF-8
         return "*"
     return f"[{character}]" if character in "*?[]{}\\" else character
 
@@ -134,8 +138,8 @@ async def _start(arguments: Sequence[str], cwd: Path, has_stdin: bool) -> asynci
     try:
         return await asyncio.create_subprocess_exec(
             executable(),
-            *COMMON,
-            *_ignore_rules(cwd),
+            *_COMMON_OPTIONS,
+            *_ignore_options(cwd),
             *arguments,
             cwd=cwd,
             env=environment,
@@ -149,8 +153,8 @@ async def _start(arguments: Sequence[str], cwd: Path, has_stdin: bool) -> asynci
         raise WorkspaceError(f"The search could not be started: {error}.") from error
 
 
-def _ignore_rules(cwd: Path) -> Sequence[str]:
-    """Options for ignore rules. Outside of a repository, `.gitignore` files in the folder apply, but none above it."""
+def _ignore_options(cwd: Path) -> Sequence[str]:
+    """Options for ignore rules. Outside of a repository, only the `.gitignore` files in the folder apply."""
     in_repository = any(os.path.exists(folder / ".git") for folder in (cwd, *cwd.parents))
     return () if in_repository else ("--no-require-git", "--no-ignore-parent")
 

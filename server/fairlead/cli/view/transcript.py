@@ -20,7 +20,7 @@ Json = dict[str, Any]
 OUTPUT_HEAD = 10
 OUTPUT_TAIL = 5
 RETRY_REPORT_SECONDS = 30
-"""A repeated reason is reported again after this time, because a model may be loaded for minutes."""
+"""After this time, a retry is reported again even if its reason is the same. Loading a local model can take minutes."""
 _EXIT = re.compile(r"\(exit code (-?\d+), ([\d.]+ s)\)\s*\Z")
 # a step that the model cannot complete (docs/plan.md P17), and why
 _REFUSED = re.compile(r"^The check of (#.+?) (failed(?=: )|could not run: .*)", re.MULTILINE)
@@ -36,9 +36,9 @@ class _Call:
     output: StreamWrapper
     location: str = ""
     """For example ", in the sandbox"."""
-    shown: int = 0
-    """The number of rows shown, including the title."""
-    omitted: int = 0
+    shown_rows: int = 0
+    """Including the title."""
+    omitted_rows: int = 0
     tail: deque[Text] = field(default_factory=lambda: deque(maxlen=OUTPUT_TAIL))
 
 
@@ -93,7 +93,7 @@ class Transcript:
         self._shown_errors = counts
 
     def begin_with_plan(self, plan: states.PlanWire) -> None:
-        """Start a continued run with this plan. A display without a status area shows it first."""
+        """Start a continued run with this plan. It is printed first if the display has no status area that shows it."""
         self.on_plan(plan)
         if self._display.width is not None:
             self._shown_plan = self._plan
@@ -175,19 +175,19 @@ class Transcript:
         if call is None:
             return
         finished = call.output.feed(event["text"], self._display.width)
-        if not call.shown and (finished or call.output.draft(self._display.width)):
+        if not call.shown_rows and (finished or call.output.draft(self._display.width)):
             self._begin_block("tools")
             self._display.show([self._command_line(call)])
-            call.shown = 1
+            call.shown_rows = 1
         self._show_output(call, finished)
         self._display.set_status(_one_line(call.title), call.output.draft(self._display.width))
 
     def _show_output(self, call: _Call, finished: Sequence[Text]) -> None:
-        remaining = max(0, 1 + OUTPUT_HEAD - call.shown)
+        remaining = max(0, 1 + OUTPUT_HEAD - call.shown_rows)
         self._display.show(finished[:remaining])
-        call.shown += len(finished[:remaining])
+        call.shown_rows += len(finished[:remaining])
         for row in finished[remaining:]:
-            call.omitted += len(call.tail) == OUTPUT_TAIL
+            call.omitted_rows += len(call.tail) == OUTPUT_TAIL
             call.tail.append(row)
 
     def _tool_finished(self, event: Json) -> None:
@@ -196,8 +196,8 @@ class Transcript:
             return
         self._display.set_status("")
         self._show_output(call, call.output.finish(self._display.width))
-        if call.omitted:
-            self._display.show([Text(f"      ... {call.omitted:,} lines not shown ...", style="dim")])
+        if call.omitted_rows:
+            self._display.show([Text(f"      ... {call.omitted_rows:,} lines not shown ...", style="dim")])
         self._display.show(list(call.tail))
         self._begin_block("tools")
         self._display.show(self._outcome(call, event))
@@ -207,9 +207,9 @@ class Transcript:
         return crop(Text(f"  {_one_line(call.title)}"), self._display.width)
 
     def _outcome(self, call: _Call, event: Json) -> list[Text]:
-        """The line of a finished call: a mark, the title (not again below output), and the outcome."""
+        """The lines of a finished call: a mark, the title unless it is above the output, and the outcome."""
         marks, ended = self._display.marks, _EXIT.search(event["text"]) if call.kind == "execute" else None
-        title = "" if call.shown else _one_line(call.title)
+        title = "" if call.shown_rows else _one_line(call.title)
         refused = _REFUSED.findall(clean(event["text"])) if call.kind == "think" else []
         succeeded = not event["isError"] and not refused and (ended is None or ended[1] == "0")
         line = Text.assemble((marks.done, "green") if succeeded else (marks.failed, "red"), f" {title}".rstrip())
@@ -228,7 +228,7 @@ class Transcript:
         return [crop(Text.assemble("  ", line), self._display.width)]
 
     def _show_plan_changes(self) -> None:
-        """Show the changed steps. Without a status area, a plan with other steps is shown whole."""
+        """Show the changed steps. Without a status area, shows the whole plan if its list of steps has changed."""
         before, self._shown_plan = self._shown_plan, self._plan
         if before == self._plan:
             return
@@ -240,10 +240,11 @@ class Transcript:
         self._display.show([row for line in lines for row in wrap(line, console, width, indent=4)])
 
     def _reminder(self, event: Json) -> None:
+        # the rest of the text tells the model what to do
         self.note(_TAGS.sub("", event["text"]).partition(" Rewrite ")[0], mark=self._display.marks.repeat)
 
     def _retry(self, event: Json) -> None:
-        """Report a retry if its reason is new, its delay is longer, or the last report was long ago."""
+        """Report a retry if its reason is new, its delay is longer, or `RETRY_REPORT_SECONDS` have passed."""
         delay, reason = event["delayMs"] / 1000, first_line(event["reason"])
         is_new = event["attempt"] == 1 or reason != self._retry_reason
         if is_new or delay > self._retry_delay or self._waited >= RETRY_REPORT_SECONDS:

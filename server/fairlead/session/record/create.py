@@ -33,7 +33,7 @@ _DIGEST_LENGTH = 64
 def create_record(session: Session) -> SessionRecord:
     """The record of a session, with the files as they are on disk now.
 
-    Files that look like secrets are named, but their digests are left out: they would confirm a guess.
+    Files that look like secrets are named without a digest, because a digest would confirm a guess of the content.
     """
     session.evidence.known_files.refresh()
     return _Creator(session).record()
@@ -44,9 +44,9 @@ class _Creator:
 
     def __init__(self, session: Session) -> None:
         self._state, self._roots, self._supports = session.snapshot(), session.roots, session.evidence.supports
-        self._known, self._now = session.evidence.known_files, session.evidence.known_files.on_disk()
+        self._known, self._on_disk = session.evidence.known_files, session.evidence.known_files.on_disk()
         is_secret = session.files.secret_filter()
-        names = {path: self._name(path) for path in self._now}
+        names = {path: self._name(path) for path in self._on_disk}
         self._files = {path: name for path, name in names.items() if not is_secret(name)}
 
     def record(self) -> SessionRecord:
@@ -77,7 +77,7 @@ class _Creator:
 
     def _plan(self) -> Iterator[PlanVersion]:
         for version in self._state.versions:
-            items = tuple(map(_planned, version.items))
+            items = tuple(map(_planned_item, version.items))
             yield PlanVersion(version.revision, version.by, version.summary, version.reason, items)
 
     def _steps(self) -> Iterator[Step]:
@@ -104,7 +104,7 @@ class _Creator:
         known = [cost for cost in costs if cost is not None]
         return Work(
             files=self._names(dict.fromkeys(path for part in parts for path in part.files)),
-            commands=tuple(_ran(run) for part in parts for run in part.commands),
+            commands=tuple(_ran_command(run) for part in parts for run in part.commands),
             looks=sum(part.looks for part in parts),
             seconds=round(sum(part.seconds for part in parts), 3),
             tokens=sum(part.tokens for part in parts),
@@ -117,7 +117,7 @@ class _Creator:
             yield Change(self._name(outcome.path), new_path, outcome.item_id, outcome.outcome, outcome.hunk)
 
     def _verifications(self) -> Iterator[Verification]:
-        """The last run of each verifying command, in the order in which they ran."""
+        """The last run of each verifying command, in the order of these runs."""
         runs = [(step, run) for step, part in self._state.record.by_step.items() for run in part.commands]
         results = ((run.state, step, run) for step, run in runs if run.verified and not run.stopped)
         last: dict[str, tuple[int, str, CommandRun]] = {}
@@ -127,28 +127,32 @@ class _Creator:
                 last[command] = state, step, run
         for command, (state, step, run) in sorted(last.items(), key=lambda item: item[1][0]):
             proves = run.exit_code == 0 and self._failed_without_changes(command, state)
-            yield Verification(command, run.exit_code, round(run.seconds, 3), step, proves, self._differs(state))
+            yield Verification(command, run.exit_code, round(run.seconds, 3), step, proves, self._changed_since(state))
 
     def _failed_without_changes(self, command: str, state: int) -> bool:
-        """Whether a command failed when it last ran without the proposals of the same files."""
-        without = ((run.without_changes, run) for run in self._state.record.runs() if run.exit_code is not None)
-        own = [(at, run.exit_code) for at, run in without if at is not None and run.command.strip() == command]
+        """Whether a command failed when it last ran without the proposals that the files had at a state."""
+        runs_without = ((run.without_changes, run) for run in self._state.record.runs() if run.exit_code is not None)
+        own_runs = [
+            (at, run.exit_code) for at, run in runs_without if at is not None and run.command.strip() == command
+        ]
         then = self._digests(state)
-        same = [(at, code) for at, code in own if self._digests(at) == then]
-        return bool(same) and max(same, key=lambda found: found[0])[1] != 0
+        on_same_files = [(at, code) for at, code in own_runs if self._digests(at) == then]
+        return bool(on_same_files) and max(on_same_files, key=lambda found: found[0])[1] != 0
 
     def _digests(self, state: int) -> Mapping[str, str]:
+        """The digests of the known files at a state, by path."""
         return dict(self._known.states.at(state))
 
-    def _differs(self, state: int) -> Mapping[str, FileContent | None]:
+    def _changed_since(self, state: int) -> Mapping[str, FileContent | None]:
+        """The contents at a state of the files that are different now, by name."""
         then = self._digests(state)
-        changed = ((path, name) for path, name in self._files.items() if then[path] != self._now[path])
-        return {name: _content(then[path]) for path, name in changed}
+        changed = ((path, name) for path, name in self._files.items() if then[path] != self._on_disk[path])
+        return {name: _file_content(then[path]) for path, name in changed}
 
     def _known_files(self) -> Iterator[KnownFile]:
         first = self._known.states.first
         for path, name in self._files.items():
-            yield KnownFile(name, _content(first[path]), _content(self._now[path]))
+            yield KnownFile(name, _file_content(first[path]), _file_content(self._on_disk[path]))
 
     def _names(self, paths: Iterable[str]) -> tuple[str, ...]:
         inside = (path for path in paths if self._roots.contains(Path(path)))
@@ -158,18 +162,20 @@ class _Creator:
         return self._roots.relative(Path(path))
 
 
-def _content(digest: str) -> FileContent | None:
+def _file_content(digest: str) -> FileContent | None:
     if digest == ABSENT:
         return None
     sha256 = digest.removesuffix(EXECUTABLE)
-    # a file that cannot be read has its size and time instead
+    # the digest of a file that cannot be read consists of its size and time
     return FileContent(sha256 if len(sha256) == _DIGEST_LENGTH else None, digest.endswith(EXECUTABLE))
 
 
-def _planned(item: PlanItem) -> PlannedItem:
+def _planned_item(item: PlanItem) -> PlannedItem:
     return PlannedItem(item.id, item.content, item.status, item.check, item.held, item.marked)
 
 
-def _ran(run: CommandRun) -> RanCommand:
-    is_without = run.without_changes is not None
-    return RanCommand(run.command, run.exit_code, round(run.seconds, 3), run.stopped, bool(run.verified), is_without)
+def _ran_command(run: CommandRun) -> RanCommand:
+    ran_without_changes = run.without_changes is not None
+    return RanCommand(
+        run.command, run.exit_code, round(run.seconds, 3), run.stopped, bool(run.verified), ran_without_changes
+    )

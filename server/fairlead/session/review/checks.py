@@ -21,7 +21,7 @@ from fairlead.workspace.paths import Roots
 MAX_NAMED = 3
 
 NO_CHECKS = "No check is set. Attach one to a step, or list commands in the setting “checks”."
-NOTHING_PROPOSED = "Nothing was proposed, so the check cannot run without the changes. Run it when there are proposals."
+NOTHING_PROPOSED = "There are no proposed changes to leave out. Run the check without them once something is proposed."
 OUTDATED = " Files have changed since it started, so run it again."
 FLAKY = " It has passed and failed on the same files, so it is flaky and proves nothing."
 
@@ -36,16 +36,19 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """A run of a check. `handle` stops it, `call_id` identifies its events."""
+    """A requested run of a check."""
 
     check: Check
     chosen: Collection[Change] | None
+    """The undecided changes that the check sees. None: all."""
     handle: str
+    """Identifies the run when the user stops it."""
     call_id: str
+    """Identifies the run in its events."""
 
     @property
     def scope(self) -> CheckScope:
-        """The undecided changes that it sees."""
+        """How many of the undecided changes the check sees."""
         if self.chosen is None:
             return "all"
         return "some" if self.chosen else "none"
@@ -53,26 +56,27 @@ class _Request:
 
 @dataclass(frozen=True)
 class _Review:
-    """The review when a check started."""
+    """The state of the review when a check started."""
 
-    left: Changeset
+    undecided: Changeset
     """The undecided changes."""
     reviewed: ReviewCount
 
 
 async def run_checks(session: Session, command: str | None, chosen: Collection[Change] | None) -> list[CheckFinished]:
-    """Runs a check, or with None all checks of the session, and publishes the results.
+    """Runs checks and publishes the results. Waits for earlier requests of the session.
 
-    Waits for earlier requests of the session. Results on all or none of the changes are evidence for the plan items.
+    A result is evidence for a plan item if the check saw all of the undecided changes, or none of them.
 
     Args:
-        chosen: the undecided changes that the checks see; None: all.
+        command: the check to run. None: all checks of the session.
+        chosen: the undecided changes that the checks see. None: all.
 
     Raises:
-        RequestRefused: there is no check, nothing was proposed and the check must run without some changes, or the
-        workspace cannot be used.
+        RequestRefused: there is no check; the check must run without some changes, but nothing was proposed; or the
+            workspace cannot be used.
     """
-    checks = checks_of(session, command)
+    checks = requested_checks(session, command)
     session.check_workspace()
     if not checks:
         raise RequestRefused(NO_CHECKS)
@@ -101,20 +105,20 @@ async def run_checks(session: Session, command: str | None, chosen: Collection[C
     return results
 
 
-def checks_of(session: Session, command: str | None) -> list[Check]:
-    """This check, or with None all checks of the session."""
+def requested_checks(session: Session, command: str | None) -> list[Check]:
+    """The check that runs this command. None: all checks of the session."""
     return find_checks(session) if command is None else [_check(session, command)]
 
 
 def find_checks(session: Session) -> list[Check]:
-    """The checks of the plan items and of the settings, each command once."""
-    own = [Check(item.check, item.id) for item in session.plan.snapshot().items if item.check]
-    general = [_check(session, command) for command in session.settings.checks]
-    return list({check.command: check for check in [*general, *own]}.values())
+    """The checks of the plan items and of the settings, without duplicates."""
+    of_items = [Check(item.check, item.id) for item in session.plan.snapshot().items if item.check]
+    of_settings = [_check(session, command) for command in session.settings.checks]
+    return list({check.command: check for check in [*of_settings, *of_items]}.values())
 
 
 def _check(session: Session, command: str) -> Check:
-    """The check with the item that it is attached to, else with the last item that changed files."""
+    """The check and its plan item: the one that it is attached to, else the last one that changed files."""
     items = session.plan.snapshot().items
     owner = next((item.id for item in items if item.check == command), None)
     changed = [item.id for item in items if session.evidence.recorder.record.of(item.id).files]
@@ -122,20 +126,21 @@ def _check(session: Session, command: str) -> Check:
 
 
 async def _run(session: Session, request: _Request) -> CheckFinished:
-    check, held, before = request.check, session.evidence.holds(request.check.command), _review_of(session)
+    check, before = request.check, _review_of(session)
+    has_held = session.evidence.holds(check.command)
     proves = False
     try:
-        end, is_outdated = await _end(session, request, _seen(session, request), request.call_id)
+        end, is_outdated = await _execute(session, request, _visible_changes(session, request), request.call_id)
         if is_outdated:
             text = f"{_sentence(check, end)}{OUTDATED}"
         elif request.scope == "all":
-            is_flaky = session.evidence.is_flaky(check.command) or (held and not end.passed)
+            is_flaky = session.evidence.is_flaky(check.command) or (has_held and not end.passed)
             text = f"{_sentence(check, end)}{FLAKY if is_flaky else ''}"
         elif request.scope == "some":
-            chosen = len(request.chosen or ())
-            text = f"With {chosen} of {len(selection.pending(before.left))} undecided changes: {_sentence(check, end)}"
+            chosen, total = len(request.chosen or ()), len(selection.pending(before.undecided))
+            text = f"With {chosen} of {total} undecided changes: {_sentence(check, end)}"
         else:
-            text, proves = await _about_accepted(session, request, end, before)
+            text, proves = await _judge_accepted(session, request, end, before)
     except ToolError as error:
         return _without_result(session, request, f"`{check.command}` could not run. {error}")
     return CheckFinished(
@@ -158,14 +163,16 @@ def _review_of(session: Session) -> _Review:
     return _Review(session.files.changes, count_review(session.files.changes, session.decisions))
 
 
-def _seen(session: Session, request: _Request) -> Changeset | None:
-    """The proposals that the check sees; None: all, as always if no change is undecided."""
+def _visible_changes(session: Session, request: _Request) -> Changeset | None:
+    """The proposals that the check sees. None: all of them, or there are none."""
     changes = session.files.changes
     return None if request.chosen is None or not len(changes) else selection.only(changes, request.chosen)
 
 
-async def _end(session: Session, request: _Request, seen: Changeset | None, call_id: str) -> tuple[CheckEnd, bool]:
-    """Runs the command; returns how it ended, and whether a file or a proposal changed meanwhile.
+async def _execute(
+    session: Session, request: _Request, visible: Changeset | None, call_id: str
+) -> tuple[CheckEnd, bool]:
+    """Runs the command. Returns how it ended, and whether a file or a proposal changed while it ran.
 
     Raises:
         ToolError: it could not be started.
@@ -173,9 +180,9 @@ async def _end(session: Session, request: _Request, seen: Changeset | None, call
     commands, command = session.commands.tools(), request.check.command
     call = RunningCall(call_id, request.check.item_id, lambda text: session.publish(ToolOutput(call_id, text)))
     where = await allow_check(commands, session.approvals, command, call)
-    if where == "workspace" and seen is not None and request.scope == "some":
+    if where == "workspace" and visible is not None and request.scope == "some":
         raise ToolError(f"It needs the sandbox. {commands.unavailable}")
-    check = CheckRun(command, where, commands.record_state(where), request.handle, seen)
+    check = CheckRun(command, where, commands.record_state(where), request.handle, visible)
     reviewed = _review_of(session).reviewed
     end = await run_check(commands, check, call)
     session.publish()
@@ -183,32 +190,32 @@ async def _end(session: Session, request: _Request, seen: Changeset | None, call
     return end, is_outdated or _review_of(session).reviewed != reviewed
 
 
-async def _about_accepted(session: Session, request: _Request, end: CheckEnd, before: _Review) -> tuple[str, bool]:
-    """What a run without the undecided changes means, and whether it proves the changes."""
-    left, reviewed, command = before.left, before.reviewed, request.check.command
-    lead = (
+async def _judge_accepted(session: Session, request: _Request, end: CheckEnd, before: _Review) -> tuple[str, bool]:
+    """What a run without the undecided changes means, as text, and whether it proves the changes."""
+    undecided, reviewed, command = before.undecided, before.reviewed, request.check.command
+    intro = (
         f"{reviewed.accepted} of {reviewed.total} changes accepted: " if reviewed.accepted else "Without the changes: "
     )
-    said = f"{lead}{_sentence(request.check, end)}"
+    result = f"{intro}{_sentence(request.check, end)}"
     if end.passed:
-        return said if reviewed.accepted else f"{said} So it does not prove them.", False
-    if not len(left):
-        return said, False
+        return result if reviewed.accepted else f"{result} So it does not prove them.", False
+    if not len(undecided):
+        return result, False
     if not session.evidence.holds(command):
-        complete, _ = await _end(session, request, None, f"{request.call_id}.all")
+        complete, _ = await _execute(session, request, None, f"{request.call_id}.all")
         if not complete.passed:
-            return f"{said} It fails with all of them, too.", False
+            return f"{result} It fails with all of them, too.", False
     if reviewed.accepted:
-        return f"{lead}`{command}` fails without {_named(left, session.roots)}.", False
-    return f"{said} With them it passes, so it proves them.", True
+        return f"{intro}`{command}` fails without {_list_changes(undecided, session.roots)}.", False
+    return f"{result} With them it passes, so it proves them.", True
 
 
 def _sentence(check: Check, end: CheckEnd) -> str:
     return f"`{check.command}` {'passes' if end.passed else 'fails'} ({end.summary})."
 
 
-def _named(changes: Changeset, roots: Roots) -> str:
-    """The undecided changes, as "parser.py, lines 40-52"."""
+def _list_changes(changes: Changeset, roots: Roots) -> str:
+    """The undecided changes as text, such as "parser.py, lines 40-52"."""
     names: list[str] = []
     for proposal in changes:
         name = roots.relative(Path(proposal.path))

@@ -11,7 +11,7 @@ from fairlead.agent.tool import RunningCall
 from fairlead.edits.selection import Change, only, units
 from fairlead.edits.smallest import SmallestSetSearch
 from fairlead.session.errors import RequestRefused
-from fairlead.session.review.checks import NO_CHECKS, Check, checks_of
+from fairlead.session.review.checks import NO_CHECKS, Check, requested_checks
 from fairlead.session.session import Session
 from fairlead.tools.check_queue import Stopped
 from fairlead.tools.check_run import CheckRun, allow_check, run_check
@@ -36,7 +36,7 @@ async def find_smallest_set(session: Session, command: str | None) -> SmallestSe
         RequestRefused: there is no check, nothing is proposed, a check cannot run, the agent is working, or the
             workspace cannot be used.
     """
-    checks = checks_of(session, command)
+    checks = requested_checks(session, command)
     session.check_workspace()
     if not checks:
         raise RequestRefused(NO_CHECKS)

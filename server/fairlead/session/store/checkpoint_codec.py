@@ -1,4 +1,4 @@
-"""Converts a session's checkpoints to JSON and back. Each contains only what differs from the one before."""
+"""Converts a session's checkpoints to JSON and back. Each one is saved as its differences from the one before."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -20,7 +20,7 @@ EMPTY = Checkpoint(0, "")
 
 
 def changed_values(old: Mapping[str, V], new: Mapping[str, V], to_json: Callable[[V | None, V], Any]) -> dict[str, Any]:
-    """The values that are new or changed, by key; null means a removed value."""
+    """The new and changed values by key. None for a removed one."""
     if new is old:
         return {}
     changed = {key: to_json(old.get(key), value) for key, value in new.items() if old.get(key) is not value}
@@ -29,42 +29,45 @@ def changed_values(old: Mapping[str, V], new: Mapping[str, V], to_json: Callable
 
 def merged_values(old: Mapping[str, V], changed: Json, read: Callable[[V | None, Any], V]) -> dict[str, V]:
     """The inverse of `changed_values`."""
-    rest = {key: value for key, value in old.items() if changed.get(key, value) is not None}
-    return {**rest, **{key: read(old.get(key), value) for key, value in changed.items() if value is not None}}
+    remaining = {key: value for key, value in old.items() if changed.get(key, value) is not None}
+    return {**remaining, **{key: read(old.get(key), value) for key, value in changed.items() if value is not None}}
 
 
 def checkpoints_json(
     old: Sequence[Checkpoint], new: Sequence[Checkpoint], messages: Sequence[Message], number: codec.NumberOf
 ) -> list[Any]:
-    """The number of checkpoints that stay, and the checkpoints after them.
+    """How many of the old checkpoints are unchanged, and the new ones after those, as JSON.
 
     Args:
-        messages: the session's conversation. Most checkpoints contain a beginning of it.
-        number: returns the number of a text.
+        messages: the session's conversation. The messages of most checkpoints are the first ones of it.
+        number: returns the number under which a text is saved.
     """
-    kept = common_prefix(old, new)
-    before = [EMPTY, *new][kept:]
-    return [kept, [_json(each, last, messages, number) for last, each in zip(before, new[kept:], strict=False)]]
+    unchanged = common_prefix(old, new)
+    predecessors = [EMPTY, *new][unchanged:]
+    added = zip(predecessors, new[unchanged:], strict=False)
+    return [unchanged, [_json(each, last, messages, number) for last, each in added]]
 
 
 def read_checkpoints(
     old: Sequence[Checkpoint], value: Any, messages: Sequence[Message], texts: codec.Texts
 ) -> tuple[Checkpoint, ...]:
     """The inverse of `checkpoints_json`."""
-    kept, further = value
-    checkpoints = [EMPTY, *old[:kept]]
-    for each in further:
+    unchanged, added = value
+    checkpoints = [EMPTY, *old[:unchanged]]
+    for each in added:
         checkpoints.append(_read(each, checkpoints[-1], messages, texts))
     return tuple(checkpoints[1:])
 
 
 def _json(new: Checkpoint, last: Checkpoint, messages: Sequence[Message], number: codec.NumberOf) -> Json:
-    # after a compaction, the conversation no longer contains what an earlier checkpoint does
-    shared, of_last = common_prefix(messages, new.messages), common_prefix(last.messages, new.messages)
+    # After a compaction, the conversation no longer begins like the earlier checkpoints. Then the last one shares more.
+    in_conversation = common_prefix(messages, new.messages)
+    in_last = common_prefix(last.messages, new.messages)
+    shared = max(in_conversation, in_last)
     return {
         "id": new.id,
         "prompt": new.prompt,
-        "messages": [shared >= of_last, max(shared, of_last), new.messages[max(shared, of_last) :]],
+        "messages": [in_conversation >= in_last, shared, new.messages[shared:]],
         "items": codec.items_json(new.items) if new.items is not last.items else None,
         "wish": codec.user_edits_json(new.user_edits),
         "record": changed_values(last.record.by_step, new.record.by_step, codec.evidence_json),
@@ -79,15 +82,15 @@ def _json(new: Checkpoint, last: Checkpoint, messages: Sequence[Message], number
 
 
 def _read(value: Json, last: Checkpoint, messages: Sequence[Message], texts: codec.Texts) -> Checkpoint:
-    is_of_session, shared, further = value["messages"]
-    base: Iterable[Message] = (messages if is_of_session else last.messages)[:shared]
+    is_in_conversation, shared, added = value["messages"]
+    first: Iterable[Message] = (messages if is_in_conversation else last.messages)[:shared]
     files = merged_values(
         last.changes.files, value["proposals"], lambda _, proposal: codec.read_proposal(proposal, texts)
     )
     return Checkpoint(
         id=value["id"],
         prompt=value["prompt"],
-        messages=(*base, *map(codec.read_message, further)),
+        messages=(*first, *map(codec.read_message, added)),
         items=codec.read_items(value["items"]) if value["items"] is not None else last.items,
         user_edits=codec.read_user_edits(value["wish"]),
         record=Record(merged_values(last.record.by_step, value["record"], codec.read_evidence)),

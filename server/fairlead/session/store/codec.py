@@ -144,7 +144,7 @@ def read_rejected(value: list[Any]) -> Rejected:
 
 
 def proposal_json(proposal: Proposal, number: NumberOf) -> Json:
-    """`number` returns the number of a text."""
+    """`number` returns the number under which a text is saved."""
     return {
         "path": proposal.path,
         "base": number(proposal.base),
