@@ -163,7 +163,9 @@ class _Reader:
     def _children(self, node: "Node", depth: int) -> None:
         """Read the statements of a node and check what is between them."""
         before: Node | None = None
-        end = node.start_byte if node.parent else 0
+        # not by `node.parent`, which searches the tree from its root
+        is_root = depth == 0
+        end = 0 if is_root else node.start_byte
         if node.type in ("negated_command", "compound_statement") and not _LONE_TOKEN.match(self.source, end):
             self.note(_NOT_PARSED)
         for child, following in zip_longest(node.children, node.children[1:]):
@@ -184,7 +186,7 @@ class _Reader:
                 self.read(child, depth + 1)
                 self.scopes = outer
             before, end = child, child.end_byte
-        if not self._blank(end, node.end_byte if node.parent else len(self.source), b" \t\n"):
+        if not self._blank(end, len(self.source) if is_root else node.end_byte, b" \t\n"):
             self.note(_NOT_PARSED)
 
     def _command(self, node: "Node", depth: int, redirections: "Sequence[Node]" = ()) -> None:
