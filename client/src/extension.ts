@@ -68,7 +68,10 @@ export function activate(context: vscode.ExtensionContext): void {
   const warm = (): void => {
     void agent.warm();
   };
-  const prompts = new Prompts(context.workspaceState, warm);
+  const prompts = new Prompts(context.workspaceState, () => {
+    warm();
+    conversation.leaveFocus();
+  });
   const runs = new Runs(store, agent, prompts, access, isSeen);
   const editorTasks = new EditorTasks(runs);
   const noticeActions = new NoticeActions(store, approvals, questions, runs);

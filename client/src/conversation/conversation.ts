@@ -40,6 +40,8 @@ export class Conversation implements vscode.Disposable {
   private readonly idOf = objectIds();
   private view: vscode.WebviewView | undefined;
   private editor: vscode.WebviewPanel | undefined;
+  /** Whether the view gets the focus when its page is ready. */
+  private isFocusWanted = false;
   private readonly redraw = throttled(() => {
     this.draw();
   }, REDRAW_MS);
@@ -68,7 +70,10 @@ export class Conversation implements vscode.Disposable {
       vscode.workspace.onDidChangeWorkspaceFolders(schedule),
       vscode.workspace.onDidChangeConfiguration(schedule),
       vscode.window.onDidChangeActiveTextEditor(schedule),
-      vscode.window.onDidChangeTextEditorSelection(schedule),
+      vscode.window.onDidChangeTextEditorSelection((event) => {
+        if (event.kind !== undefined) this.leaveFocus();
+        schedule();
+      }),
       vscode.window.registerWebviewViewProvider(VIEW, {
         resolveWebviewView: (view) => {
           this.resolve(view);
@@ -92,10 +97,20 @@ export class Conversation implements vscode.Disposable {
     return this.view?.visible === true && this.store.active?.id === sessionId;
   }
 
-  /** Shows the view, wherever the user has put it, with the focus in it. */
+  /**
+   * Shows the view, wherever the user has put it, with the focus in the prompt. A page that loads gets the focus when it is ready:
+   * until then it would lose what the user types, and a late focus would close an input box that was opened meanwhile.
+   */
   async show(): Promise<void> {
-    await vscode.commands.executeCommand(`${VIEW}.focus`);
-    this.focusPrompt(this.view?.webview);
+    const preserveFocus = ![...this.shown].some(({ webview, isReady }) => webview === this.view?.webview && isReady);
+    this.isFocusWanted = preserveFocus;
+    await vscode.commands.executeCommand(`${VIEW}.focus`, { preserveFocus });
+    if (!preserveFocus) this.focusPrompt(this.view?.webview);
+  }
+
+  /** The focus stays where it is: the user types somewhere else. */
+  leaveFocus(): void {
+    this.isFocusWanted = false;
   }
 
   /** Shows a text in the prompt, to change it and send it. */
@@ -134,20 +149,24 @@ export class Conversation implements vscode.Disposable {
     panel.onDidDispose(() => {
       if (this.editor === panel) this.editor = undefined;
     });
-    this.attach(panel.webview, panel);
+    const shown = this.attach(panel.webview, panel);
+    panel.onDidChangeViewState(() => {
+      if (!panel.visible) unload(shown);
+    });
   }
 
   private resolve(view: vscode.WebviewView): void {
     this.view = view;
-    this.attach(view.webview, view);
+    const shown = this.attach(view.webview, view);
     view.onDidChangeVisibility(() => {
+      if (!view.visible) unload(shown);
       this.visibility.fire();
     });
     this.visibility.fire();
     this.draw();
   }
 
-  private attach(webview: vscode.Webview, owner: vscode.WebviewView | vscode.WebviewPanel): void {
+  private attach(webview: vscode.Webview, owner: vscode.WebviewView | vscode.WebviewPanel): Shown {
     const dist = vscode.Uri.joinPath(this.extension, "dist");
     const source = (name: string): string => webview.asWebviewUri(vscode.Uri.joinPath(dist, name)).toString();
     const shown: Shown = { webview, feed: new EntryFeed(relative), state: "", isReady: false };
@@ -172,17 +191,18 @@ export class Conversation implements vscode.Disposable {
       nonce: randomBytes(16).toString("hex"),
       ...(vscode.l10n.bundle && { language: vscode.env.language, texts: vscode.l10n.bundle }),
     });
+    return shown;
   }
 
   private async perform(intention: Intention, shown: Shown): Promise<void> {
     switch (intention.kind) {
       case "ready":
-        // VS Code loads the page again when the view is shown again
-        Object.assign(shown, { isReady: true, state: "" });
-        shown.feed.reset();
+        unload(shown);
+        shown.isReady = true;
         this.draw();
         post(shown, { kind: "draft", text: this.box.draft });
         this.box.opened();
+        if (this.isFocusWanted && shown.webview === this.view?.webview) await this.show();
         return;
       case "showFrom":
         shown.feed.showFrom(intention.first);
@@ -277,6 +297,12 @@ export class Conversation implements vscode.Disposable {
     const ready = { hasFolder, isTrusted: vscode.workspace.isTrusted };
     return cardsOf(this.store.active, ready, relative, this.store.sessions);
   }
+}
+
+/** VS Code ends the page of a hidden view, and loads it again when the view is shown again. */
+function unload(shown: Shown): void {
+  Object.assign(shown, { isReady: false, state: "" });
+  shown.feed.reset();
 }
 
 function post({ webview }: Shown, update: Update): void {

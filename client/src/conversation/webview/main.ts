@@ -90,6 +90,10 @@ function onSubmit(event: SubmitEvent): void {
 
 document.addEventListener("click", onClick);
 document.addEventListener("submit", onSubmit);
+window.addEventListener("focus", () => {
+  // VS Code gives the focus to the page, the user means the prompt
+  if (document.activeElement === document.body) prompt.focus();
+});
 window.addEventListener("message", ({ data }: MessageEvent<Update>) => {
   switch (data.kind) {
     case "entries":
