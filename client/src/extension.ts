@@ -250,6 +250,7 @@ export function activate(context: vscode.ExtensionContext): void {
     diffs,
     conversation,
     conversationActions,
+    preview,
     sessions,
     pages,
     terminals,
