@@ -77,7 +77,7 @@ editorTest("a message to the agent reaches the run that is shown", async ({ page
 
 editorTest("the run that is shown comes to its end, and the other one is as it was", async ({ page }) => {
   await page.clickRow(PLAN, "Answer: Shall I go on?");
-  await page.fillInput("Yes", { title: "Agent: Answer" });
+  await page.fillInput("Yes", { title: "Agent: Answer (“The second task”)" });
   const rows = await page.rows(SESSIONS, described("The second task", "2/2", "2 files"));
   assert.equal(find(rows, "The second task").icon, "pass");
   assert.match(find(rows, "The first task").description, /^waiting for you · 0\/2 · 1 file/);

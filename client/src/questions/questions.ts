@@ -5,9 +5,9 @@ import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { AskParams, AskResult } from "../protocol";
 import type { Store } from "../state";
+import { nameOf } from "./noticeTexts";
+import { openRequests } from "./waiting";
 import { escapeInvisible } from "../ui/text";
-
-const TITLE = t("Agent: Answer");
 
 interface PendingQuestion {
   readonly answer: (answer: string | null) => void;
@@ -54,6 +54,7 @@ export class Questions {
     const open = this.pending.get(question);
     if (!open || open.box) return;
     const box = question.options.length > 0 ? optionsBox(question, open) : textBox(question, open);
+    box.title = this.titleFor(question);
     open.box = box;
     box.onDidHide(() => {
       open.box = undefined;
@@ -61,6 +62,15 @@ export class Questions {
       box.dispose();
     });
     box.show();
+  }
+
+  /** Names the task if other sessions wait too, or another session is shown. */
+  private titleFor({ sessionId }: AskParams): string {
+    const session = this.store.get(sessionId);
+    const isOnly =
+      this.store.active === session &&
+      this.store.sessions.every((each) => each === session || openRequests(each) === 0);
+    return isOnly ? t("Agent: Answer") : t("Agent: Answer ({0})", nameOf(session));
   }
 }
 
@@ -78,7 +88,6 @@ function optionsBox({ question, options }: AskParams, { answer, draft }: Pending
         : [{ label: typed, description: t("your own answer"), alwaysShow: true }];
     box.items = [...given, ...own];
   };
-  box.title = TITLE;
   // from VS Code 1.108 on the prompt shows all lines; the placeholder is truncated
   Object.assign(box, { prompt: escapeInvisible(question) });
   box.placeholder = t("Choose or type an answer.");
@@ -95,7 +104,6 @@ function optionsBox({ question, options }: AskParams, { answer, draft }: Pending
 
 function textBox({ question }: AskParams, { answer, draft }: PendingQuestion): Box {
   const box = vscode.window.createInputBox();
-  box.title = TITLE;
   box.prompt = escapeInvisible(question);
   box.ignoreFocusOut = true;
   box.value = draft;
