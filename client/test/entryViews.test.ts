@@ -136,7 +136,7 @@ test("each step that begins is a heading with the state that the plan has now", 
   assert.deepEqual(shown(), []);
   set(2, [item({ status: "in_progress", activeForm: "Greeting" })]);
   set(3, [item({ status: "in_progress", activeForm: "Greeting" })]);
-  assert.deepEqual(shown(), [{ kind: "step", label: "Greet", mark: "▸", description: "Greeting" }]);
+  assert.deepEqual(shown(), [{ kind: "step", label: "Greet", mark: "◐", description: "Greeting" }]);
   set(4, [item({ status: "completed", verification: "verified", decidedBy: "make" })]);
   assert.deepEqual(shown(), [{ kind: "step", label: "Greet", mark: "✓", description: "verified" }]);
   set(5, [item({ status: "completed", verification: "failed", decidedBy: "make" })]);

@@ -155,7 +155,7 @@ export class ConversationActions implements vscode.Disposable {
     try {
       await vscode.window.showTextDocument(uri, options);
     } catch {
-      void vscode.window.showInformationMessage(`${relative(uri.toString())} cannot be opened.`);
+      void vscode.window.showInformationMessage(t("{0} cannot be opened.", relative(uri.toString())));
     }
   }
 
@@ -185,5 +185,5 @@ export class ConversationActions implements vscode.Disposable {
 
 async function copy(text: string): Promise<void> {
   await vscode.env.clipboard.writeText(text);
-  vscode.window.setStatusBarMessage("Copied.", 3000);
+  vscode.window.setStatusBarMessage(t("Copied."), 3000);
 }

@@ -85,7 +85,7 @@ function stepView(
   const item = session.plan?.items.find(({ id }) => id === itemId);
   if (!item) return { kind: "step", label: visibleText(content), mark: "", description: t("no longer in the plan") };
   const row = stepRow(item, isWorking(session) ? "works" : "rests", relative);
-  const mark = item.status === "completed" ? (MARKS[row.icon] ?? "✓") : item.status === "in_progress" ? "▸" : "○";
+  const mark = item.status === "completed" ? (MARKS[row.icon] ?? "✓") : item.status === "in_progress" ? "◐" : "○";
   return { kind: "step", label: visibleText(row.label), mark, description: visibleText(row.description) };
 }
 

@@ -23,7 +23,7 @@ export function stateView(
     cards: cards.map((card) => cardView(card, idOf)),
     prompt: {
       ...prompt,
-      cost: usage ? usageSummary(usage) : "",
+      cost: usage && usageSummary(usage) !== "" ? t("{0} tokens", usageSummary(usage)) : "",
       window: usage?.contextLimit ? Math.round((usage.contextTokens / usage.contextLimit) * 100) : null,
     },
   };

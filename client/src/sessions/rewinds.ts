@@ -18,9 +18,7 @@ const SCOPES: readonly ScopeItem[] = [
   {
     scope: "everything",
     label: t("$(discard) Conversation, Plan and Changes"),
-    detail: t(
-      "As they were before this message. Later accepted changes are undone; text that you changed since then stays.",
-    ),
+    detail: t("Undoes what you accepted later, but not text that you changed since then."),
   },
   {
     scope: "conversation",
@@ -30,7 +28,7 @@ const SCOPES: readonly ScopeItem[] = [
   {
     scope: "fork",
     label: t("$(repo-forked) New Session from Here"),
-    detail: t("Starts a new session from the state before this message. This session and your files do not change."),
+    detail: t("Starts from the state before this message. This session and your files stay."),
   },
 ];
 

@@ -52,7 +52,10 @@ export class CompletionList {
 
   private draw(): void {
     const rows = this.items.map(({ label, description }, index) => {
-      const row = element("li", "", element("span", "label", label), element("span", "note", description));
+      const name = element("bdi", "", label);
+      name.dir = "ltr";
+      const row = element("li", "", element("span", "label", name), element("span", "note", description));
+      row.title = [label, description].filter(Boolean).join("\n");
       row.id = `completion-${index}`;
       row.dataset.row = String(index);
       row.setAttribute("role", "option");

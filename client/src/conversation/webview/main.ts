@@ -22,6 +22,11 @@ const cards = new Cards(() => {
   prompt.focus();
 });
 const heading = element("h1", "session");
+const intro = element(
+  "p",
+  "intro",
+  t("Give the agent a task. It proposes changes, and no file changes until you accept the change."),
+);
 const replay = element("p", "replay");
 const working = element("p", "working");
 const announcer = element("p", "for-screen-readers");
@@ -30,7 +35,7 @@ const log = new Log(
   (first) => {
     send({ kind: "showFrom", first });
   },
-  element("header", "", heading, replay),
+  element("header", "", heading, intro, replay),
   [working, cards.element],
 );
 const prompt = new Prompt(
@@ -46,6 +51,8 @@ function drawState(state: StateView): void {
   const { title, replay: recording, doing, cards: shown } = state;
   prompt.draw(state);
   heading.replaceChildren(...withCode(title || t("Conversation")));
+  heading.title = title;
+  intro.hidden = title !== "";
   replay.textContent = recording === "" ? "" : t("Replay. A recorded conversation replaces the model: {0}.", recording);
   working.textContent = doing === "" ? "" : `${doing}…`;
   cards.update(shown);
