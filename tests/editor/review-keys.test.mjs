@@ -199,3 +199,12 @@ editorTest("the keys decide on the focused row of the list", async ({ page, work
   await page.press("Alt+u");
   await page.rows(VIEW, (rows) => rows.some(({ label }) => label === "gone.txt"));
 });
+
+editorTest("a preview closes when its change is decided elsewhere", async ({ page }) => {
+  await page.openFile("lens.txt");
+  await page.clickLens("Preview");
+  const peek = page.page.locator(".peekview-widget");
+  await peek.waitFor();
+  await page.rowAction(VIEW, "lens.txt", "Accept");
+  await peek.waitFor({ state: "detached" });
+});
