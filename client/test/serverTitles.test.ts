@@ -31,7 +31,8 @@ test("the server's titles are shown in the user's language", async () => {
   const { translateTitle } = await import("../src/server/serverTitles");
   for (const title of TITLES) {
     assert.match(translateTitle(title), /^\p{Script=Han}/u, title);
-    assert.equal(translateTitle(`Fairlead: ${title}`), `Fairlead: ${translateTitle(title)}`);
+    for (const prefix of ["Fairlead: ", "Fairlead (Fix (all): it): "])
+      assert.equal(translateTitle(prefix + title), prefix + translateTitle(title));
   }
   assert.match(translateTitle("Accept Rename to shop/money.py"), / shop\/money\.py$/);
   assert.equal(translateTitle("A title of another version"), "A title of another version");

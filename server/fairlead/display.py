@@ -44,7 +44,7 @@ def escape_to_one_line(text: str) -> str:
     return escape_invisible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
-def shorten(text: str) -> str:
-    """A text for use in a sentence: on one line, of at most 80 characters, with invisible characters escaped."""
+def shorten(text: str, limit: int = 80) -> str:
+    """A text for use in a sentence: on one line, of at most `limit` characters, with invisible characters escaped."""
     line = escape_invisible(" ".join(text.split()))
-    return line if len(line) <= 80 else f"{line[:79]}…"
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"

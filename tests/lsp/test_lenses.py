@@ -90,6 +90,26 @@ async def test_lenses_are_at_the_hunks_of_the_file_and_of_the_proposed_text(work
         assert await lenses(client, proposed("0123", file)) == []
 
 
+async def test_lenses_of_several_sessions_name_them(workspace: Path, replay: Replay) -> None:
+    """As soon as two sessions propose changes of one file; a long title is cut off."""
+    file = workspace / "a.txt"
+    file.write_text(LINES)
+    settings = replay({"calls": [edit(file.name, "line 2\n", "two\n")]}, {"text": "."})
+    async with plain(workspace, settings) as client:
+        prompts = ["Fix (all): it", "Rename the function everywhere it is used"]
+        shown: list[list[str]] = []
+        for prompt in prompts:
+            params = {"command": "fairlead.server.runTask", "arguments": [{"prompt": prompt}]}
+            await client.request("workspace/executeCommand", params)
+            ended = len(shown) + 1
+            await client.until(lambda count=ended: len(client.all("window/showMessage")) >= count)
+            shown.append([title for _, title in await titles(client, file.as_uri()) if "Accept" in title])
+    assert shown == [
+        ["Fairlead: Accept +1 −1"],
+        ["Fairlead (Fix (all): it): Accept +1 −1", "Fairlead (Rename the function everywher…): Accept +1 −1"],
+    ]
+
+
 async def test_a_lens_does_what_it_says(workspace: Path, replay: Replay) -> None:
     """Accept and reject of a hunk, then of the state that they leave; undo and redo by command."""
     file = workspace / "a.txt"

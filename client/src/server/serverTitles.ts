@@ -29,11 +29,13 @@ const PATTERNS: readonly (readonly [RegExp, (...parts: string[]) => string])[] =
   [/^Accept All (\d+) Changes in This File$/, (count) => t("Accept All {0} Changes in This File", count)],
   [/^Reject All (\d+) Changes in This File$/, (count) => t("Reject All {0} Changes in This File", count)],
 ];
-const NAME = "Fairlead: ";
+/** Before a title in the user's file; with the session if several propose changes there. */
+const PREFIX = /^Fairlead(?: \(.*\))?: /;
 
 /** The translation of a title; a title that is not known stays as it is. */
 export function translateTitle(title: string): string {
-  if (title.startsWith(NAME)) return NAME + translateTitle(title.slice(NAME.length));
+  const [prefix] = PREFIX.exec(title) ?? [];
+  if (prefix !== undefined) return prefix + translateTitle(title.slice(prefix.length));
   for (const [pattern, translated] of PATTERNS) {
     const [, ...parts] = pattern.exec(title) ?? [];
     if (parts.length > 0) return translated(...parts);

@@ -9,6 +9,7 @@ from typing import Any
 from lsprotocol import types
 
 from fairlead.code.uris import file_path
+from fairlead.display import shorten
 from fairlead.edits.text import split_lines
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.params import content_uri
@@ -48,11 +49,15 @@ class Lenses:
                 session = await self._sessions.get(content.session_id)
             except (WrongRequest, RequestRefused):
                 return []
-            return list(_lenses(session, content.path, in_file=False))
+            return list(_lenses(session, content.path))
         path = file_path(uri)
         if path is None:
             return []
-        lenses = [lens for session in self._sessions for lens in _lenses(session, path, in_file=True)]
+        sessions = [session for session in self._sessions if proposal_of(session, path) is not None]
+        lenses: list[Lens] = []
+        for session in sessions:
+            name = f"Fairlead ({shorten(session.title, 30)})" if len(sessions) > 1 else "Fairlead"
+            lenses += _lenses(session, path, f"{name}: ")
         return [lens for lens in lenses if self.with_diffs or lens["command"]["command"] not in CLIENT_COMMANDS]
 
     def refresh(self) -> None:
@@ -75,12 +80,12 @@ class Lenses:
                 return
 
 
-def _lenses(session: Session, path: Path, *, in_file: bool) -> Iterator[Lens]:
-    """The lenses of a file, `in_file` for the user's text, else for the proposed one."""
+def _lenses(session: Session, path: Path, prefix: str = "") -> Iterator[Lens]:
+    """The lenses of a file: of the user's text if `prefix` says whose they are, else of the proposed text."""
     proposal = proposal_of(session, path)
     if proposal is None:
         return
-    prefix = "Fairlead: " if in_file else ""
+    in_file = prefix != ""
     uri = uri_of(proposal)
     if proposal.decided_as_whole:
         yield from _pair(session, 0, {"uri": uri}, proposal.in_conflict, prefix, whole_title(session, proposal))
