@@ -29,7 +29,7 @@ editorTest("a model is set up from the walkthrough, and tested by a small reques
   let isReady = false;
   const refusal = () => !isReady && { status: 404, error: { type: "not_found_error", message: "model: small" } };
   const url = await modelServer({ text: "OK", refusal });
-  await page.runCommand("Agent: Get Started");
+  await page.runCommand("Agent: Get Started with Fairlead");
   await click(page, "the step", step(page, "Set up a model"));
   await picture(page, "walkthrough");
   await click(page, "the button", button(page, "Set Up Model"));

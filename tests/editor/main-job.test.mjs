@@ -52,7 +52,7 @@ const labels = (rows) => rows.map((row) => row.label);
 editorTest("before the first task the palette and the view say what to do", async ({ page }) => {
   const offered = [
     "Agent: Choose Model...",
-    "Agent: Get Started",
+    "Agent: Get Started with Fairlead",
     "Agent: Open Conversation in Editor",
     "Agent: Open Example",
     "Agent: Run Task",
