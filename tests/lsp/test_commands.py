@@ -101,8 +101,8 @@ async def test_what_a_command_changes_is_proposed_under_its_step(workspace: Path
         assert all(file["itemIds"] == ["1"] for file in files)
         results = texts(client)
         assert "proposed for review: style.py (+1 -1)" in results[1]
-        assert "only the next commands see them: build/." in results[2]
-        assert not any("only the next commands see them" in result for result in results[3:]), "reported once"
+        assert "only later commands see them: build/." in results[2]
+        assert not any("only later commands see them" in result for result in results[3:]), "reported once"
         assert results[5].startswith("out\n"), "files that Git ignores stay for the next command"
         assert {path.name: path.read_bytes() for path in workspace.iterdir() if path.is_file()} == before
         if sys.platform != "win32":
