@@ -109,6 +109,22 @@ test("a failed command has a cross and the reason; one that was stopped on purpo
   assert.deepEqual(shown({ ended: "stopped", exitCode: null }), ["ok", command[0], "", command[1]]);
 });
 
+test("a rewrite of the plan has a cross only if it left a step open, not if a check failed without the changes", () => {
+  const shown = (text: string): unknown => {
+    const { session, send } = running();
+    const own = { sessionId: "s", toolCallId: "1" };
+    send({ ...call("todo", "Update the plan"), locations: [] });
+    send({ ...params<CommandStarted>("event.command"), ...own });
+    send({ ...params<CommandEnded>("event.command_ended"), ...own, ended: "exited", exitCode: 1 });
+    send(result(text));
+    const view = viewsOf(session).at(-1);
+    return view?.kind === "tool" && [view.state, view.note];
+  };
+  assert.deepEqual(shown("[x] #1: Test\n[ ] #2: Ship\n\nmake test: passed"), ["ok", ""]);
+  const open = "#1 is not completed: make its check pass.";
+  assert.deepEqual(shown(`[>] #1: Test\n\nmake test: exit code 1\n\n${open}`), ["failed", open]);
+});
+
 test("while a command runs its output is shown, without colours", () => {
   const { session, send } = running();
   send(call("bash", "make"));

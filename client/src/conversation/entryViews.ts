@@ -91,12 +91,13 @@ function stepView(
 
 function toolView(tool: ToolEntry): EntryView {
   const isCommand = tool.name === "bash";
-  const state = tool.failure !== "" || tool.outcome === "error" ? "failed" : tool.outcome;
+  const failure = isCommand ? tool.failure : openSteps(tool);
+  const state = failure !== "" || tool.outcome === "error" ? "failed" : tool.outcome;
   const [place = null] = tool.locations;
   const title = escapeInvisible(isCommand ? firstLine(tool.title) : tool.title.replace(/\s+/g, " "));
   const body = toolBody(tool);
   const isShort = !isCommand && state === "ok" && body.length < MAX_NOTE && !body.includes("\n");
-  const note = isShort ? body : tool.failure;
+  const note = isShort ? body : failure;
   return { kind: "tool", state, title, isCommand, place, note, body: shown(isShort ? "" : body, MAX_OUTPUT) };
 }
 
@@ -105,6 +106,15 @@ function toolBody(tool: ToolEntry): string {
   if (tool.name === "todo" && tool.outcome === "ok") return planLines(output);
   const isLong = tool.name === "bash" && tool.title.includes("\n");
   return [isLong ? escapeInvisible(tool.title) : "", output].filter(Boolean).join("\n\n");
+}
+
+/**
+ * The steps that a rewrite of the plan could not complete, because their checks failed. A check that fails only without the changes
+ * is no failure.
+ */
+function openSteps({ name, result }: ToolEntry): string {
+  const lines = name === "todo" ? result.split("\n").filter((line) => /^#\S+ is not completed\b/.test(line)) : [];
+  return visibleText(lines.join(" "));
 }
 
 function planLines(text: string): string {
