@@ -108,11 +108,14 @@ editorTest(
       const label = await input.getAttribute("aria-label");
       return label !== null && !label.includes("not accessible");
     });
+    // The new element sets the cursor once more, after the first key.
+    await page.page.keyboard.type(typed[0]);
+    await page.editorLines((shown) => shown[0] === typed[0]);
     await page.page.evaluate(() => {
       window.focused = [];
       document.addEventListener("focusin", ({ target }) => window.focused.push(target.outerHTML.slice(0, 200)));
     });
-    const typing = page.page.keyboard.type(typed, { delay: 60 });
+    const typing = page.page.keyboard.type(typed.slice(1), { delay: 60 });
     await pressFromAfar(page, "Allow: echo wait", "Allow Once");
     await page.rows(PLAN, (rows) => find(rows, "Allow: echo again"));
     await pressFromAfar(page, "c.txt", "Accept");
