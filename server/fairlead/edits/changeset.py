@@ -16,7 +16,7 @@ from fairlead.edits.merge import Region, merged
 from fairlead.edits.origins import Author, Origin, Origins
 from fairlead.edits.proposal import PLAIN, Proposal, Raw, empty_proposal
 
-# more than there are between two looks at the changes
+# usually enough between two comparisons; if not, `changed_paths` compares all files
 _MAX_STEPS = 64
 
 
@@ -261,8 +261,8 @@ def changed_paths(old: Changeset, new: Changeset) -> list[str]:
     """The paths whose proposals differ between two changesets."""
     before, after = old.files, new.files
     if old.steps and old.steps[-1] in new.steps:  # `new` was made from `old`
-        recent = new.steps[new.steps.index(old.steps[-1]) + 1 :]
-        paths = dict.fromkeys(step.path for step in recent)
+        since = new.steps.index(old.steps[-1]) + 1
+        paths = dict.fromkeys(step.path for step in new.steps[since:])
         return [path for path in paths if before.get(path) is not after.get(path)]
     # there may be many files, so there is no Python loop
     changed = compress(after, map(is_not, after.values(), map(before.get, after)))

@@ -87,7 +87,7 @@ class Files(FileView):
         return self.version, self.user_files.change_token, self.rejections.warnings
 
     async def read_for_agent(self, path: Path) -> str | None:
-        """Like `read`. From then on, the model is told when the file changes in another way than by its own edits."""
+        """Like `read`. Afterwards, Fairlead tells the model when the file changes, except by the model's own edits."""
         await self.user_files.preload(path)
         text = self.read(path)
         self.read_tracker.note(path, text)
