@@ -205,6 +205,8 @@ export function activate(context: vscode.ExtensionContext): void {
     reject: (row: EditRow) => cursor.decideRow("reject", row),
     acceptProposed: (row: EditRow) => cursor.decideRow("accept", row, { resolution: "proposed" }),
     keepMine: (row: EditRow) => cursor.decideRow("reject", row),
+    restoreProposed: (row: EditRow) => cursor.decideRow("accept", row, { resolution: "proposed" }),
+    keepDeleted: (row: EditRow) => cursor.decideRow("reject", row),
     showCheck: ({ sessionId, result }: CheckRow) => {
       checks.showOutput(sessionId, result);
     },

@@ -329,7 +329,7 @@ test("the fingerprint changes only when a row changes, even if many rows share a
   assert.ok(drawn([...store.reviewable]).length < 5 * JSON.stringify(store.active?.edits).length);
 });
 
-test("a file that the user deleted says so once, and is decided with the same commands as its hunks", () => {
+test("a file that the user deleted says so once, and is decided as a whole", () => {
   const [session] = sessions("s1");
   const file = session?.edits?.files.find(({ kind, hunks }) => kind === "modify" && hunks.length > 0);
   assert.ok(session?.edits && file);
@@ -341,29 +341,33 @@ test("a file that the user deleted says so once, and is decided with the same co
   };
   const rows = allRows([{ ...session, edits: { ...session.edits, files: [deleted] } }], relative);
   const texts = rows
-    .flatMap((row) => (row.kind === "session" ? [] : row.tooltip.split("\n")))
-    .filter((line) => line.startsWith("You "));
-  assert.deepEqual(texts, ["You deleted this file after the edit was proposed."]);
-  assert.ok(isAllInConflict(deleted));
-  assert.ok(
-    !isAllInConflict({
-      ...deleted,
-      hunks: [...deleted.hunks, { ...deleted.hunks[0], id: "x", state: "pending", conflict: null } as Hunk],
-    }),
-  );
+    .flatMap((row) => (row.kind === "file" || row.kind === "hunk" ? [row] : []))
+    .map((row) => [row.kind, row.tooltip.split("\n").at(-1), row.description.includes("you deleted it")]);
+  assert.deepEqual(texts, [["file", "You deleted this file after the edit was proposed.", true]]);
 });
 
-test("the view's title counts the files left to review, until all are decided", () => {
+test("a file is in conflict as a whole if all its changes are", () => {
+  const [session] = sessions("s1");
+  const file = session?.edits?.files.find(({ kind, hunks }) => kind === "modify" && hunks.length > 0);
+  const [hunk] = file?.hunks ?? [];
+  assert.ok(file && hunk);
+  const conflict = { base: "a", current: "c", proposed: "b" };
+  const both: Hunk = { ...hunk, state: "conflict", conflict };
+  assert.ok(isAllInConflict({ ...file, state: "conflict", hunks: [both] }));
+  assert.ok(!isAllInConflict({ ...file, state: "conflict", hunks: [both, { ...hunk, id: "x", conflict: null }] }));
+});
+
+test("the view's title counts the files left to review; an undo continues the review, the next run starts another", () => {
   const progress = new ReviewProgress();
   const [session] = sessions("s1");
   assert.ok(session?.edits);
   const { edits } = session;
-  const title = (count: number): string =>
-    progress.describe([{ ...session, edits: { ...edits, files: edits.files.slice(0, count) } }]);
+  const title = (count: number, runsStarted = 1): string =>
+    progress.describe([{ ...session, runsStarted, edits: { ...edits, files: edits.files.slice(0, count) } }]);
   const all = edits.files.length;
   assert.deepEqual(
-    [title(all), title(all - 1), title(all), title(0), title(1)],
-    [`${all} files`, `${all - 1} of ${all} files left`, `${all} files`, "", "1 file"],
+    [title(all), title(all - 1), title(all), title(0), title(1), title(0), title(0, 2), title(1, 2)],
+    [`${all} files`, `${all - 1} of ${all} files left`, `${all} files`, "", `1 of ${all} files left`, "", "", "1 file"],
   );
 });
 

@@ -13,6 +13,7 @@ const { extension, writeBeforeEdit } = relayed();
 const editorTest = useAgent(
   [
     { calls: [edit("dirty.txt", "two", "TWO"), edit("clean.txt", "one", "ONE"), edit("crlf.txt", "b", "B")] },
+    { calls: ["back.txt", "gone.txt"].flatMap((name) => [edit(name, "two", "TWO"), edit(name, "five", "FIVE")]) },
     { calls: [write("book.ipynb", "{}"), remove("gone.ipynb"), rename("old.ipynb", "new.ipynb")] },
     { calls: [edit("pulled.txt", "five", "FIVE"), edit("same.txt", "five", "FIVE"), remove("kept.txt")] },
     { text: "Proposed." },
@@ -22,6 +23,8 @@ const editorTest = useAgent(
       "dirty.txt": "one\ntwo\n",
       "clean.txt": "one\n",
       "crlf.txt": "\ufeffa\r\nb\r\nc",
+      "back.txt": NUMBERS,
+      "gone.txt": NUMBERS,
       "pulled.txt": NUMBERS,
       "same.txt": NUMBERS,
       "kept.txt": NUMBERS,
@@ -59,6 +62,29 @@ editorTest(
     await page.rows("Proposed Changes", (rows) => rows.every((row) => row.label !== "clean.txt"));
     await page.editorLines((lines) => lines.join("|") === "mine one|");
     assert.equal(read(workspace, "clean.txt"), "one\n");
+  },
+);
+
+editorTest(
+  "a file that the user deleted is restored with the changes, or stays deleted",
+  async ({ page, workspace }) => {
+    for (const name of ["back.txt", "gone.txt"]) fs.rmSync(path.join(workspace, name));
+    const isDeleted = ({ description }) => description.startsWith("you deleted it");
+    const rows = await page.rows("Proposed Changes", (all) => all.filter(isDeleted).length === 2);
+    assert.deepEqual(
+      rows.filter(isDeleted).map(({ label }) => label),
+      ["back.txt", "gone.txt"],
+    );
+    assert.ok(!rows[rows.findIndex(isDeleted) + 1].label.startsWith("Line"), "its hunks have no rows");
+    assert.deepEqual(await page.rowActions("Proposed Changes", "gone.txt"), [
+      "Restore File with Changes",
+      "Keep Deleted",
+    ]);
+    await page.rowAction("Proposed Changes", "gone.txt", "Keep Deleted");
+    await page.rowAction("Proposed Changes", "back.txt", "Restore File with Changes");
+    await page.rows("Proposed Changes", (all) => !all.some(isDeleted));
+    assert.equal(read(workspace, "back.txt"), NUMBERS.replace("two", "TWO").replace("five", "FIVE"));
+    assert.ok(!fs.existsSync(path.join(workspace, "gone.txt")));
   },
 );
 

@@ -174,6 +174,25 @@ async def test_whole_files_have_one_pair_at_the_top(workspace: Path, replay: Rep
         assert sorted(path.name for path in workspace.iterdir()) == ["a", "c", "new"]
 
 
+async def test_a_file_that_the_user_deleted_has_one_pair(workspace: Path, replay: Replay) -> None:
+    """It can be restored with all changes, or stay deleted."""
+    calls = [edit(name, f"line {n}\n", f"LINE {n}\n") for name in ("back", "gone") for n in (2, 9)]
+    for name in ("back", "gone"):
+        (workspace / name).write_text(LINES)
+    async with plain(workspace, replay({"calls": calls}, {"text": "."})) as client:
+        session = await run(client)
+        restore, keep = "Restore File with Changes", "Keep Deleted"
+        for name in ("back", "gone"):
+            (workspace / name).unlink()
+        await client.until(lambda: [file["state"] for file in client.last("agent/edits")["files"]] == ["conflict"] * 2)
+        for name, title in (("back", restore), ("gone", keep)):
+            uri = proposed(session, workspace / name)
+            assert await titles(client, uri) == [(0, restore), (0, keep)]
+            await press(client, uri, title)
+        assert (workspace / "back").read_text() == LINES.replace("line 2\n", "LINE 2\n").replace("line 9\n", "LINE 9\n")
+        assert not (workspace / "gone").exists()
+
+
 async def test_a_lens_that_is_out_of_date_does_nothing(workspace: Path, replay: Replay) -> None:
     """Its hunk is decided already; the answer is an error, and the client got a request to refresh the lenses."""
     file = workspace / "a.txt"

@@ -20,9 +20,13 @@ export interface CursorPosition {
   readonly line: number;
 }
 
+/** Whether the user deleted a file that the agent wants to change. */
+export const isDeletedByUser = (file: FileEdits): boolean =>
+  file.hunks.some(({ conflict }) => conflict?.current === null);
+
 /** Whether a file has no hunks to decide separately, because it is created, deleted, renamed or binary. */
 export const isDecidedAsWhole = (file: FileEdits): boolean =>
-  file.kind !== "modify" || file.binary || file.mode !== null;
+  file.kind !== "modify" || file.binary || file.mode !== null || isDeletedByUser(file);
 
 /** Whether all changes of a file are in conflict. */
 export const isAllInConflict = (file: FileEdits): boolean =>

@@ -3,7 +3,7 @@
 import { t } from "@vscode/l10n";
 import { plural } from "../ui/format";
 import { markOfChange, markOfFile } from "./smallestMarks";
-import { isDecidedAsWhole } from "./changeNavigation";
+import { isDecidedAsWhole, isDeletedByUser } from "./changeNavigation";
 import type { CheckResult, FileEdits, Hunk, SmallestSet } from "../protocolStates";
 import type { Session } from "../session";
 import { escapeInvisible } from "../ui/text";
@@ -114,7 +114,6 @@ export function editRows(
     const session = sessions.find((other) => other.id === parent.sessionId);
     return session ? sessionRows(session, relative) : [];
   }
-  // a created, deleted or renamed file is decided as a whole
   if (parent.kind !== "file" || isDecidedAsWhole(parent.file)) return [];
   const smallest = sessions.find(({ id }) => id === parent.sessionId)?.edits?.smallest;
   return hunkRows(parent.sessionId, parent.file, smallest);
@@ -145,7 +144,7 @@ function fileRows(session: Session, relative: (uri: string) => string): EditRow[
     const path = relative(file.uri);
     const risk = file.risk && RISKS[file.risk];
     const conflict = file.state === "conflict";
-    const deleted = file.hunks.some((hunk) => hunk.conflict?.current === null);
+    const deleted = isDeletedByUser(file);
     const what = file.risk === "deletion" ? "" : kindLabel(file, relative);
     const size = file.binary ? t("binary") : counts(file.additions, file.deletions);
     const marks = [
@@ -171,9 +170,9 @@ function fileRows(session: Session, relative: (uri: string) => string): EditRow[
         : "",
       ...problemLines(file.problems),
     ];
-    const needed = isDecidedAsWhole(file)
-      ? markOfChange(session.edits?.smallest, file.uri, null)
-      : markOfFile(session.edits?.smallest, file);
+    const smallest = session.edits?.smallest;
+    const needed =
+      isDecidedAsWhole(file) && !deleted ? markOfChange(smallest, file.uri, null) : markOfFile(smallest, file);
     return {
       kind: "file",
       sessionId: session.id,
@@ -217,7 +216,7 @@ function hunkRows(sessionId: string, file: FileEdits, smallest: SmallestSet | nu
     const lines = [
       `${hunkLabel(hunk)}: ${hunkSize(hunk)}`,
       hunk.snippet,
-      hunk.conflict && hunk.conflict.current !== null ? t("You changed these lines too. Open it to see both.") : "",
+      conflict ? t("You changed these lines too. Open it to see both.") : "",
       needed?.sentence,
       ...problemLines(problems),
     ];
@@ -258,11 +257,18 @@ const folder = (path: string): string => path.split("/").slice(0, -1).join("/");
 /** Counts how many of the proposed files are left to review, for the view's title and the status bar. */
 export class ReviewProgress {
   private readonly seen = new Set<string>();
+  /** How many runs had started when nothing was left to review. */
+  private runsAtEnd: number | undefined;
 
-  /** The files that are left and all of them. A review starts with the first proposal and ends with the last decision. */
+  /** The files that are left and all of them. The next run's proposals are a new review; an undo continues the old one. */
   count(sessions: readonly Session[]): { readonly left: number; readonly total: number } {
     const left = sessions.flatMap(({ id, edits }) => (edits?.files ?? []).map(({ uri }) => `${id} ${uri}`));
-    if (left.length === 0) this.seen.clear();
+    const runs = sessions.reduce((sum, { runsStarted }) => sum + runsStarted, 0);
+    if (left.length === 0) this.runsAtEnd ??= runs;
+    else {
+      if (this.runsAtEnd !== undefined && this.runsAtEnd !== runs) this.seen.clear();
+      this.runsAtEnd = undefined;
+    }
     for (const file of left) this.seen.add(file);
     return { left: left.length, total: this.seen.size };
   }

@@ -16,7 +16,7 @@ import {
 } from "./editRows";
 import { headline } from "./smallestMarks";
 import { rowUri } from "./diffUris";
-import { isAllInConflict, isDecidedAsWhole } from "./changeNavigation";
+import { isAllInConflict, isDecidedAsWhole, isDeletedByUser } from "./changeNavigation";
 import type { FileEdits, Hunk } from "../protocolStates";
 import type { Store } from "../state";
 import { workspacePath } from "../folders";
@@ -111,8 +111,9 @@ export class EditsView extends StoreTree<EditRow> {
   }
 }
 
-/** What the menus in package.json match. A conflict has other commands. */
+/** What the menus in package.json match. A conflict and a file that the user deleted have other commands. */
 function contextValue(row: EditRow): string {
+  if (row.kind === "file" && isDeletedByUser(row.file)) return "file deleted";
   const conflict =
     row.kind === "hunk" ? row.hunk.state === "conflict" : row.kind === "file" && isAllInConflict(row.file);
   return conflict ? `${row.kind} conflict` : row.kind;

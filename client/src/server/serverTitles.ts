@@ -12,6 +12,8 @@ const TITLES: Record<string, string> = {
   "Accept File": t("Accept File"),
   "Accept Proposed (Replace Mine)": t("Accept Proposed (Replace Mine)"),
   "Keep Mine": t("Keep Mine"),
+  "Restore File with Changes": t("Restore File with Changes"),
+  "Keep Deleted": t("Keep Deleted"),
   "Reject This Change": t("Reject This Change"),
 };
 

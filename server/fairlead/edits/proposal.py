@@ -85,6 +85,11 @@ class Proposal:
         return self.kind in ("create", "delete") or self.raw.data is not None
 
     @property
+    def deleted_by_user(self) -> bool:
+        """Whether the user deleted the file that it changes, so that accepting it restores the file."""
+        return self.current is None and self.base is not None and self.proposed is not None
+
+    @property
     def target(self) -> str:
         """The path of the proposed text."""
         return self.new_path or self.path

@@ -10,7 +10,7 @@ from fairlead.edits.diff import Hunk
 from fairlead.edits.proposal import Proposal
 from fairlead.json_values import is_list
 from fairlead.lsp.params import Params
-from fairlead.lsp.review_commands import proposal_of, review_commands, uri_of, whole_title
+from fairlead.lsp.review_commands import proposal_of, review_commands, uri_of, whole_titles
 from fairlead.session.session import Session
 
 KIND = types.CodeActionKind.QuickFix.value
@@ -47,9 +47,9 @@ def _lines(range_: Params) -> tuple[int, int]:
 
 def _actions(session: Session, proposal: Proposal, first: int, last: int) -> Iterator[Action]:
     uri = uri_of(proposal)
-    if proposal.decided_as_whole:
-        accept, reject = whole_title(session, proposal), "Reject"
-        yield from _pair(session, {"uri": uri}, accept, reject, conflict=proposal.in_conflict)
+    whole = whole_titles(session, proposal)
+    if whole is not None:
+        yield from _pair(session, {"uri": uri}, *whole, conflict=proposal.in_conflict)
         return
     touched = [hunk for hunk in proposal.hunks if _touches(proposal, hunk, first, last)]
     for hunk in touched:

@@ -13,7 +13,14 @@ from fairlead.display import shorten
 from fairlead.edits.text import split_lines
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.params import content_uri
-from fairlead.lsp.review_commands import Command, proposal_of, review_commands, uri_of, whole_title
+from fairlead.lsp.review_commands import (
+    CONFLICT_TITLES,
+    Command,
+    proposal_of,
+    review_commands,
+    uri_of,
+    whole_titles,
+)
 from fairlead.lsp.rpc import AgentProtocol
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.session import Session
@@ -87,8 +94,9 @@ def _lenses(session: Session, path: Path, prefix: str = "") -> Iterator[Lens]:
         return
     in_file = prefix != ""
     uri = uri_of(proposal)
-    if proposal.decided_as_whole:
-        yield from _pair(session, 0, {"uri": uri}, proposal.in_conflict, prefix, whole_title(session, proposal))
+    whole = whole_titles(session, proposal)
+    if whole is not None:
+        yield from _pair(session, 0, {"uri": uri}, whole, prefix, conflict=proposal.in_conflict)
         if in_file:
             yield _show(session, 0, {"uri": uri})
         return
@@ -96,19 +104,20 @@ def _lenses(session: Session, path: Path, prefix: str = "") -> Iterator[Lens]:
     last = max(0, len(split_lines(text)) - (0 if text.endswith(("\n", "\r")) else 1))
     for hunk in proposal.hunks:
         start = proposal.region_of[hunk.id].mine[0] if in_file else hunk.new_start
-        title = f"Accept +{len(hunk.new)} −{len(hunk.old)}" if in_file else "Accept"
+        accept = f"Accept +{len(hunk.new)} −{len(hunk.old)}" if in_file else "Accept"
+        conflict = hunk.id in proposal.conflicts
+        titles = CONFLICT_TITLES if conflict else (accept, "Reject")
         target = {"uri": uri, "hunk": hunk.id}
-        yield from _pair(session, min(start, last), target, hunk.id in proposal.conflicts, prefix, title)
+        yield from _pair(session, min(start, last), target, titles, prefix, conflict=conflict)
         if in_file:
             yield _preview(session, min(start, last), target)
             yield _show(session, min(start, last), target)
 
 
 def _pair(
-    session: Session, line: int, target: dict[str, str], conflict: bool, prefix: str, accept: str
+    session: Session, line: int, target: dict[str, str], titles: tuple[str, str], prefix: str, *, conflict: bool
 ) -> Iterator[Lens]:
     """An accept and a reject on one line."""
-    titles = ("Accept Proposed (Replace Mine)", "Keep Mine") if conflict else (accept, "Reject")
     for command in review_commands(session, target, prefix + titles[0], titles[1], conflict=conflict):
         yield _lens(line, command)
 

@@ -28,8 +28,19 @@ def uri_of(proposal: Proposal) -> str:
     return Path(proposal.path).as_uri()
 
 
-def whole_title(session: Session, proposal: Proposal) -> str:
-    """The title of the accept of a file that is decided as a whole."""
+CONFLICT_TITLES = ("Accept Proposed (Replace Mine)", "Keep Mine")
+
+
+def whole_titles(session: Session, proposal: Proposal) -> tuple[str, str] | None:
+    """The titles of the accept and the reject of a whole file; None if its hunks are decided separately."""
+    if proposal.deleted_by_user:
+        return "Restore File with Changes", "Keep Deleted"
+    if not proposal.decided_as_whole:
+        return None
+    return CONFLICT_TITLES if proposal.in_conflict else (_accept_title(session, proposal), "Reject")
+
+
+def _accept_title(session: Session, proposal: Proposal) -> str:
     match proposal.kind:
         case "create":
             return "Accept New File"
