@@ -66,7 +66,7 @@ async function takeStills(theme) {
   await page.diffLines("modified", { wanted: (lines) => lines.length > 5 });
   await page.page.mouse.move(600, 600);
   await take(page, "diff");
-  await page.runCommand("Agent: Open Conversation in Editor");
+  await page.runCommand("Agent: Show Conversation in Editor");
   await conversationSays(page, ["hello.py now has type hints"]);
   await take(page, "conversation");
   await editor.close();

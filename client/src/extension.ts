@@ -43,7 +43,7 @@ import type { SessionNode } from "./sessions/sessionRows";
 import { SessionsView } from "./sessions/sessionsView";
 import { SmallestSets } from "./review/smallestSets";
 import { DiffContents } from "./review/diffContents";
-import { chooseModel } from "./server/chooseModel";
+import { switchModel } from "./server/switchModel";
 import { ContextKeys } from "./ui/contextKeys";
 import { SpokenProgress } from "./ui/spokenProgress";
 import { Status } from "./ui/status";
@@ -137,7 +137,7 @@ export function activate(context: vscode.ExtensionContext): void {
     showConversation: () => conversation.show(),
     rewind: () => rewinds.pick(),
     newSession: () => conversation.newSession(),
-    chooseModel: () => chooseModel(context.globalState),
+    switchModel: () => switchModel(context.globalState),
     openConversation: () => {
       conversation.openEditor();
     },
@@ -150,8 +150,9 @@ export function activate(context: vscode.ExtensionContext): void {
     addStep: (node?: Partial<PlanNode>) => planEdits.add(node),
     nextChange: () => cursor.goTo("next"),
     previousChange: () => cursor.goTo("previous"),
-    acceptAll: () => review.decideAll("accept", ({ id }) => checks.allowsAcceptAll(id)),
-    rejectAll: () => review.decideAll("reject"),
+    acceptAll: () =>
+      diffs.updateMultiDiffWhile(() => review.decideAll("accept", ({ id }) => checks.allowsAcceptAll(id))),
+    rejectAll: () => diffs.updateMultiDiffWhile(() => review.decideAll("reject")),
     acceptFocused: () =>
       edits.withFocused((row) => (row ? cursor.decideRow("accept", row, { advance: true }) : onUnknownRow())),
     rejectFocused: () =>

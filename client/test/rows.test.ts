@@ -354,7 +354,13 @@ test("a file is in conflict as a whole if all its changes are", () => {
   const conflict = { base: "a", current: "c", proposed: "b" };
   const both: Hunk = { ...hunk, state: "conflict", conflict };
   assert.ok(isAllInConflict({ ...file, state: "conflict", hunks: [both] }));
-  assert.ok(!isAllInConflict({ ...file, state: "conflict", hunks: [both, { ...hunk, id: "x", conflict: null }] }));
+  assert.ok(
+    !isAllInConflict({
+      ...file,
+      state: "conflict",
+      hunks: [both, { ...hunk, id: "x", state: "pending", conflict: null }],
+    }),
+  );
 });
 
 test("the view's title counts the files left to review; an undo continues the review, the next run starts another", () => {

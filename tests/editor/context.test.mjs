@@ -78,7 +78,7 @@ editorTest("a mention is completed with Enter or Tab, and only then Enter runs t
 
 editorTest("the conversation shows what the agent was told, and no secret", async ({ page }) => {
   await page.closeToast("First.");
-  await page.runCommand("Agent: Open Conversation in Editor");
+  await page.runCommand("Agent: Show Conversation in Editor");
   await conversationSays(page, [
     "Context: src/greet.ts, lines 2 to 3 (selected); src/app/main.ts; my notes.md; the problems that the editor shows; active",
   ]);
@@ -124,7 +124,7 @@ editorTest("#changes sends what Git sees as changed", async ({ page, workspace }
   await page.press("Enter");
   await page.toast("First.");
   await page.closeToast("First.");
-  await page.runCommand("Agent: Open Conversation in Editor");
+  await page.runCommand("Agent: Show Conversation in Editor");
   await conversationSays(page, ["Context: the uncommitted changes (git diff)"]);
   await page.webview().locator("summary", { hasText: "Context: " }).first().click();
   const text = await conversationSays(page, [
@@ -195,7 +195,7 @@ editorTest("the document of a task completes mentions, and knows the file behind
   );
   await page.toast("First.");
   await page.closeToast("First.");
-  await page.runCommand("Agent: Open Conversation in Editor");
+  await page.runCommand("Agent: Show Conversation in Editor");
   await conversationSays(page, [
     "Context: src/greet.ts; data.json; active file src/app/main.ts; 1 error; branch topic",
   ]);

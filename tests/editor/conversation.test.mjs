@@ -233,11 +233,11 @@ editorTest("a new session begins empty, and the sessions before it stay", async 
 
 editorTest("the model below the prompt and its effort are chosen from a list", async ({ page }) => {
   await page.runCommand("Agent: New Session");
-  const model = inView(page, "button[data-action=chooseModel]");
+  const model = inView(page, "button[data-action=switchModel]");
   const shows = (text) => page.until(`the model "${text}"`, async () => (await model.innerText()) === text);
   const choose = async (label) => {
     await model.click();
-    await page.pick(label, { title: "Agent: Choose Model" });
+    await page.pick(label, { title: "Agent: Switch Model" });
   };
   const before = await page.until("the model of the next task", async () => {
     const text = await model.innerText();
@@ -246,12 +246,12 @@ editorTest("the model below the prompt and its effort are chosen from a list", a
   await choose("High");
   await shows(`${before} · High`);
   await choose("Other Model...");
-  await page.fillInput("my-model", { title: "Agent: Choose Model" });
+  await page.fillInput("my-model", { title: "Agent: Switch Model" });
   await shows("my-model · High");
   await model.click();
-  await page.quickInput("Agent: Choose Model");
+  await page.quickInput("Agent: Switch Model");
   await picture(page, "conversation-choose-model");
-  await page.pick(before, { title: "Agent: Choose Model" });
+  await page.pick(before, { title: "Agent: Switch Model" });
   await choose("The model's default");
   await shows(before);
   await page.runCommand("Fairlead: Focus on Sessions View");

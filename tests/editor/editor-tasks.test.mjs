@@ -49,7 +49,7 @@ editorTest("Fix with Agent runs a task with the problem's place, text and source
   await quickFix(page, "Fix with Agent");
   await page.toast("Done.");
   await page.closeToast("Done.");
-  await page.runCommand("Agent: Open Conversation in Editor");
+  await page.runCommand("Agent: Show Conversation in Editor");
   const problem = "Type 'string' is not assignable to type 'number'. [ts 2322]";
   await conversationSays(page, [`Fix this problem in src/wrong.ts, line 1: ${problem}`]);
   await picture(page, "fix");
@@ -63,7 +63,7 @@ editorTest("all problems in a selection are one task", async ({ page }) => {
   await quickFix(page, "Fix 2 Problems with Agent");
   await page.toast("Done.");
   await page.closeToast("Done.");
-  await page.runCommand("Agent: Open Conversation in Editor");
+  await page.runCommand("Agent: Show Conversation in Editor");
   await conversationSays(page, [
     "Fix these problems in src/wrong.ts:",
     "line 1: Type 'string'",
@@ -80,7 +80,7 @@ editorTest("Run Task on Selection says what it is about, and sends these lines",
   await page.fillInput("Make it faster", { title: "Agent: Run Task on three.ts, line 2" });
   await page.toast("Done.");
   await page.closeToast("Done.");
-  await page.runCommand("Agent: Open Conversation in Editor");
+  await page.runCommand("Agent: Show Conversation in Editor");
   await conversationSays(page, ["Make it faster"]);
   await contextSays(page, ["src/three.ts, line 2"]);
 });
@@ -94,7 +94,7 @@ editorTest("Run Agent Task on Files in the Explorer sends what is selected", asy
   await page.fillInput("Say what this is", { title: "Agent: Run Task on src/shapes.ts" });
   await page.toast("Done.");
   await page.closeToast("Done.");
-  await page.runCommand("Agent: Open Conversation in Editor");
+  await page.runCommand("Agent: Show Conversation in Editor");
   await conversationSays(page, ["Say what this is"]);
   await contextSays(page, ["src/shapes.ts"]);
 });

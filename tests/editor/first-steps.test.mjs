@@ -29,7 +29,7 @@ editorTest("a model is set up from the walkthrough, and tested by a small reques
   let isReady = false;
   const refusal = () => !isReady && { status: 404, error: { type: "not_found_error", message: "model: small" } };
   const url = await modelServer({ text: "OK", refusal });
-  await page.runCommand("Agent: Get Started with Fairlead");
+  await page.runCommand("Agent: Welcome to Fairlead");
   await click(page, "the step", step(page, "Set up a model"));
   await picture(page, "walkthrough");
   await click(page, "the button", button(page, "Set Up Model"));
@@ -52,7 +52,7 @@ editorTest("the example opens in a folder of its own and offers its task, which 
   const examples = () => fs.readdirSync(os.tmpdir()).filter((name) => name.startsWith("fairlead-example-"));
   const before = examples();
   await click(page, "the step", step(page, "Watch it work"));
-  await click(page, "the button", button(page, "Open Example"));
+  await click(page, "the button", button(page, "Try the Example"));
   await page.until(
     "the example's task",
     async () => (await page.quickInput("Agent: Run Task")).value.startsWith("Refactor hello.py"),

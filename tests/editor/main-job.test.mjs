@@ -51,10 +51,6 @@ const labels = (rows) => rows.map((row) => row.label);
 
 editorTest("before the first task the palette and the view say what to do", async ({ page }) => {
   const offered = [
-    "Agent: Choose Model...",
-    "Agent: Get Started with Fairlead",
-    "Agent: Open Conversation in Editor",
-    "Agent: Open Example",
     "Agent: Run Task",
     "Agent: Run Task (Plan First)...",
     "Agent: Send Question...",
@@ -62,10 +58,15 @@ editorTest("before the first task the palette and the view say what to do", asyn
     "Agent: Set Up Model...",
     "Agent: Show Command Permissions",
     "Agent: Show Conversation",
+    "Agent: Show Conversation in Editor",
     "Agent: Show Log",
+    "Agent: Switch Model...",
+    "Agent: Try the Example",
+    "Agent: Welcome to Fairlead",
   ];
   // the server may run already, because the view was open
-  const commands = async () => (await page.commands("Agent")).filter((label) => label !== "Agent: Restart Server");
+  const commands = async () =>
+    (await page.commands("Agent")).filter((label) => label !== "Agent: Stop and Restart Server");
   await page.until("what the palette offers", async () => isDeepStrictEqual(await commands(), offered));
   await page.showContainer("Fairlead");
   await page.until("the first words", async () => /Give the agent a task[^]*Run Task/.test(await page.welcome("Plan")));
@@ -181,7 +182,7 @@ editorTest(
 );
 
 editorTest("the conversation can be read, with links to files", async ({ page }) => {
-  await page.runCommand("Agent: Open Conversation in Editor");
+  await page.runCommand("Agent: Show Conversation in Editor");
   await page.webview().locator("h1", { hasText: "Add type hints to hello.py" }).waitFor();
   const parts = [
     "A recorded conversation replaces the model",

@@ -163,7 +163,7 @@ editorTest(
     await page.until("the problem", async () => (await page.statusItem("status.problems")).text.includes("1"));
     await followUp(page, "Look at the problems");
     await page.toast("I looked.");
-    await page.runCommand("Agent: Open Conversation in Editor");
+    await page.runCommand("Agent: Show Conversation in Editor");
     // the results are folded
     const body = () => page.webview().locator("body").textContent();
     await page.until("the problems", async () => /bad\.json:1:\d+ error /.test(await body()));

@@ -37,6 +37,8 @@ editorTest(
     const row = rows.find(({ label }) => label === "tasks.json");
     assert.match(row.description, /protected/);
     assert.equal(row.icon, "lock");
+    await page.runCommand("Agent: Review All Changes");
+    assert.deepEqual((await page.diffFiles(2)).sort(), ["plain.txt", "tasks.json"]);
     await page.runCommand("Agent: Accept All");
     const asked = await page.toast(
       `Accept “${TASKS}”? Accepting creates this protected file. It configures the editor`,
@@ -44,6 +46,8 @@ editorTest(
     assert.deepEqual(asked.buttons, ["Cancel", "Accept This File", "Leave Pending"]);
     await page.rows(PLAN, has(`Confirm: ${TASKS}`));
     await page.until("the ordinary file", () => there(workspace, "plain.txt"));
+    // it leaves the diff of all files while the question waits
+    await page.until("the other file", async () => (await page.diffFiles()).join() === "tasks.json");
     await page.toastButton(`Accept “${TASKS}”?`, "Leave Pending");
     await page.toast("you did not confirm it. It is still proposed.");
     await page.until(

@@ -138,7 +138,7 @@ editorTest(
     await page.showContainer("Fairlead");
     await page.runCommand("Fairlead: Focus on Sessions View");
     await page.rows(SESSIONS, described("0/2"));
-    await page.runCommand("Agent: Open Conversation in Editor");
+    await page.runCommand("Agent: Show Conversation in Editor");
     await page.webview().locator("h1", { hasText: "Greet me" }).waitFor();
     await held;
     release();

@@ -42,7 +42,7 @@ editorTest("the view is there, closed, and lists a task once there is one", asyn
 });
 
 editorTest("a second task is shown at once, with its own plan, and the first one still waits", async ({ page }) => {
-  await page.runCommand("Agent: Open Conversation in Editor");
+  await page.runCommand("Agent: Show Conversation in Editor");
   await page.webview().locator("h1", { hasText: "The first task" }).waitFor();
   await runTask(page, "The second task");
   await page.webview().locator("h1", { hasText: "The second task" }).waitFor();
@@ -71,7 +71,7 @@ editorTest("a message to the agent reaches the run that is shown", async ({ page
   await page.until("that it will be heard", async () =>
     (await page.page.locator(".statusbar").innerText()).includes("Message queued."),
   );
-  await page.runCommand("Agent: Open Conversation in Editor");
+  await page.runCommand("Agent: Show Conversation in Editor");
   await page.webview().locator(".prompt", { hasText: "Be polite" }).waitFor();
 });
 
@@ -94,7 +94,7 @@ editorTest("the run that is shown comes to its end, and the other one is as it w
 
 editorTest("a conversation that another tab hid is as it is now when it is shown again", async ({ page }) => {
   await page.openFile("b.txt");
-  await page.runCommand("Agent: Open Conversation in Editor");
+  await page.runCommand("Agent: Show Conversation in Editor");
   await page.webview().locator("p", { hasText: "Both are done." }).waitFor();
 });
 

@@ -36,7 +36,7 @@ editorTest("the agent works in both folders, whose names begin its paths", async
   await page.toast("Both are changed.");
   await page.closeToast("Both are changed.");
   await picture(page, "rows");
-  await page.runCommand("Agent: Open Conversation in Editor");
+  await page.runCommand("Agent: Show Conversation in Editor");
   await conversationSays(page, [
     "The agent was told which folders are open.",
     "main.txt names no folder",
@@ -65,7 +65,7 @@ editorTest("a folder that the user removes is not touched anymore", async ({ pag
   await page.pick("Web UI");
   await followUp(page, "Change both again");
   await page.toast("One is changed.");
-  await page.runCommand("Agent: Open Conversation in Editor");
+  await page.runCommand("Agent: Show Conversation in Editor");
   await conversationSays(page, ["The folder Web UI is not part of the workspace anymore"]);
   await picture(page, "removed");
   const rows = await page.rows("Proposed Changes", (all) => files(all).length === 1);

@@ -22,7 +22,7 @@ import type { Store } from "../state";
 type Answer = Extract<Intention, { kind: "press" | "answer" }>;
 type Click = Extract<
   Intention,
-  { kind: "open" | "openPath" | "showWhole" | "copy" | "copyText" | "stop" | "chooseModel" }
+  { kind: "open" | "openPath" | "showWhole" | "copy" | "copyText" | "stop" | "switchModel" }
 >;
 
 /** Read-only documents with the whole text of an entry. */
@@ -83,8 +83,8 @@ export class ConversationActions implements vscode.Disposable {
         if (session?.running) await this.runs.stop(session.id);
         return;
       }
-      case "chooseModel":
-        await vscode.commands.executeCommand("fairlead.chooseModel");
+      case "switchModel":
+        await vscode.commands.executeCommand("fairlead.switchModel");
     }
   }
 

@@ -142,7 +142,7 @@ export type Intention =
   /** Mention what was dropped on the prompt. */
   | { readonly kind: "drop"; readonly uris: readonly string[] }
   | { readonly kind: "removeChip"; readonly chip: ChipView["id"] }
-  | { readonly kind: "chooseModel" };
+  | { readonly kind: "switchModel" };
 
 type Fields = Readonly<Record<string, unknown>>;
 type Check = (value: unknown) => boolean;
@@ -184,7 +184,7 @@ const INTENTIONS: Readonly<Record<Intention["kind"], Readonly<Record<string, Che
   addPicture: { name: isText, data: isData, thumbnail: isThumbnail },
   drop: { uris: isList },
   removeChip: { chip: isChip },
-  chooseModel: {},
+  switchModel: {},
 };
 
 /** A message of the webview as an intention, or undefined. The webview is not trusted, because it draws untrusted text. */

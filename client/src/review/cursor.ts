@@ -91,11 +91,9 @@ export class ReviewCursor {
   /** Decides on everything in the active multi-file diff. */
   async decideShown(decision: Decision): Promise<void> {
     const shown = this.diffs.activeMultiDiff;
+    const target: Target = shown?.item === undefined ? { all: true } : { item: shown.item };
     if (shown)
-      await this.review.decide(decision, {
-        sessionId: shown.sessionId,
-        target: shown.item === undefined ? { all: true } : { item: shown.item },
-      });
+      await this.diffs.updateMultiDiffWhile(() => this.review.decide(decision, { sessionId: shown.sessionId, target }));
     else showNoDiffOpen();
   }
 

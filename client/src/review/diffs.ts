@@ -101,6 +101,19 @@ export class Diffs implements vscode.Disposable {
     return this.multiDiffs.go(direction, file);
   }
 
+  /** Removes decided files from the active multi-file diff after `decide`, and as soon as it waits for an answer of the user. */
+  async updateMultiDiffWhile(decide: () => Promise<unknown>): Promise<void> {
+    const unsubscribe = this.store.onChange((change) => {
+      if (change === "approvals") void this.multiDiffs.updateActive();
+    });
+    try {
+      await decide();
+    } finally {
+      unsubscribe();
+    }
+    await this.multiDiffs.updateActive();
+  }
+
   /** Removes decided files from the active multi-file diff. The focus stays in the list of proposed changes. */
   async removeDecided(): Promise<void> {
     if (await this.multiDiffs.updateActive()) await vscode.commands.executeCommand("fairlead.edits.focus");

@@ -18,7 +18,7 @@ The agent runs in a small Python program on this machine. No Python that can run
 - **Windows**: \`winget install Python.Python.3.13\`, or the installer from python.org
 - **A Python in another location**: set \`fairlead.python\` to its path
 
-Then run **Agent: Restart Server** from the command palette.
+Then run **Agent: Stop and Restart Server** from the command palette.
 
 ## What was tried
 

@@ -148,7 +148,7 @@ export class AgentServer implements vscode.Disposable {
   }
 
   private async start(): Promise<LanguageClient> {
-    // from now on, "Restart Server" makes sense
+    // from now on, “Stop and Restart Server” makes sense
     setContextKey("serverWanted", true);
     try {
       const python = await serverPython(this.context, this.log);

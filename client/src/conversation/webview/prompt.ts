@@ -26,7 +26,7 @@ export class Prompt {
   private readonly chips = element("div", "chips");
   private readonly sendButton = button(t("Send"), "send");
   private readonly stopButton = button(t("Stop"), "stop");
-  private readonly model = button("", "chooseModel");
+  private readonly model = button("", "switchModel");
   private readonly spent = element("p", "spent");
   /** Which of the added files are not pictures. */
   private readonly notice = element("p", "notice");

@@ -9,7 +9,7 @@ const MODEL_SETTINGS = "@id:fairlead.model,fairlead.effort,fairlead.provider,fai
 const CHOSEN_KEY = "fairlead.chosenModels";
 
 /** Asks for a model or an effort. `memory` has the models that were chosen before. */
-export async function chooseModel(memory: vscode.Memento): Promise<void> {
+export async function switchModel(memory: vscode.Memento): Promise<void> {
   const settings = vscode.workspace.getConfiguration("fairlead");
   const current = { model: settings.get("model", ""), effort: settings.get("effort", "") };
   const earlier = memory.get<string[]>(CHOSEN_KEY, []);
@@ -20,7 +20,7 @@ export async function chooseModel(memory: vscode.Memento): Promise<void> {
     choice,
   }));
   const chosen = await vscode.window.showQuickPick(rows, {
-    title: t("Agent: Choose Model"),
+    title: t("Agent: Switch Model"),
     placeHolder: t("The next task uses it."),
   });
   if (chosen)
@@ -36,7 +36,7 @@ async function apply(choice: ModelChoice, current: string, remember: (model: str
       return;
     case "other": {
       const model = await vscode.window.showInputBox({
-        title: t("Agent: Choose Model"),
+        title: t("Agent: Switch Model"),
         prompt: t("The name of the model, as its server knows it."),
         value: current,
       });

@@ -1,0 +1,394 @@
+// What a user does with Fairlead, from the first minute to several sessions, for `npm run looks`. A journey has the options of its
+// window, and `play`, which goes from stage to stage and takes a picture of each.
+
+import fs from "node:fs";
+import path from "node:path";
+import { root } from "../process.mjs";
+import { bash, edit, modelServer, plan, recording, remove, rename, write } from "../../tests/editor/agent.mjs";
+
+const HELLO = "def greet(name):\n    return 'Hello ' + name\n\n\nprint(greet('you'))\n";
+const STEPS = [
+  ["Add type hints", "Adding type hints"],
+  ["Say goodbye", "Saying goodbye"],
+  ["Run the tests", "Running the tests"],
+];
+const ANSWER = `Done: \`hello.py\` has **type hints**, and \`farewell.py\` says goodbye.
+
+| File | Change |
+|---|---|
+| hello.py | type hints, an f-string |
+| farewell.py | new |
+
+\`\`\`python
+print(bye("you"))
+\`\`\`
+
+- [hello.py](hello.py#L1)
+- The old module is gone.`;
+
+const TASK = "Add type hints and a goodbye";
+const QUESTION =
+  "Two reports read the column `legacy`, which nobody has written since March. Shall I drop it at once, archive it first, " +
+  "or keep it and mark it as deprecated?";
+const PROPOSED = "The changes are proposed.";
+const NUMBERS = "one\ntwo\nthree\nfour\nfive\nsix\n";
+const MANY = Array.from({ length: 25 }, (_, n) => `shop/part_${String(n + 1).padStart(2, "0")}.py`);
+const PART = "PRICE = 1\n\n\ndef total(count):\n    return count * PRICE\n";
+
+export const JOURNEYS = {
+  "extension-page": {
+    options: () => ({ workspace: null, extensions: [path.join(root, ".build/vsix")] }),
+    play: readExtensionPage,
+  },
+  "first-minute": { options: () => ({ workspace: null }), play: beginWithoutModel },
+  untrusted: { options: () => ({ workspace: { "a.txt": "a\n" }, trust: "restricted" }), play: runUntrusted },
+  task: { options: taskOptions, play: runTask },
+  review: { options: reviewOptions, play: reviewManyFiles },
+  kinds: { options: kindsOptions, play: reviewKinds },
+  trouble: { options: troubleOptions, play: meetTrouble },
+  budget: { options: pauseOptions, play: pauseAtBudget },
+  sessions: { options: sessionsOptions, play: useSessions },
+};
+
+async function readExtensionPage({ page, take }) {
+  await page.runCommand("Extensions: Show Installed Extensions");
+  await page.page.locator(".extension-list-item", { hasText: "Fairlead" }).first().click();
+  await page.webview().locator("h1").first().waitFor();
+  await take("1-readme");
+}
+
+async function beginWithoutModel({ page, take, command, text }) {
+  await page.press("F1");
+  await page.insertText("Agent");
+  await page.page
+    .locator(".quick-input-list .label-name", { hasText: `Agent: ${text("Run Task")}` })
+    .first()
+    .waitFor();
+  await take("1-palette");
+  await page.press("Escape");
+  await command("Run Task");
+  await page.toast(text("No folder is open. Open the folder that the agent should work in."));
+  await take("2-no-folder");
+  await command("Welcome to Fairlead");
+  await page.page.locator(".step-title").first().waitFor();
+  await take("3-walkthrough");
+  await command("Set Up Model...");
+  await page.quickInput();
+  await take("4-model");
+}
+
+async function runUntrusted({ page, take, command, text }) {
+  await command("Run Task");
+  await page.toast(text("The agent runs only in a workspace that you trust."));
+  await take("1-refused");
+}
+
+function taskOptions() {
+  const steps = (done) => plan(...STEPS.map(([content, doing], n) => [content, stateOfStep(n, done), doing]));
+  const replay = recording(
+    {
+      thinking: "The file is short.",
+      text: "I plan first.",
+      calls: [
+        steps(0),
+        edit("hello.py", "greet(name):", "greet(name: str) -> str:"),
+        edit("hello.py", "'Hello ' + name", 'f"Hello {name}"'),
+      ],
+      usage: { input: 52_000, output: 900 },
+    },
+    {
+      text: "Now the goodbye.",
+      calls: [
+        steps(1),
+        write("farewell.py", 'def bye(name: str) -> str:\n    return f"Bye {name}"\n'),
+        remove("old.py"),
+      ],
+    },
+    { text: "The tests.", calls: [steps(2), bash("echo '1 failed, 3 passed'; exit 1")] },
+    { calls: [{ ask_user: { question: QUESTION, options: ["Drop it", "Archive it first", "Keep it"] } }] },
+    { calls: [steps(3)] },
+    { text: ANSWER },
+  );
+  // the pace of a quick model
+  fs.writeFileSync(replay, JSON.stringify({ pace: 0.05, ...JSON.parse(fs.readFileSync(replay, "utf8")) }));
+  return {
+    workspace: { "hello.py": HELLO, "old.py": "x = 1\n", "README.md": "# Example\n" },
+    settings: { "fairlead.replay": replay, "fairlead.approvals": "ask" },
+  };
+}
+
+const stateOfStep = (n, done) => (n < done ? "completed" : n === done ? "in_progress" : "pending");
+
+async function runTask({ page, take, command, conversation, text, plan: view }) {
+  const box = conversation("textarea");
+  await command("Show Conversation");
+  await conversation("textarea:focus").waitFor(); // VS Code moves the focus there when the view has loaded
+  await take("01-empty");
+  await page.insertText("/");
+  await conversation(".completions li").waitFor();
+  await take("02-commands");
+  await box.fill("");
+  await page.insertText("Look at #hel");
+  await conversation(".completions li").waitFor();
+  await take("03-mentions");
+  await page.press("Escape");
+  await box.fill("");
+  await command("Run Task");
+  await page.quickInput();
+  await page.insertText(TASK);
+  await take("04-task");
+  await page.press("Enter");
+  await conversation(".card button", text("Allow Once")).waitFor();
+  await page.rows(view, (rows) => rows.length > STEPS.length);
+  await take("05-approval");
+  await page.clickRow(view, ({ label }) => label === STEPS[2][0] || label === STEPS[2][1]);
+  await page.press("F2");
+  await page.quickInput();
+  await take("06-reword");
+  await page.press("Escape");
+  await page.clickStatus("fairlead.status");
+  await page.dialog();
+  await take("07-approval-dialog");
+  await page.press("Escape");
+  await conversation(".card button", text("Allow Once")).click();
+  await conversation(".card button", "Archive it first").waitFor();
+  await take("08-question");
+  await page.clickStatus("fairlead.status");
+  await page.quickInput();
+  await take("09-question-box");
+  await page.pick("Archive it first");
+  await conversation(".answer", "The old module is gone.").waitFor();
+  await conversation(".card button", text("Review Changes")).waitFor();
+  await take("10-end");
+}
+
+function reviewOptions() {
+  const replay = recording(
+    {
+      calls: [
+        plan(["Count from the price", "in_progress", "Changing the parts"]),
+        ...MANY.map((file) => edit(file, "count * PRICE", "round(count * PRICE, 2)")),
+      ],
+    },
+    { calls: [plan(["Count from the price", "completed"])] },
+    { text: PROPOSED },
+  );
+  return {
+    workspace: { "notes.md": "# Notes\n", ...Object.fromEntries(MANY.map((file) => [file, PART])) },
+    settings: { "fairlead.replay": replay },
+  };
+}
+
+async function reviewManyFiles({ page, workspace, take, command, text, changes }) {
+  const isAccepted = (file) => fs.readFileSync(path.join(workspace, file), "utf8").includes("round");
+  const tabOf = (file) => page.tab(text("{0} (proposed)", path.basename(file)));
+  await page.openFile("notes.md");
+  await startTask({ page, command }, "Round the totals of all parts");
+  await page.toast(PROPOSED);
+  await page.rows(changes, (rows) => rows.length > 10);
+  await take("1-many");
+  await page.clickRow(changes, path.basename(MANY[0]));
+  await page.editorFocus();
+  await page.lenses((titles) => titles.includes(text("Accept")));
+  await take("2-diff");
+  await page.press("Alt+y");
+  await tabOf(MANY[1]);
+  await page.editorFocus();
+  await page.press("Shift+Alt+y");
+  await tabOf(MANY[2]);
+  await page.editorFocus();
+  await page.lenses((titles) => titles.includes(text("Accept")));
+  await take("3-next");
+  await command("Accept All");
+  await page.until("all files accepted", () => MANY.every(isAccepted));
+  await page.until("no row", async () => (await page.rows(changes, () => true)).length === 0);
+  await take("4-accepted");
+  await command("Undo Review");
+  await page.rows(changes, (rows) => rows.length > 10);
+  await take("5-undone");
+  await command("Review All Changes");
+  await page.diffFiles(3);
+  await page.lenses((titles) => titles.includes(text("Accept")));
+  await take("6-all");
+  await page.press("Alt+y");
+  await page.until("the next file accepted", () => isAccepted(MANY[2]));
+  await page.until("the other files", async () => !(await page.diffFiles()).includes(path.basename(MANY[2])));
+  await page.lenses((titles) => titles.includes(text("Accept")));
+  await take("7-all-next");
+  await page.reload();
+  await page.rows(changes, (rows) => rows.length > 10);
+  // VS Code may have saved an older list of tabs
+  await page.until("one diff of the other files", async () => {
+    const diffs = (await page.tabs()).filter(({ label }) => label !== "notes.md");
+    return diffs.length === 1 && !(await page.diffFiles()).includes(path.basename(MANY[2]));
+  });
+  await take("8-reloaded");
+}
+
+/** A change of each kind, conflicts, and what the user sees of a change in the file itself. */
+function kindsOptions() {
+  const replay = recording(
+    {
+      calls: [
+        rename("price.py", "shop/money.py"),
+        edit("shop/money.py", "x = 1", "x = 2"),
+        edit("numbers.txt", "two", "TWO"),
+        edit("numbers.txt", "five", "FIVE"),
+        remove("old.py"),
+        edit("gone.txt", "two", "TWO"),
+        edit(".github/workflows/test.yml", "on: push", "on: [push, pull_request]"),
+        write("farewell.py", "print('bye')\n"),
+      ],
+    },
+    { text: PROPOSED },
+  );
+  return {
+    workspace: {
+      "price.py": "x = 1\ny = 2\n",
+      "numbers.txt": NUMBERS,
+      "old.py": "x = 1\n",
+      "gone.txt": NUMBERS,
+      ".github/workflows/test.yml": "on: push\njobs: {}\n",
+    },
+    settings: { "fairlead.replay": replay },
+  };
+}
+
+async function reviewKinds({ page, workspace, take, command, text, changes }) {
+  const conflicts = (count) => (rows) =>
+    rows.filter(({ icon, level }) => icon === "warning" && level === 1).length === count;
+  await startTask({ page, command }, "Change files of each kind");
+  await page.toast(PROPOSED);
+  await page.rows(changes, (rows) => rows.length > 5);
+  await take("1-kinds");
+  await page.clickRow(changes, "price.py");
+  await page.diffLines("modified", { wanted: (lines) => lines.includes("x = 2") });
+  await take("2-renamed");
+  await page.openFile("numbers.txt");
+  await page.lenses((titles) => titles.includes(text("Preview")));
+  await take("3-lenses");
+  await page.clickLens(text("Preview"));
+  await page.page.locator(".peekview-widget .view-line", { hasText: "TWO" }).first().waitFor();
+  await take("4-preview");
+  await page.clickLine("five");
+  await page.insertText("-mine");
+  await page.rows(changes, conflicts(1));
+  await page.clickRow(changes, text("Line {0}", 5));
+  await page.lenses((titles) => titles.includes(text("Keep Mine")));
+  await take("5-conflict");
+  fs.rmSync(path.join(workspace, "gone.txt"));
+  await page.rows(changes, conflicts(2));
+  await page.clickRow(changes, "gone.txt");
+  await page.lenses((titles) => titles.includes(text("Keep Deleted")));
+  await take("6-deleted");
+  await command("Review All Changes");
+  await page.diffFiles(3);
+  await page.lenses((titles) => titles.includes(text("Accept")));
+  await take("7-all");
+  await command("Accept All");
+  await page.rows(text("Plan"), ([first]) => first?.icon === "question");
+  await page.until("the decided files to leave", async () => !(await page.diffFiles()).includes("farewell.py"));
+  await take("8-accept-all");
+}
+
+const BUSY = {
+  status: 529,
+  headers: { "retry-after": "50" },
+  error: { type: "overloaded_error", message: "Overloaded" },
+};
+const REFUSED = { status: 401, error: { type: "authentication_error", message: "invalid x-api-key" } };
+/** What the model server of `meetTrouble` answers. */
+let answer;
+
+async function troubleOptions() {
+  answer = BUSY;
+  const url = await modelServer({ text: "The price is rounded.", refusal: () => answer });
+  return { workspace: { "a.txt": "a\n" }, settings: { "fairlead.baseUrl": url } };
+}
+
+async function meetTrouble({ page, take, command, conversation, text }) {
+  await startTask({ page, command }, "Round the price");
+  await page.statusItem("fairlead.status", (item) => /\d\d s|\d\d 秒/.test(item.text));
+  await command("Show Conversation");
+  await conversation(".entry.prompt").waitFor();
+  await take("1-retry");
+  answer = REFUSED;
+  await command("Stop");
+  await page.statusItem("fairlead.status", ({ icons }) => icons.includes("codicon-checklist"));
+  await startTask({ page, command }, "Round the price");
+  await page.rows(text("Plan"), (rows) => rows.some(({ label }) => label === text("Set API Key")));
+  await take("2-key-refused");
+}
+
+function pauseOptions() {
+  const replay = recording(
+    { calls: [plan(["Count", "in_progress", "Counting"], ["Add"])], usage: { input: 34_000, output: 100 } },
+    { text: "Counted." },
+  );
+  return { workspace: { "a.txt": "a\n" }, settings: { "fairlead.replay": replay, "fairlead.budget.tokens": 30_000 } };
+}
+
+async function pauseAtBudget({ page, take, command, conversation, text, plan: view }) {
+  await startTask({ page, command }, "Count the parts");
+  await page.rows(view, ([first]) => first?.label === text("Continue"));
+  await command("Show Conversation");
+  await conversation(".card button").waitFor();
+  await take("1-paused");
+}
+
+function sessionsOptions() {
+  const question = { question: "Shall I keep the old names, too?", options: ["Yes", "No"] };
+  return {
+    workspace: { "hello.py": HELLO, "a.txt": "one\n" },
+    settings: {
+      "fairlead.replay": recording(
+        { calls: [plan(["Greet", "in_progress", "Greeting"], ["Say goodbye"]), edit("a.txt", "one", "ONE")] },
+        { calls: [{ ask_user: question }] },
+        { text: "Both are done." },
+      ),
+    },
+  };
+}
+
+/** Two sessions that wait at the same time, and how the user finds and continues them. */
+async function useSessions({ page, take, command, conversation, text, plan: view, changes }) {
+  const waits = (count) => page.rows(text("Sessions"), (rows) => rows.length === count);
+  await page.openFile("hello.py");
+  await page.clickLine("def greet");
+  await page.press("Shift+ArrowDown");
+  await command("Show Conversation");
+  await conversation(".chip").waitFor();
+  await take("1-context");
+  await startTask({ page, command }, "Rename the greeting");
+  await conversation(".card button", "Yes").waitFor();
+  await startTask({ page, command }, "Rename the goodbye");
+  await page.rows(changes, (rows) => rows.length > 3);
+  await page.runCommand(`Fairlead: Focus on ${text("Sessions")} View`);
+  await waits(2);
+  await take("2-sessions");
+  await page.clickStatus("fairlead.status");
+  await page.quickInput();
+  await take("3-waiting");
+  await page.press("Escape");
+  await conversation(".card button", "Yes").click();
+  await conversation(".answer", "Both are done.").waitFor();
+  await command("Follow Up");
+  await page.quickInput();
+  await take("4-follow-up");
+  await page.press("Escape");
+  await command("Rewind...");
+  await page.quickInput();
+  await take("5-rewind");
+  await page.press("Escape");
+  await command("Copy Record");
+  await page.rows(view, (rows) => rows.length > 0);
+  await take("6-record");
+}
+
+/** Types a task into the box of Run Task, and runs it. */
+async function startTask({ page, command }, task) {
+  await command("Run Task");
+  await page.quickInput();
+  await page.insertText(task);
+  await page.press("Enter");
+}
