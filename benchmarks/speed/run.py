@@ -136,25 +136,31 @@ def median(values: list[float]) -> float:
     return statistics.median(values) if values else 0.0
 
 
-def uncached(rounds: int) -> float:
-    """The share of the input that the provider's cache did not have, in percent, in a run that edits one file."""
+def uncached(rounds: int) -> list[float]:
+    """The share of the input that the provider's cache did not have, in percent, in one session and in the next."""
 
-    async def run(api: FakeApi) -> Json:
+    async def run(api: FakeApi) -> list[Json]:
         with workspace() as root:
             env = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": api.url}
             async with Client(root, env=env, settings={"loop": {"maxRounds": rounds + 5}}) as client:
-                result = await client.run(deadline=300)
-                assert result["stopReason"] == "end_turn", result
-                return client.events("usage")[-1]
+                usages: list[Json] = []
+                for _ in range(2):
+                    result = await client.run(deadline=300)
+                    assert result["stopReason"] == "end_turn", result
+                    usages.append(client.events("usage")[-1])
+                return usages
 
     turns = [Turn((Call("write_file", {"path": "notes.txt", "content": "round 0\n"}),))]
     for number in range(1, rounds):
         edit = {"path": "notes.txt", "old_text": f"round {number - 1}", "new_text": f"round {number}"}
         turns.append(Turn((Call("edit_file", edit),)))
-    with FakeApi([*turns, Turn((Text("Done."),))], caching=True) as api:
-        usage = asyncio.run(run(api))
-    read = usage["cacheReadTokens"]
-    return 100 * (1 - read / (read + usage["cacheWriteTokens"] + usage["inputTokens"]))
+    with FakeApi([*turns, Turn((Text("Done."),))] * 2, caching=True) as api:
+        usages = asyncio.run(run(api))
+    return [
+        100
+        * (1 - used["cacheReadTokens"] / sum(used[f"{kind}Tokens"] for kind in ("cacheRead", "cacheWrite", "input")))
+        for used in usages
+    ]
 
 
 def plan_cost() -> None:
@@ -211,7 +217,9 @@ def main() -> None:
         part.main(figures, smallest)
     for part in (long_files, flood, checks, language_servers, soak):
         part.main(smallest)
-    figures.add("not cached of 50 rounds", uncached(SMALLEST_ROUNDS if smallest else 50), "%", 2)
+    cold, warm = uncached(SMALLEST_ROUNDS if smallest else 50)
+    figures.add("not cached of 50 rounds, nothing cached before", cold, "%", 2)
+    figures.add("not cached of 50 rounds of the next session", warm, "%", 2)
     print(f"\n{figures.table()}")
     if given.json is not None:
         figures.write(given.json)

@@ -17,10 +17,6 @@ def read(*paths: str) -> Turn:
     return Turn(tuple(Call("read_file", {"path": path}) for path in paths))
 
 
-def system(request: Request) -> str:
-    return request.body["system"]
-
-
 def rules_in(request: Request) -> list[str]:
     """The first lines of the rules in the conversation."""
     blocks = (block for message in request.body["messages"] for block in message["content"])
@@ -52,7 +48,7 @@ async def test_l17_the_rules_of_the_root_follow_the_system_prompt(
             result = await client.run()
             write(workspace, {"AGENTS.md": "Use blanks."})
             await client.run(sessionId=result["sessionId"])
-        first, second, third = map(system, api.requests)
+        first, second, third = (request.system for request in api.requests)
         assert first == second
         assert first.endswith("unless the user says otherwise.\n\nUse tabs.\n</rules>")
         assert third.endswith("Use blanks.\n</rules>")
@@ -102,8 +98,8 @@ async def test_l17_which_file_counts(
     with FakeApi([DONE]) as api:
         async with connect(api) as client:
             await client.run()
-        assert system(api.requests[0]).endswith(expected)
-        assert ("<rules " in system(api.requests[0])) is bool(expected)
+        assert api.requests[0].system.endswith(expected)
+        assert ("<rules " in api.requests[0].system) is bool(expected)
         assert [cut for event in shown(client, workspace) for _, cut in event] == ["first" in expected] * bool(expected)
 
 
@@ -119,7 +115,7 @@ async def test_l17_rules_that_do_not_count(connect: Callable[..., Client], works
         async with connect(api) as client:
             result = await client.run()
             await client.run(sessionId=result["sessionId"])
-        assert "<rules" not in system(api.requests[0])
+        assert "<rules" not in api.requests[0].system
         for request in api.requests[1:]:
             assert rules_in(request) == ['<rules file="src/AGENTS.md">']
             assert "Old.\n</rules>" in str([message["content"] for message in request.body["messages"]]).replace(

@@ -72,9 +72,9 @@ async def test_the_model_reads_the_folders_and_names_files_by_them(
             [*_, refused] = client.events("tool_finished")
             assert "a.txt names no folder" in refused["text"]
             await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
-        first = api.requests[0].body
-    assert "The workspace has several folders" in first["system"]
-    assert BOTH.format(ws=workspace, web=web) in json.dumps(first["messages"]).replace("\\n", "\n")
+        first = api.requests[0]
+    assert "The workspace has several folders" in first.system
+    assert BOTH.format(ws=workspace, web=web) in json.dumps(first.body["messages"]).replace("\\n", "\n")
     assert ((web / "a.txt").read_text(), (workspace / "a.txt").read_text()) == ("changed\n", "ws\n")
 
 
@@ -88,14 +88,14 @@ async def test_l17_each_folder_has_its_rules(connect: Connect, workspace: Path, 
     with FakeApi([read("web/src/b.txt"), DONE]) as api:
         async with connect(api, more_folders=[web]) as client:
             await client.run()
-        first, second = (request.body for request in api.requests)
-    assert [line for line in first["system"].splitlines() if line.startswith("<rules")] == [
+        first, second = api.requests
+    assert [line for line in first.system.splitlines() if line.startswith("<rules")] == [
         '<rules file="ws/AGENTS.md">',
         '<rules file="web/CLAUDE.md">',
     ]
-    assert "The rules for the files in web." in first["system"]
-    assert "web/src/AGENTS.md" in json.dumps(second["messages"])
-    assert "AGENTS.md" not in json.dumps(first["messages"])
+    assert "The rules for the files in web." in first.system
+    assert "web/src/AGENTS.md" in json.dumps(second.body["messages"])
+    assert "AGENTS.md" not in json.dumps(first.body["messages"])
 
 
 @pytest.mark.usefixtures("web")

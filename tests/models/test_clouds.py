@@ -131,13 +131,14 @@ async def test_the_command_for_a_missing_extra_is_named(at: At) -> None:
 
 
 def test_cache_marks_follow_the_unchanging_parts() -> None:
-    """They are after tools, system prompt and the last two user messages; the original body is unchanged."""
+    """They are after the tools and the last two user messages; the system prompt keeps its own."""
 
     def said(role: str, text: str) -> dict[str, Any]:
         return {"role": role, "content": [{"type": "text", "text": "first"}, {"type": "text", "text": text}]}
 
     messages = [said("user", "1"), said("assistant", "2"), said("user", "3"), said("assistant", "4"), said("user", "5")]
-    body = {"cache_control": {}, "system": "You help.", "tools": [{"name": "a"}, {"name": "b"}], "messages": messages}
+    system = [{"type": "text", "text": "You help.", "cache_control": {}}]
+    body = {"cache_control": {}, "system": system, "tools": [{"name": "a"}, {"name": "b"}], "messages": messages}
     before = json.dumps(body)
     places = [where for where, _ in cache_marks(with_cache_marks(body))]
     assert places == [

@@ -4,7 +4,7 @@ import json
 from itertools import pairwise
 
 from fairlead.agent.messages import History, ToolResult, text_block
-from fairlead.agent.model import Reply, ThinkingDelta, Usage
+from fairlead.agent.model import Reply, Request, ThinkingDelta, Usage
 from models.asking import HELLO, MODEL, TOOLS, asked, events, opened, reply, shown
 from support.fake_api import BadJson, Call, FakeApi, Text, Thinking, Turn
 
@@ -30,7 +30,7 @@ async def test_an_answer_streams_and_ends_with_the_reply() -> None:
 
 
 async def test_what_is_sent() -> None:
-    """One streamed request contains the system prompt, the tools, one automatic cache mark and the key."""
+    """One streamed request contains tools and system prompt with a cache mark, an automatic mark, and the key."""
     with FakeApi([HELLO]) as api:
         async with opened(api, effort="low") as model:
             await events(model)
@@ -42,12 +42,12 @@ async def test_what_is_sent() -> None:
             "cache_control": {"type": "ephemeral"},
             "thinking": {"type": "adaptive", "display": "summarized"},
             "output_config": {"effort": "low"},
-            "system": "You help.",
+            "system": [{"type": "text", "text": "You help.", "cache_control": {"type": "ephemeral"}}],
         }
         assert request.body["tools"] == [
             {"name": "bash", "description": "Runs a command.", "input_schema": TOOLS[0].input_schema}
         ]
-        assert request.raw.count(b"cache_control") == 1
+        assert request.raw.count(b"cache_control") == 2
         assert request.headers["authorization"] == "Bearer test-key"
         assert request.headers["content-type"] == "application/json"
 
@@ -98,6 +98,20 @@ async def test_a_call_with_a_problem_can_be_sent_back() -> None:
         assert api.refusals == []
 
 
+async def test_the_next_conversation_reads_the_tools_and_the_system_prompt_from_the_cache() -> None:
+    """Another session sends the same tools and system prompt, and another task."""
+    requests = [
+        Request("You help. " * 100, TOOLS, [{"role": "user", "content": [text_block(task)]}])
+        for task in ("Do it.", "Do that.")
+    ]
+    with FakeApi([HELLO, HELLO], caching=True) as api:
+        async with opened(api) as model:
+            first, second = [(await reply(model, request)).usage for request in requests]
+        assert api.refusals == []
+    assert first.cache_read_tokens == 0
+    assert second.cache_read_tokens > 0.9 * first.cache_write_tokens
+
+
 async def test_twenty_rounds_come_from_the_cache_and_each_message_is_encoded_once() -> None:
     """Bytes that were sent never change, so each request reads everything from the cache that the one before wrote."""
     rounds = 20
@@ -122,7 +136,7 @@ async def test_twenty_rounds_come_from_the_cache_and_each_message_is_encoded_onc
         assert api.refusals == []
     assert all(later.startswith(body[: -len(b"]}")]) for body, later in pairwise(bodies))
     assert all(json.loads(body)["cache_control"] == {"type": "ephemeral"} for body in bodies)
-    assert all(body.count(b"cache_control") == 1 for body in bodies)
+    assert all(body.count(b"cache_control") == 2 for body in bodies)
     everything = total.input_tokens + total.cache_read_tokens + total.cache_write_tokens
     assert total.requests == rounds + 1
     assert total.cache_read_tokens / everything > 0.85

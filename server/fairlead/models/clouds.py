@@ -27,7 +27,7 @@ _LIBRARIES = {
     "bedrock": ("boto3", "botocore.eventstream", "botocore.exceptions", "botocore.parsers"),
     "vertex": ("google.auth.exceptions", "google.auth.transport.requests"),
 }
-_RESTART = "If that does not help, run “Agent: Restart Server”."
+_RESTART = "If that does not help, run “Agent: Stop and Restart Server”."
 _SIGN_IN = {
     "bedrock": (
         "sign in with `aws sso login` or `aws configure`, or set AWS_PROFILE, AWS_ACCESS_KEY_ID with "
@@ -288,13 +288,12 @@ def error_message(body: Any) -> str | None:
 def with_cache_marks(body: dict[str, Any]) -> dict[str, Any]:
     """A copy of the body with explicit cache marks instead of the automatic one, which clouds do not support.
 
-    They are after the tools, the system prompt and the last two user messages. This request reads the cache up to the
-    last message but one, the next request up to the last one.
+    They are after the tools and the last two user messages; the system prompt has one already. This request reads the
+    cache up to the last message but one, the next request up to the last one.
     """
     if "cache_control" not in body:
         return body
     body = {name: value for name, value in body.items() if name != "cache_control"}
-    body = {**body, "system": [{"type": "text", "text": body["system"], "cache_control": CACHE_MARK}]}
     if body["tools"]:
         body["tools"] = [*body["tools"][:-1], {**body["tools"][-1], "cache_control": CACHE_MARK}]
     messages = list(body["messages"])

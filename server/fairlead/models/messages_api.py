@@ -235,12 +235,16 @@ class MessagesApiModel:
 
     def _head(self, request: Request, fields: dict[str, Any]) -> dict[str, Any]:
         """The body without the messages."""
+        system: Any = request.system
+        if "cache_control" in fields:
+            # the automatic mark is after the last message; this one lets the next conversation reuse tools and system
+            system = [{"type": "text", "text": request.system, "cache_control": clouds.CACHE_MARK}]
         return {
             "model": self._endpoint.model,
             "max_tokens": min(self._max_tokens, request.answer_limit or self._max_tokens),
             "stream": True,
             **fields,
-            "system": request.system,
+            "system": system,
             "tools": [_tool(spec) for spec in request.tools],
         }
 

@@ -61,6 +61,12 @@ class Request:
     method: str
     path: str
 
+    @property
+    def system(self) -> str:
+        """The text of the system prompt."""
+        given = self.body["system"]
+        return given if isinstance(given, str) else "".join(block["text"] for block in given)
+
 
 class FakeApi:
     """Plays `turns`, one for each request that it accepts, while its `with` block lasts.
