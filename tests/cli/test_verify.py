@@ -85,7 +85,7 @@ def test_the_record_of_the_example_holds_until_a_byte_or_a_check_changes(
     script.write_bytes(good.replace(b"night", b"nigth"))
     changed = records.verify()
     assert changed.code == 1
-    assert "  ✗ hello.py  has another content\n" in changed.out
+    assert "  ✗ hello.py  has different content\n" in changed.out
     assert "  ✓ python3 -B -m unittest  passes (" in changed.out
     assert changed.out.endswith("\n✗ The record does not hold: 1 of 2 failed.\n")
 
@@ -102,7 +102,7 @@ def test_the_record_of_the_example_holds_until_a_byte_or_a_check_changes(
 FILES: dict[str, tuple[Json | None, bytes | None, str]] = {
     "unchanged": (content(b"a\n"), b"a\n", "✓ file  unchanged"),
     "absent as recorded": (None, None, "✓ file  does not exist, as recorded"),
-    "one byte more": (content(b"a\n"), b"a\r\n", "✗ file  has another content"),
+    "one byte more": (content(b"a\n"), b"a\r\n", "✗ file  has different content"),
     "gone": (content(b"a\n"), None, "✗ file  does not exist anymore"),
     "there again": (None, b"", "✗ file  exists now"),
     "executable": (content(b"a\n", executable=True), b"a\n", "✗ file  is not executable anymore"),

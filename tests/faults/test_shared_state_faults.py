@@ -191,7 +191,7 @@ def test_fault_53_a_killed_servers_journal_is_whole_or_swept(tmp_path: Path) -> 
             again.delete()
             whole += 1
         torn += len(list(tmp_path.iterdir())) > 2
-        journals.sweep(float("inf"))
+        journals.remove_leftovers(float("inf"))
         assert {path.stem for path in tmp_path.iterdir()} == {"used"}
     assert whole > 10
     assert torn > 5

@@ -79,7 +79,7 @@ async def test_a_named_file_with_a_picture_is_sent_as_one(connect: Connect, work
     assert lines[3].startswith("- c.heic (c.heic is a binary file")
     assert lines[4:6] == ["- text.png", "- Picture: link.png"]
     assert [line.startswith("- Picture") for line in lines[6:8]] == [False, False]
-    assert lines[8:] == ["- Picture: large.png (too large: a picture may have 5 MB)"]
+    assert lines[8:] == ["- Picture: large.png (too large: the limit for a picture is 5 MB)"]
 
 
 WRONG: list[tuple[list[Json], str]] = [
@@ -88,12 +88,12 @@ WRONG: list[tuple[list[Json], str]] = [
         "photo.heic is not a picture that the model can read. Use PNG, JPEG, GIF or WebP.",
     ),
     ([image("", b"")], "unnamed is not a picture that the model can read."),
-    ([image("a.png", sized(5 * MEGABYTE + 1))], "a.png is too large: a picture may have 5 MB."),
+    ([image("a.png", sized(5 * MEGABYTE + 1))], "a.png is too large: the limit for a picture is 5 MB."),
     (
         [image(f"{n}.png") for n in range(11)],
-        "10.png is one too many: a task may have 10 pictures with 20 MB together.",
+        "10.png is one too many: the limit for a task is 10 pictures and 20 MB in total.",
     ),
-    ([image(f"{n}.png", sized(5 * MEGABYTE - n)) for n in range(5)], "4.png is one too many: a task may have"),
+    ([image(f"{n}.png", sized(5 * MEGABYTE - n)) for n in range(5)], "4.png is one too many: the limit for a task is"),
     ([{"kind": "image", "name": "a.png"}], "params.context[0].data is missing"),
     ([{"kind": "image", "data": ""}], "params.context[0].name is missing"),
     ([{"kind": "image", "name": 5, "data": ""}], "params.context[0].name must be a string"),

@@ -189,4 +189,4 @@ async def test_a_step_is_undone_whatever_came_since(workspace: Path, replay: Rep
         assert (workspace / "a.txt").read_text() == undone.replace("line 3\n", "LINE 3\n")
         assert (workspace / "new.txt").read_text() == "new\n"
         none = await client.error("agent/edits/undo", {"sessionId": session, "item": "9"})
-        assert (none.code, "Nothing of this step" in none.message) == (-32803, True)
+        assert (none.code, "No change of this step" in none.message) == (-32803, True)

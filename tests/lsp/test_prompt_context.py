@@ -114,11 +114,11 @@ async def test_a_follow_up_gets_only_what_changed_and_no_earlier_message_changes
     assert each_context[1:] == [
         ["What the user is looking at has not changed."],
         [
-            "What the user is looking at now, as far as it changed:",
+            "Changes in what the user is looking at:",
             "Active file: b.py, lines 1 to 40 visible",
             "Git branch: fix",
         ],
-        ["What the user is looking at now, as far as it changed:", "Active file: none"],
+        ["Changes in what the user is looking at:", "Active file: none"],
         ["What the user is looking at has not changed."],
     ]
     for before, after in pairwise(sent):

@@ -128,7 +128,7 @@ async def shown(folder: Path, workspace: Path, *, restores: bool) -> tuple[set[s
     )
     sessions = Sessions(context, lambda session_id, _: as_a_client_sees(session_id, root), lambda _: None)
     sessions.restore()
-    rows = await sessions.listed()
+    rows = await sessions.rows_when_loaded()
     json.dumps(convert.sessions(rows)).encode()
     opened: set[str] = set()
     for row in rows:

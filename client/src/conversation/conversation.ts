@@ -246,7 +246,7 @@ export class Conversation implements vscode.Disposable {
       }
       case "addPicture":
         if (!this.box.addPicture(intention.name, intention.data, intention.thumbnail))
-          void vscode.window.showErrorMessage(t("A task may have 10 pictures with 20 MB together."));
+          void vscode.window.showErrorMessage(t("The limit for a task is 10 pictures and 20 MB in total."));
         this.draw();
         return;
       case "send": {

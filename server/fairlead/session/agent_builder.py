@@ -75,15 +75,21 @@ class AgentBuilder:
             prompts: returns how many prompts and messages the user has sent.
         """
         context, files, plan = self.context, self.files, self.plan
-        settings, commands = context.settings, self.commands.tools()
+        settings, commands, evidence = context.settings, self.commands.tools(), self.evidence
         model = self._model.for_run(settings.context_tokens)
-        without_seconds = settings.check.without_changes_seconds
-        find_general, holds = self.evidence.general_checks, self.evidence.holds
-        checks = Checks(files, commands, self.approvals, self.checks, find_general, holds, without_seconds)
+        checks = Checks(
+            files,
+            commands,
+            self.approvals,
+            self.checks,
+            evidence.general_checks,
+            evidence.holds,
+            settings.check.without_changes_seconds,
+        )
         budget = Budget(settings.budget.tokens, settings.budget.cost_usd, settings.budget.minutes)
         return Agent(
             model=model,
-            system=system_prompt(files.roots) + self._rules.of_root,
+            system=system_prompt(files.roots) + self._rules.root_rules,
             tools=tool_table(files, plan, self.approvals, commands, checks, self.code.queries, context.diagnostics),
             plan=plan,
             history=self.history,
@@ -103,7 +109,7 @@ class AgentBuilder:
         )
 
     async def collect_context(self, task: RunTask) -> list[Block]:
-        """What the model gets with a prompt; call it after `build`, which chooses the model and so its window."""
+        """What the model gets with a prompt. Call it after `build`, because it depends on the model's window."""
         surroundings = task.surroundings if self.context.settings.context.editor else None
         limit = self._model.window.results_limit_chars()
         return await self._prompt_context.collect(task.context, surroundings, self.history.messages, limit)
@@ -114,11 +120,11 @@ class AgentBuilder:
         folders = self._folders_note.take(self.files.roots, self.history.messages)
         rules = await self._rules.take_new(self.files.read_tracker.folders, self.history.messages)
         report = await self.code.take_report(self.plan.snapshot())
-        # last, because the feedback that was taken is not saved until it is in the history
+        # `Feedback.take` comes last: what it returns is not saved until it is in the history
         return [*folders, *await self.feedback.take(), *rules, *report]
 
     async def wait_for_stopped_calls(self) -> None:
-        """Returns when all stopped calls have ended (docs/plan.md L16)."""
+        """Waits until all stopped calls have ended (docs/plan.md L16)."""
         await self._stopped.wait()
 
     async def aclose(self) -> None:

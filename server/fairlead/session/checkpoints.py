@@ -26,7 +26,7 @@ class Checkpoint:
     inferred: tuple[Inferred, ...] = ()
     changes: Changeset = field(default_factory=Changeset)
     decisions: int = 0
-    """The number of decisions that could be undone: later ones are undone by a rewind."""
+    """The number of decisions that could be undone. A rewind undoes the later ones."""
     pending_feedback: PendingFeedback = field(default_factory=PendingFeedback)
 
 
@@ -36,9 +36,9 @@ def without_decision(
     """Removes an undone decision from the checkpoints, so that a rewind does not restore it.
 
     Args:
-        undone: the decision's files that were undone.
+        undone: the files in which the decision was undone.
         before: the number of decisions before the undo.
-        after: their number now.
+        after: the number of decisions now.
     """
     return tuple(
         replace(each, changes=_reverted(each.changes, undone), decisions=min(each.decisions, after))
@@ -54,6 +54,6 @@ def _reverted(changes: Changeset, undone: Sequence[FileDecision]) -> Changeset:
         current = now.current if now is not None else file.after.current
         try:
             changes = changes.with_proposal(revert(file, now, current, file.after.path, CHANGED_SINCE_DECISION))
-        except CannotUndo:  # something else was proposed there already
+        except CannotUndo:  # the checkpoint has another proposal for this file
             continue
     return changes

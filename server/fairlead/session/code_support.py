@@ -10,7 +10,7 @@ from fairlead.workspace.files import Files
 
 
 class CodeSupport:
-    """The language support of one session. Nothing starts before a question needs it."""
+    """The language support of one session."""
 
     def __init__(
         self,
@@ -22,7 +22,7 @@ class CodeSupport:
         """
         Args:
             editor: returns the user's editor, if it answers questions about code.
-            check_seconds: returns how long a search for new errors may take; 0: there is none.
+            check_seconds: returns how long a search for new errors may take; 0: there is no search.
         """
         self._servers = servers
         self.queries = CodeQueries(files, servers, editor)

@@ -43,8 +43,8 @@ class SessionCommands:
         """Waits until it is known whether commands can run in a sandbox."""
         self._unavailable = (await self._context.layers.capability(self._files.roots)).reason
 
-    def start_look(self) -> None:
-        """Starts the search for the files that commands must not see, while the model answers."""
+    def start_guarded_search(self) -> None:
+        """Starts the search for the files that commands must not read or write, while the model answers."""
         for root in self._files.roots.folders:
             self._context.guarded_files(root).start()
 
@@ -55,7 +55,7 @@ class SessionCommands:
             layer=self.layer,
             direct=lambda: DirectLayer(self._files.roots),
             view=self.view,
-            captured=self._captured,
+            captured=self._propose,
             record_state=self._evidence.known_files.record_state,
             check_permission=self._check_permission,
             emit=self._emit,
@@ -92,12 +92,12 @@ class SessionCommands:
         """What a command sees. Create it right before the command runs: files may change while the user is asked.
 
         Args:
-            roots: those of the command's layer.
+            roots: the folders of the command's layer.
         """
         guarded = await guarded_view(roots, self._context.guarded_files)
         return replace(guarded, proposed={**proposed_entries(self._files, changes, roots), **guarded.proposed})
 
-    async def _captured(self, changes: Changes, roots: Roots, call: RunningCall) -> str:
+    async def _propose(self, changes: Changes, roots: Roots, call: RunningCall) -> str:
         lines = await propose_changes(self._files, changes, roots, call.author)
         self._emit(None)
         return "\n".join(lines)

@@ -25,15 +25,15 @@ class CurrentRun:
 
     @property
     def is_stopping(self) -> bool:
-        """Whether the run was stopped, even if its cancelled caller has not continued yet."""
+        """Whether the run was stopped, even if its caller has not handled the cancellation yet."""
         return self._stopping or (self._caller is not None and self._caller.cancelling() > 0)
 
     async def execute(self, work: Callable[[bool], Awaitable[Outcome]]) -> Outcome:
         """Runs and returns the outcome. Cancelling the caller cancels the run; the outcome is still returned.
 
         Args:
-            work: the run. It is called after the previous run has ended, with True if it was stopped while it waited
-                for that. Then it must return an outcome too.
+            work: the run. It is called after the previous run has ended, with True if it was stopped during that wait.
+                It must return an outcome in both cases.
         """
         run = asyncio.ensure_future(_run_after(self._task, work))
         self._task, self._caller, self._stopping = run, asyncio.current_task(), False

@@ -4,7 +4,7 @@ Exception
 ├── RequestRefused    cannot be done now (LSP: RequestFailed)
 │   └── Stale         the state that the user decided on has changed (LSP: ContentModified)
 └── ValueError
-    └── WrongRequest  the values make no sense (LSP: InvalidParams)
+    └── WrongRequest  the values are invalid (LSP: InvalidParams)
 """
 
 
@@ -17,4 +17,4 @@ class Stale(RequestRefused):
 
 
 class WrongRequest(ValueError):
-    """The use case was requested with values that make no sense."""
+    """The use case was requested with invalid values."""

@@ -41,9 +41,9 @@ class EditsChanged:
     checked: CheckFinished | None = None
     """The last check of what was accepted (P18), until a file or a proposal changes."""
     smallest: SmallestSet | None = None
-    """The last smallest set that was found (P19), as long as it holds."""
+    """The smallest set that was found last (P19), as long as it is valid."""
     errors: Mapping[Path, Sequence[Problem]] = field(default_factory=dict[Path, Sequence[Problem]])
-    """The new errors of the proposed texts (P20), by the path that the proposal leads to."""
+    """The new errors of the proposed texts (P20), by the path that the file gets."""
 
 
 SessionEvent = Event | PlanChanged | EditsChanged

@@ -31,7 +31,7 @@ class PendingFeedback:
     said: tuple[str, ...] = ()
     plan_edits: tuple[str, ...] = ()
     accepted: tuple[tuple[str, str], ...] = ()
-    """Pairs of a file's name and a note on how many of its changes are undecided, or an empty text."""
+    """Pairs of a file's name and a note on how many of its changes are undecided; the note is empty if none is."""
     items: tuple[str, ...] = ()
     rejected: bool = False
     conflicts: tuple[tuple[str, str], ...] = ()
@@ -71,7 +71,7 @@ class Feedback:
         self._accepted[name] = part
 
     def rejected(self, name: str, before: Proposal, hunk_ids: Collection[str] | None, reason: str) -> None:
-        """`hunk_ids` None: the whole file."""
+        """The user rejected these hunks of a file's proposal; None: all of it."""
         because = f' The reason given: "{reason}"' if reason else ""
         self._rejected = True
         if before.decided_as_whole or hunk_ids is None:
@@ -81,7 +81,7 @@ class Feedback:
         self._items.append(f"- rejected in {name}; the lines with - stay:{because}\n{shown}")
 
     def amended(self, name: str, before: str, after: str) -> None:
-        """The user replaced the proposed text of a file by their own."""
+        """The user replaced the proposed text of a file with their own."""
         shown = _diff(hunks(before, after))
         self._items.append(f"- the user edited your proposal for {name}:\n{shown}")
 
@@ -94,7 +94,7 @@ class Feedback:
         self._items.append(f"- undone: {label}")
 
     def redone(self, label: str) -> None:
-        """The user repeated a decision that was undone."""
+        """The user redid a decision that was undone."""
         self._items.append(f"- redone: {label}")
 
     @property
@@ -135,7 +135,7 @@ class Feedback:
             notes.append(PLAN.format(edits=edits, plan=self._plan()))
             self._plan_edits = []
         if changed:
-            notes.append(CHANGED.format(items="\n".join(map(self._changed, changed))))
+            notes.append(CHANGED.format(items="\n".join(map(self._changed_line, changed))))
         return [clean_text(note) for note in notes]
 
     def _new_conflicts(self) -> list[str]:
@@ -151,7 +151,7 @@ class Feedback:
                     found.append(f"- in {name} the user changed lines that you propose to change:\n{theirs}")
         return found
 
-    def _changed(self, changed: Changed) -> str:
+    def _changed_line(self, changed: Changed) -> str:
         name = self._files.roots.relative(changed.path)
         if changed.spans is None:
             return f"- {name}: deleted or not readable"

@@ -14,18 +14,18 @@ log = logging.getLogger(__name__)
 
 
 class GuardedFiles:
-    """The guarded files below a root. Remembers what it found, so that later searches are quick."""
+    """The guarded files in a root folder. Remembers what it found, so that later searches are quick."""
 
     def __init__(self, root: Path) -> None:
         self._secrets, self._protected = SecretFinder(root), ProtectedFiles(root)
-        self._looking = asyncio.Lock()
-        self._first_look: asyncio.Task[View] | None = None
+        self._searching = asyncio.Lock()
+        self._first_search: asyncio.Task[View] | None = None
 
     def start(self) -> None:
         """Starts the first search, which takes longest, unless it has started before."""
-        if self._first_look is None:
-            self._first_look = asyncio.create_task(self.view())
-            self._first_look.add_done_callback(_log_failure)
+        if self._first_search is None:
+            self._first_search = asyncio.create_task(self.view())
+            self._first_search.add_done_callback(_log_failure)
 
     async def view(self) -> View:
         """The files on disk as any command sees them: without secrets, and with protected files that it cannot write.
@@ -33,18 +33,18 @@ class GuardedFiles:
         Raises:
             WorkspaceError: the search failed.
         """
-        async with self._looking:
+        async with self._searching:
             found, protected = await asyncio.gather(self._secrets.find(), asyncio.to_thread(self._protected.find))
-        closed = [name for name in protected if not is_repository(name)]
+        read_only = [name for name in protected if not is_repository(name)]
         # hides links to secrets outside of the workspace, because their targets cannot be hidden
-        return View(dict.fromkeys(found.outside), found.names, closed, found.repositories)
+        return View(dict.fromkeys(found.outside), found.names, read_only, found.repositories)
 
 
 async def guarded_view(roots: Roots, guarded_files: Callable[[Root], GuardedFiles]) -> View:
-    """As `GuardedFiles.view`, for all folders of a workspace.
+    """Like `GuardedFiles.view`, for all folders of a workspace.
 
     Args:
-        guarded_files: returns those of a folder.
+        guarded_files: returns the guarded files of a folder.
     """
     views = await asyncio.gather(*(guarded_files(root).view() for root in roots.folders))
 
@@ -60,7 +60,7 @@ async def guarded_view(roots: Roots, guarded_files: Callable[[Root], GuardedFile
     )
 
 
-def _log_failure(look: asyncio.Task[View]) -> None:
+def _log_failure(search: asyncio.Task[View]) -> None:
     """Logs the error of the first search. The command that needs the files searches again and reports it."""
-    if not look.cancelled() and look.exception() is not None:
-        log.info("the first search for guarded files failed: %s", look.exception())
+    if not search.cancelled() and search.exception() is not None:
+        log.info("the first search for guarded files failed: %s", search.exception())

@@ -1,4 +1,4 @@
-"""Starts the language servers of a session, and gives them its workspace (`Workspace` in `code/servers/servers.py`)."""
+"""The language servers of a session, and what they may use of it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -18,7 +18,7 @@ from fairlead.workspace.paths import Root, Roots
 
 
 class ServersWorkspace:
-    """A folder of a session's workspace, its place for commands, and its user."""
+    """Implements `Workspace` (`code/servers/servers.py`) for one folder of a session."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class FolderServers:
     def __init__(self, files: Files, start: Callable[[Path], SessionServers]) -> None:
         """
         Args:
-            start: returns the servers of a folder, of which none is running yet.
+            start: returns the servers of a folder; none of them is running yet.
         """
         self._files, self._start = files, start
         self._by_folder: dict[Path, SessionServers] = {}
@@ -82,7 +82,7 @@ class FolderServers:
                 await closed.aclose()
         root = self._files.roots.folder_of(path)
         if root is None:
-            raise NoAnswer(f"{path} is in no folder of the workspace, so no language server knows it.")
+            raise NoAnswer(f"{path} is in no folder of the workspace, so no language server can answer.")
         return await self._of(root).server(path)
 
     def suffixes(self) -> Collection[str]:

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from fairlead.agent.events import CommandEnded, CommandStarted, Event, RunFinished, RunStarted
 
 HOLD_SECONDS = 0.033
-_AT_ONCE = (RunStarted, RunFinished, CommandStarted, CommandEnded)
+_SENT_AT_ONCE = (RunStarted, RunFinished, CommandStarted, CommandEnded)
 
 
 class Outbox:
     """The events that have not been saved and sent yet.
 
-    Most wait until the next request is under way. The start and the end of a run or a command do not wait, and neither
-    does a change outside of a run.
+    Most wait for `HOLD_SECONDS`, so that the next request to the model is sent first. The start and the end of a run or
+    a command are sent at once, as is a change outside of a run.
     """
 
     def __init__(self, send: Callable[[Sequence[Event]], None]) -> None:
@@ -23,10 +23,10 @@ class Outbox:
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, event: Event | None) -> None:
-        """Sends an event soon, or with None that something else changed."""
+        """Queues an event. None means that something else has changed, and sends everything at once."""
         if event is not None:
             self._events.append(event)
-        if event is None or isinstance(event, _AT_ONCE):
+        if event is None or isinstance(event, _SENT_AT_ONCE):
             self._flush()
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(HOLD_SECONDS, self._flush)

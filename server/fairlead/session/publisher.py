@@ -17,7 +17,7 @@ from fairlead.workspace.protected import Protections
 
 @dataclass(frozen=True, slots=True)
 class _Versions:
-    """The versions and values of both states. Each delta compares them, by identity where possible."""
+    """The versions and values of both states. They are compared for each event, so by identity where possible."""
 
     plan: int
     record: Record

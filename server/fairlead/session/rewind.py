@@ -18,7 +18,7 @@ from fairlead.session.session import Session
 from fairlead.session.sessions import Sessions
 from fairlead.session.state import SessionState
 
-CONVERSATION_REWOUND = "rewound the conversation to this message; the plan, the proposals and the files stayed"
+CONVERSATION_REWOUND = "rewound the conversation to this message; the plan, the proposals and the files did not change"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Rewound:
     session: Session
     prompt: str
     """The prompt that is no longer in its conversation."""
-    kept: tuple[HunkOutcome, ...] = ()
+    not_undone: tuple[HunkOutcome, ...] = ()
     """The files whose accepted text could not be undone, and why."""
 
 
@@ -40,7 +40,7 @@ async def rewind(session: Session, checkpoint_id: int) -> Rewound:
         RequestRefused: the session is running.
     """
     checkpoint = _checkpoint(session, checkpoint_id)
-    async with _alone(session):
+    async with _exclusively(session):
         session.cancel()  # its background commands belong to the later conversation
         outcomes = await undo_later(session, checkpoint.decisions)
         await session.adopt(rewound(session.snapshot(), checkpoint))
@@ -48,13 +48,13 @@ async def rewind(session: Session, checkpoint_id: int) -> Rewound:
 
 
 async def rewind_conversation(session: Session, checkpoint_id: int) -> Rewound:
-    """Restores the conversation only. The model gets a note that everything else stayed.
+    """Restores the conversation only, and adds a note for the model that nothing else changed.
 
     Raises:
         As `rewind`.
     """
     checkpoint = _checkpoint(session, checkpoint_id)
-    async with _alone(session):
+    async with _exclusively(session):
         await session.adopt(conversation_rewound(session.snapshot(), checkpoint))
     return Rewound(session, checkpoint.prompt)
 
@@ -78,12 +78,12 @@ async def fork(sessions: Sessions, session: Session, checkpoint_id: int) -> Rewo
 def _checkpoint(session: Session, checkpoint_id: int) -> Checkpoint:
     found = next((each for each in session.checkpoints if each.id == checkpoint_id), None)
     if found is None:
-        raise WrongRequest(f"This session cannot be rewound to the message {checkpoint_id}. Open it again.")
+        raise WrongRequest(f"This session cannot be rewound to the message {checkpoint_id}. Open the session again.")
     return found
 
 
 @asynccontextmanager
-async def _alone(session: Session) -> AsyncGenerator[None]:
+async def _exclusively(session: Session) -> AsyncGenerator[None]:
     """Excludes runs and decisions of a session while the block lasts.
 
     Raises:
@@ -128,7 +128,7 @@ def rewound(state: SessionState, checkpoint: Checkpoint) -> SessionState:
 
 
 def conversation_rewound(state: SessionState, checkpoint: Checkpoint) -> SessionState:
-    """The state with the conversation as it was at a checkpoint, and a note for the model that the rest stayed."""
+    """The state with the conversation as it was at a checkpoint, and a note for the model that nothing else changed."""
     earlier, later = checkpoint.pending_feedback, state.pending_feedback
     return replace(
         state,

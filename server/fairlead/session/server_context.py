@@ -20,14 +20,14 @@ from fairlead.workspace.paths import Root, Roots
 
 @dataclass
 class ServerContext:
-    """Updated by the front end as the editor reports changes; sessions read it at each use."""
+    """The front end updates it as the editor reports changes. Sessions read it each time they use it."""
 
     buffers: Buffers
     editor: Editor
     choose_model: Callable[[], ModelChoice]
     settings: Settings
     clock: Callable[[], float] = time.monotonic
-    """Seconds from any start, for durations."""
+    """Seconds since an arbitrary start, for durations."""
     now: Callable[[], float] = time.time
     """Seconds since the epoch."""
     watch: Callable[[Path], None] = lambda _: None

@@ -69,7 +69,8 @@ class Session:
         self.id = session_id
         self.title = title
         self.state: Phase = "idle"
-        self.updated = context.now()  # when the last run began or ended, in seconds since the epoch
+        self.updated = context.now()
+        """When the last run began or ended, in seconds since the epoch."""
         self._context = context
         self.files = Files(roots, context.buffers, context.watch)
         self.plan = TodoManager()
@@ -90,7 +91,7 @@ class Session:
         self.evidence = SessionEvidence(
             self.files, self.plan, self._code.problems, lambda: context.settings, context.clock
         )
-        self.plan.since = self.evidence.recorder.since
+        self.plan.since = self.evidence.recorder.work_since_update
         self.checks = CheckQueue()
         self.commands = SessionCommands(self.files, self.evidence, context, self.publish)
         self._run = CurrentRun()
@@ -158,7 +159,7 @@ class Session:
         self._decisions = self._decisions.redo(files)
 
     def change_folders(self, roots: Roots) -> None:
-        """Continues with these folders. A running command of the sandbox sees those with which it began."""
+        """Continues with these folders. A sandboxed command that is running sees those that were open when it began."""
         self.files.roots = roots
 
     def check_can_run(self, continues: Continuation | None) -> None:
@@ -175,7 +176,7 @@ class Session:
         self.check_workspace()
 
     def check_workspace(self) -> None:
-        """Raises RequestRefused if the workspace cannot be used now, as `ServerContext.workspace`."""
+        """Raises RequestRefused if the workspace cannot be used now (`ServerContext.workspace`)."""
         self._context.workspace()
 
     async def run(self, task: RunTask, on_begin: Callable[[], None] = lambda: None) -> Outcome:
@@ -187,17 +188,17 @@ class Session:
             RequestRefused: the session is already running, has nothing to continue, or its workspace cannot be used.
         """
         self.check_can_run(task.continues)
-        if self.running:  # and stopping
+        if self.running:  # the run is stopping, or `check_can_run` would have raised
             self.cancel()
         self._set_title(task.prompt)
         self.journal_writer.compact()
         self._prompts += 1
         return await self._run.execute(lambda stopped: self._run_loop(task, on_begin, stopped=stopped))
 
-    async def _run_loop(self, given: RunTask, on_begin: Callable[[], None], *, stopped: bool) -> Outcome:
+    async def _run_loop(self, task: RunTask, on_begin: Callable[[], None], *, stopped: bool) -> Outcome:
         """Runs the loop after the sandbox has been probed.
 
-        A run that is stopped earlier than that gets its outcome from the loop too.
+        If the run is stopped earlier, the loop still returns its outcome.
         """
         on_begin()
         if not stopped:
@@ -205,24 +206,24 @@ class Session:
                 await self._agent_builder.begin_run()
             except asyncio.CancelledError:
                 stopped = True
-        checkpoint = self._add_checkpoint(given.prompt) if given.continues is None else None
+        checkpoint = self._add_checkpoint(task.prompt) if task.continues is None else None
         self._apply_plan_settings()
-        agent = self._agent_builder.build(given.mode, checkpoint, lambda: self._prompts, self._take_feedback)
-        task = asyncio.current_task()
+        agent = self._agent_builder.build(task.mode, checkpoint, lambda: self._prompts, self._take_feedback)
+        current = asyncio.current_task()
         context: list[Block] = []
         if not stopped:
             try:
-                context = await self._agent_builder.collect_context(given)
+                context = await self._agent_builder.collect_context(task)
             except asyncio.CancelledError:
                 stopped = True
-        if stopped and task is not None:
-            task.cancel()
+        if stopped and current is not None:
+            current.cancel()
         else:
-            self.commands.start_look()
-        return await loop.run(agent, user_prompt(given, context))
+            self.commands.start_guarded_search()
+        return await loop.run(agent, user_prompt(task, context))
 
     def _add_checkpoint(self, prompt: str) -> int:
-        """Remembers the session as it is before a prompt. Returns the checkpoint's id."""
+        """Adds a checkpoint of the session as it is before a prompt. Returns the checkpoint's id."""
         self._last_checkpoint += 1
         new = checkpoint_of(self.snapshot(), self._last_checkpoint, shown_prompt(prompt))
         self.checkpoints = (*self.checkpoints, new)
@@ -313,14 +314,14 @@ class Session:
         self._publisher.publish(event)
 
     def flush(self) -> None:
-        """Saves and sends what `Outbox` holds."""
+        """Saves and sends the events that `Outbox` holds."""
         self._publisher.outbox.flush()
 
     def _phase_after(self, stop_reason: StopReason) -> Phase:
         return "paused" if self._exiting or stop_reason in PAUSES else "idle"
 
     def snapshot(self) -> SessionState:
-        """What is saved of the session, without what `JournalWriter` adds."""
+        """The state to save, without what `JournalWriter` adds."""
         return SessionState(
             title=self.title,
             phase=self.state,
@@ -347,7 +348,7 @@ class Session:
         await self.adopt(state)
 
     async def adopt(self, state: SessionState) -> None:
-        """Continues with this state, except for the count of events."""
+        """Replaces the session's state, except for the count of events."""
         self.state = "idle" if state.phase == "idle" else "paused"
         self.updated = state.updated
         self.files.read_tracker.forget()
@@ -364,7 +365,7 @@ class Session:
         self.publish()
 
     def edit_plan(self, ops: Sequence[PlanOp], revision: int) -> None:
-        """Applies the user's changes of the plan; the model reads about them at the next boundary.
+        """Applies the user's changes to the plan; the model reads about them at the next boundary.
 
         Raises:
             Stale: the plan has changed since this revision; nothing was done.

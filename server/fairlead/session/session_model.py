@@ -17,14 +17,14 @@ class SpareModel:
         self._model: ClosableModel | None = None
 
     async def connect(self, choice: ModelChoice) -> None:
-        """Opens the model of this choice, instead of an earlier one, and connects."""
+        """Opens the model of this choice, closes an earlier one, and connects."""
         if self._model is None or choice != self._choice:
             await self.aclose()
             self._model, self._choice = open_model(choice), choice
         await self._model.connect()
 
     def take(self, choice: ModelChoice) -> ClosableModel | None:
-        """The model for this choice, which belongs to the caller now; None if there is none."""
+        """The model for this choice, which the caller must close; None if there is none."""
         if choice != self._choice:
             return None
         model, self._model, self._choice = self._model, None, None
@@ -51,7 +51,7 @@ class SessionModel:
         """The model that the user has chosen now.
 
         Args:
-            context_tokens: the size of its window; 0: what is known about the model.
+            context_tokens: the size of its window; 0: the size that is known for the model.
         """
         choice = self._choose()
         if self._model is None or choice != self._choice:

@@ -19,14 +19,14 @@ from fairlead.workspace.paths import Roots
 
 log = logging.getLogger(__name__)
 
-TYPING_DELAY = 0.03  # seconds
-LIST_DELAY = 0.05  # seconds in which changes of the list are combined
+TYPING_DELAY = 0.03  # seconds; changes of a document within this time update its proposal once
+LIST_DELAY = 0.05  # seconds; changes of the list within this time are sent together
 LOCK_CHECK_INTERVAL = 1.0  # seconds between attempts to load the sessions that another process has open
 LEFTOVER_AGE = 86_400  # seconds after which the files of a journal that was never created are removed
-MAX_SETTLED = 200  # settled sessions that are kept
+MAX_SETTLED = 200  # settled sessions; older ones are removed
 
-OPEN_ELSEWHERE = "This session is open in another window or terminal. Continue there, or close that one first."
-ELSEWHERE = "This session belongs to {folders}, which is not open in this window anymore. Add the folder again."
+OPEN_ELSEWHERE = "This session is open in another window or terminal. Continue there, or close it there first."
+FOLDER_REMOVED = "This session belongs to {folders}, which is not open in this window anymore. Add the folder again."
 
 
 class Sessions:
@@ -67,7 +67,7 @@ class Sessions:
         return iter(self._sessions.values())
 
     def create(self, title: str = "") -> Session:
-        """A new session on the open workspace.
+        """Creates a session on the open workspace.
 
         Raises:
             RequestRefused: no folder is open, or it is not trusted.
@@ -96,7 +96,7 @@ class Sessions:
         return Session(session_id, title, roots, self._context, on_events, journal)
 
     def restore(self) -> None:
-        """Finds the saved sessions of this workspace: those that began with one of its folders.
+        """Finds the saved sessions of this workspace: those that were created in one of its folders.
 
         Unsettled sessions are loaded shortly afterwards, or as soon as no other process has them open. Settled ones are
         only listed, and are loaded when a request names them. If `ServerContext.restores_sessions` is false, this
@@ -107,10 +107,10 @@ class Sessions:
         """
         roots = self._context.workspace()
         known = {*self._sessions, *self._unloaded, *self._to_load}
-        self._context.journals.sweep(self._context.now() - LEFTOVER_AGE)
+        self._context.journals.remove_leftovers(self._context.now() - LEFTOVER_AGE)
         found = [info for info in self._context.journals.scan() if info.id not in known]
         paths = set(map(str, roots.paths))
-        self._remove_of_other_workspaces([info for info in found if paths.isdisjoint(info.folders)])
+        self._prune_other_workspaces([info for info in found if paths.isdisjoint(info.folders)])
         mine = [info for info in found if not paths.isdisjoint(info.folders)]
         settled = self._prune([info for info in mine if info.summary is not None])
         self._unloaded |= {info.id: (info, settled_row(info)) for info in settled}
@@ -124,7 +124,7 @@ class Sessions:
             self._loader = asyncio.ensure_future(self._load_all())
 
     async def _load_all(self) -> None:
-        """Loads what no other process has open, again and again until nothing is left."""
+        """Loads the sessions that no other process has open, and retries until all are loaded."""
         try:
             while self._to_load:
                 for info in list(self._to_load.values()):
@@ -182,7 +182,7 @@ class Sessions:
     async def _load_journal(self, info: JournalInfo) -> None:
         workspace, journals = self._context.workspace(), self._context.journals
         if set(map(str, workspace.paths)).isdisjoint(info.folders):  # its folder was removed from the workspace
-            raise RequestRefused(ELSEWHERE.format(folders=" and ".join(info.folders)))
+            raise RequestRefused(FOLDER_REMOVED.format(folders=" and ".join(info.folders)))
         journal, state = await asyncio.to_thread(journals.open, info)
         try:
             # the journal stays unchanged until all of it is restored
@@ -202,14 +202,14 @@ class Sessions:
         """Removes the sessions that are too old or too many; returns the others."""
         days = self._context.settings.sessions.keep_days
         latest = sorted(settled, key=lambda info: info.summary.updated if info.summary else 0.0, reverse=True)
-        kept = [info for info in latest[:MAX_SETTLED] if days and not self._is_old(info)]
+        remaining = [info for info in latest[:MAX_SETTLED] if days and not self._is_old(info)]
         for info in latest:
-            if info not in kept:
+            if info not in remaining:
                 self._context.journals.remove(info)
-        return kept
+        return remaining
 
-    def _remove_of_other_workspaces(self, others: Sequence[JournalInfo]) -> None:
-        """Removes old sessions of folders that may never be opened again; unsettled ones only if the folder is gone."""
+    def _prune_other_workspaces(self, others: Sequence[JournalInfo]) -> None:
+        """Removes old sessions, whose folders may never be opened again; unsettled ones only if no folder exists."""
         for info in others:
             if self._is_old(info) and (
                 info.summary is not None or not any(Path(folder).exists() for folder in info.folders)
@@ -245,12 +245,12 @@ class Sessions:
             ) from error
 
     def change_folders(self) -> None:
-        """The open folders have changed. Sessions continue; proposals in a removed folder wait for its return."""
+        """Sessions continue with the folders that are open now. Proposals in a removed folder stay."""
         for session in self:
             session.change_folders(self._context.roots)
 
     def rows(self) -> tuple[Row, ...]:
-        """The list, the newest first."""
+        """The list of sessions, the newest first."""
         return rows(self, (row for _, row in self._unloaded.values()))
 
     def _schedule_list(self) -> None:
@@ -260,14 +260,14 @@ class Sessions:
     def _publish_list(self) -> None:
         self._list_timer = None
         if not self._loaded_once.is_set():
-            return  # those that are being loaded would be missing
+            return  # the sessions that are being loaded would be missing
         now = self.rows()
         if now != self._list:
             self._list = now
             self._on_list(now)
 
-    async def listed(self) -> tuple[Row, ...]:
-        """As `rows`, after the saved sessions have been loaded once."""
+    async def rows_when_loaded(self) -> tuple[Row, ...]:
+        """Like `rows`, but first waits until the saved sessions have been loaded once."""
         await self._loaded_once.wait()
         return self.rows()
 
@@ -276,8 +276,8 @@ class Sessions:
 
         Raises:
             WrongRequest: there is none.
-            RequestRefused: another process has it open, or its journal cannot be read. In the first case it is loaded
-                when that process has ended.
+            RequestRefused: another process has it open, or its journal cannot be read. In the first case, a server that
+                restores sessions loads it as soon as that process has closed it.
         """
         if session_id not in self._sessions:
             await self._load_on_request(session_id)
@@ -307,13 +307,13 @@ class Sessions:
         self._unloaded.pop(session_id, None)
 
     def on_document_event(self, path: Path) -> None:
-        """The editor reported a change of a document. Proposals follow when the user pauses typing."""
+        """Call it when the editor reports a change of a document. Updates the proposals once per `TYPING_DELAY`."""
         for session in self:
             session.files.user_files.note_document_event()
         if path not in self._typing:
-            self._typing[path] = asyncio.get_running_loop().call_later(TYPING_DELAY, self._on_pause, path)
+            self._typing[path] = asyncio.get_running_loop().call_later(TYPING_DELAY, self._observe_typing, path)
 
-    def _on_pause(self, path: Path) -> None:
+    def _observe_typing(self, path: Path) -> None:
         del self._typing[path]
         self.observe([path])
 
@@ -333,22 +333,22 @@ class Sessions:
             self._observing = None
 
     def flush(self) -> None:
-        """Saves and sends what sessions hold (`Outbox`)."""
+        """Saves and sends the events that the sessions hold (`Outbox`)."""
         for session in self:
             try:
                 session.flush()
             except Exception:  # one session that fails must not stop the answer that is about to be sent
-                log.exception("what the session %s holds cannot be sent", session.id)
+                log.exception("the events of the session %s cannot be sent", session.id)
 
     async def close(self) -> None:
-        """Ends what runs in all sessions, and stops loading."""
+        """Stops everything that runs in the sessions, and stops loading others."""
         for task in (self._loader, self._observing, *self._loading.values()):
             if task is not None:
                 task.cancel()
         await asyncio.gather(self._context.spare_model.aclose(), *(session.close() for session in self))
 
     def close_journals(self) -> None:
-        """Writes what is not saved yet, after all runs have ended."""
+        """Saves and closes all sessions. Call it after all runs have ended."""
         self.flush()
         for session in self:
             session.journal_writer.close()

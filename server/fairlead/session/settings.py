@@ -66,12 +66,12 @@ class CheckSettings:
     search_max_minutes: float = 15
     """The minutes after which it ends; 0: no limit."""
     new_errors_seconds: float = 20
-    """How long language servers may look for new errors of the proposals (P20); 0: they do not."""
+    """How long language servers may look for new errors of the proposals (P20); 0: not at all."""
 
 
 @dataclass(frozen=True)
 class CloudSettings:
-    """Where to find the model in a cloud; empty: as the cloud's environment variables or profile say."""
+    """Where to find the model in a cloud; empty: from the cloud's environment variables or profile."""
 
     region: str = ""
     project: str = ""
@@ -82,7 +82,7 @@ class ContextSettings:
     """What the model gets with a prompt."""
 
     editor: bool = True
-    """What the user is looking at."""
+    """Whether it includes what the user is looking at."""
 
 
 @dataclass(frozen=True)
@@ -95,13 +95,14 @@ class SessionsSettings:
 
 @dataclass(frozen=True)
 class Settings:
-    """Named as in docs/protocol.md, `Settings`. An empty string means that a setting is not set."""
+    """The settings of docs/protocol.md, `Settings`. An empty string means that a setting is not set."""
 
     model: str = "claude-sonnet-5-5"
     max_tokens: int = 32_000
     context_tokens: int = 0
-    """0: the size in the list of models."""
+    """The size of the model's window; 0: the size that is known for the model."""
     max_silence_seconds: int = 0
+    """How long the model's server may send nothing; 0: depends on its address."""
     effort: str = ""
     provider: Provider = "anthropic"
     cloud: CloudSettings = field(default_factory=CloudSettings)

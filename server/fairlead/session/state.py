@@ -1,4 +1,4 @@
-"""What is saved of a session, as one value. store/entries.py converts it to journal entries."""
+"""The saved state of a session, as one value. store/entries.py converts it to journal entries."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -32,7 +32,7 @@ Phase = Literal["idle", "running", "paused"]
 """`paused`: a run is unfinished, because its process ended or it reached a limit (docs/plan.md L14)."""
 PAUSES: Collection[StopReason] = ("budget", "max_turn_requests", "loop")
 
-MAX_OUTPUT = 2000  # the last characters of a call's output, which are saved in case it is interrupted
+MAX_OUTPUT = 2000  # characters of the end of a call's output, saved in case the call is interrupted
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +63,14 @@ class SessionState:
     events_sent: int = 0
     """At least the number of events that were sent."""
     plan: PlanningState = field(default_factory=PlanningState)
-    """With the version that the wire counts."""
+    """With the version that clients get (`Publisher.plan_version`)."""
     versions: tuple[PlanVersion, ...] = ()
     user_edits: UserEdits = field(default_factory=UserEdits)
     record: Record = field(default_factory=Record)
     file_states: FileStates = field(default_factory=FileStates)
     inferred: tuple[Inferred, ...] = ()
     models: tuple[str, ...] = ()
-    """The names of the models that ran, each once."""
+    """The names of the models that were used, each once."""
     changes: Changeset = field(default_factory=Changeset)
     edits_version: int = 0
     decisions: DecisionLog = field(default_factory=DecisionLog)

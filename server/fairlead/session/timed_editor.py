@@ -10,7 +10,7 @@ class TimedEditor:
     """Forwards to the editor. Overlapping questions count once.
 
     Args:
-        clock: seconds, from any start.
+        clock: seconds since an arbitrary start.
     """
 
     def __init__(self, editor: Editor, clock: Callable[[], float]) -> None:
@@ -22,7 +22,7 @@ class TimedEditor:
 
     @property
     def waited_seconds(self) -> float:
-        """How long tool calls have waited for the user, until now."""
+        """How long tool calls have waited for the user so far."""
         return self._waited + (self._clock() - self._opened_at if self._open_questions else 0.0)
 
     @property

@@ -11,7 +11,7 @@ type AddPicture = Extract<Intention, { kind: "addPicture" }>;
 
 /** A picture made from a file, or a text that tells the user why it cannot be sent. */
 export async function readPicture(file: File): Promise<AddPicture | string> {
-  if (file.size > MAX_PICTURE) return t("{0} is too large. A picture may have 5 MB.", file.name);
+  if (file.size > MAX_PICTURE) return t("{0} is too large. The limit for a picture is 5 MB.", file.name);
   const bytes = new Uint8Array(await file.arrayBuffer());
   if (!isPicture(bytes))
     return t("{0} is not a picture that the model can read. Use PNG, JPEG, GIF or WebP.", file.name);

@@ -19,7 +19,7 @@ async def create_session(server: AgentServer, params: Params) -> dict[str, str]:
 
 async def list_sessions(server: AgentServer, _: Params) -> states.SessionsWire:
     """`agent/sessions/list`, after the saved sessions have been loaded once."""
-    return convert.sessions(await server.sessions.listed())
+    return convert.sessions(await server.sessions.rows_when_loaded())
 
 
 async def refreshed_session(server: AgentServer, params: Params) -> Session:
@@ -56,7 +56,7 @@ async def rewind_session(server: AgentServer, params: Params) -> wire.RewindResu
             rewound = await fork(server.sessions, session, checkpoint)
         case _:
             raise WrongRequest("params.scope must be 'everything', 'conversation' or 'fork'")
-    kept = [convert.outcome(outcome) for outcome in rewound.kept]
+    kept = [convert.outcome(outcome) for outcome in rewound.not_undone]
     return {"sessionId": rewound.session.id, "prompt": rewound.prompt, "kept": kept}
 
 

@@ -1,1 +1,1 @@
-"""What the model gets besides the user's words: the places that a prompt names, what the user sees, and rules."""
+"""What the model gets besides the user's words: the files that a prompt mentions, what the user sees, and rules."""

@@ -1,4 +1,4 @@
-"""What the user names in a prompt, with its content where it is short, so that the model need not read it first."""
+"""What the user mentions in a prompt, with its content if that is short, so that the model need not read it first."""
 
 import asyncio
 import re
@@ -25,7 +25,7 @@ MAX_CHARS = 24_000
 MAX_FILE_CHARS = 12_000
 MAX_CHANGES_CHARS = 20_000
 WINDOW_SHARE = 0.5
-"""In a small window, the contents get this share of what the results of a round may take."""
+"""In a small window, the contents may take this share of what the results of a round may take."""
 DIAGNOSTICS_SECONDS = 5.0
 
 REFERS = "The user refers to:"
@@ -47,19 +47,21 @@ _MERGE_HEAD = re.compile(r'^diff --(?:cc|combined) "?(.*?)"?$')
 
 @dataclass(frozen=True, slots=True)
 class Attachments:
-    """The places that the user names, and their contents."""
+    """What the user refers to, and its content."""
 
-    places: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+    """One line for each item."""
     contents: tuple[str, ...] = ()
     images: tuple[Block, ...] = ()
-    """Their pictures, in the order of the places."""
+    """The pictures among them, in the same order."""
 
     @property
     def blocks(self) -> list[Block]:
         """The content blocks for the prompt's message."""
         blocks: list[Block] = []
-        if self.places:
-            blocks.append(text_block(clean_text("\n".join([REFERS, *(f"- {place}" for place in self.places)]))))
+        if self.references:
+            lines = [REFERS, *(f"- {reference}" for reference in self.references)]
+            blocks.append(text_block(clean_text("\n".join(lines))))
         blocks += self.images
         if self.contents:
             blocks.append(text_block(clean_text("\n".join([BEGIN, LEAD, *self.contents, END]))))
@@ -67,18 +69,18 @@ class Attachments:
 
 
 class Attacher:
-    """Reads what the user names. A file that is attached counts as read."""
+    """Reads what the user mentions. A file that is attached counts as read."""
 
     def __init__(self, files: Files, diagnostics: DiagnosticsSource | None, limit: int | None) -> None:
-        """`limit`: how long the results of a round may be, in characters; None: unknown."""
+        """`limit` is how long the results of a round may be, in characters; None: unknown."""
         self._files, self._diagnostics = files, diagnostics
         self._left = MAX_CHARS if limit is None else min(MAX_CHARS, round(limit * WINDOW_SHARE))
-        self._places: list[str] = []
+        self._references: list[str] = []
         self._contents: list[str] = []
         self._images = Images()
 
     async def attach(self, items: Sequence[ContextItem]) -> Attachments:
-        """Reads the named places, each once."""
+        """Reads the items, each once."""
         for item in dict.fromkeys(items):
             match item.kind:
                 case "problems":
@@ -88,14 +90,14 @@ class Attacher:
                 case "image":
                     self._add_image(item.name, item.data)
                 case _:
-                    await self._add_place(item)
-        return Attachments(tuple(self._places), tuple(self._contents), tuple(self._images.blocks))
+                    await self._add_file(item)
+        return Attachments(tuple(self._references), tuple(self._contents), tuple(self._images.blocks))
 
     def _add_image(self, name: str, data: bytes) -> None:
         note = self._images.add(data)
-        self._places.append(f"Picture: {shown_name(name)}{note and f' ({note})'}")
+        self._references.append(f"Picture: {shown_name(name)}{note and f' ({note})'}")
 
-    async def _add_place(self, item: ContextItem) -> None:
+    async def _add_file(self, item: ContextItem) -> None:
         assert item.path is not None
         roots = self._files.roots
         name = escape_to_one_line(roots.relative(item.path))
@@ -113,7 +115,7 @@ class Attacher:
             attribute = f' lines="{item.first}-{item.last}"' if item.first is not None else ""
             end = "" if text.endswith("\n") else "\n"
             self._contents.append(f'<file path="{name}"{attribute}>\n{text}{end}</file>')
-        self._places.append(f"{name}{lines}{selected}{note and f' ({note})'}")
+        self._references.append(f"{name}{lines}{selected}{note and f' ({note})'}")
 
     async def _add_binary(self, path: Path, name: str, problem: str) -> None:
         """A picture, or another file that is not text."""
@@ -124,7 +126,7 @@ class Attacher:
         if data is not None and media_type(data) is not None:
             self._add_image(name, data)
         else:
-            self._places.append(f"{name} ({escape_to_one_line(problem)[:200]})")
+            self._references.append(f"{name} ({escape_to_one_line(problem)[:200]})")
 
     async def _text(self, item: ContextItem) -> tuple[str, str]:
         """A note on the file, and its text; empty if it is not attached.
@@ -171,13 +173,13 @@ class Attacher:
         inside = [p for p in found or () if any(map(p.path.is_relative_to, within))]
         shown = [p for p in inside if not is_secret(roots.relative(p.path))]
         lines = problem_lines(shown, roots) if found is not None else []
-        self._places.append(f"{name}{where}")
+        self._references.append(f"{name}{where}")
         text = "\n".join(map(escape_to_one_line, lines)) or (NO_ANSWER if found is None else NO_PROBLEMS)
         self._add_content("problems", text, self._left)
 
     def _add_changes(self, diff: str) -> None:
         """The user's uncommitted changes, without those of files that look like secrets."""
-        self._places.append("the uncommitted changes (git diff)")
+        self._references.append("the uncommitted changes (git diff)")
         starts = [found.start() for found in _DIFF_FILE.finditer(diff)]
         ends = [*starts[1:], len(diff)]
         parts = [diff[start:end] for start, end in zip(starts, ends, strict=True)] or [diff]

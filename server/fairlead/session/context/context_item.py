@@ -1,4 +1,4 @@
-"""Something that the user names in a prompt, or sends with it."""
+"""Something that the user mentions in a prompt, or sends with it."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +9,7 @@ ItemKind = Literal["file", "selection", "problems", "changes", "image"]
 
 @dataclass(frozen=True, slots=True)
 class ContextItem:
-    """Something that the user names in a prompt, or sends with it."""
+    """Something that the user mentions in a prompt, or sends with it."""
 
     path: Path | None = None
     """The file or folder; None for `changes`, `image`, and the `problems` of all files."""

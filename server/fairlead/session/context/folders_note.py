@@ -1,4 +1,4 @@
-"""Tells the model the folders of a workspace that has several (docs/plan.md L9), and when they change."""
+"""Tells the model which folders the workspace has, if there are several or they change (docs/plan.md L9)."""
 
 from collections.abc import Sequence
 

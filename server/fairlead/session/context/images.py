@@ -11,26 +11,26 @@ from fairlead.session.errors import WrongRequest
 MEGABYTE = 1 << 20
 MAX_IMAGES = 10
 MAX_BYTES = 5 * MEGABYTE
-"""The Messages API takes no larger picture."""
+"""The Messages API accepts no larger picture."""
 MAX_TOTAL_BYTES = 20 * MEGABYTE
-"""The Messages API takes requests of at most 32 MB, and base64 takes a third more."""
-MAX_NAME = 200
+"""The Messages API accepts requests of at most 32 MB, and base64 adds a third."""
+MAX_NAME_CHARS = 200
 
 NO_IMAGE = "{name} is not a picture that the model can read. Use PNG, JPEG, GIF or WebP."
-TOO_LARGE = f"too large: a picture may have {MAX_BYTES // MEGABYTE} MB"
-TOO_MANY = f"one too many: a task may have {MAX_IMAGES} pictures with {MAX_TOTAL_BYTES // MEGABYTE} MB together"
+TOO_LARGE = f"too large: the limit for a picture is {MAX_BYTES // MEGABYTE} MB"
+TOO_MANY = f"one too many: the limit for a task is {MAX_IMAGES} pictures and {MAX_TOTAL_BYTES // MEGABYTE} MB in total"
 
 
 def shown_name(name: str) -> str:
     """The name of a picture, in one line."""
-    return escape_to_one_line(clean_text(name).strip())[:MAX_NAME] or "unnamed"
+    return escape_to_one_line(clean_text(name).strip())[:MAX_NAME_CHARS] or "unnamed"
 
 
 def check_images(items: Sequence[ContextItem]) -> None:
-    """Check the pictures that are sent with a prompt. Those that it mentions are checked when they are read.
+    """Checks the pictures that are sent with a prompt. Those that it mentions are checked when they are read.
 
     Raises:
-        WrongRequest: one of them is no picture that a model can read, or is too large, or there are too many.
+        WrongRequest: one of them is not a picture that a model can read, or is too large, or there are too many.
     """
     images = Images()
     for item in dict.fromkeys(items):

@@ -1,4 +1,7 @@
-"""Tells the model the project's rules (docs/plan.md L17): the roots' with the system prompt, others as they apply."""
+"""Gives the model the project's rules (docs/plan.md L17).
+
+The system prompt contains those of the root folders. Feedback adds others when they apply.
+"""
 
 import asyncio
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -11,20 +14,21 @@ from fairlead.workspace.files import Files
 from fairlead.workspace.rules_files import RulesFile, folders_with_rules, read_rules
 
 RULES = '<rules file="{name}">\n{lead}\n\n{text}{cut}\n</rules>'
-OF_ROOT = "The project's rules for agents. Follow them, unless the user says otherwise."
-OF_FOLDER = "The rules for the files in {folder}. They take precedence over those of the folders around it."
+ROOT_LEAD = "The project's rules for agents. Follow them, unless the user says otherwise."
+FOLDER_LEAD = "The rules for the files in {folder}. They take precedence over those of the folders around it."
 CUT = "\n\n[These are its first {shown:,} of {size:,} characters. Read the file if you need the rest.]"
 
 
 class ProjectRules:
-    """Reads each rules file once in a run, so that a changed one applies from the next run on."""
+    """Reads each rules file once in a run. A changed file applies from the next run on."""
 
     def __init__(self, files: Files, emit: Callable[[Event], None]) -> None:
         self._files, self._emit = files, emit
-        self._of_root: dict[Path, RulesFile | None] = {}
-        self._looked: set[str] = set()
+        self._by_root: dict[Path, RulesFile | None] = {}
+        self._searched: set[str] = set()
+        """The folders whose rules were looked for since the run began."""
         self._applying: set[Path] = set()
-        """The folders whose rules apply in those that were looked at."""
+        """The folders whose rules apply to files in `_searched`."""
         self._found: dict[Path, RulesFile | None] = {}
         self._roots = files.roots
         self._sent_notes = SentNotes("<rules ")
@@ -32,16 +36,16 @@ class ProjectRules:
 
     async def begin_run(self) -> None:
         """Reads the rules of the root folders, and forgets the others."""
-        self._looked, self._applying, self._found, self._reported = set(), set(), {}, False
+        self._searched, self._applying, self._found, self._reported = set(), set(), {}, False
         paths = self._files.roots.paths
-        self._of_root = await asyncio.to_thread(lambda: {path: read_rules(path, path) for path in paths})
+        self._by_root = await asyncio.to_thread(lambda: {path: read_rules(path, path) for path in paths})
 
     @property
-    def of_root(self) -> str:
+    def root_rules(self) -> str:
         """The rules of the root folders, as text after the system prompt; empty if there are none."""
         several = self._files.roots.has_names
-        found = [rules for rules in self._of_root.values() if rules is not None]
-        return "".join(f"\n\n{self._text(rules, self._lead(rules) if several else OF_ROOT)}" for rules in found)
+        found = [rules for rules in self._by_root.values() if rules is not None]
+        return "".join(f"\n\n{self._text(rules, self._lead(rules) if several else ROOT_LEAD)}" for rules in found)
 
     async def take_new(self, folders: Collection[str], messages: Sequence[Message]) -> list[str]:
         """The rules that apply to the files in these folders and are not in the conversation yet, the outermost first.
@@ -58,41 +62,41 @@ class ProjectRules:
         return list(new.values())
 
     async def _read_for(self, folders: Collection[str]) -> None:
-        """Reads the rules that apply in these folders and were not looked for since the run began."""
+        """Reads the rules that apply in those of these folders that were not searched since the run began."""
         roots = self._files.roots
         if roots != self._roots:
-            self._roots, self._looked, self._applying = roots, set(), set()
-        new = set(folders) - self._looked
+            self._roots, self._searched, self._applying = roots, set(), set()
+        new = set(folders) - self._searched
         applying = dict(self._with_rules(new))
         unknown = sorted(applying.keys() - self._found.keys())
         if unknown:
             read = await asyncio.to_thread(lambda: [read_rules(folder, applying[folder]) for folder in unknown])
             self._found.update(zip(unknown, read, strict=True))
-        self._looked |= new
+        self._searched |= new
         self._applying |= applying.keys()
 
     def _with_rules(self, folders: Collection[str]) -> Iterator[tuple[Path, Path]]:
-        """The folders whose rules apply in these folders, each with the root folder that it is in.
+        """The folders whose rules apply in these folders, each with the root folder that contains it.
 
-        The root folders whose rules are in the system prompt are left out.
+        Omits the root folders whose rules are in the system prompt.
         """
         for folder in folders:
             path = Path(folder, "file")
             root = self._files.roots.folder_of(path)
             if root is not None:
-                added = [root.path] if root.path not in self._of_root else []
+                added = [root.path] if root.path not in self._by_root else []
                 for applies in (*added, *folders_with_rules(path, root.path)):
                     yield applies, root.path
 
     def _report(self, new: Sequence[RulesFile]) -> None:
-        of_root = [rules for rules in self._of_root.values() if rules is not None and not self._reported]
+        root_rules = [rules for rules in self._by_root.values() if rules is not None and not self._reported]
         self._reported = True
-        sources = tuple(RulesSource(rules.path, rules.is_cut) for rules in (*of_root, *new))
+        sources = tuple(RulesSource(rules.path, rules.is_cut) for rules in (*root_rules, *new))
         if sources:
             self._emit(RulesFound(sources))
 
     def _lead(self, rules: RulesFile) -> str:
-        return OF_FOLDER.format(folder=self._files.roots.relative(rules.path.parent))
+        return FOLDER_LEAD.format(folder=self._files.roots.relative(rules.path.parent))
 
     def _text(self, rules: RulesFile, lead: str) -> str:
         cut = CUT.format(shown=len(rules.text), size=rules.size) if rules.is_cut else ""

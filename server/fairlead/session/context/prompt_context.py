@@ -1,4 +1,4 @@
-"""Collects what the model gets with a prompt, and reports it, so that the user sees what was sent."""
+"""Collects what the model gets with a prompt, and reports it to the user."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -38,7 +38,7 @@ class PromptContext:
             limit: how long the results of a round may be, in characters; None: unknown.
         """
         attached = await Attacher(self._files, self._diagnostics, limit).attach(items)
-        blocks, titles = attached.blocks, list(attached.places)
+        blocks, titles = attached.blocks, list(attached.references)
         if surroundings is not None:
             if surroundings.git is None:
                 branch = await asyncio.to_thread(_branches, self._files.roots)
@@ -53,7 +53,7 @@ class PromptContext:
         return blocks
 
     def report(self) -> None:
-        """Reports what was collected, once."""
+        """Emits what was collected last, once."""
         unreported, self._unreported = self._unreported, None
         if unreported is not None:
             self._emit(unreported)

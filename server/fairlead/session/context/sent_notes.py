@@ -8,10 +8,10 @@ from fairlead.per_item import PerItem
 
 
 class SentNotes:
-    """Finds the texts for the model that begin with `begin`. Reads each message once."""
+    """Finds the texts for the model that begin with a prefix. Reads each message once."""
 
-    def __init__(self, begin: str) -> None:
-        self._begin = begin
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
         self._notes = PerItem[Message, tuple[str, ...]](self._notes_in)
 
     def of(self, messages: Sequence[Message]) -> list[str]:
@@ -20,4 +20,4 @@ class SentNotes:
 
     def _notes_in(self, message: Message) -> tuple[str, ...]:
         texts = (block["text"] for block in message["content"] if block["type"] == "text")
-        return tuple(text for text in texts if text.startswith(self._begin)) if message["role"] == "user" else ()
+        return tuple(text for text in texts if text.startswith(self._prefix)) if message["role"] == "user" else ()

@@ -16,11 +16,11 @@ from fairlead.workspace.paths import Roots
 
 BEGIN, END = "<context>", "</context>"
 LEAD = "What the user is looking at:"
-CHANGED_LEAD = "What the user is looking at now, as far as it changed:"
+CHANGED_LEAD = "Changes in what the user is looking at:"
 UNCHANGED = "What the user is looking at has not changed."
 NOTHING = "none"
 
-# limits in characters; all sections together stay below 2,000
+# limits in characters; all sections together are shorter than 2,000
 MAX_ACTIVE = 250
 MAX_TABS = 350
 MAX_PROBLEMS = 600
@@ -31,7 +31,7 @@ MAX_BRANCH = 100
 _BLOCK = re.compile(rf"{BEGIN}\n.*\n((?:[A-Z].*(?:\n- .*)*\n)*){END}")
 ACTIVE, PROBLEMS, BRANCH = "Active file", "Problems in the open files", "Git branch"
 SUMMARY = {ACTIVE: "active file {}", PROBLEMS: "{}", BRANCH: "branch {}"}
-"""What the user reads of a section, by label."""
+"""How the user sees a section in the summary, by label."""
 
 _HEAD = re.compile(r"^([A-Z][a-z ]*): (.*)", re.MULTILINE)
 _SECTION = re.compile(r"^([A-Z][a-z ]*): .*(?:\n- .*)*", re.MULTILINE)
@@ -105,7 +105,7 @@ def surroundings_block(
 
 
 def summary(block: str) -> str:
-    """The most important sections in one line, for the user; empty if none is in the block."""
+    """The most important sections in one line, for the user; empty if the block has no sections."""
     found = _BLOCK.fullmatch(block)
     heads = dict(_HEAD.findall(found[1])) if found is not None else {}
     shown = [
@@ -205,7 +205,7 @@ def _listed(names: Sequence[str], limit: int) -> str:
 
 
 def _fitting(texts: Iterable[str], limit: int) -> list[str]:
-    """The first texts, as many as have at most `limit` characters together."""
+    """The first texts, as many as fit into `limit` characters with separators."""
     shown: list[str] = []
     for text in texts:
         limit -= len(text) + 2

@@ -1,4 +1,4 @@
-"""The last smallest set of changes that a search found, as long as it holds."""
+"""The smallest set of changes that the last search found, as long as it is valid."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from fairlead.workspace.files import Files
 
 
 class FoundSet:
-    """Holds while the user only accepts changes and rejects those that are not needed (docs/plan.md P19)."""
+    """The set is valid while the user only accepts changes and rejects those that are not needed (docs/plan.md P19)."""
 
     def __init__(self, files: Files, known_files: KnownFiles) -> None:
         self._files, self._known_files = files, known_files
@@ -21,11 +21,11 @@ class FoundSet:
         self._versions = (0, 0)
 
     def replace(self, found: SmallestSet, changes: Changeset, state: int) -> None:
-        """Replaces the set by one that was found for these changes, in this state of the known files."""
+        """Replaces the set with one that was found for these changes, in this state of the known files."""
         self._found, self._versions = (found, changes, state), (0, 0)
 
     def now(self) -> SmallestSet | None:
-        """The set with the changes that are still undecided; None if there are none, or if it no longer holds.
+        """The set with the changes that are still undecided; None if there are none, or if it is no longer valid.
 
         Returns the same object until something changes.
         """
@@ -35,7 +35,7 @@ class FoundSet:
         return self._shown
 
     def _updated(self) -> SmallestSet | None:
-        if self._found is None or not self._holds(*self._found):
+        if self._found is None or not self._is_valid(*self._found):
             self._found = None
             return None
         found = self._found[0]
@@ -44,7 +44,7 @@ class FoundSet:
         not_needed = tuple(change for change in found.not_needed if change in left)
         return replace(found, needed=needed, not_needed=not_needed) if needed or not_needed else None
 
-    def _holds(self, found: SmallestSet, changes: Changeset, state: int) -> bool:
+    def _is_valid(self, found: SmallestSet, changes: Changeset, state: int) -> bool:
         return all(
             differs_only_by(changes, found.not_needed, path, self._text(path))
             for path in self._known_files.changed_since(state)

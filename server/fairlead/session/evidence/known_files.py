@@ -1,4 +1,4 @@
-"""The contents of the files that a session knows, as digests, and the states of them that verifications ran on."""
+"""Digests of the files that a session knows, and the states of these files that verifications ran on."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -26,20 +26,20 @@ class KnownFiles:
 
     def __init__(self, files: Files) -> None:
         self._files = files
-        self._now: dict[str, str] = {}
-        self._digests: dict[str, tuple[_Content, str]] = {}  # by path: what was hashed last, and its digest
-        self._changed: dict[int, tuple[str, ...]] = {}  # by state, until a file changes
+        self._digests: dict[str, str] = {}  # by path
+        self._last_hashed: dict[str, tuple[_Content, str]] = {}  # by path: what was hashed last, and its digest
+        self._changed_since: dict[int, tuple[str, ...]] = {}  # by state, until a file changes
         self.states = FileStates()
         self.version = 0
         """Increases when a file changes after a state was recorded."""
 
     def restore(self, states: FileStates) -> None:
         """Continues with the states of an earlier process. Files may have changed since."""
-        self.states, self._changed = states, {}
+        self.states, self._changed_since = states, {}
         self.update(map(Path, states.first))
 
     def update(self, paths: Iterable[Path]) -> None:
-        """Reads files that may have changed. Those that were not known yet are known from now on."""
+        """Reads files that may have changed. A file that was not known is known from now on."""
         for path in paths:
             proposal = self._files.proposal(path)
             moved = [Path(proposal.target)] if proposal is not None and proposal.new_path is not None else []
@@ -50,14 +50,14 @@ class KnownFiles:
         name, digest = str(path), self._digest(path)
         if name not in self.states.first:
             self.states = self.states.with_first(name, self._on_disk(path))
-        if self._now.get(name) != digest:
-            self._now[name] = digest
-            self._changed = {}
+        if self._digests.get(name) != digest:
+            self._digests[name] = digest
+            self._changed_since = {}
             self.version += bool(self.states.changes)
 
     def refresh(self) -> None:
         """Reads all known files again."""
-        self.update(map(Path, list(self._now)))
+        self.update(map(Path, list(self._digests)))
 
     def record_state(self, where: Where) -> int:
         """Records the state that a command runs on; returns its number.
@@ -65,18 +65,18 @@ class KnownFiles:
         A sandboxed command sees the proposals and unsaved documents, any other one only the files on disk.
         """
         self.refresh()
-        self.states = self.states.with_state(self._now if where == "sandboxed" else self.on_disk())
+        self.states = self.states.with_state(self._digests if where == "sandboxed" else self.on_disk())
         return len(self.states.changes) - 1
 
     def on_disk(self) -> Mapping[str, str]:
         """The digests of the known files on disk, without proposals and unsaved changes, by path."""
-        return {name: self._on_disk(Path(name)) for name in self._now}
+        return {name: self._on_disk(Path(name)) for name in self._digests}
 
     def changed_since(self, state: int) -> tuple[str, ...]:
         """The paths of the files whose content differs from a state."""
-        if state not in self._changed:
-            self._changed[state] = self.states.changed_since(state, self._now)
-        return self._changed[state]
+        if state not in self._changed_since:
+            self._changed_since[state] = self.states.changed_since(state, self._digests)
+        return self._changed_since[state]
 
     def _digest(self, path: Path) -> str:
         """The digest of a file as a sandboxed command sees it."""
@@ -87,7 +87,7 @@ class KnownFiles:
             if raw.data is not None:
                 return self._hash(path, raw.data, None, mode)
             return self._hash(path, proposal.proposed, self._disk_text(source), mode)
-        if files.proposal(path) is not None:  # it is moved or deleted
+        if files.proposal(path) is not None:  # the proposal moves or deletes it
             return ABSENT
         try:
             text = files.user_files.text(path, binary=True)
@@ -115,11 +115,11 @@ class KnownFiles:
         digest = disk.binary_sha256 if disk is not None else ""
         if not digest or (disk is not None and disk.text != content):
             encoding, bom = (disk.encoding, disk.bom) if disk is not None else ("utf-8", b"")
-            known = self._digests.get(str(path))
+            known = self._last_hashed.get(str(path))
             if known is None or known[0][0] is not content or known[0][1:] != (encoding, bom):
                 encoded = self._files.user_files.encoded
                 data = content if isinstance(content, bytes) else encoded(path, content, disk)
-                known = self._digests[str(path)] = (content, encoding, bom), sha256(data).hexdigest()
+                known = self._last_hashed[str(path)] = (content, encoding, bom), sha256(data).hexdigest()
             digest = known[1]
         return digest + EXECUTABLE if mode & 0o100 else digest
 

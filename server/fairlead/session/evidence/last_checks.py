@@ -14,7 +14,7 @@ class LastChecks:
 
     def __init__(self, state: Callable[[], object]) -> None:
         self._state = state
-        self._seen = state()
+        self._last_state = state()
         self._results: dict[str, CheckFinished] = {}
 
     def add(self, result: CheckFinished) -> None:
@@ -27,12 +27,12 @@ class LastChecks:
 
     @property
     def shown(self) -> CheckFinished | None:
-        """The first failure, or else the last result; None if there is none."""
+        """The first failure, else the last result; None if there is none."""
         self._forget_old()
         failed = (result for result in self._results.values() if not result.passed)
         return next(failed, next(reversed(self._results.values()), None))
 
     def _forget_old(self) -> None:
         now = self._state()
-        if now != self._seen:
-            self._seen, self._results = now, {}
+        if now != self._last_state:
+            self._last_state, self._results = now, {}

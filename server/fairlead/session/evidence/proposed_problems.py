@@ -1,4 +1,4 @@
-"""The errors that the proposed texts cause (docs/plan.md P20): those that the same files do not have without them."""
+"""The new errors of the proposed texts (docs/plan.md P20): those that the user's texts of these files do not have."""
 
 import asyncio
 import logging
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 MAX_REPORTED = 10
 MAX_MESSAGE = 300
 MAX_DEPENDENTS = 20
-"""How many files that were read but not changed are also checked, because a proposal may break them."""
+"""How many other files that the agent has read are checked too, because a proposal may break them."""
 
 NEW_ERRORS = (
     "<new_errors>\nYour proposed edits cause {count}, which the files do not have without them:\n{items}\n"
@@ -28,7 +28,7 @@ NEW_ERRORS = (
 )
 
 Texts = Mapping[Path, str]
-Error = tuple[Path, str, str]
+ErrorKey = tuple[Path, str, str]
 """Identifies an error even if its line moves: the file, the message and the code."""
 
 
@@ -46,12 +46,12 @@ class ProposedProblems:
     def __init__(self, files: Files, servers: LanguageServers, seconds: Callable[[], float]) -> None:
         """`seconds` returns how long a check may take; 0: nothing is checked."""
         self._files, self._servers, self._seconds = files, servers, seconds
-        self._baselines: dict[Path, tuple[str, Counter[Error]]] = {}
+        self._baselines: dict[Path, tuple[str, Counter[ErrorKey]]] = {}
         self._checked: dict[Path, _Checked] = {}
-        self._reported: set[Error] = set()
+        self._reported: set[ErrorKey] = set()
         self.version = 0
-        """Increases when a check finds other errors than the one before."""
-        self._state: object = None
+        """Increases when a check finds different errors than the one before."""
+        self._checked_state: object = None
         self._completed: set[str] | None = None
         self._warmed: set[str] = set()
         self._warmed_for = Changeset()
@@ -70,7 +70,7 @@ class ProposedProblems:
         return len(checked.errors) if checked is not None and self._text(target) == checked.text else 0
 
     def warm(self) -> None:
-        """Starts the language servers of the proposed files, so that a check later need not wait for their start."""
+        """Starts the language servers of the proposed files, so that a later check need not wait for them."""
         if not self._seconds():
             return
         before, self._warmed_for = self._warmed_for, self._files.changes
@@ -90,11 +90,11 @@ class ProposedProblems:
     async def _start(self, path: Path) -> None:
         try:
             await self._servers.server(path)
-        except ToolError as error:  # or there is no place where it can run
+        except ToolError as error:  # not only `NoAnswer`: it may have no layer to run in
             log.info("no language server: %s", error)
 
     async def check_once_per_step(self, completed: Collection[str]) -> None:
-        """Checks the proposals if a step has been completed since the last call; the first call only notes them."""
+        """Checks the proposals if a step has been completed since the last call. The first call checks nothing."""
         before, self._completed = self._completed, set(completed)
         if before is not None and not self._completed <= before:
             await self.check()
@@ -103,7 +103,7 @@ class ProposedProblems:
         """Checks the proposals, unless nothing has changed since the last time. Has a time limit."""
         state = self._files.version, self._files.user_files.change_token
         proposed, seconds = self._proposed(self._files.changes.files), self._seconds()
-        if state == self._state or not proposed or not seconds:
+        if state == self._checked_state or not proposed or not seconds:
             return
         checked: dict[Path, _Checked] = {}
         try:
@@ -115,10 +115,10 @@ class ProposedProblems:
         before, self._checked = self.errors(), checked
         if self.errors() != before:
             self.version += 1
-        self._state = state
+        self._checked_state = state
 
     def take_report(self) -> list[str]:
-        """A text about the new errors that the model has not read yet; none if there are none."""
+        """A text about the new errors that the model has not read yet; empty if there are none."""
         errors = self.errors()
         new = self._unread(errors)
         self._reported = {_key(path, problem) for path, found in errors.items() for problem in found}
@@ -153,9 +153,9 @@ class ProposedProblems:
             await self._update_baselines(server, paths)
             shown = self._shown(paths)
             for path, found in (await self._diagnose(server, shown, paths)).items():
-                known = self._baselines.get(path) or ("", Counter[Error]())
-                if known[0] == (self._user_text(path) or ""):  # otherwise, the user's text was not checked in time
-                    checked[path] = _Checked(shown[path], _new_errors(path, found, known[1]))
+                checked_text, known = self._baselines.get(path) or ("", Counter[ErrorKey]())
+                if checked_text == (self._user_text(path) or ""):  # otherwise the user's text was not checked in time
+                    checked[path] = _Checked(shown[path], _new_errors(path, found, known))
         except ToolError as error:
             log.info("the proposed texts were not checked: %s", error)
         return checked
@@ -183,7 +183,7 @@ class ProposedProblems:
             )
             for path, answer in answers.items()
         }
-        return {path: [each for each in all_ if each.severity == "error"] for path, all_ in found.items()}
+        return {path: [each for each in some if each.severity == "error"] for path, some in found.items()}
 
     def _shown(self, paths: Sequence[Path]) -> dict[Path, str]:
         """The texts as the agent sees them."""
@@ -191,7 +191,7 @@ class ProposedProblems:
         return {**texts, **{path: text for path in paths if (text := self._text(path)) is not None}}
 
     def _proposed(self, paths: Iterable[str]) -> list[Path]:
-        """Those of these files with proposed content in a language that a language server knows."""
+        """The targets of these proposals that have a proposed text and a language server."""
         found = map(self._files.changes.get, paths)
         targets = [Path(each.target) for each in found if each is not None and each.proposed is not None]
         return [target for target in targets if self._servers.name_for(target)]
@@ -225,7 +225,7 @@ def _count(number: int, word: str) -> str:
     return f"{number} {word}" + ("" if number == 1 else "s")
 
 
-def _new_errors(path: Path, found: Sequence[Problem], known: Counter[Error]) -> list[Problem]:
+def _new_errors(path: Path, found: Sequence[Problem], known: Counter[ErrorKey]) -> list[Problem]:
     """The errors that exceed the known ones, which may have moved."""
     left, new = known.copy(), list[Problem]()
     for problem in found:
@@ -237,5 +237,5 @@ def _new_errors(path: Path, found: Sequence[Problem], known: Counter[Error]) -> 
     return new
 
 
-def _key(path: Path, problem: Problem) -> Error:
+def _key(path: Path, problem: Problem) -> ErrorKey:
     return path, problem.message, problem.code

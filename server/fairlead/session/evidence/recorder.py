@@ -30,13 +30,13 @@ class Inferred:
 
 
 class Recorder:
-    """Listens to the events of a session's runs.
+    """Adds what the events of a session's runs say about its work to the record.
 
     Args:
         plan: returns the current plan.
-        clock: seconds, from any start.
+        clock: seconds since an arbitrary start.
         path_of: returns the absolute path of a call's location.
-        file_states: returns the number of file states until now.
+        file_states: returns the number of file states so far.
     """
 
     def __init__(
@@ -51,11 +51,11 @@ class Recorder:
         self._path_of = path_of
         self._file_states = file_states
         self._calls: dict[str, tuple[ToolStarted, str]] = {}
-        self._command_places: dict[str, str] = {}  # by call; a background command outlives its call
+        self._command_steps: dict[str, str] = {}  # by call; a background command outlives its call
         self._usage = Usage()
         self._cost: float | None = 0.0
         self._timed_at: float | None = None
-        self._place = BEFORE
+        self._step = BEFORE
         self._unrecorded_seconds: dict[str, float] = {}
         self._changes = self._commands = 0
         self.record = Record()
@@ -68,14 +68,14 @@ class Recorder:
             case RunStarted(model):
                 self.models = tuple(dict.fromkeys((*self.models, model)))
                 self._usage, self._cost, self._calls = Usage(), 0.0, {}
-                self._timed_at, self._place = self._clock(), self._current_place()
+                self._timed_at, self._step = self._clock(), self._current_step()
             case ToolStarted():
                 self._add_time()
-                self._calls[event.call_id] = event, self._place
+                self._calls[event.call_id] = event, self._step
             case CommandStarted(call_id, item_id):
                 self._command_started(call_id, item_id)
             case CommandEnded(_, run):
-                self._set_record(self.record.with_command(self._command_places.pop(run.call_id, BEFORE), run))
+                self._set_record(self.record.with_command(self._command_steps.pop(run.call_id, BEFORE), run))
             case ToolFinished():
                 self._add_time()
                 self._tool_finished(event)
@@ -88,7 +88,7 @@ class Recorder:
             case _:
                 pass
 
-    def since(self) -> str:
+    def work_since_update(self) -> str:
         """A sentence for the reminder: what was done since the plan was last updated (docs/plan.md L6)."""
         facts = [
             f"{count} {word}{'' if count == 1 else 's'}"
@@ -97,7 +97,8 @@ class Recorder:
         ]
         return f" Since its last update: {' and '.join(facts)}." if facts else ""
 
-    def _current_place(self) -> str:
+    def _current_step(self) -> str:
+        """The id of the item in progress; without one, `BEFORE` or `UNPLANNED`."""
         plan = self._plan()
         if plan.current is not None:
             return plan.current.id
@@ -107,21 +108,19 @@ class Recorder:
         """Adds the time since the last event to the item that was in progress. Does not change the record yet."""
         now = self._clock()
         if self._timed_at is not None:
-            self._unrecorded_seconds[self._place] = (
-                self._unrecorded_seconds.get(self._place, 0.0) + now - self._timed_at
-            )
+            self._unrecorded_seconds[self._step] = self._unrecorded_seconds.get(self._step, 0.0) + now - self._timed_at
             self._timed_at = now
-        self._place = self._current_place()
+        self._step = self._current_step()
 
     def _set_record(self, record: Record) -> None:
         """Replaces the record, adding the time since the last change."""
-        for place, seconds in self._unrecorded_seconds.items():
-            record = record.with_seconds(place, seconds)
+        for step, seconds in self._unrecorded_seconds.items():
+            record = record.with_seconds(step, seconds)
         self._unrecorded_seconds = {}
         self.record = record
 
     def _tool_finished(self, event: ToolFinished) -> None:
-        started, place = self._calls.pop(event.call_id, (None, ""))
+        started, step = self._calls.pop(event.call_id, (None, ""))
         if started is None:
             return
         if started.name == "todo" and not event.is_error:
@@ -132,21 +131,21 @@ class Recorder:
             self._changes += 1
             record = self.record
             for path in (*(location.path for location in started.locations), *event.paths):
-                record = record.with_file(place, self._path_of(path), self._file_states())
+                record = record.with_file(step, self._path_of(path), self._file_states())
             self._set_record(record)
         elif started.kind in READING_KINDS:
-            self._set_record(self.record.with_look(place))
-        if place == BEFORE and started.kind in (*CHANGING_KINDS, *READING_KINDS):
+            self._set_record(self.record.with_look(step))
+        if step == BEFORE and started.kind in (*CHANGING_KINDS, *READING_KINDS):
             self._infer(started)
 
     def _command_started(self, call_id: str, item_id: str | None) -> None:
-        started, current = self._calls.get(call_id, (None, self._current_place()))
-        place = item_id or current  # the check of an item may run while another one is in progress
-        self._command_places[call_id] = place
+        started, current = self._calls.get(call_id, (None, self._current_step()))
+        step = item_id or current  # the check of an item may run while another one is in progress
+        self._command_steps[call_id] = step
         if started is None:
             return  # a check that the user started
         self._commands += 1
-        if place == BEFORE:
+        if step == BEFORE:
             self._infer(started)
 
     def _infer(self, started: ToolStarted) -> None:
@@ -161,5 +160,5 @@ class Recorder:
         tokens = usage.tokens - self._usage.tokens
         share = None if cost is None or self._cost is None else cost - self._cost
         if tokens > 0:
-            self._set_record(self.record.with_cost(self._place, tokens, share))
+            self._set_record(self.record.with_cost(self._step, tokens, share))
         self._usage, self._cost = usage, cost

@@ -1,4 +1,4 @@
-"""The evidence for a session's steps, and which of it holds for the files as they are now."""
+"""The evidence for a session's steps, and what of it is valid for the files as they are now."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -26,7 +26,7 @@ class SessionEvidence:
         settings: Callable[[], Settings],
         clock: Callable[[], float],
     ) -> None:
-        """`clock` returns seconds, from any start."""
+        """`clock` returns seconds since an arbitrary start."""
         self._files, self._plan, self._settings = files, plan, settings
         self.known_files = KnownFiles(files)
         self.recorder = Recorder(plan.snapshot, clock, self._path_of, self._file_states)
@@ -72,7 +72,7 @@ class SessionEvidence:
         return self._settings().checks if self.recorder.record.of(item.id).files else ()
 
     def _path_of(self, given: str) -> str:
-        """The absolute path of a call's location, so that one file has one path on record."""
+        """The absolute path of a call's location, so that each file has only one path on record."""
         roots = self._files.roots
         try:
             return str(roots.resolve(given))

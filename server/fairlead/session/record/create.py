@@ -1,4 +1,4 @@
-"""Makes the record of a session."""
+"""Creates the record of a session."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -66,9 +66,9 @@ class _Creator:
             plan=tuple(self._plan()),
             steps=tuple(self._steps()),
             outside=tuple(
-                WorkOutside(place, self._work([state.record.of(place)]))
-                for place in (BEFORE, UNPLANNED)
-                if not state.record.of(place).empty
+                WorkOutside(name, self._work([state.record.of(name)]))
+                for name in (BEFORE, UNPLANNED)
+                if not state.record.of(name).empty
             ),
             changes=tuple(self._changes()),
             verifications=tuple(self._verifications()),

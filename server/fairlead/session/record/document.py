@@ -1,6 +1,6 @@
 """The values of a record, field by field as in docs/record.md.
 
-A value that breaks a rule of that page cannot be made: it raises ValueError.
+Creating a value that breaks a rule of that page raises ValueError.
 """
 
 import re
@@ -63,7 +63,7 @@ class Verification:
     fails_without_changes: bool
     """Whether it failed on the same files without the proposals."""
     differs: Mapping[str, FileContent | None]
-    """The files that it saw with another content than `after`, by path."""
+    """The files that it saw with content other than `after`, with that content, by path."""
 
     @property
     def passed(self) -> bool:
@@ -80,10 +80,10 @@ class RanCommand:
     """None: it was killed."""
     seconds: float
     stopped: bool
-    """The user or the agent stopped it."""
+    """Whether the user or the agent stopped it."""
     verifies: bool
     without_changes: bool
-    """It ran on the files without the proposals."""
+    """Whether it ran on the files without the proposals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +136,9 @@ class PlannedItem:
     status: Status
     check: str
     held: bool
-    """The user wants it not to be started."""
+    """Whether the user does not want it to be started."""
     marked: bool
-    """The user marked it as completed."""
+    """Whether the user marked it as completed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class Change:
     step: str | None
     decision: ReviewStatus
     hunk: HunkPosition | None
-    """None: what is not in lines, such as a creation, a deletion or a move."""
+    """None: the change is not in lines, such as a creation, a deletion or a move."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ def read_record(data: bytes) -> SessionRecord:
 
 
 def _read(kind: Any, value: Any, path: str) -> Any:
-    """A JSON value as a value of a type. Raises BadRecord with the path of the field."""
+    """Converts a JSON value to a type. Raises BadRecord, which names the field by its path."""
     origin, args = get_origin(kind), get_args(kind)
     if kind in _PLAIN:
         name, is_valid = _PLAIN[kind]

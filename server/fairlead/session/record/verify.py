@@ -1,4 +1,4 @@
-"""Compares a record with the present files: their digests, and its checks, which run again (docs/record.md)."""
+"""Compares a record with the files as they are now, and runs its checks on them again (docs/record.md)."""
 
 import hashlib
 import os
@@ -53,7 +53,7 @@ def _compared(file: KnownFile, roots: Roots) -> Finding:
     if now is None:
         return Finding(file.path, False, "does not exist anymore")
     if now.sha256 != then.sha256:
-        return Finding(file.path, False, "has another content")
+        return Finding(file.path, False, "has different content")
     if now.executable != then.executable and os.name == "posix":
         return Finding(file.path, False, "is executable now" if now.executable else "is not executable anymore")
     return Finding(file.path, True, "unchanged")
@@ -73,13 +73,13 @@ def _content(path: Path, roots: Roots) -> FileContent | None:
 
 
 async def run_check(command: str, roots: Roots, sandbox: Capability, hidden: Sequence[Path], timeout: float) -> Finding:
-    """Runs a command of a record on the present files, and discards its changes.
+    """Runs a command of a record on the files as they are now, and discards its changes.
 
-    The command is untrusted, so it runs nowhere but in the sandbox. Each command has its own layer, because what one
-    leaves, such as a cache, must not make another one pass.
+    The command is untrusted, so it runs only in the sandbox. Each command has its own layer, so that leftovers of one,
+    such as a cache, do not make another one pass.
 
     Args:
-        hidden: our own folders, which commands must not read.
+        hidden: Fairlead's own folders, which commands must not read.
         timeout: in seconds.
     """
     try:

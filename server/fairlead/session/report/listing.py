@@ -15,7 +15,7 @@ from fairlead.session.state import Phase, SessionState
 from fairlead.session.store.reader import JournalInfo
 
 MAX_RESULT = 2000
-"""The characters that are shown of a result in a conversation that is opened again."""
+"""How many characters of a result a reopened conversation shows."""
 _USER_MESSAGE = re.compile(re.escape(USER_MESSAGE).replace(re.escape("{text}"), "(.*)"), re.DOTALL)
 
 
@@ -92,7 +92,7 @@ def transcript(messages: Sequence[Message], record: Record, checkpoints: Sequenc
 def _with_checkpoints(lines: Sequence[Line], checkpoints: Sequence[Checkpoint]) -> list[Line]:
     """The lines with the checkpoint before each prompt.
 
-    They are found by their text, from the end, because a compaction changes the messages, and a conversation from an
+    Prompts are matched by their text, from the end, because compaction changes the messages, and a conversation from an
     earlier version of Fairlead has no checkpoints at its beginning.
     """
     remaining, result = list(checkpoints), list[Line]()
@@ -108,7 +108,7 @@ def _with_checkpoints(lines: Sequence[Line], checkpoints: Sequence[Checkpoint]) 
 def _lines(message: Message, failed: Collection[str], results: Mapping[str, str]) -> Iterator[Line]:
     attached = [block["text"] for block in message["content"] if block["type"] == "text" and is_context(block["text"])]
     is_summary = message["content"][-1].get("text", "").startswith("<summary>")
-    if is_summary:  # of a compacted conversation
+    if is_summary:  # it may contain several prompts, each followed by its context
         attached = []
     for index, block in enumerate(message["content"]):
         if block["type"] == "tool_use":

@@ -20,16 +20,16 @@ async def rules_page(context: ServerContext) -> str:
     found = await context.layers.capability(context.workspace())
     settings = context.settings
     if found.layers_folder is None:
-        place = f"Commands run outside the sandbox, with your permissions. {found.reason}"
+        where = f"Commands run outside the sandbox, with your permissions. {found.reason}"
         asked = ASKED["ask"]
     else:
         maker = "bubblewrap" if found.bubblewrap else "Fairlead itself"
-        place = f"Commands run in a sandbox (created by {maker}), on the proposed files. Their changes are proposed."
-        place = " ".join(filter(None, (place, found.weakness)))
+        where = f"Commands run in a sandbox (created by {maker}), on the proposed files. Their changes are proposed."
+        where = " ".join(filter(None, (where, found.weakness)))
         asked = ASKED[settings.approvals]
     allow = [Rule.parse(text) for text in settings.bash.allow]
     deny = [Rule.parse(text) for text in settings.bash.deny]
-    parts = ["# Command permissions", place, asked, *_allowed(allow), *_denied(deny)]
+    parts = ["# Command permissions", where, asked, *_allowed(allow), *_denied(deny)]
     if not allow and not deny:
         parts.append("No rules yet. Add them in the settings `fairlead.bash.allow` and `fairlead.bash.deny`.")
     return "\n\n".join(parts) + "\n"

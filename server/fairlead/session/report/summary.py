@@ -16,7 +16,7 @@ from fairlead.session.state import SessionState
 from fairlead.workspace.paths import Roots
 
 OUTSIDE = {BEFORE: "Before the plan", UNPLANNED: "Unplanned"}
-WORDS: dict[VerificationStatus, str] = {
+STATUS_TEXTS: dict[VerificationStatus, str] = {
     "none": "not done",
     "looked": "only read",
     "unverified": "unverified",
@@ -27,22 +27,22 @@ WORDS: dict[VerificationStatus, str] = {
     "noEvidence": "no evidence: nothing happened",
     "marked": "marked as done by the user",
 }
-# the statuses that the line at the end of a run names
-SENTENCES: dict[VerificationStatus, str] = {
+STATUS_LEADS: dict[VerificationStatus, str] = {
     "none": "Not done",
     "failed": "Failed",
     "stale": "Changed since verified",
     "unverified": "Unverified",
     "noEvidence": "Without evidence",
 }
+"""The statuses that the line at the end of a run mentions."""
 DROPPED = "dropped from the plan"
-# a file with several outcomes counts as the first of these
 OUTCOMES: dict[ReviewStatus, str] = {
     "review": "to review",
     "accepted": "accepted",
     "undone": "undone",
     "rejected": "rejected",
 }
+"""A file with several outcomes counts as the first of these."""
 LEADS: dict[ReviewStatus, str] = {
     "accepted": "Changed",
     "review": "To review",
@@ -91,7 +91,7 @@ def short_record(session: SessionState, supports: Supports) -> str:
         _money(session.record.by_step.values()),
     ]
     line = ", ".join(fact for fact in facts if fact)
-    sentences = [line, *(_named(lead, steps.get(status, [])) for status, lead in SENTENCES.items())]
+    sentences = [line, *(_named(lead, steps.get(status, [])) for status, lead in STATUS_LEADS.items())]
     return " ".join(f"{sentence}." for sentence in sentences if sentence)
 
 
@@ -120,7 +120,7 @@ def _in_words(support: Support, roots: Roots) -> str:
     changed = f": {', '.join(_code(path, roots) for path in support.changed)}" if support.changed else ""
     flaky = f": {_quoted(support.command)} is flaky" if support.flaky else ""
     errors = f": {_count(support.new_errors, 'new error')}" if support.new_errors else ""
-    return WORDS[support.status] + command + failed + changed + flaky + errors
+    return STATUS_TEXTS[support.status] + command + failed + changed + flaky + errors
 
 
 def _quoted(command: str) -> str:
@@ -134,9 +134,9 @@ def _parts(session: SessionState, supports: Supports) -> list[_Part]:
     before = {run.call_id for run in session.record.of(BEFORE).commands}
     planned = {item.id for item in session.plan.items}
 
-    def part(place: str, title: str, support: Support | None, dropped: bool) -> _Part:
-        evidence = session.record.of(place)
-        own = [result for result in known if (result.item_id or _outside(result, session, before)) == place]
+    def part(step_id: str, title: str, support: Support | None, dropped: bool) -> _Part:
+        evidence = session.record.of(step_id)
+        own = [result for result in known if (result.item_id or _outside(result, session, before)) == step_id]
         covered = {path for result in own for path in (result.file, result.path, result.new_path)}
         others = [path for path in evidence.files if path not in covered]
         further = [result for path in others for result in _outcomes_of(path, known)]
@@ -151,7 +151,7 @@ def _parts(session: SessionState, supports: Supports) -> list[_Part]:
         step = part(item.id, item.content, found[item.id], item.id not in planned and not is_done)
         if item.id in planned or is_done or step.has_content:
             steps.append(step)
-    first, between = (part(place, OUTSIDE[place], None, False) for place in (BEFORE, UNPLANNED))
+    first, between = (part(step_id, title, None, False) for step_id, title in OUTSIDE.items())
     return [*([first] if first.has_content else []), *steps, *([between] if between.has_content else [])]
 
 
@@ -171,13 +171,13 @@ def all_steps(items: Sequence[PlanItem], versions: Sequence[PlanVersion]) -> lis
 
 
 def _outside(result: ReviewOutcome, session: SessionState, before: Collection[str]) -> str:
-    """Whether a change outside of all steps was made before the plan or in between."""
+    """Whether a change that belongs to no step was made before the plan or between its steps."""
     first = not session.versions or result.call_id in before or result.path in session.record.of(BEFORE).files
     return BEFORE if first else UNPLANNED
 
 
 def _outcomes_of(path: str, known: Sequence[ReviewOutcome]) -> list[ReviewOutcome]:
-    """The outcomes of a file, of all authors, because lines that a later step changed again belong to that step."""
+    """The outcomes of a file in all steps, because lines that a later step changed again belong to that step."""
     return [result for result in known if path in (result.file, result.path, result.new_path)]
 
 

@@ -31,8 +31,8 @@ APPLIED_DIFFERENTLY = (
     "The editor changed {name} differently than requested. Check the file; use the editor's undo if lines are missing."
 )
 
-MOST_CLOSED = 10
-"""The most closed files that the editor gets. It opens each of them, and saves it again."""
+MAX_CLOSED_IN_EDITOR = 10
+"""The most closed files that the editor edits at a time, because it opens and saves each of them."""
 
 # how long to wait until an editor has reported the documents that it changed, and how often to check, in seconds
 REPORT_TIMEOUT = 2.0
@@ -59,11 +59,11 @@ async def apply_edits(session: Session, label: str, edits: Sequence[FileEdit]) -
     """
     yielder = Yielder()
     states = [session.files.user_files.document_state(edit.path) for edit in edits]
-    many = states.count("closed") > MOST_CLOSED
+    is_bulk = states.count("closed") > MAX_CLOSED_IN_EDITOR
     routes: list[tuple[FileEdit, Route]] = []
     for edit in edits:
         await yielder.checkpoint()
-        routes.append((edit, _route(session, edit, many)))
+        routes.append((edit, _route(session, edit, is_bulk)))
     results = {
         id(edit): EditResult(False, route.message, retryable=False) for edit, route in routes if route.writer is None
     }
@@ -76,23 +76,23 @@ async def apply_edits(session: Session, label: str, edits: Sequence[FileEdit]) -
     # deletions first: a new file may need the path of a deleted one
     for edit in sorted(for_server, key=lambda edit: edit.new is not None):
         await yielder.checkpoint()
-        results[id(edit)] = failed or _write_file(session, writer, edit, many)
+        results[id(edit)] = failed or _write_file(session, writer, edit, is_bulk)
     return [results[id(edit)] for edit in edits]
 
 
-def _route(session: Session, edit: FileEdit, many: bool) -> Route:
+def _route(session: Session, edit: FileEdit, is_bulk: bool) -> Route:
     user_files = session.files.user_files
     changes_text = edit.new is not None and edit.old != edit.new
     try:
         lossy = changes_text and user_files.needs_own_write(edit.path, edit.new or "")
     except WorkspaceError:
         lossy = False
-    state = TargetState(user_files.document_state(edit.path), _is_occupied(session, edit), lossy, many)
+    state = TargetState(user_files.document_state(edit.path), _is_occupied(session, edit), lossy, is_bulk)
     return choose_route(edit, session.editor.edit_capabilities, state)
 
 
 def _is_occupied(session: Session, edit: FileEdit) -> bool:
-    """Whether an open document without a file, with other text, uses the path that the edit creates or moves to."""
+    """Whether a document with other text and no file is open at the path that the edit creates or moves to."""
     user_files = session.files.user_files
     adds_path = edit.old is None or edit.new_path is not None
     if edit.new is None or not adds_path or user_files.document_state(edit.target) != "stray":
@@ -151,7 +151,7 @@ def _with_digest(session: Session, edit: FileEdit) -> FileEdit:
 
 
 async def _confirm_edits(session: Session, edits: Sequence[FileEdit]) -> list[EditResult]:
-    """The results of edits that the editor reported as applied. Waits up to `REPORT_TIMEOUT` seconds to see them."""
+    """The results of edits that the editor reported as applied. Waits for the files up to `REPORT_TIMEOUT`."""
     checks = [_EditCheck(session, edit) for edit in edits]
     waiting = checks
     deadline = time.monotonic() + REPORT_TIMEOUT
@@ -171,7 +171,7 @@ async def _confirm_edits(session: Session, edits: Sequence[FileEdit]) -> list[Ed
     return [
         EditResult(False, check.difference, retryable=False)
         if check in waiting
-        else replace(_set_permissions(edit), actual_text=check.ended)
+        else replace(_set_permissions(edit), actual_text=check.text_with_newline)
         for check, edit in zip(checks, edits, strict=True)
     ]
 
@@ -183,7 +183,8 @@ class _EditCheck:
         self._session = session
         self._edit = edit
         self._last_text: str | None = edit.old
-        self.ended: str | None = None
+        self.text_with_newline: str | None = None
+        """The file's text, if the editor added a newline at the end of the edit's."""
 
     def is_done(self) -> bool:
         """Whether the file contains the edit, alone or together with later changes."""
@@ -197,8 +198,8 @@ class _EditCheck:
             return True
         if self._last_text == before or self._last_text is None or edit.new is None:
             return False
-        if self._last_text in (f"{edit.new}\n", f"{edit.new}\r\n"):  # Neovim ends the last line of each document
-            self.ended = self._last_text
+        if self._last_text in (f"{edit.new}\n", f"{edit.new}\r\n"):  # Neovim adds a newline to each document
+            self.text_with_newline = self._last_text
             return True
         try:
             return merged(edit.old or "", self._last_text, edit.new) == self._last_text
@@ -254,7 +255,7 @@ def _file_text(session: Session, path: Path) -> str | None:
 
 
 def _set_permissions(edit: FileEdit) -> EditResult:
-    """Sets the edit's permission bits, which no editor can do. Part of an edit whose text is already applied."""
+    """Sets the edit's permission bits, which no editor can do. Call it after the text is applied."""
     if edit.mode is not None and edit.new is not None:
         try:
             edit.target.chmod(edit.mode)
@@ -263,12 +264,12 @@ def _set_permissions(edit: FileEdit) -> EditResult:
     return EditResult(True)
 
 
-def _write_file(session: Session, writer: FileWriter, edit: FileEdit, many: bool) -> EditResult:
+def _write_file(session: Session, writer: FileWriter, edit: FileEdit, is_bulk: bool) -> EditResult:
     """Writes a file directly, if it has no unsaved changes and its text is the expected one."""
     if edit.is_permissions_only:
         return _set_permissions(edit)
-    route = _route(session, edit, many)
-    if route.writer != "fairlead":  # the user has opened or changed it meanwhile
+    route = _route(session, edit, is_bulk)
+    if route.writer != "fairlead":  # the user has opened or changed the file meanwhile
         return EditResult(False, CHANGED.format(name=edit.path.name))
     try:
         if edit.data is not None:

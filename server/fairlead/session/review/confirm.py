@@ -1,4 +1,4 @@
-"""Confirmation of protected files: each accept of one asks the user separately (docs/faults.md 35)."""
+"""Asks the user to confirm each accept of a protected file (docs/faults.md 35)."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,10 +14,10 @@ _VERBS: dict[Kind, str] = {"create": "creates", "modify": "changes", "delete": "
 async def confirm_protected(
     session: Session, selections: Sequence[Selection], why: Mapping[str, str]
 ) -> tuple[list[Selection], list[HunkOutcome]]:
-    """Asks the user about one protected file after the other; returns the confirmed ones and the failed outcomes.
+    """Asks the user about the files one after the other. Returns the confirmed selections and the failed outcomes.
 
     Args:
-        why: why each file is protected, for the user, by the path of its proposal.
+        why: why each file is protected, in words for the user, by the path of its proposal.
     """
     confirmed: list[Selection] = []
     refused: list[HunkOutcome] = []

@@ -38,7 +38,7 @@ NEWER = "The agent changed its proposal at the same time. Review it again."
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _PreparedEdit:
     """How a selection is accepted: the proposal before and after, and the edit of the user's file."""
 
     selection: Selection
@@ -50,12 +50,12 @@ class _Plan:
 async def accept(
     session: Session, target: Target, seen_version: int | None, over_mine: bool = False
 ) -> list[HunkOutcome]:
-    """Applies the selected changes to the user's files; only what was verifiably applied is accepted.
+    """Applies the selected changes to the user's files. A change is accepted only if the file shows it afterwards.
 
     Protected files come last, each after the user confirmed it. The others do not wait for that.
 
     Args:
-        over_mine: whether proposed lines replace lines that the user changed too.
+        over_mine: whether proposed lines replace lines that the user changed as well.
 
     Raises:
         Stale: the target changed after `seen_version`; nothing was done.
@@ -84,13 +84,13 @@ async def _accept(
     accepted: list[FileDecision] = []
     paths = {path for each in selections for path in (each.path, Path(each.seen.target))}
     for attempt in range(APPLY_ATTEMPTS + 1):
-        plans = await _plan_all(session, selections, over_mine, outcomes)
+        prepared = await _prepare_all(session, selections, over_mine, outcomes)
         # the last attempt applies each file on its own, so that one failing file does not block the others
-        groups = [plans] if attempt < APPLY_ATTEMPTS or len(plans) == 1 else [[plan] for plan in plans]
-        last = attempt == APPLY_ATTEMPTS or (attempt == APPLY_ATTEMPTS - 1 and len(plans) == 1)
+        groups = [prepared] if attempt < APPLY_ATTEMPTS or len(prepared) == 1 else [[each] for each in prepared]
+        is_last = attempt == APPLY_ATTEMPTS or (attempt == APPLY_ATTEMPTS - 1 and len(prepared) == 1)
         selections = []
         for group in groups:
-            selections += await _apply(session, group, outcomes, accepted, last)
+            selections += await _apply(session, group, outcomes, accepted, is_last)
         if not selections:
             break
         await session.files.observe_closely([selection.path for selection in selections])
@@ -98,11 +98,11 @@ async def _accept(
     await session.files.observe_closely(paths)
 
 
-async def _plan_all(
+async def _prepare_all(
     session: Session, selections: Sequence[Selection], over_mine: bool, outcomes: list[HunkOutcome]
-) -> list[_Plan]:
-    """Plans what can be accepted; adds an outcome for what cannot."""
-    plans: list[_Plan] = []
+) -> list[_PreparedEdit]:
+    """Prepares the edits of what can be accepted. Adds an outcome for what cannot."""
+    prepared: list[_PreparedEdit] = []
     yielder = Yielder()
     for selection in selections:
         await yielder.checkpoint()
@@ -118,8 +118,8 @@ async def _plan_all(
         ):
             outcomes += selection.outcomes("failed", NEWER)
         else:
-            plans += _plan(session, selection, proposal, over_mine, outcomes)
-    return plans
+            prepared += _prepare(session, selection, proposal, over_mine, outcomes)
+    return prepared
 
 
 def _is_newer(proposal: Proposal, seen: Proposal) -> bool:
@@ -128,9 +128,9 @@ def _is_newer(proposal: Proposal, seen: Proposal) -> bool:
     return (proposal.proposed, proposal.target, proposal.raw) != (rebased.proposed, rebased.target, rebased.raw)
 
 
-def _plan(
+def _prepare(
     session: Session, selection: Selection, proposal: Proposal, over_mine: bool, outcomes: list[HunkOutcome]
-) -> list[_Plan]:
+) -> list[_PreparedEdit]:
     conflict = DELETED if proposal.current is None else CONFLICT
     regions = cs.acceptable(proposal, selection.hunk_ids, over_mine)
     if selection.hunk_ids is None:
@@ -157,34 +157,38 @@ def _plan(
         data=proposal.raw.data,
         mode=proposal.raw.mode,
     )
-    return [_Plan(selection, proposal, after, edit)]
+    return [_PreparedEdit(selection, proposal, after, edit)]
 
 
 async def _apply(
-    session: Session, plans: Sequence[_Plan], outcomes: list[HunkOutcome], accepted: list[FileDecision], last: bool
+    session: Session,
+    prepared: Sequence[_PreparedEdit],
+    outcomes: list[HunkOutcome],
+    accepted: list[FileDecision],
+    is_last: bool,
 ) -> list[Selection]:
     """Applies the edits once. Returns the selections to try again, none if this is the last attempt."""
-    if not plans:
+    if not prepared:
         return []
     yielder = Yielder()
     overwritten: list[tuple[Raw, tuple[str, ...]]] = []
-    for plan in plans:
+    for each in prepared:
         await yielder.checkpoint()
-        overwritten.append((_raw_before(session, plan), _missing_folders(Path(plan.before.target))))
-    label = _label("Accept", [FileDecision(plan.before, plan.after, True) for plan in plans])
-    results = await _apply_checked(session, label, plans)
+        overwritten.append((_raw_before(session, each), _missing_folders(Path(each.before.target))))
+    label = _label("Accept", [FileDecision(each.before, each.after, True) for each in prepared])
+    results = await _apply_checked(session, label, prepared)
     retry: list[Selection] = []
-    for plan, (raw_before, folders), result in zip(plans, overwritten, results, strict=True):
+    for each, (raw_before, folders), result in zip(prepared, overwritten, results, strict=True):
         await yielder.checkpoint()
         if result.done:
-            session.files.changes = cs.accept(session.files.changes, plan.before, plan.after)
-            after = _with_actual_text(plan.after, result.actual_text)
-            accepted.append(FileDecision(plan.before, after, True, raw_before, plan.before.raw, folders))
-            outcomes += plan.selection.outcomes("applied", result.message)
-        elif last or not result.retryable:
-            outcomes += plan.selection.outcomes("failed", result.message)
+            session.files.changes = cs.accept(session.files.changes, each.before, each.after)
+            after = _with_actual_text(each.after, result.actual_text)
+            accepted.append(FileDecision(each.before, after, True, raw_before, each.before.raw, folders))
+            outcomes += each.selection.outcomes("applied", result.message)
+        elif is_last or not result.retryable:
+            outcomes += each.selection.outcomes("failed", result.message)
         else:
-            retry.append(plan.selection)
+            retry.append(each.selection)
     return retry
 
 
@@ -195,26 +199,26 @@ def _with_actual_text(proposal: Proposal, text: str | None) -> Proposal:
     return replace(proposal, current=text, **settled)
 
 
-async def _apply_checked(session: Session, label: str, plans: Sequence[_Plan]) -> list[EditResult]:
+async def _apply_checked(session: Session, label: str, prepared: Sequence[_PreparedEdit]) -> list[EditResult]:
     """Applies the edits, except those that the open document would not preserve."""
     refused: dict[int, EditResult] = {}
-    for index, plan in enumerate(plans):
+    for index, each in enumerate(prepared):
         try:
-            edit = plan.edit
-            changes_text = plan.before.base is not None and edit.old != edit.new and edit.data is None
+            edit = each.edit
+            changes_text = each.before.base is not None and edit.old != edit.new and edit.data is None
             if edit.new is not None and changes_text:
                 session.files.user_files.check_can_hold(edit.path, edit.new)
         except WorkspaceError as error:
             refused[index] = EditResult(False, str(error))
-    edits = [plan.edit for index, plan in enumerate(plans) if index not in refused]
+    edits = [each.edit for index, each in enumerate(prepared) if index not in refused]
     results = iter(await apply_edits(session, label, edits))
-    return [refused[index] if index in refused else next(results) for index in range(len(plans))]
+    return [refused[index] if index in refused else next(results) for index in range(len(prepared))]
 
 
-def _raw_before(session: Session, plan: _Plan) -> Raw:
+def _raw_before(session: Session, prepared: _PreparedEdit) -> Raw:
     """The bytes and permissions that the edit removes or replaces; an undo needs them."""
-    path, raw = plan.selection.path, plan.before.raw
-    deletes = plan.after.current is None
+    path, raw = prepared.selection.path, prepared.before.raw
+    deletes = prepared.after.current is None
     try:
         mode = path.stat().st_mode & 0o7777 if deletes or raw != PLAIN else None
         root = session.roots.folder_of(path)

@@ -1,4 +1,4 @@
-"""Decides who applies an accepted edit: the editor or the server. Pure, and the only place that decides it."""
+"""Decides who applies an accepted edit: the editor or the server. Nothing else decides it. Pure."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -23,11 +23,11 @@ class TargetState:
 
     document: DocumentState = "closed"
     occupied: bool = False
-    """Whether a document without a file, with other text, is open at the path that the edit creates or moves to."""
+    """Whether a document with other text and no file is open at the path that the edit creates or moves to."""
     lossy: bool = False
     """Whether an editor would not preserve every byte of the file."""
-    one_of_many: bool = False
-    """Whether more closed files are edited at the same time than an editor should open for that."""
+    is_bulk: bool = False
+    """Whether so many closed files are edited at the same time that an editor should not open them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,26 +44,27 @@ EDITOR = Route("editor")
 SERVER = Route("fairlead")
 
 
-def choose_route(edit: FileEdit, able: EditCapabilities, target: TargetState) -> Route:
+def choose_route(edit: FileEdit, capabilities: EditCapabilities, target: TargetState) -> Route:
     """The editor edits open documents, and a few closed files if it checks their bytes and preserves all of them."""
     name, operation = edit.path.name, edit.operation
-    if target.occupied and operation == "create" and able.edits and edit.data is None:
+    if target.occupied and operation == "create" and capabilities.edits and edit.data is None:
         return EDITOR  # the text of the new file goes into the open document
     if target.occupied:
         return Route(None, OCCUPIED.format(name=edit.target.name))
     if edit.data is not None or edit.is_permissions_only:
         return SERVER
-    can = able.edits and (operation is None or operation in able.operations)
-    server = Route("fairlead", DONE_BY_SERVER[operation] if operation and operation not in able.operations else "")
+    is_supported = operation is None or operation in capabilities.operations
+    can_edit = capabilities.edits and is_supported
+    server = Route("fairlead", "" if operation is None or is_supported else DONE_BY_SERVER[operation])
     match target.document:
         case "closed" | "stray":
-            suits_editor = target.document == "closed" and not target.lossy and not target.one_of_many
-            return EDITOR if can and able.checks and suits_editor else server
-        case "new" if operation == "delete" and able.edits:
+            suits_editor = target.document == "closed" and not target.lossy and not target.is_bulk
+            return EDITOR if can_edit and capabilities.checks and suits_editor else server
+        case "new" if operation == "delete" and capabilities.edits:
             return EDITOR  # there is no file yet, so emptying the document is enough
         case "new" if operation:
             return Route(None, UNSAVED.format(name=name, operation=operation))
-        case _ if can:
+        case _ if can_edit:
             return EDITOR
         case _ if operation is None:
             return Route(None, CANNOT_EDIT.format(name=name))

@@ -18,7 +18,7 @@ from fairlead.tools.check_run import CheckRun, allow_check, run_check
 from fairlead.tools.commands import Commands
 
 NOTHING_PROPOSED = "Nothing is proposed, so there is nothing to search."
-RUNNING = "The agent is working. Wait until it has finished, or stop it, then search."
+RUNNING = "The agent is working. Wait until it has finished, or stop it. Then search again."
 
 _Unit = tuple[Change, ...]
 
@@ -28,9 +28,12 @@ class _Interrupted(Exception):
 
 
 async def find_smallest_set(session: Session, command: str | None) -> SmallestSet:
-    """Searches for the smallest set of undecided changes with which a check passes, or with None all of the session.
+    """Searches for the smallest set of undecided changes with which the checks pass.
 
     Waits for earlier requests of the session. Publishes its progress and the result.
+
+    Args:
+        command: the check to run. None: all checks of the session.
 
     Raises:
         RequestRefused: there is no check, nothing is proposed, a check cannot run, the agent is working, or the
@@ -47,7 +50,7 @@ async def find_smallest_set(session: Session, command: str | None) -> SmallestSe
     searches: list[_Search] = []
 
     async def work(handle: str) -> SmallestSet:
-        commands = await _allowed(session, checks, handle)
+        commands = await _commands_for(session, checks, handle)
         if session.running:  # since the request
             raise RequestRefused(RUNNING)
         searches.append(_Search(session, checks, commands, handle))
@@ -69,8 +72,12 @@ async def find_smallest_set(session: Session, command: str | None) -> SmallestSe
     return found
 
 
-async def _allowed(session: Session, checks: Sequence[Check], handle: str) -> Commands:
-    """Asks the user if the checks need that. Raises ToolError if they may not or cannot run."""
+async def _commands_for(session: Session, checks: Sequence[Check], handle: str) -> Commands:
+    """Returns what runs the checks, after asking the user where that is necessary.
+
+    Raises:
+        ToolError: the user did not allow a check, or the sandbox is not available.
+    """
     await session.commands.ready()
     commands = session.commands.tools()
     for check in checks:
@@ -81,14 +88,14 @@ async def _allowed(session: Session, checks: Sequence[Check], handle: str) -> Co
 
 
 class _Search:
-    """A search that runs. Its result is for the changes with which it began."""
+    """One search. Its result is about the changes with which it began."""
 
     def __init__(self, session: Session, checks: Sequence[Check], commands: Commands, handle: str) -> None:
         self._session, self._checks, self._handle = session, checks, handle
         self._names = tuple(check.command for check in checks)
         self._commands, self._quiet = commands, replace(commands, emit=_ignore)
         self._changes, self._version = session.files.changes, session.files.version
-        self._state, self._runs = commands.record_state("sandboxed"), session.runs
+        self._state, self._runs_before = commands.record_state("sandboxed"), session.runs
         limits = session.settings.check
         self._seconds = limits.search_max_minutes * 60 or None
         self._units = tuple(units(self._changes))
@@ -97,18 +104,18 @@ class _Search:
 
     async def run(self) -> SmallestSet:
         """Raises ToolError if a check cannot run."""
-        verdict: SearchOutcome
+        outcome: SearchOutcome
         try:
             async with asyncio.timeout(self._seconds):
-                verdict = await self._search.search()
+                outcome = await self._search.search()
         except TimeoutError:
-            verdict = "limit"
+            outcome = "limit"
         except _Interrupted:
-            verdict = "changed"
-        return self.result("limit" if verdict == "minimal" and not self._all_ran else verdict)
+            outcome = "changed"
+        return self.result("limit" if outcome == "minimal" and not self._all_ran else outcome)
 
     def result(self, outcome: SearchOutcome) -> SmallestSet:
-        """The result with this outcome. A set that is not minimal is part of it only if it is smaller than all."""
+        """The result with this outcome. A set that is not minimal is included only if some changes are not in it."""
         found = self._search.found
         is_set = outcome == "minimal" or (outcome in ("limit", "stopped") and found not in (None, self._units))
         needed = _changes(found or ()) if is_set else ()
@@ -133,7 +140,7 @@ class _Search:
         self._session.publish(self._progress())
         for check in self._checks:
             passed = await self._passes_check(check, chosen)
-            if self._session.files.changes is not self._changes or self._session.runs > self._runs:
+            if self._session.files.changes is not self._changes or self._session.runs > self._runs_before:
                 raise _Interrupted
             if not passed:
                 return False
@@ -151,7 +158,7 @@ class _Search:
         except ToolError as error:
             if not is_part:
                 raise ToolError(f"`{check.command}` could not run. {error}") from error
-            self._all_ran = False  # some sets cannot be shown, such as a file in a folder that was not created
+            self._all_ran = False  # the sandbox cannot show some sets, such as a file in a folder that was not created
             return False
 
     def _progress(self) -> CheckSearch:

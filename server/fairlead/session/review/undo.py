@@ -74,15 +74,15 @@ async def redo(session: Session) -> list[HunkOutcome]:
 async def undo_later(session: Session, count: int) -> list[HunkOutcome]:
     """Undoes all decisions after the first `count`, the last one first, in each file where that is possible.
 
-    The caller holds `session.reviewing`. The log of decisions does not change. The outcome `failed` says why a file
-    stays as it is.
+    The caller holds `session.reviewing`. The log of decisions does not change. A file that stays as it is has the
+    outcome `failed`, with the reason.
     """
     outcomes: list[HunkOutcome] = []
     done = session.decisions.done
     for index in reversed(range(count, len(done))):
         decision = done[index]
         label = f"Undo {decision.label}"
-        found, undone = await _undo(session, decision, label, CHANGED_SINCE_DECISION, as_a_whole=False)
+        found, undone = await _undo(session, decision, label, CHANGED_SINCE_DECISION, all_or_nothing=False)
         outcomes += found
         if decision.kind == "reject":
             _forget_rejections(session, [decision.files[undone_at] for undone_at in undone], done[:index])
@@ -90,26 +90,28 @@ async def undo_later(session: Session, count: int) -> list[HunkOutcome]:
 
 
 def _forget_rejections(session: Session, undone: Sequence[FileDecision], others: Sequence[Decision]) -> None:
-    """Lets the agent propose again what was rejected, except for what another decision rejected too."""
+    """Allows the agent to propose what was rejected again, except for what another decision rejected too."""
     earlier = defaultdict[str, list[tuple[FileDecision, str]]](list)
     for decision in others:
         for file in decision.files if decision.kind == "reject" else ():
             earlier[file.before.path].append((file, decision.reason))
     rejections = session.files.rejections
     for file in undone:
-        stay = ((other.before, other.hunk_ids, reason) for other, reason in earlier[file.before.path])
-        rejections.forget(file.before, file.hunk_ids, stay)
+        still_rejected = ((other.before, other.hunk_ids, reason) for other, reason in earlier[file.before.path])
+        rejections.forget(file.before, file.hunk_ids, still_rejected)
 
 
 async def _undo(
-    session: Session, decision: Decision, label: str, changed: str, *, as_a_whole: bool = True
+    session: Session, decision: Decision, label: str, changed: str, *, all_or_nothing: bool = True
 ) -> tuple[list[HunkOutcome], list[int]]:
     """Undoes a decision; returns the outcomes and the indexes of the files that were undone.
 
-    `changed` is the message for a file of the user with another text (`revert`).
+    Args:
+        changed: the message if the user's file has other text (`revert`).
+        all_or_nothing: whether to undo nothing if a file has changed since.
 
     Raises:
-        RequestRefused: `as_a_whole`, and a file has changed since, or no file could be changed; nothing was done.
+        RequestRefused: `all_or_nothing`, and a file has changed since or no file could be changed; nothing was done.
     """
     paths = [Path(path) for path in decision.paths]
     await session.files.observe_closely(paths)
@@ -121,7 +123,7 @@ async def _undo(
         try:
             files.append((index, _file_undo(session, file_decision, changed)))
         except CannotUndo as error:
-            if as_a_whole:
+            if all_or_nothing:
                 session.publish()
                 raise RequestRefused(f"Nothing was changed, because later changes would be lost. {error}") from error
             outcomes.append(HunkOutcome(Path(file_decision.after.target), None, "failed", str(error)))
@@ -129,7 +131,7 @@ async def _undo(
     edit_results = iter(await apply_edits(session, label, edits) if edits else [])
     results = [next(edit_results) if file.edit is not None else None for _, file in files]
     failed = [result for result in results if result is not None and not result.done]
-    if as_a_whole and failed and len(failed) == len(edits):
+    if all_or_nothing and failed and len(failed) == len(edits):
         raise RequestRefused(f"Nothing was changed. {failed[0].message}")
     indexes: list[int] = []
     for (index, file), result in zip(files, results, strict=True):
@@ -201,7 +203,7 @@ def _remove_empty(folders: Sequence[str]) -> None:
 
 
 def read_text(session: Session, path: Path) -> str | None:
-    """The text of the user's file; None if there is none, or a folder.
+    """The text of the user's file; None if there is no file.
 
     Raises:
         CannotUndo: the file cannot be read.

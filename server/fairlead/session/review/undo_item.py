@@ -1,4 +1,4 @@
-"""Undo of what was accepted of one plan item, regardless of later decisions."""
+"""Undoes the accepted changes of one plan item, regardless of later decisions."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from fairlead.workspace.editor import FileEdit
 
 
 async def undo_item(session: Session, item_id: str) -> list[HunkOutcome]:
-    """Removes an item's accepted changes from the files. This is a decision itself, and can be undone.
+    """Removes an item's accepted changes from the files. This is itself a decision that can be undone.
 
     A file fails if the same lines were changed later; the other files are undone.
 
@@ -31,7 +31,7 @@ async def undo_item(session: Session, item_id: str) -> list[HunkOutcome]:
                 if item_id in file.before.item_ids:
                     accepts.setdefault(file.before.path, []).append(file)
         if not accepts:
-            raise RequestRefused("Nothing of this step was accepted, so there is nothing to undo.")
+            raise RequestRefused("No change of this step was accepted, so there is nothing to undo.")
         outcomes: list[HunkOutcome] = []
         edits: list[FileEdit] = []
         for path, files in accepts.items():
@@ -49,7 +49,7 @@ async def undo_item(session: Session, item_id: str) -> list[HunkOutcome]:
                 undone.append(FileDecision(before, _proposal_after(before, edit), True))
         if undone:
             session.add_decision(Decision("undo", label, tuple(undone), item_id=item_id))
-            session.feedback.undone(f"what was accepted of step #{item_id}")
+            session.feedback.undone(f"the accepted changes of step #{item_id}")
         await session.files.observe_all()
     session.publish()
     return outcomes
@@ -63,7 +63,7 @@ def _proposal_after(before: Proposal, edit: FileEdit) -> Proposal:
 
 
 def _edit(session: Session, path: Path, accepts: list[FileDecision], item_id: str) -> FileEdit:
-    """The edit that undoes an item's part of some accepts of a file, the last one first.
+    """The edit that undoes an item's part in these accepts of a file.
 
     Raises:
         CannotUndo: it would lose later changes.

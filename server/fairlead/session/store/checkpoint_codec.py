@@ -20,7 +20,7 @@ EMPTY = Checkpoint(0, "")
 
 
 def changed_values(old: Mapping[str, V], new: Mapping[str, V], to_json: Callable[[V | None, V], Any]) -> dict[str, Any]:
-    """The new and changed values by key. None for a removed one."""
+    """The new and changed values by key; None for a removed one."""
     if new is old:
         return {}
     changed = {key: to_json(old.get(key), value) for key, value in new.items() if old.get(key) is not value}
@@ -60,7 +60,7 @@ def read_checkpoints(
 
 
 def _json(new: Checkpoint, last: Checkpoint, messages: Sequence[Message], number: codec.NumberOf) -> Json:
-    # After a compaction, the conversation no longer begins like the earlier checkpoints. Then the last one shares more.
+    # after a compaction, the conversation no longer begins like earlier checkpoints, so the previous one shares more
     in_conversation = common_prefix(messages, new.messages)
     in_last = common_prefix(last.messages, new.messages)
     shared = max(in_conversation, in_last)

@@ -26,9 +26,8 @@ Json = dict[str, Any]
 NumberOf = Callable[[str | None], int | None]
 Texts = Mapping[int, str]
 
-
-# the end of the year 9999, the last that `datetime` knows
-LATEST = 253_402_300_799
+LATEST_TIME = 253_402_300_799
+"""The end of the year 9999, the last one that `datetime` supports."""
 
 
 def read_time(value: Any) -> float:
@@ -37,7 +36,7 @@ def read_time(value: Any) -> float:
     Raises:
         ValueError: the value is not a time.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LATEST:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LATEST_TIME:
         raise ValueError("an invalid time")
     return float(value)
 
@@ -99,10 +98,10 @@ def read_user_edits(value: Json) -> UserEdits:
 
 
 def evidence_json(old: Evidence | None, new: Evidence) -> Json:
-    """Contains only the files and commands after the first `kept` ones: a long step has hundreds, added one by one."""
+    """Contains only the files and commands after the first `kept` ones: a long step adds hundreds, one by one."""
     old = old or Evidence()
-    files, commands = shared = common_prefix(old.files, new.files), common_prefix(old.commands, new.commands)
-    return {"kept": shared, **asdict(replace(new, files=new.files[files:], commands=new.commands[commands:]))}
+    files, commands = unchanged = common_prefix(old.files, new.files), common_prefix(old.commands, new.commands)
+    return {"kept": unchanged, **asdict(replace(new, files=new.files[files:], commands=new.commands[commands:]))}
 
 
 def _read_command(value: Json) -> CommandRun:
@@ -234,7 +233,7 @@ def _read_origin(value: list[Any] | None) -> Origin | None:
 
 
 def _runs(origins: tuple[Origin | None, ...]) -> list[list[Any]]:
-    """Runs of equal origins as `[count, origin]`: most lines of a file have none."""
+    """Runs of equal origins as `[count, origin]`, which are few, because most lines have no origin."""
     return [[len(list(group)), _origin_json(origin)] for origin, group in groupby(origins)]
 
 

@@ -1,12 +1,12 @@
 """A session's state as journal entries that contain what changed, and the state that entries add up to. Pure.
 
-An entry is an object with the changed parts only. What is large is written once:
+An entry is an object with the changed parts only. Large values are written once:
 
-- A file's text, and a review decision, has a number from its first entry on.
+- A file's text or a review decision gets a number in its first entry. Later entries refer to it by that number.
 - Of the files and commands on record, only new ones are written.
 - A checkpoint is written once.
-- Messages are written once. If the history was rewritten, those from the first that differs are written again.
-- A tool's result is written with its call, when that ends. In the message that contains it later, it is null.
+- A message is written once. If the history was rewritten, the messages from the first difference on are written again.
+- A tool's result is written with its call, when the call ends. In the message that contains it later, it is null.
 """
 
 from collections import Counter
@@ -42,7 +42,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True)
 class JournalContent:
-    """The state that a journal's entries add up to, and the texts and decisions that they number."""
+    """The state that a journal's entries add up to, and the texts and decisions by their numbers."""
 
     state: SessionState = field(default_factory=SessionState)
     texts: Mapping[int, str] = field(default_factory=dict[int, str])
@@ -124,14 +124,16 @@ class EntryEncoder:
             entry["texts"] = added
         changed = changed_paths(old.changes, new.changes)
         before, after = _decisions_in(old.decisions), _decisions_in(new.decisions)
-        come = _proposals_of(decision for key, decision in after.items() if key not in before)
-        gone = _proposals_of(decision for key, decision in before.items() if key not in after)
-        kept = common_prefix(old.checkpoints, new.checkpoints)
-        self._count([*filter(None, map(new.changes.get, changed)), *come, *_proposed_at(new.checkpoints[kept:])], 1)
-        self._count([*filter(None, map(old.changes.get, changed)), *gone, *_proposed_at(old.checkpoints[kept:])], -1)
+        new_decisions = _proposals_of(decision for key, decision in after.items() if key not in before)
+        gone_decisions = _proposals_of(decision for key, decision in before.items() if key not in after)
+        same = common_prefix(old.checkpoints, new.checkpoints)
+        added_proposals = filter(None, map(new.changes.get, changed))
+        removed_proposals = filter(None, map(old.changes.get, changed))
+        self._count([*added_proposals, *new_decisions, *_proposed_at(new.checkpoints[same:])], 1)
+        self._count([*removed_proposals, *gone_decisions, *_proposed_at(old.checkpoints[same:])], -1)
 
     def _count(self, proposals: Iterable[Proposal], change: int) -> None:
-        """Counts that a state contains the texts of these proposals once more, or once less."""
+        """Adds `change` to the number of uses of each text of these proposals."""
         for proposal in proposals:
             for text in (proposal.base, proposal.current, proposal.proposed):
                 if text is not None:
@@ -219,7 +221,7 @@ def _fill_in(block: Block, calls: Calls) -> Block:
 
 
 def read_entries(entries: Iterable[Json]) -> JournalContent:
-    """Adds up entries.
+    """Returns what the entries add up to.
 
     Raises:
         ValueError: one of them is not an entry, or they do not add up to a state.
@@ -241,7 +243,7 @@ def _with_entry(content: JournalContent, entry: Json) -> JournalContent:
     old = content.state
     texts = {**content.texts, **{int(number): text for number, text in entry.get("texts", {}).items()}}
     decisions = content.decisions
-    changed: Json = {field: read(entry[name]) for name, (field, read) in _WHOLE.items() if name in entry}
+    changed: Json = {field: read(entry[name]) for name, (field, read) in _WHOLE_FIELDS.items() if name in entry}
     changed |= _read_plan(old, entry)
     if "phase" in entry:
         changed["phase"], changed["updated"] = codec.read_phase(entry["phase"])
@@ -279,8 +281,8 @@ def _identity(value: Any) -> Any:
     return value
 
 
-# by name in an entry: a field of the state that an entry contains as a whole, and how it is read
-_WHOLE: dict[str, tuple[str, Callable[[Any], Any]]] = {
+# the fields of the state that an entry contains as a whole: by name in the entry, the field and its reader
+_WHOLE_FIELDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "title": ("title", _identity),
     "at": ("at", codec.read_time),
     "told": ("events_sent", _identity),

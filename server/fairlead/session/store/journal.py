@@ -29,8 +29,8 @@ MAX_GROWTH = 4  # a journal is rewritten when it is this many times as large as 
 SMALL_BYTES = 1_000_000  # smaller journals are not rewritten
 
 NOT_SAVED = (
-    "{session} cannot be saved: {reason} ({folder}). You can continue, but what happens now is lost when the server "
-    "ends. Saving is retried every few seconds."
+    "{session} cannot be saved: {reason} ({folder}). You can continue, but what happens from now on is lost when the "
+    "server ends. Saving is retried every few seconds."
 )
 SAVED_AGAIN = "{session} is saved again."
 UNREADABLE = (
@@ -55,9 +55,9 @@ class Journal:
         """
         Args:
             path: None: nothing is saved.
-            warn: tells the user that the session cannot be saved, once until `tell` is called.
+            warn: tells the user that the session cannot be saved; called once until `tell` is called.
             tell: tells the user that the session is saved again.
-            clock: seconds, from any start.
+            clock: seconds since an arbitrary start.
             lock: the lock of an existing file.
         """
         self._path, self._head, self._lock = path, head, lock
@@ -122,7 +122,7 @@ class Journal:
             self._write_whole(state)
 
     def delete(self) -> None:
-        """Removes the file; nothing is written anymore.
+        """Removes the file. Later writes do nothing.
 
         Raises:
             OSError: the file cannot be removed.
@@ -134,7 +134,7 @@ class Journal:
         self.remove_lock()
 
     def remove_lock(self) -> None:
-        """Releases the lock and removes its file, as there is no journal.
+        """Releases the lock and removes its file. Call it only if there is no journal file.
 
         Raises:
             OSError: the lock file cannot be removed.
@@ -144,7 +144,7 @@ class Journal:
             self._lock = None
 
     def close(self) -> None:
-        """Releases the session for other processes."""
+        """Closes the file and releases the lock, so that another process can open the session."""
         self._path = None
         self._close_file()
         if self._lock is not None:
@@ -152,7 +152,7 @@ class Journal:
             self._lock = None
 
     def _write_whole(self, state: SessionState) -> None:
-        """Creates the file, or replaces it by a shorter one with the same state."""
+        """Creates the file, or replaces it with a shorter one that has the same state."""
         assert self._path is not None
         encoder = EntryEncoder()
         entry = encoder.entry(state)
@@ -206,7 +206,7 @@ class Journals:
     tell: Callable[[str], None] = log.info
     """Shows a message to the user."""
     clock: Callable[[], float] = time.monotonic
-    """Seconds, from any start."""
+    """Seconds since an arbitrary start."""
     _warned: set[str] = field(default_factory=set[str])
 
     def new(self, session_id: str, *folders: str) -> Journal:
@@ -218,7 +218,7 @@ class Journals:
         return Journal(None, {}, self.warn, self.tell, self.clock)
 
     def scan(self) -> Iterator[JournalInfo]:
-        """The journals in the folder, the last written one first. Reports unreadable ones to the user."""
+        """The journals in the folder, the most recently written first. Reports unreadable ones to the user."""
         if self.folder is None or not self.folder.is_dir():
             return
         for path in sorted(self.folder.glob("*.jsonl"), key=_written_at, reverse=True):
@@ -280,8 +280,8 @@ class Journals:
             lock.release()
             log.warning("an old session was not removed: %s", error)
 
-    def sweep(self, before: float) -> None:
-        """Removes the files of journals that were never created, because the disk was full or the server was killed.
+    def remove_leftovers(self, before: float) -> None:
+        """Removes leftovers of journals that were never completed, because the disk was full or the server was killed.
 
         Args:
             before: seconds since the epoch; files that were written later stay.
@@ -337,7 +337,7 @@ def _encoded(value: Json) -> bytes:
 
 
 def _summary_line(state: SessionState) -> bytes:
-    """The summary of a settled session, with which the next start need not read the rest of the file."""
+    """The summary of a settled session, so that the next start need not read the rest of the file."""
     if state.phase != "idle" or len(state.changes):
         return b""
     return _encoded({"row": [state.title, state.updated, state.plan.completed, len(state.plan.items)]})

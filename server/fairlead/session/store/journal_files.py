@@ -20,7 +20,7 @@ def append(file: int, data: bytes, size: int) -> None:
 
 
 def remove(path: Path) -> None:
-    """Removes a journal, and the new file that a killed rewrite may have left.
+    """Removes a journal, and the new file that an interrupted rewrite may have left.
 
     Raises:
         OSError: a file cannot be removed.

@@ -16,8 +16,8 @@ from fairlead.session.store.entries import JournalContent, read_entries
 from fairlead.session.store.type_check import matches_type
 
 FORMAT = 1
-TAIL_BYTES = 4096  # where the summary of a settled session is searched
-MAX_HEAD_BYTES = 1 << 16  # a path has at most some thousand
+TAIL_BYTES = 4096  # the end of the file, where the summary of a settled session is
+MAX_HEAD_BYTES = 1 << 16  # a path has at most a few thousand bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class JournalInfo:
     folders: tuple[str, ...]
     """The paths of the workspace's folders when the session began."""
     written: float
-    """When the file was written last, in seconds since the epoch."""
+    """When the file was last written, in seconds since the epoch."""
     summary: Summary | None
     """None: the session is not settled."""
 
@@ -88,7 +88,7 @@ def last_title(path: Path) -> str:
 
 
 def _check_file(path: Path) -> None:
-    """Refuses pipes and the like, because reading them may never end.
+    """Refuses anything but a file, because reading a pipe, for example, may never end.
 
     Raises:
         ValueError: the path exists and is not a file.

@@ -1,14 +1,14 @@
-"""Repairs an interrupted conversation: each call gets its one result, and the last message is the assistant's."""
+"""Repairs an interrupted conversation: each call gets exactly one result, and the last message is the assistant's."""
 
 from collections.abc import Sequence
 
 from fairlead.agent.messages import Message, ToolResult, clean_text, text_block
 from fairlead.session.state import Calls, OpenCall
 
-NOT_REACHED = "Not run: Fairlead was ended before this call."
-INTERRUPTED = "Interrupted: Fairlead was ended while this ran{after}. It may have done a part of its work."
+NOT_REACHED = "Not run: Fairlead exited before this call."
+INTERRUPTED = "Interrupted: Fairlead exited while this ran{after}. It may have done part of its work."
 OUTPUT = " The output so far (its end):\n{output}"
-CLOSED = "(The run was interrupted here: Fairlead was ended.)"
+CLOSED = "(The run was interrupted here, because Fairlead exited.)"
 
 
 def repaired(messages: Sequence[Message], calls: Calls, at: float) -> tuple[Message, ...]:

@@ -7,8 +7,7 @@ from math import isfinite
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-# JavaScript cannot represent every integer beyond this
-MAX_INTEGER = 2**53
+MAX_INTEGER = 2**53  # JavaScript cannot represent every integer beyond this
 
 Check = Callable[[Any], bool]
 
@@ -44,7 +43,7 @@ def _check(kind: Any) -> Check:
 
 
 def _is_a(kind: Any, value: Any) -> bool:
-    """As `isinstance`, but the type checker does not narrow the value to a container of unknown values."""
+    """Like `isinstance`, but the type checker does not narrow the value to a container of unknown values."""
     return isinstance(value, kind)
 
 

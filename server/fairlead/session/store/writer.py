@@ -8,10 +8,10 @@ from fairlead.agent.events import Event, FeedbackSent, ReminderSent, Retry, Text
 from fairlead.session.state import Calls, SessionState, with_event
 from fairlead.session.store.journal import Journal
 
-OUTPUT_DELAY = 0.5  # seconds in which the output of a command is combined into one entry
-RESERVED_EVENTS = 10_000
+OUTPUT_DELAY = 0.5  # seconds; output of a command within this time is saved in one entry
+RESERVED_EVENTS = 10_000  # how far ahead the number of events is saved
 
-# events that change nothing that is saved; the message with the feedback or reminder is saved right after it is sent
+# events that change no saved state; the message with the feedback or reminder is saved right after it is sent
 _NOT_SAVED = (Text, Thinking, FeedbackSent, ReminderSent, Retry)
 
 
@@ -43,7 +43,7 @@ class JournalWriter:
         self._events = self._reserved = events_sent
 
     def note(self, event: Event) -> None:
-        """Counts an event, which is in the state from now on."""
+        """Adds an event to what the next save contains."""
         self._calls = with_event(self._calls, event, self._now())
         self._events += 1
 
