@@ -54,7 +54,8 @@ The proposals now:
 NO_SUMMARY = "(It could not be summarized. Read what you need again before you continue.)"
 
 _GENERATED = re.compile(
-    r"<(summary|summarise|reminder|files_changed|plan_changed|cut_off|mode|folders|attached|context)>|<rules "
+    r"<(summary|summarise|reminder|files_changed|plan_changed|new_errors|cut_off|mode|folders|attached|context)>"
+    r"|<rules "
 )
 
 

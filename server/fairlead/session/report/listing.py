@@ -9,7 +9,7 @@ from fairlead.agent.messages import Block, Message
 from fairlead.agent.prompts import is_context, is_generated
 from fairlead.plan.evidence import Record
 from fairlead.session.checkpoints import Checkpoint
-from fairlead.session.feedback import USER_MESSAGE
+from fairlead.session.feedback import REVIEW, USER_MESSAGE
 from fairlead.session.session import Session
 from fairlead.session.state import Phase, SessionState
 from fairlead.session.store.reader import JournalInfo
@@ -17,6 +17,7 @@ from fairlead.session.store.reader import JournalInfo
 MAX_RESULT = 2000
 """How many characters of a result a reopened conversation shows."""
 _USER_MESSAGE = re.compile(re.escape(USER_MESSAGE).replace(re.escape("{text}"), "(.*)"), re.DOTALL)
+_REVIEW = re.compile(re.escape(REVIEW).replace(re.escape("{items}"), ".*"), re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +118,10 @@ def _lines(message: Message, failed: Collection[str], results: Mapping[str, str]
             yield Line("assistant", block["text"])
         elif block["type"] == "text":
             user_message = _USER_MESSAGE.fullmatch(block["text"])
-            # generated notes follow a prompt or results; the user's messages precede a summary
+            # notes follow a prompt or results, or continue a turn; the user's messages precede a summary
             is_prompt = index == 0 or (is_summary and not is_context(block["text"]))
-            if user_message or (is_prompt and not is_generated(block["text"])):
+            is_note = is_generated(block["text"]) or _REVIEW.fullmatch(block["text"])
+            if user_message or (is_prompt and not is_note):
                 yield Line("user", user_message[1] if user_message else block["text"])
         if index == 0 and attached:
             yield Line("context", "\n\n".join(attached))
