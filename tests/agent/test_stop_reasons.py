@@ -55,6 +55,26 @@ async def test_l13_text_cut_by_max_tokens_is_continued_once(connect: Connect) ->
         assert api.refusals == []
 
 
+async def test_l13_a_finished_answer_is_not_part_of_the_next_one(connect: Connect) -> None:
+    """docs/plan.md L13: after a message of the user, the run's message is the new answer, which may be cut off too."""
+    gate = threading.Event()
+    turns = [
+        say(Text("It goes on and"), stop_reason="max_tokens"),
+        Wait(say(Text(" comes to its end.")), gate, before=4),
+        say(Text("With tabs, it goes on and"), stop_reason="max_tokens"),
+        say(Text(" ends.")),
+    ]
+    with FakeApi(turns=turns) as api:
+        async with connect(api) as client:
+            running = asyncio.ensure_future(client.run())
+            session = (await client.event("round_started", round=2))["sessionId"]
+            await client.request("agent/steer", {"sessionId": session, "text": "Use tabs."})
+            gate.set()
+            result = await running
+        assert (result["stopReason"], result["message"]) == ("end_turn", "With tabs, it goes on and ends.")
+        assert api.refusals == []
+
+
 async def test_l13_text_cut_by_max_tokens_is_not_finished_work(connect: Connect) -> None:
     """docs/plan.md L13: if it is cut off a second time, the run ends and says why."""
     with FakeApi(turns=[say(Text("It goes on and"), stop_reason="max_tokens")] * 2) as api:

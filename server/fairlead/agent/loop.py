@@ -232,6 +232,7 @@ class _Run:
         if is_done and await self.must_continue():
             feedback = await self.take_feedback()
             if feedback:  # an error is gone if the text that had it was replaced meanwhile
+                self.cut_offs, self.cut_off_text = 0, ""
                 self.agent.history.add_user_message(map(text_block, feedback))
                 return None
         continuation = CONTINUATIONS.get(reply.stop_reason)
