@@ -68,7 +68,7 @@ def model(body: Json) -> Turn:
         and block["id"] not in failed
     }
     step = next((n for n in range(summed_up + 1, ROUNDS + 1) if f"step {n}" not in done), None)
-    if texts[-1].startswith("<summarise>"):
+    if texts[-1].startswith("<summarize>"):
         return Turn((Text(f"Done up to step {ROUNDS if step is None else step - 1}."),), chunk=5)
     return (
         Turn((Text("All steps are done."),)) if step is None else Turn((Text(f"Step {step}."), *calls(step)), chunk=20)
@@ -182,7 +182,7 @@ async def campaign(folder: Path, kills: int, seed: int, window: int = 0) -> list
         wrong += api.refusals
         if window:
             raw = [request.raw for request in api.requests]
-            marks = (b"<summarise>", b"[Cleared to save space")
+            marks = (b"<summarize>", b"[Cleared to save space")
             summaries, notes = (sum(mark in body for body in raw) for mark in marks)
             print(f"{len(raw)} requests, {summaries} for a summary, {notes} with cleared results")
     print(f"{killed} kills in {number} runs; an undisturbed one takes {seconds:.1f} s; {len(wrong)} wrong", flush=True)

@@ -37,7 +37,7 @@ class Script:
 
     def __call__(self, body: dict[str, Any]) -> Turn:
         usage = {"input_tokens": len(json.dumps(body["messages"])) // 4}
-        if "<summarise>" in json.dumps(body["messages"][-1]["content"][-1:]):
+        if "<summarize>" in json.dumps(body["messages"][-1]["content"][-1:]):
             self.summaries += 1
             return Turn((Text(f"{self.played} rounds are done."),), usage=usage)
         self.played += 1

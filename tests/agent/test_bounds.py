@@ -121,7 +121,7 @@ async def test_l14_rounds_without_progress_pause_the_run(connect: Connect, works
         async with connect(api, settings={"loop": {"maxIdleRounds": 4}}) as client:
             result = await client.run()
         assert result["stopReason"] == "loop"
-        assert "for 4 rounds nothing was proposed or learned" in result["message"]
+        assert "in 4 rounds, nothing was proposed or learned" in result["message"]
         assert len(api.requests) == 6 + 4
         assert api.refusals == []
 

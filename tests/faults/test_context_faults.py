@@ -76,7 +76,7 @@ async def test_fault_24_then_a_summary_replaces_the_old_messages(connect: Connec
     answers = iter([])
 
     def play(body: Json) -> Turn:
-        if "<summarise>" in json.dumps(body["messages"][-1]):
+        if "<summarize>" in json.dumps(body["messages"][-1]):
             return Turn((Text("So far it wrote some files."),), usage=sizes(body))
         nonlocal answers
         write = next(answers, None)

@@ -32,7 +32,7 @@ def played(calls: list[Call]) -> Callable[[Json], Turn]:
     rest = list(calls)
 
     def turn(body: Json) -> Turn:
-        if "<summarise>" in json.dumps(body["messages"][-1]):
+        if "<summarize>" in json.dumps(body["messages"][-1]):
             return Turn((Text("The file code.py has been read."),))
         if rest:
             return Turn((rest.pop(0),))

@@ -1,4 +1,4 @@
 """The agent: its loop, messages, events, and the ports `Model` and `Tool`. It knows no editor and no provider.
 
-The rules have numbers in docs/plan.md (L1 to L16).
+Rules such as L1 are those of docs/plan.md.
 """

@@ -1,9 +1,13 @@
-"""Decides when and how a conversation is shortened to fit into the model's window (docs/plan.md L15)."""
+"""Decides when and how a conversation is shortened to fit into the model's context window (docs/plan.md L15)."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from fairlead.agent.context import (
+from fairlead.agent.errors import ModelError
+from fairlead.agent.events import Compacted, Event
+from fairlead.agent.messages import History, Message
+from fairlead.agent.model import ServerClearing
+from fairlead.agent.shortening import (
     ROUND_LENGTH,
     clear_oldest,
     clear_results,
@@ -12,10 +16,6 @@ from fairlead.agent.context import (
     summary_gain,
     with_summary,
 )
-from fairlead.agent.errors import ModelError
-from fairlead.agent.events import Compacted, Event
-from fairlead.agent.messages import History, Message
-from fairlead.agent.model import ServerClearing
 from fairlead.agent.window import CLEAR_AT, COMPACT_AT, MIN_GAIN, SUMMARIZE_ABOVE, TARGET, Window, size
 
 LARGE_WINDOW = 65_536
@@ -40,7 +40,7 @@ class Compactor:
     tools: Sequence[str]
     """The names of all tools."""
     keeps_results: Callable[[str], bool]
-    """Whether the results of a tool are never cleared."""
+    """Returns whether a tool's results are never cleared."""
     summarize: Callable[[Sequence[Message]], Awaitable[str]]
     """Asks the model for a summary of the messages."""
     plan: Callable[[], str]
@@ -72,8 +72,8 @@ class Compactor:
     async def compact(self) -> bool:
         """Shorten the conversation.
 
-        Clears old results first, then asks for a summary, and shortens or clears the newest results only if nothing
-        else is left.
+        Clears old results first, then asks for a summary. Shortens or clears the newest results only if nothing else is
+        left.
 
         Returns:
             Whether the conversation is shorter now.
@@ -94,7 +94,7 @@ class Compactor:
         if self._excess_chars(COMPACT_AT) > 0:  # the last round alone is too long
             self._shorten_last_results()
         if self._excess_chars(COMPACT_AT) > 0:
-            self._clear_results(kept=0)
+            self._clear_results(untouched=0)
         return size(self.history.messages) < before
 
     def overflow_error(self, reason: str) -> ModelError:
@@ -102,7 +102,7 @@ class Compactor:
         window, messages = self.window, self.history.messages
         limit, prefix = window.reported or window.configured, round(window.prefix_chars * window.tokens_per_char)
         advice = ENLARGE_WINDOW if not window.is_hosted and (limit or 0) < LARGE_WINDOW else ""
-        if limit is None or prefix < COMPACT_AT * limit:  # otherwise no task would fit
+        if limit is None or prefix < COMPACT_AT * limit:  # otherwise no task would fit, however short
             advice = SHORTEN_TASK + advice
         text = TOO_LONG.format(
             reason=reason,
@@ -119,9 +119,9 @@ class Compactor:
         excess = window.estimate(self.history.messages) - window.tokens_at(share)
         return round(excess / window.tokens_per_char)
 
-    def _clear_results(self, kept: int = ROUND_LENGTH) -> None:
+    def _clear_results(self, untouched: int = ROUND_LENGTH) -> None:
         excess = self._excess_chars(TARGET)
-        self._replace(clear_results(self.history.messages, excess, self.keeps_results, kept))
+        self._replace(clear_results(self.history.messages, excess, self.keeps_results, untouched))
 
     def _shorten_last_results(self) -> None:
         """Shorten the results of the last round to what one round may take in this window."""
@@ -140,7 +140,7 @@ class Compactor:
         except ModelError as error:
             if error.kind != "context_overflow":
                 raise
-            summary = ""  # the request for a summary was too long; continue with what is never summarized
+            summary = ""  # the request for a summary was too long; the texts that a summary never replaces must do
         messages = self.history.messages
         self._replace(with_summary(messages, summary, self.plan(), self.proposals(), self.keeps_results))
         self.emit(Compacted("The older part of the conversation was too long and was replaced by a summary."))

@@ -29,17 +29,17 @@ class Dispatcher:
     current_item: Callable[[], str | None]
     """Returns the id of the plan item in progress."""
     already_shown: Callable[[str, Mapping[str, Any], str], bool]
-    """Whether the last call with this name and input returned this text, and the model can still read it."""
+    """Returns whether the last call with this name and input returned this text, and the model can still read it."""
     stopped: StoppedCalls
     mode: Mode = "agent"
     is_looping: bool = False
     """After a round: whether the model has repeated the same call too often."""
-    polled: bool = False
-    """After a round: whether one of its calls may return something else the next time (`RunningCall.polls`)."""
+    has_polled: bool = False
+    """After a round: whether one of its calls waited for background work (`RunningCall.polls`)."""
 
     async def run_all(self, calls: Sequence[ToolCall], results: list[ToolResult]) -> None:
-        """Run the calls in order and append one result for each to `results`, even if cancelled half-way."""
-        self.polled = False
+        """Run the calls in order and append one result for each to `results`, even if cancelled halfway."""
+        self.has_polled = False
         reason = "the run was cancelled before this call"
         try:
             for call in calls:
@@ -52,7 +52,7 @@ class Dispatcher:
                 results.append(ToolResult(call.id, NOT_REACHED.format(reason=reason), is_error=True))
 
     def refuse(self, call: ToolCall, reason: str) -> ToolResult:
-        """Answer a call with an error instead of running it. Observers see it like any other call."""
+        """Answer a call with an error instead of running it. The user sees it like any other call."""
         tool = self.tools.get(call.name)
         self.emit(ToolStarted(call.id, call.name, tool.kind if tool else "other", call.name, call.input, ()))
         self.emit(ToolFinished(call.id, True, reason))
@@ -103,7 +103,7 @@ class Dispatcher:
             return await self.stopped.run(known.run(call.input, running))
         finally:
             self.guard.forget() if running.polls else self.guard.ignore_changes_so_far()
-            self.polled = self.polled or running.polls
+            self.has_polled = self.has_polled or running.polls
 
     def _checked(self, call: ToolCall, tool: Tool | None) -> Tool:
         if tool is None:

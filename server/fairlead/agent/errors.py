@@ -30,7 +30,7 @@ class FairleadError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Overflow:
-    """The sizes in a refusal for a request's length, in tokens; None if it does not name them."""
+    """The sizes that a refusal of a too long request named, in tokens; None: not named."""
 
     window: int | None = None
     """The model's window."""
@@ -80,4 +80,4 @@ class ToolError(FairleadError):
 
 
 class VerbatimToolError(ToolError):
-    """A failure whose text is the whole result: an unknown tool (L4), or a command's output up to its time limit."""
+    """A failure whose text is the whole result: an unknown tool (L4), or a command's output until its time limit."""

@@ -30,16 +30,16 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class RulesSource:
-    """A file with rules of the project."""
+    """A file with the project's rules."""
 
     path: Path
     is_cut: bool
-    """The model gets only its beginning, because it is too long."""
+    """Whether the model gets only its beginning, because it is too long."""
 
 
 @dataclass(frozen=True, slots=True)
 class RulesFound:
-    """The model gets rules of the project (docs/plan.md L17)."""
+    """The model gets the project's rules (docs/plan.md L17)."""
 
     files: tuple[RulesSource, ...]
 
@@ -77,7 +77,7 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True)
 class ToolStarted:
-    """A call of a tool begins."""
+    """A tool call begins."""
 
     call_id: str
     name: str
@@ -99,12 +99,12 @@ class CommandStarted:
     where: Literal["sandboxed", "workspace"]
     network: bool
     handle: str | None = None
-    """The name of a background command, None for any other."""
+    """Identifies a background command; None for any other."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandEnded:
-    """A command has ended, whether it ran or not."""
+    """A command has ended, or could not be started."""
 
     handle: str | None
     run: CommandRun
@@ -117,7 +117,7 @@ class CheckFinished:
     """A check that the user asked for has ended (docs/plan.md P18)."""
 
     call_id: str | None
-    """That of its `CommandStarted`; None if it did not start."""
+    """The id in its `CommandStarted`; None if it did not start."""
     item_id: str | None
     """The plan item whose evidence it is."""
     command: str
@@ -129,7 +129,7 @@ class CheckFinished:
     accepted: int
     """How many of the agent's changes the user has accepted."""
     total: int
-    """The number of all changes, with the rejected and the undecided ones."""
+    """The number of all changes, including the rejected and the undecided ones."""
     proves: bool
     """Whether it fails without any of the changes and passes with all of them."""
     outdated: bool
@@ -147,11 +147,11 @@ class CheckSearch:
     runs: int
     """The number of this run, from 1. A run executes each check once, until one fails."""
     most_runs: int
-    """How many runs there can be at most."""
+    """The maximum number of runs."""
     changes: int
     """How many changes are undecided."""
     left: int
-    """How many of them the smallest set that has passed so far contains."""
+    """The size of the smallest set that has passed so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ class SmallestSet:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """A piece of a command's output. It may contain colours (SGR sequences) and lone carriage returns."""
+    """A piece of a command's output. It may contain colors (SGR sequences) and lone carriage returns."""
 
     call_id: str
     text: str
@@ -181,7 +181,7 @@ class ToolOutput:
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
-    """A call has its result."""
+    """A tool call has ended."""
 
     call_id: str
     is_error: bool

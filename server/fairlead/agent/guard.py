@@ -1,6 +1,6 @@
 """Guards against a model that repeats itself (docs/plan.md L10) or makes no progress (L14).
 
-A change token is any value that differs after each change of a file, the plan or the user's input.
+A change token is a value that differs after each change of a file or the plan, and after each input of the user.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -21,7 +21,7 @@ class RepeatGuard:
         self._count = 0
 
     def check(self, call: ToolCall, is_exempt: bool) -> Verdict:
-        """Decide about the next call. Repeats of exempt calls run, up to the maximum."""
+        """Decide whether the next call runs. Repeats of exempt calls run, up to the maximum."""
         current = (call_key(call.name, call.input), self._change_token())
         self._count = self._count + 1 if self._last == current else 1
         self._last = current
@@ -30,7 +30,7 @@ class RepeatGuard:
         return "run" if self._count == 1 or is_exempt else "refuse"
 
     def ignore_changes_so_far(self) -> None:
-        """Changes that the call itself made do not count as changes in between."""
+        """Do not count the changes that the last call itself made as changes in between."""
         if self._last is not None:
             self._last = (self._last[0], self._change_token())
 
@@ -55,19 +55,19 @@ class IdleGuard:
         self._error = ""
         self._error_rounds = self._idle_rounds = 0
 
-    def check_round(self, calls: Sequence[ToolCall], results: Sequence[ToolResult], polled: bool) -> str | None:
+    def check_round(self, calls: Sequence[ToolCall], results: Sequence[ToolResult], has_polled: bool) -> str | None:
         """Count a round.
 
         Args:
             calls: the calls of the round.
             results: their results, in the same order.
-            polled: whether a call waited for background work, which counts as progress.
+            has_polled: whether a call waited for background work, which counts as progress.
 
         Returns:
             Why the run should pause, None if it may continue.
         """
         token = self._change_token()
-        has_progress = polled
+        has_progress = has_polled
         if token != self._last_token:
             self._last_token, self._calls_since_change = token, set()
             has_progress = True
@@ -83,5 +83,5 @@ class IdleGuard:
         if error and self._error_rounds >= self._max_errors:
             return f"the same error occurred in {self._error_rounds} rounds in a row: {error[:300]}"
         if self._idle_rounds >= self._max_idle:
-            return f"for {self._idle_rounds} rounds nothing was proposed or learned, and the plan did not change"
+            return f"in {self._idle_rounds} rounds, nothing was proposed or learned and the plan did not change"
         return None

@@ -22,7 +22,7 @@ _JPEG_FRAME = re.compile(rb"\xff[\xc0-\xc3\xc5-\xc7\xc9-\xcb\xcd-\xcf]")
 
 
 def media_type(data: bytes) -> MediaType | None:
-    """The type of a picture by its first bytes, None if a model cannot read it."""
+    """The type of a picture, from its first bytes; None if a model cannot read it."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if data.startswith(b"\xff\xd8\xff"):
@@ -49,7 +49,7 @@ def is_image_source(value: Any) -> bool:
 
 
 def image_tokens(block: Block) -> int:
-    """About how many tokens an image block takes."""
+    """The approximate number of tokens that an image block takes."""
     try:
         size = _dimensions(b64decode(block["source"]["data"][:SEARCHED_CHARS]))
     except ValueError:  # a damaged journal
@@ -62,8 +62,8 @@ def image_tokens(block: Block) -> int:
 def without_images(messages: Sequence[Message]) -> list[Message]:
     """The messages with a note in place of the images that a server refused.
 
-    Those of the last message are the ones that it had not accepted yet. Without any there, all images are replaced: the
-    model may have been exchanged for one that reads only text. Unchanged messages are the same objects.
+    If the last message has images, only those are replaced, because the server accepted the earlier ones. Otherwise
+    all are: the model may have been replaced with one that reads only text. Unchanged messages are the same objects.
     """
     last = messages[-1:]
     if any(map(has_image, last)):
@@ -82,7 +82,7 @@ def _without_images(message: Message) -> Message:
 
 
 def _dimensions(data: bytes) -> tuple[int, int] | None:
-    """The width and height in pixels, as far as the beginning of the file shows them."""
+    """The width and height in pixels, None if the beginning of the file does not show them."""
     match media_type(data):
         case "image/png" if len(data) >= 24:
             return int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
@@ -95,7 +95,7 @@ def _dimensions(data: bytes) -> tuple[int, int] | None:
 
 
 def _jpeg_dimensions(data: bytes) -> tuple[int, int] | None:
-    """Follows the segments to the frame's header (ITU T.81, B.2.2)."""
+    """Follow the segments to the frame's header (ITU T.81, B.2.2)."""
     position = 2
     while position + 9 <= len(data) and data[position] == 0xFF:
         if _JPEG_FRAME.match(data, position):

@@ -1,10 +1,10 @@
-"""The agent loop (docs/plan.md L1 to L16).
+"""The agent loop (docs/plan.md, rules L1 to L18).
 
     prompt ──> ask the model ──> no calls ──> end of the run
                     ^      └───> calls ─────> run them ──┐
                     └── results, feedback, reminder <────┘
 
-`_Run.rounds` is this diagram in code. Everything else that can end or prolong a run is one step away from it.
+`_Run.rounds` is this diagram in code. Everything else that can end or prolong a run is called from it.
 """
 
 import asyncio
@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 
 from fairlead.agent.budget import Budget
 from fairlead.agent.compaction import Compactor
-from fairlead.agent.context import shorten_results, summary_request
 from fairlead.agent.dispatch import Dispatcher
 from fairlead.agent.errors import ModelError
 from fairlead.agent.events import (
@@ -44,6 +43,7 @@ from fairlead.agent.prompts import (
     MISSING_CALL,
     UNREQUESTED_CALL,
 )
+from fairlead.agent.shortening import shorten_results, summary_request
 from fairlead.agent.stopped import StoppedCalls
 from fairlead.agent.tool import Mode, Tool
 from fairlead.agent.window import Window, prefix_size
@@ -53,7 +53,7 @@ log = logging.getLogger(__name__)
 
 MAX_CUT_OFFS = 3
 MAX_OVERFLOWS = 4
-"""Refusals of one request for its length. Each attempt is shorter, or allows a shorter answer."""
+"""The most refusals of one request for its length. Each retry is shorter, or asks for a shorter answer."""
 CONTINUATIONS = {
     "max_tokens": CONTINUE,
     "model_context_window_exceeded": CONTINUE,
@@ -92,7 +92,7 @@ class Agent:
     take_feedback: Callable[[], Awaitable[Sequence[str]]]
     """Returns what the user said, decided and changed since the last call, as texts for the model (L6)."""
     has_user_message: Callable[[], bool]
-    """Whether a message from the user is waiting in the feedback."""
+    """Returns whether a message from the user is waiting in the feedback."""
     check_proposals: Callable[[], Awaitable[bool]]
     """Checks the proposed texts; returns whether the feedback has new errors that the model must read (L18)."""
     cost_of: Callable[[Usage], float | None]
@@ -108,7 +108,7 @@ class Agent:
     """Decides which tools may run."""
     limits: Limits = field(default_factory=Limits)
     clock: Callable[[], float] = time.monotonic
-    """Returns seconds."""
+    """Returns seconds since an arbitrary start."""
 
     def __post_init__(self) -> None:
         self.specs = [tool.spec for tool in self.tools.values()]
@@ -122,8 +122,8 @@ class Agent:
 async def run(agent: Agent, prompt: Sequence[Block]) -> Outcome:
     """Work on a prompt until the model ends its turn or something else ends the run.
 
-    Everything that can happen in a run is in the outcome, cancellation included; nothing is raised. Afterwards the
-    history is valid for the next request.
+    Raises nothing: the outcome says how the run ended, even if it was cancelled. Afterwards the history is valid for
+    the next request.
     """
     run = _Run(agent)
     agent.plan.begin_run()
@@ -178,7 +178,7 @@ class _Run:
         )
 
     async def add_prompt(self, prompt: Sequence[Block]) -> None:
-        """Append the prompt with waiting feedback to the history, even if cancelled meanwhile."""
+        """Append the prompt and the waiting feedback to the history; the prompt even if cancelled meanwhile."""
         feedback: Sequence[str] = ()
         try:
             feedback = await self.take_feedback()
@@ -215,7 +215,7 @@ class _Run:
         if self.dispatcher.is_looping:
             count = self.agent.limits.max_repeats
             return Ending("loop", f"Paused: the model made the same call {count} times in a row. {REDIRECT}")
-        reason = self.idle.check_round(reply.calls, results, self.dispatcher.polled)
+        reason = self.idle.check_round(reply.calls, results, self.dispatcher.has_polled)
         if reason is not None:
             return Ending("loop", f"Paused: {reason}. {REDIRECT}")
         return self.ending_of(reply) if self.cut_offs >= MAX_CUT_OFFS else None
@@ -231,7 +231,7 @@ class _Run:
         is_done = reply.stop_reason in DONE
         if is_done and await self.must_continue():
             feedback = await self.take_feedback()
-            if feedback:  # an error is gone if the text that had it was replaced meanwhile
+            if feedback:  # empty if the texts with the errors were replaced meanwhile
                 self.cut_offs, self.cut_off_text = 0, ""
                 self.agent.history.add_user_message(map(text_block, feedback))
                 return None
@@ -269,7 +269,7 @@ class _Run:
         return await self.send(history.messages)
 
     def remove_refused_images(self, error: ModelError) -> None:
-        """Remove the pictures that the server refused, because it would refuse all later requests with them."""
+        """Remove the pictures that the server refused, because it would also refuse all later requests with them."""
         history = self.agent.history
         if error.refuses_images and history.messages:
             history.replace(without_images(history.messages))
@@ -335,7 +335,7 @@ class _Run:
         return [self.dispatcher.refuse(call, text) for call in reply.calls]
 
     def shorten(self, results: Sequence[ToolResult]) -> list[ToolResult]:
-        """The results for the model. In a small window the longest ones lose their middle (L15)."""
+        """The results for the model. If the window is small, the middle of the longest ones is removed (L15)."""
         limit = self.agent.window.results_limit_chars()
         texts = [result.text for result in results]
         if limit is not None:

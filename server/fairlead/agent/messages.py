@@ -1,4 +1,4 @@
-"""The conversation in the form of the Messages API: plain dicts, appended, and changed only by compaction.
+"""The conversation in the form of the Messages API: plain dicts.
 
 Two invariants keep the next request valid, whatever happens in a run: every tool_use has exactly one tool_result in the
 next message, and between runs the last message is the assistant's.
@@ -19,7 +19,7 @@ Message = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call that the model made."""
+    """A tool call that the model made."""
 
     id: str
     name: str
@@ -30,7 +30,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The result of a call."""
+    """The result of a tool call."""
 
     call_id: str
     text: str
@@ -64,7 +64,7 @@ def clean_text(text: str) -> str:
 class History:
     """The messages of a session.
 
-    Messages that were sent never change, because the provider caches them. Only `replace` exchanges them.
+    Messages are appended and do not change, because the provider caches what was sent. Only `replace` rewrites them.
     """
 
     def __init__(self) -> None:
@@ -77,14 +77,14 @@ class History:
         return self._messages
 
     def replace(self, messages: Iterable[Message]) -> None:
-        """Continue with these messages, which were restored from a journal or compacted."""
+        """Continue with these messages, for example restored or compacted ones."""
         self._messages = list(messages)
         self._call_keys, self._last_results = {}, {}
         for message in self._messages:
             self._index(message["content"])
 
     def already_shown(self, name: str, given: Mapping[str, Any], text: str) -> bool:
-        """Whether the last result of such a call is this text, and is still in the conversation."""
+        """Whether the last result of a call with this name and input is this text, and is still in the conversation."""
         return self._last_results.get(call_key(name, given)) == text
 
     def _index(self, blocks: Iterable[Block]) -> None:
@@ -126,7 +126,7 @@ class History:
         self._messages.append({"role": "user", "content": blocks + [text_block(text) for text in texts]})
 
     def close(self, note: str) -> None:
-        """If a run stopped half-way, append the note in place of the assistant's answer."""
+        """If a run stopped halfway, append the note in place of the assistant's answer."""
         if self._messages and self._messages[-1]["role"] == "user":
             self._messages.append({"role": "assistant", "content": [text_block(note)]})
 
@@ -138,5 +138,5 @@ def _valid_id(call_id: str, used: Container[str]) -> str:
 
 
 def call_key(name: str, given: Mapping[str, Any]) -> str:
-    """Equal for calls with the same name and input."""
+    """A key that is equal for calls with the same name and input."""
     return name + json.dumps(given, sort_keys=True)

@@ -1,4 +1,4 @@
-"""How a run ended, and the texts that tell the user."""
+"""How a run ended, and what the user reads about it."""
 
 from dataclasses import dataclass
 
@@ -15,11 +15,11 @@ PAUSED_BY_API = f"Paused: the API paused the model's turn several times in a row
 REFUSED = "The model refused to continue. Rephrase the task, or start a new one."
 NO_CALL = (
     "The model stopped to run tools (stop reason tool_use), but its answer contained no call and no text, twice in a "
-    "row. Send a follow-up to try again. A local model may need another template for tools."
+    "row. Send a follow-up to try again. A local model may need a different chat template."
 )
 NO_ANSWER = (
     "The model answered nothing: no text and no tool call. Fairlead asked it once more. What it did before is saved. "
-    "Send a follow-up to try again. A local model may need another chat template."
+    "Send a follow-up to try again. A local model may need a different chat template."
 )
 NO_STOP_REASON = (
     "The model's server did not say why the answer ended (no stop_reason), so the answer may be incomplete. Send a "
@@ -64,7 +64,7 @@ def ending_of(reply: Reply, text: str, answer_limit: int | None) -> Ending:
     Args:
         reply: the last answer. Its stop reason is not `model_context_window_exceeded`.
         text: the answer's text, including earlier parts that were cut off.
-        answer_limit: the tokens that the window left for the answer, None if unknown.
+        answer_limit: how many tokens the window left for the answer, None if unknown.
     """
     match reply.stop_reason:
         case reason if reason in DONE and not reply.calls:

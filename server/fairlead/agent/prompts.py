@@ -9,16 +9,14 @@ CONTINUE = (
     "repeating anything.</cut_off>"
 )
 CONTINUE_PAUSED_TURN = "<cut_off>Continue.</cut_off>"
-MISSING_CALL = "<cut_off>Your answer ended to run tools, but it contains no call. Send it again.</cut_off>"
+MISSING_CALL = "<cut_off>Your answer ended to run tools, but it contains no call. Send the call.</cut_off>"
 EMPTY_ANSWER = "<cut_off>Your answer was empty. Continue, or say in a sentence what you did.</cut_off>"
 
 CUT_OFF_CALL = (
     "Not run: the answer was cut off by the output limit (max_tokens) before it was complete. "
     "Send the call again, in smaller pieces."
 )
-UNREQUESTED_CALL = (
-    "Not run: the answer ended with stop reason '{reason}' instead of asking for its tools. Send it again."
-)
+UNREQUESTED_CALL = "Not run: the answer ended with stop reason '{reason}' instead of 'tool_use'. Send the call again."
 REPEATED_CALL = (
     "Not run: the same call was made just before, and nothing has changed since. "
     "Use the result you have, try another way, or finish."
@@ -30,15 +28,13 @@ NOT_IN_MODE: dict[Mode, str] = {
     "ask": "Not run: the user wants only an answer. Read what you need, answer, and end your turn.",
 }
 
-CLEARED_RESULT = (
-    "[Cleared to save space: {what}, {lines}. If you need it, make the call again; if it is long, for a part of it.]"
-)
+CLEARED_RESULT = "[Cleared to save space: {what}, {lines}. If you need it, call again, or ask for a part of it.]"
 SHORTENED_RESULT = "[{what} left out here, because the model's window is small. Ask for a part if you need it.]"
 SUMMARIZE = (
-    "<summarise>This conversation no longer fits into your window. Write a summary to continue from: what it omits is "
+    "<summarize>This conversation no longer fits into your window. Write a summary to continue from: what it omits is "
     "lost. The user's words, the plan and the proposals are preserved separately. Say what you found out (files, "
     "names, lines that matter), what was done and why, what failed, what is in progress, and what comes next. Answer "
-    "with text only and call no tool.</summarise>"
+    "with text only and call no tool.</summarize>"
 )
 SUMMARY = """<summary>
 The earlier conversation was too long. This summary replaces it.
@@ -54,11 +50,9 @@ The proposals now:
 NO_SUMMARY = "(It could not be summarized. Read what you need again before you continue.)"
 
 _GENERATED = re.compile(
-    r"<(summary|summarise|reminder|files_changed|plan_changed|new_errors|cut_off|mode|folders|attached|context)>"
+    r"<(summary|summarize|reminder|files_changed|plan_changed|new_errors|cut_off|mode|folders|attached|context)>"
     r"|<rules "
 )
-
-
 _CONTEXT = re.compile(r"<(attached|context)>|The user refers to:\n- ")
 
 
@@ -68,5 +62,5 @@ def is_generated(text: str) -> bool:
 
 
 def is_context(text: str) -> bool:
-    """Whether a text of a user message is what Fairlead added to a prompt about files and the editor."""
+    """Whether Fairlead added this text of a user message to tell the model about files and the editor."""
     return _CONTEXT.match(text) is not None

@@ -14,7 +14,7 @@ CHANGES_FILES: Collection[ToolKind] = ("edit", "delete", "move", "execute")
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A place that a call reads or changes."""
+    """A file, or a line of it, that a call reads or changes."""
 
     path: str
     """As the model wrote it."""
@@ -39,9 +39,9 @@ class RunningCall:
     polls: bool = False
     """Set by a handler that waited for background work: the same call may return something else the next time (L10)."""
     changed_paths: Sequence[str] = ()
-    """Set by a handler that changed files which its `describe` could not name."""
+    """Set by a handler that changed files other than the locations that its `describe` returned."""
     already_shown: Callable[[str], bool] = field(default=lambda _: False, repr=False)
-    """Whether the same call already returned this text, and the model can still read it."""
+    """Returns whether the same call has already returned this text, and the model can still read it."""
 
     @property
     def author(self) -> Author:
@@ -71,7 +71,7 @@ class Tool(Protocol):
         ...
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
-        """Return a short title for the user and the places concerned. `input` matches the schema."""
+        """Return a short title for the user, and what the call reads or changes. `input` matches the schema."""
         ...
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:

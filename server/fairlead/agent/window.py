@@ -17,7 +17,7 @@ from fairlead.per_item import PerItem
 COMPACT_AT = 0.8
 """A request that takes more is compacted first. The rest is for the answer."""
 CLEAR_AT = 0.7
-"""From here on the provider may clear results. It counts exactly, so it can start earlier than we do."""
+"""From here on the provider may clear results. It counts exactly, so it can start earlier than Fairlead."""
 SUMMARIZE_ABOVE = 0.65
 """If clearing leaves more than this, a summary is needed."""
 TARGET = 0.5
@@ -28,11 +28,11 @@ MIN_GAIN = 0.1
 """A summary that frees less is not requested."""
 
 CHARS_PER_TOKEN = 4
-"""A guess until the first answer or refusal gives a request's size."""
+"""A guess, used until the first answer or refusal names the size of a request."""
 MAX_CHARS_PER_TOKEN = 10
 """A server that counts fewer tokens than this implies has left out the cached ones."""
 MAX_TOKENS_PER_CHAR = 10
-"""A server that counts more tokens than this implies has counted something else, or nonsense."""
+"""A server that counts more tokens than this implies has not counted tokens."""
 ESTIMATE_MARGIN = 1.05
 MIN_ANSWER = 256
 """A shorter answer would be useless."""
@@ -78,7 +78,7 @@ class Window:
     reported: int | None = None
     """The size that a refusal in this run named."""
     refused_chars: int | None = None
-    """The shortest request in this run that was refused although it should have fitted."""
+    """The length of the last request in this run that was refused although it should have fitted."""
     prefix_chars: int = 0
     """The length of the system prompt and the tools."""
     tokens_per_char: float = 1 / CHARS_PER_TOKEN
@@ -88,12 +88,12 @@ class Window:
     """What the last request and its answer took; 0 before the first request."""
 
     def begin_run(self, configured: int | None) -> None:
-        """Forget what refusals of the last run said: the server may have been restarted with a larger window."""
+        """Forget the sizes from the last run's refusals: the server may have been restarted with a larger window."""
         self.configured, self.reported, self.refused_chars = configured, None, None
 
     @property
     def limit(self) -> int | None:
-        """The size of the window, None if it is unknown."""
+        """The size of the window, None if it is unknown. A guess if only the length of a refused request is known."""
         guess = round(self.refused_chars * self.tokens_per_char) if self.refused_chars is not None else None
         return min((limit for limit in (self.configured, self.reported, guess) if limit), default=None)
 
@@ -151,7 +151,7 @@ class Window:
             answer_limit: the answer's limit in that request.
 
         Returns:
-            Whether the same messages fit with the lower limit for the answer that now results.
+            Whether the same messages fit now, with a lower limit for the answer.
         """
         self.reported = overflow.window or self.reported
         if overflow.request:

@@ -1,6 +1,6 @@
-"""Shortening a conversation (docs/plan.md L15). Pure functions from messages to messages.
+"""Ways to shorten a conversation (docs/plan.md L15). Pure functions from messages to messages.
 
-Each keeps the pairs of calls and results whole. `keeps_results` says of a tool that its results are never shortened.
+Each call still has its result afterwards. `keeps_results` returns whether a tool's results are never shortened.
 """
 
 import json
@@ -13,9 +13,9 @@ from fairlead.agent.prompts import CLEARED_RESULT, NO_SUMMARY, SHORTENED_RESULT,
 from fairlead.agent.window import size
 
 ROUND_LENGTH = 2
-"""The messages of a round: an answer and its results."""
+"""How many messages a round has: an answer, and its results."""
 MIN_CLEARED_CHARS = 400
-"""A shorter result is not worth a note in its place."""
+"""A shorter result stays, because the note in its place would hardly be shorter."""
 
 KeepsResults = Callable[[str], bool]
 
@@ -44,17 +44,17 @@ def _without_middle(text: str, length: int) -> str:
 
 
 def clear_results(
-    messages: Sequence[Message], chars: int, keeps_results: KeepsResults, kept: int = ROUND_LENGTH
+    messages: Sequence[Message], chars: int, keeps_results: KeepsResults, untouched: int = ROUND_LENGTH
 ) -> list[Message]:
-    """Replace results by notes, the oldest first, until about `chars` characters are free.
+    """Replace results with notes, the oldest first, until about `chars` characters are free.
 
-    The last `kept` messages stay as they are. Unchanged messages are the same objects.
+    The last `untouched` messages stay as they are. Unchanged messages are the same objects.
     """
-    return _with_notes(messages, _clearable(messages, chars, keeps_results, kept))
+    return _with_notes(messages, _clearable(messages, chars, keeps_results, untouched))
 
 
 def clear_oldest(messages: Sequence[Message], count: int, keeps_results: KeepsResults) -> list[Message]:
-    """Replace the oldest `count` results by notes, as the provider did when it read the messages."""
+    """Replace the oldest `count` results with notes, as the provider did when it read the messages."""
     oldest = islice(_results(messages, keeps_results), count)
     long = {block["tool_use_id"] for _, block in oldest if len(block["content"]) > MIN_CLEARED_CHARS}
     return _with_notes(messages, long)
@@ -67,10 +67,10 @@ def results_to_keep(messages: Sequence[Message], chars: int, keeps_results: Keep
     return next((index for index, found in enumerate(reversed(is_cleared)) if found), len(is_cleared))
 
 
-def _clearable(messages: Sequence[Message], chars: int, keeps_results: KeepsResults, kept: int) -> set[str]:
+def _clearable(messages: Sequence[Message], chars: int, keeps_results: KeepsResults, untouched: int) -> set[str]:
     """The ids of the calls whose results must be cleared to free `chars` characters."""
     ids = set[str]()
-    for call, block in _results(messages[: len(messages) - kept], keeps_results):
+    for call, block in _results(messages[: len(messages) - untouched], keeps_results):
         if chars <= 0:
             break
         if len(block["content"]) > MIN_CLEARED_CHARS:
@@ -130,7 +130,7 @@ def summary_gain(messages: Sequence[Message], keeps_results: KeepsResults) -> in
 def with_summary(
     messages: Sequence[Message], summary: str, plan: str, proposals: str, keeps_results: KeepsResults
 ) -> list[Message]:
-    """Replace everything before the last round by a summary, except for the user's words and decisions."""
+    """Replace everything before the last round with a summary, except for the user's words and decisions."""
     old, rest = messages[:-ROUND_LENGTH], messages[-ROUND_LENGTH:]
     text = SUMMARY.format(summary=summary or NO_SUMMARY, plan=plan, proposals=proposals or "None.")
     blocks = [text_block(verbatim) for verbatim in _verbatim_texts(old, keeps_results)]

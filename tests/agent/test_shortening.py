@@ -4,7 +4,11 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from fairlead.agent.context import (
+from fairlead.agent.errors import Overflow
+from fairlead.agent.messages import History, Message, ToolCall, ToolResult, text_block
+from fairlead.agent.model import Usage
+from fairlead.agent.prompts import CLEARED_RESULT
+from fairlead.agent.shortening import (
     clear_oldest,
     clear_results,
     results_to_keep,
@@ -13,10 +17,6 @@ from fairlead.agent.context import (
     summary_request,
     with_summary,
 )
-from fairlead.agent.errors import Overflow
-from fairlead.agent.messages import History, Message, ToolCall, ToolResult, text_block
-from fairlead.agent.model import Usage
-from fairlead.agent.prompts import CLEARED_RESULT
 from fairlead.agent.window import Window, size
 from support.fake_api.ask import Ask, Handed
 from support.fake_api.rules import refusal, rules
@@ -174,5 +174,5 @@ def test_a_result_counts_as_shown_while_the_model_can_read_it() -> None:
         history.add_results([ToolResult(call.id, text)])
         assert history.already_shown("read_file", given_input, text)
         assert not history.already_shown("read_file", {"path": "b"}, text)
-    history.replace(clear_results(history.messages, 10_000, keeps_results, kept=0))
+    history.replace(clear_results(history.messages, 10_000, keeps_results, untouched=0))
     assert not history.already_shown("read_file", given_input, text)
