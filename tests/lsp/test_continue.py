@@ -52,7 +52,7 @@ async def test_a_paused_run_continues(connect: Connect) -> None:
     [
         ({"continue": "paused", "prompt": "Greet."}, "params.prompt and params.continue exclude each other"),
         ({"continue": "paused", "sessionId": None}, "params.continue needs params.sessionId"),
-        ({"continue": "plan", "mode": "ask"}, "params.continue 'plan' carries out the plan"),
+        ({"continue": "plan", "mode": "ask"}, "params.continue 'plan' runs the plan"),
         ({"continue": "everything"}, "params.continue 'everything' is unknown; use paused or plan"),
         ({"prompt": "Greet.", "mode": "careful"}, "params.mode 'careful' is unknown; use agent, plan or ask"),
         ({}, "params.prompt is missing"),

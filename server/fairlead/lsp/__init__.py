@@ -1,1 +1,1 @@
-"""The language server. Only this package imports pygls and lsprotocol."""
+"""The language server. Only this package and `code/` import pygls and lsprotocol."""

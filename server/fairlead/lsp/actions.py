@@ -75,7 +75,7 @@ def _touches(proposal: Proposal, hunk: Hunk, first: int, last: int) -> bool:
 def _pair(
     session: Session, target: dict[str, str], accept: str, reject: str, *, conflict: bool = False
 ) -> Iterator[Action]:
-    """An accept and a reject."""
+    """The actions to accept and to reject."""
     titles = (f"Fairlead: {accept}", f"Fairlead: {reject}")
     for command in review_commands(session, target, *titles, conflict=conflict):
         yield {"title": command["title"], "kind": KIND, "command": command}

@@ -32,7 +32,7 @@ class ProposedContent:
         self.registered = False
 
     async def register(self) -> None:
-        """Register the schemes, which pygls does not announce."""
+        """Register the URI schemes, because pygls does not announce them in `initialize`."""
         registration = {
             "id": "fairlead-content",
             "method": types.WORKSPACE_TEXT_DOCUMENT_CONTENT,
@@ -70,7 +70,7 @@ class ProposedContent:
         return proposal.applied(proposal.regions_of_hunks(proposal.hunks_of(parsed.item_id)))[0]
 
     def refresh(self, session_id: str, changes: Changeset) -> None:
-        """Tell the client which texts changed."""
+        """Request a refresh of the texts that have changed."""
         old = self._sent.get(session_id, Changeset())
         self._sent[session_id] = changes
         if not self.registered:
@@ -91,10 +91,10 @@ class ProposedContent:
         try:
             await self._protocol.request(types.WORKSPACE_TEXT_DOCUMENT_CONTENT_REFRESH, {"uri": uri})
         except wire.RequestError as error:
-            log.info("refresh refused: %s", error)
+            log.info("content refresh refused: %s", error)
 
 
 def proposal_uri(scheme: str, session_id: str, path: Path) -> str:
-    """`scheme://session/abs/path`."""
+    """The URI `scheme://session/abs/path` of a side of a file's diff."""
     posix = path.as_posix()
     return f"{scheme}://{session_id}{quote(posix if posix.startswith('/') else f'/{posix}')}"

@@ -90,7 +90,7 @@ def plan(session_id: str, changed: PlanChanged) -> states.PlanWire:
 
 @lru_cache(maxsize=16384)
 def _uri(path: str) -> str:
-    """The URI of a path. A record contains the same paths again and again."""
+    """The URI of a path. Cached, because a record repeats the same paths."""
     return Path(path).as_uri()
 
 
@@ -144,7 +144,7 @@ def edits(
     encoding: str = "utf-16",
     known: PerProposal[states.FileWire] | None = None,
 ) -> states.EditsWire:
-    """The proposals, risky and protected files first. `known` keeps what did not change since the last state."""
+    """The proposals, risky and protected files first. `known` caches the files from the last state."""
     errors = {str(path): found for path, found in state.errors.items()}
 
     def converted(proposal: Proposal) -> states.FileWire:
@@ -230,7 +230,7 @@ def _hunk(proposal: Proposal, hunk: Hunk) -> states.HunkWire:
 
 
 def _snippet(hunk: Hunk) -> str:
-    """The first line that is not blank, of the new lines or else of the old ones, as a short text to show."""
+    """The first new line that is not blank, else the first such old line, shortened."""
     line = next((line.strip() for line in (*hunk.new, *hunk.old) if line.strip()), "")
     shown = escape_to_one_line(line[: SNIPPET_LENGTH + 1])
     return shown if len(shown) <= SNIPPET_LENGTH else f"{shown[: SNIPPET_LENGTH - 1]}…"
@@ -355,7 +355,7 @@ _TEXT_KINDS: dict[type[events.Event], str] = {
 
 
 def _locations(roots: Roots, locations: Iterable[Location]) -> list[wire.LocationWire]:
-    """The places that a call names; without those that are in no folder of the workspace."""
+    """The files that a call names, without those outside of the workspace."""
     found: list[wire.LocationWire] = []
     for location in locations:
         with contextlib.suppress(WorkspaceError):

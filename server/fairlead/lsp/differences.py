@@ -10,7 +10,7 @@ from fairlead.lsp import protocol_states as states
 def difference(old: Any, new: Any) -> list[states.PatchOperation]:
     """The operations `add`, `remove` and `replace` that turn one JSON value into another.
 
-    Objects of a list are recognised by their `id` or `uri`, and texts by their value, as long as each occurs once.
+    Objects of a list are identified by their `id` or `uri`, and texts by their value, if each occurs only once.
     Parts that are the same object on both sides are not compared.
     """
     operations: list[states.PatchOperation] = []
@@ -40,8 +40,8 @@ def _list_difference(path: str, old: list[Any], new: list[Any]) -> list[states.P
     if start == len(old) == len(new):
         return []
     before, after = _keys(old, start), _keys(new, start)
-    kept = [key for key in before if key in after]
-    if kept != [key for key in after if key in before] or len(before) + len(after) - 2 * len(kept) > len(new):
+    common = [key for key in before if key in after]
+    if common != [key for key in after if key in before] or len(before) + len(after) - 2 * len(common) > len(new):
         return [{"op": "replace", "path": path, "value": new}]
     operations: list[states.PatchOperation] = []
     # from the end, so that the other positions stay as they are
@@ -64,9 +64,7 @@ def _equal_items(old: Sequence[Any], new: Sequence[Any]) -> int:
 
 
 def _keys(items: Sequence[Any], start: int) -> dict[Any, int]:
-    """The key of each item from a position on, with its position. If the keys are ambiguous, the position is the
-    key.
-    """
+    """The positions of the items from `start` on, by key; by position if a key is missing or repeated."""
     keys = {_key(items[index]): index for index in range(start, len(items))}
     return keys if None not in keys and len(keys) == len(items) - start else {n: n for n in range(start, len(items))}
 

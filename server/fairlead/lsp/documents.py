@@ -38,7 +38,7 @@ class Document:
         first, last = start[0], min(end[0] + 1, len(lines))
         head = lines[start[0]][: start[1]] if start[0] < len(lines) else ""
         tail = lines[end[0]][end[1] :] if end[0] < len(lines) else ""
-        # the neighbouring lines take part, because a change may join or split a \r\n
+        # the lines before and after are included, because a change may join or split a \r\n
         if first > 0 and not head:
             first, head = first - 1, lines[first - 1]
         if last < len(lines):
@@ -58,7 +58,7 @@ def _line_and_offset(lines: list[str], position: dict[str, int], encoding: str) 
 
 
 class Documents:
-    """The Buffers port. A file is one document, even if it is opened through a link."""
+    """Implements the port `Buffers`. A file is one document, even if it is opened through a link."""
 
     def __init__(self) -> None:
         self.encoding = "utf-16"
@@ -71,7 +71,7 @@ class Documents:
         return self._change_token
 
     def open_buffer(self, path: Path) -> Buffer | None:
-        if path.name not in self._names:  # avoids realpath: each round asks for every file that the agent knows
+        if path.name not in self._names:  # avoids `realpath`, because each round asks for every known file
             return None
         document = self._documents.get(os.path.realpath(path))
         return Buffer(document.text, document.version, document.file_removed) if document is not None else None
@@ -124,14 +124,14 @@ class Documents:
         path = file_path(uri)
         self._change_token += 1
         if path is not None:
-            self._mark(path, left=False)
+            self._set_file_removed(path, False)
         return path
 
     def note_removal(self, path: Path) -> None:
         self._change_token += 1
-        self._mark(path, left=True)
+        self._set_file_removed(path, True)
 
-    def _mark(self, path: Path, *, left: bool) -> None:
+    def _set_file_removed(self, path: Path, removed: bool) -> None:
         document = self._documents.get(os.path.realpath(path))
         if document is not None:
-            document.file_removed = left
+            document.file_removed = removed

@@ -1,4 +1,4 @@
-"""The Editor port over LSP: workspace edits, and questions to the user."""
+"""Implements the port `Editor` over LSP: workspace edits, and questions to the user."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""The Provider port over LSP: the editor's language support, asked through the client."""
+"""Implements the port `Provider` over LSP: asks the editor's language support through the client."""
 
 import asyncio
 import logging
@@ -29,7 +29,7 @@ METHODS = {
 
 
 class EditorProvider:
-    """Answers about the user's files as the editor has them, unsaved changes included.
+    """Answers about the user's files as the editor has them, including unsaved changes.
 
     Args:
         answer_seconds: how long the editor may take for an answer.

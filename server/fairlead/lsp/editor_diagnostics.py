@@ -1,4 +1,4 @@
-"""The DiagnosticsSource port over LSP: the editor's diagnostics, requested from the client."""
+"""Implements the port `DiagnosticsSource` over LSP: requests the editor's diagnostics from the client."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from fairlead.workspace.editor import SEVERITIES, Diagnostic
 log = logging.getLogger(__name__)
 
 MALFORMED = (KeyError, TypeError, ValueError, AttributeError)
-"""What a value of a wrong shape raises."""
+"""What `read_diagnostics` raises for a value of the wrong shape."""
 
 
 class EditorDiagnostics:
@@ -39,7 +39,7 @@ class EditorDiagnostics:
 
 
 def read_diagnostics(answer: Any) -> Iterator[Diagnostic]:
-    """Raises one of `MALFORMED` if the value does not have the documented shape (`DiagnosticsResult`)."""
+    """The diagnostics of a `DiagnosticsResult`. Raises one of `MALFORMED` if the value has another shape."""
     for file in answer["files"]:
         path = file_path(file["uri"])
         if path is None:  # not a file: an untitled document

@@ -1,4 +1,4 @@
-"""`initialize`: what the client says, and what the server announces.
+"""`initialize`: what the client sends, and what the server announces.
 
 The client waits for the answer, so this module imports little (docs/performance.md).
 """
@@ -52,7 +52,7 @@ class Initialization:
     options: dict[str, Any]
     """`initializationOptions` (docs/protocol.md, Initialize), unchecked."""
     warning: str
-    """What the user should know about the folders. "" if nothing."""
+    """What the user should know about the folders; "" if there is nothing."""
 
 
 def read_initialization(params: types.InitializeParams) -> Initialization:
@@ -128,7 +128,7 @@ def _folder(given: str, path: Path | None) -> Path:
 
 
 def _folder_problem(path: Path) -> str:
-    """Why no folder can be at a path. "" if one can, also if it does not exist."""
+    """Why no folder can have this path; "" if one can, even if it does not exist."""
     problem = path_problem(path)
     if not problem:
         try:

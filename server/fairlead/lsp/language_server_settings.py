@@ -11,7 +11,7 @@ _FIELDS = ("command", "languages", "initializationOptions")
 
 
 def read_language_servers(given: Any, problems: list[str]) -> Mapping[str, ServerSpec]:
-    """The valid servers by name. The others are left out and reported."""
+    """The valid servers by name. Invalid ones are left out and reported."""
     if given == []:  # an empty table in Lua
         return {}
     if not is_object(given):

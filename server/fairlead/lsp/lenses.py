@@ -42,9 +42,10 @@ class Lenses:
         self._sessions = sessions
         self._refreshing: asyncio.Task[None] | None = None
         self._refresh_again = False
-        self.refreshable = False
-        self.with_diffs = False
-        """Whether the client has a command that shows a change as a diff."""
+        self.can_refresh = False
+        """Whether the client supports `workspace/codeLens/refresh`."""
+        self.has_diffs = False
+        """Whether the client has commands that show a change."""
 
     async def for_document(self, uri: str) -> list[Lens]:
         """The lenses of a file or of a proposed text, from top to bottom."""
@@ -65,11 +66,11 @@ class Lenses:
         for session in sessions:
             name = f"Fairlead ({shorten(session.title, 30)})" if len(sessions) > 1 else "Fairlead"
             lenses += _lenses(session, path, f"{name}: ")
-        return [lens for lens in lenses if self.with_diffs or lens["command"]["command"] not in CLIENT_COMMANDS]
+        return [lens for lens in lenses if self.has_diffs or lens["command"]["command"] not in CLIENT_COMMANDS]
 
     def refresh(self) -> None:
-        """Report changed proposals to the client, with one request at a time."""
-        if not self.refreshable:
+        """Ask the client to refresh its lenses, with one request at a time."""
+        if not self.can_refresh:
             return
         if self._refreshing is not None and not self._refreshing.done():
             self._refresh_again = True
@@ -88,7 +89,7 @@ class Lenses:
 
 
 def _lenses(session: Session, path: Path, prefix: str = "") -> Iterator[Lens]:
-    """The lenses of a file: of the user's text if `prefix` says whose they are, else of the proposed text."""
+    """The lenses of the user's text, with a prefix for their titles; without one, those of the proposed text."""
     proposal = proposal_of(session, path)
     if proposal is None:
         return
@@ -117,19 +118,19 @@ def _lenses(session: Session, path: Path, prefix: str = "") -> Iterator[Lens]:
 def _pair(
     session: Session, line: int, target: dict[str, str], titles: tuple[str, str], prefix: str, *, conflict: bool
 ) -> Iterator[Lens]:
-    """An accept and a reject on one line."""
+    """The lenses to accept and to reject, on one line."""
     for command in review_commands(session, target, prefix + titles[0], titles[1], conflict=conflict):
         yield _lens(line, command)
 
 
 def _preview(session: Session, line: int, target: dict[str, str]) -> Lens:
-    """Shows the proposed lines in the user's text, below `line`."""
+    """The lens that shows the proposed lines in the user's text, below `line`."""
     params = {"sessionId": session.id, "target": target, "line": line}
     return _lens(line, {"title": "Preview", "command": wire.CLIENT_PREVIEW, "arguments": [params]})
 
 
 def _show(session: Session, line: int, target: dict[str, str]) -> Lens:
-    """Opens the diff."""
+    """The lens that opens the diff."""
     params = {"sessionId": session.id, "target": target}
     return _lens(line, {"title": "Open Diff", "command": wire.CLIENT_SHOW, "arguments": [params]})
 

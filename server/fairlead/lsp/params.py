@@ -33,7 +33,7 @@ class Params:
         """A text that must be present."""
         value = self.optional_text(name)
         if value is None:
-            raise WrongRequest(f"{self._where}.{name} is missing: a string")
+            raise WrongRequest(f"{self._where}.{name} is missing; it must be a string")
         return value
 
     def optional_text(self, name: str) -> str | None:
@@ -48,7 +48,7 @@ class Params:
         return value
 
     def data(self, name: str) -> bytes:
-        """Bytes as base64, which must be present."""
+        """The bytes of a base64 text that must be present."""
         text = self.text(name)
         try:
             return b64decode(text, validate=True)
@@ -63,14 +63,14 @@ class Params:
         return value
 
     def boolean(self, name: str) -> bool:
-        """True or false, which must be present."""
+        """A truth value that must be present."""
         value = self._typed(name, bool, "true or false")
         if value is None:
-            raise WrongRequest(f"{self._where}.{name} is missing: true or false")
+            raise WrongRequest(f"{self._where}.{name} is missing; it must be true or false")
         return value
 
     def child(self, name: str) -> "Params":
-        """An object in a field. Its errors name both."""
+        """The object in a field. Errors about its fields name both."""
         return Params(self._value.get(name), f"{self._where}.{name}")
 
     def texts(self, name: str) -> list[str]:
@@ -89,11 +89,11 @@ class Params:
         """A whole number that must be present."""
         value = self.optional_integer(name)
         if value is None:
-            raise WrongRequest(f"{self._where}.{name} is missing: an integer")
+            raise WrongRequest(f"{self._where}.{name} is missing; it must be an integer")
         return value
 
     def __contains__(self, name: str) -> bool:
-        """Whether the field is present, also as null."""
+        """Whether the field is present, even if it is null."""
         return name in self._value
 
     def has(self, name: str) -> bool:
@@ -113,7 +113,7 @@ class Params:
         return path
 
     def unknown(self, name: str, given: str, choices: Sequence[str]) -> str:
-        """The message about a value that is none of the choices."""
+        """The message about a value that is not one of the choices."""
         return f"{self._where}.{name} {given!r} is unknown; use {', '.join(choices[:-1])} or {choices[-1]}"
 
     def _typed(self, name: str, kind: type, what: str) -> Any:
@@ -144,7 +144,7 @@ def _read_change(change: Params) -> Change:
 
 
 def read_ops(params: Params) -> list[PlanOp]:
-    """Read a list of `PlanOp` (docs/protocol.md). An add without `after` goes to the end, with null to the start."""
+    """Read a list of `PlanOp` (docs/protocol.md). `add` without `after` appends; with null, it inserts first."""
     return [_read_op(op) for op in params.children("ops")]
 
 
@@ -194,6 +194,6 @@ def content_uri(uri: str) -> ContentUri | None:
     if scheme not in (protocol.BASE_SCHEME, protocol.PROPOSED_SCHEME) or not slash:
         return None
     found = file_path(f"file:///{path}")
-    # an editor may encode the "=" too
+    # an editor may percent-encode the "="
     name, _, item_id = unquote(query).partition("=")
     return ContentUri(scheme, session_id, found, item_id if name == "item" else None) if found else None

@@ -1,4 +1,4 @@
-"""The names of the wire, and the shapes of its params and results (docs/protocol.md).
+"""The names on the wire, and the shapes of its params and results (docs/protocol.md).
 
 JSON is camelCase, and every field is always present.
 """

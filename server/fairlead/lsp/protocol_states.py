@@ -158,7 +158,7 @@ class EditsWire(TypedDict):
 
 
 class PatchOperation(TypedDict):
-    """Of JSON Patch (RFC 6902)."""
+    """An operation of JSON Patch (RFC 6902)."""
 
     op: Literal["add", "remove", "replace"]
     path: str

@@ -16,7 +16,7 @@ from fairlead.workspace.paths import Roots
 
 
 class Connection(Protocol):
-    """What the publisher needs of the connection (`rpc.AgentProtocol`)."""
+    """The part of `rpc.AgentProtocol` that the publisher needs."""
 
     def send_notification(self, method: str, params: Any) -> None: ...
 
@@ -66,7 +66,7 @@ class Publisher:
                     self._send(event)
 
     def _send_state(self, whole: str, changed: str, state: states.PlanWire | states.EditsWire) -> None:
-        """Send a state, or its difference from the last one to a client that understands that."""
+        """Send a state, or only its difference from the last one if the client understands differences."""
         if self._incremental:
             before = self._sent.get(whole)
             self._sent[whole] = state
@@ -97,7 +97,7 @@ def _stream(event: SessionEvent) -> Any:
 
 
 def _joined(events: Iterable[SessionEvent]) -> SessionEvent:
-    """Deltas of one stream as one, or the only event."""
+    """Join the deltas of one stream. Any other group consists of one event, which is returned as it is."""
     first, *rest = events
     if isinstance(first, Text | Thinking | ToolOutput) and rest:
         texts = (delta.text for delta in (first, *rest) if isinstance(delta, Text | Thinking | ToolOutput))

@@ -9,11 +9,11 @@ from fairlead.session.session import Session
 from fairlead.workspace.errors import WorkspaceError
 
 Command = dict[str, Any]
-"""A `Command` of LSP."""
+"""An LSP `Command`."""
 
 
 def proposal_of(session: Session, path: Path) -> Proposal | None:
-    """A session's proposal for a path, current or new."""
+    """A session's proposal for a file, given by its current or its new path."""
     if not session.files.changes.files:
         return None
     try:
@@ -32,7 +32,7 @@ CONFLICT_TITLES = ("Accept Proposed (Replace Mine)", "Keep Mine")
 
 
 def whole_titles(session: Session, proposal: Proposal) -> tuple[str, str] | None:
-    """The titles of the accept and the reject of a whole file; None if its hunks are decided separately."""
+    """The titles of the commands that accept and reject a whole file; None if its hunks are decided separately."""
     if proposal.deleted_by_user:
         return "Restore File with Changes", "Keep Deleted"
     if not proposal.decided_as_whole:
@@ -55,7 +55,7 @@ def _accept_title(session: Session, proposal: Proposal) -> str:
 def review_commands(
     session: Session, target: dict[str, str], accept: str, reject: str, *, conflict: bool = False
 ) -> tuple[Command, Command]:
-    """An accept and a reject with these titles. With `conflict`, the accept replaces the user's lines."""
+    """The commands to accept and to reject, with these titles. With `conflict`, accepting replaces the user's lines."""
     params: dict[str, Any] = {"sessionId": session.id, "target": target, "version": session.files.version}
     accept_params = {**params, "resolution": "proposed"} if conflict else params
     return (

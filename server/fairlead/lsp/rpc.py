@@ -44,7 +44,7 @@ UNCONVERTED = (
     types.TEXT_DOCUMENT_CODE_LENS,
     types.TEXT_DOCUMENT_CODE_ACTION,
 )
-"""Methods whose params stay plain JSON. pygls must not synchronize documents too: `documents.py` does."""
+"""Methods whose params stay plain JSON, and that pygls must not handle: `documents.py` synchronizes the documents."""
 
 
 class AgentProtocol(LanguageServerProtocol):
@@ -137,8 +137,8 @@ class AgentProtocol(LanguageServerProtocol):
                 answer.set_exception(wire.RequestError(INTERNAL_ERROR, reason))
 
     def _handle_cancel_notification(self, msg_id: Any) -> None:
-        """Cancel after the request's first step, because only a handler that has started can clean up."""
-        if isinstance(msg_id, int | str):  # others are not ids, and may be unhashable
+        """Cancel a request once its handler has started, because only then can the handler clean up."""
+        if isinstance(msg_id, int | str):  # anything else is not an id, and may be unhashable
             asyncio.get_running_loop().call_soon(super()._handle_cancel_notification, msg_id)
 
     def _handle_answer(self, message: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Reads the params of `agent/runTask`: the task, the places that it names, and what the user is looking at."""
+"""Reads the params of `agent/runTask`: the task, what it mentions, and what the user is looking at."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ def read_run(params: Params) -> RunParams:
     if continues is not None and session_id is None:
         raise WrongRequest("params.continue needs params.sessionId")
     if continues == "plan" and mode != "agent":
-        raise WrongRequest(f"params.continue 'plan' carries out the plan, but mode {mode!r} does not")
+        raise WrongRequest(f"params.continue 'plan' runs the plan, but mode {mode!r} does not")
     prompt = params.text("prompt") if continues is None else CONTINUATION_PROMPTS[continues]
     items = [_read_item(item) for item in params.children("context")]
     surroundings = _read_surroundings(params.child("editor")) if params.has("editor") else Surroundings()
@@ -43,7 +43,7 @@ def read_run(params: Params) -> RunParams:
 
 
 def _read_item(item: Params) -> ContextItem:
-    """Something that the user names. Without a `kind`, it is a file."""
+    """Something that the user mentions or attaches. Without a `kind`, it is a file."""
     kind: ItemKind = read_choice(item, "kind", get_args(ItemKind)) or "file"
     if kind == "changes":
         return ContextItem(kind=kind, text=item.text("text"))
@@ -82,7 +82,7 @@ def _read_surroundings(editor: Params) -> Surroundings:
 
 
 def _files(uris: Sequence[str]) -> Sequence[Path]:
-    """The files on this machine among these addresses."""
+    """The paths of the URIs that are files on this machine."""
     return [path for uri in uris[:MAX_FILES] if (path := file_path(uri)) is not None]
 
 

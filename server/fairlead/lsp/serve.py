@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-# seconds for everything to end after the client has disconnected, and then for the process to end
+# seconds: how long everything may take to end after the client has disconnected, and then the process
 CLOSE_SECONDS, END_SECONDS = 4.0, 1.0
 # of glibc's mallopt: the maximum number of heaps
 _M_ARENA_MAX = -8
@@ -54,9 +54,9 @@ async def serve() -> int:
         closing = asyncio.ensure_future(_close(server, asyncio.current_task()))
         await asyncio.wait({closing}, timeout=CLOSE_SECONDS)
         if not closing.done():
-            log.warning("something had not ended %g s after the client disconnected", CLOSE_SECONDS)
+            log.warning("a task was still running %g s after the client disconnected", CLOSE_SECONDS)
         server.sessions.close_journals()
-    _limit_end(code)
+    _schedule_exit(code)
     return code
 
 
@@ -68,7 +68,7 @@ def _import_server(connection: ClientConnection, given: Initialization) -> "Agen
     try:
         from fairlead.lsp.features.registry import start_server  # noqa: PLC0415  see above
     except Exception:
-        message = "Fairlead cannot start, because a part of it cannot be imported. Install it again. The log says more."
+        message = "Fairlead cannot start, because part of it cannot be imported. Install it again. The log has details."
         connection.show_message(types.MessageType.Error, message)
         raise
     _use_one_heap()
@@ -82,7 +82,7 @@ def _use_one_heap() -> None:
     """Make all threads allocate from one heap, so that each can use what another freed. Only glibc can do it."""
     if not sys.platform.startswith("linux"):
         return
-    # an incomplete build of Python, or another C library
+    # fails with an incomplete build of Python, or with another C library
     with contextlib.suppress(ImportError, OSError, AttributeError):
         import ctypes  # noqa: PLC0415  not needed for `initialize`
 
@@ -98,15 +98,15 @@ async def _close(server: "AgentServer", serving: asyncio.Task[int] | None) -> No
         await asyncio.wait(others)
 
 
-def _limit_end(code: int) -> None:
-    """End the process in END_SECONDS even if a thread is still at work, because threads cannot be cancelled."""
+def _schedule_exit(code: int) -> None:
+    """End the process in `END_SECONDS` even if a thread is still running, because threads cannot be cancelled."""
     timer = threading.Timer(END_SECONDS, os._exit, (code,))
     timer.daemon = True
     timer.start()
 
 
 def _configure_log(wanted: str) -> None:
-    """Log to stderr from the wanted level on, or from WARNING if it is unknown."""
+    """Log to stderr at the wanted level, or at WARNING if it is unknown."""
     handler = logging.StreamHandler(sys.stderr)
     handler.addFilter(_is_harmless)
     logging.basicConfig(handlers=[handler], level=logging.WARNING, format=LOG_FORMAT, force=True)
@@ -114,7 +114,7 @@ def _configure_log(wanted: str) -> None:
     logging.getLogger("fairlead").setLevel(level if level in LEVELS else "WARNING")
     if level not in LEVELS:
         log.warning("FAIRLEAD_LOG=%.40r is unknown, so WARNING is used; the levels are %s", wanted, ", ".join(LEVELS))
-    # pygls logs every refused request with a traceback; AgentServer.report_server_error logs what matters
+    # pygls logs every refused request with a traceback; ClientConnection.report_server_error logs what matters
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
 
 

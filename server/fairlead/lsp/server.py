@@ -85,7 +85,7 @@ class AgentServer:
         self.connection.show_message(types.MessageType.Warning, f"Fairlead: {text}")
 
     def show_info(self, text: str) -> None:
-        """Report that a problem is over."""
+        """Report that a problem is solved."""
         self.connection.show_message(types.MessageType.Info, f"Fairlead: {text}")
 
     def _publish_list(self, rows: tuple[Row, ...]) -> None:
@@ -148,7 +148,7 @@ class AgentServer:
 
 
 def _import_all() -> None:
-    # classes with slots were created twice: the SDK can take the memory of the first ones
+    # `dataclass(slots=True)` creates each class twice: freed here, the first ones leave their memory to the SDK
     gc.unfreeze()
     gc.collect()
     gc.freeze()

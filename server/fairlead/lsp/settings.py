@@ -1,4 +1,4 @@
-"""Reads settings from the wire. A wrong value is reported and replaced by the default."""
+"""Reads settings from the wire. A wrong value is reported and replaced with the default."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -56,7 +56,7 @@ def _read(given: Any, before: Any, prefix: str, problems: list[str]) -> Any:
         return kind()
     given, hints, defaults = _nested(given), get_type_hints(kind), kind()
     names = {_camel(field.name): field.name for field in fields(kind)}
-    # settings of other servers are in sections of their own
+    # at the top level, an unknown object may be the section of another server
     unknown = [name for name in given if name not in names and (prefix or not is_object(given[name]))]
     problems += [f"{prefix}{name} is not a setting" for name in unknown]
     values: dict[str, Any] = {}
@@ -70,7 +70,7 @@ def _read(given: Any, before: Any, prefix: str, problems: list[str]) -> Any:
         elif value is not None and get_origin(wanted) is Mapping:
             values[attribute] = read_language_servers(value, problems)
         elif value is not None and get_origin(wanted) is tuple:
-            values[attribute] = _texts(f"{prefix}{name}", value, _COMMANDS.get(name, _rule), problems)
+            values[attribute] = _texts(f"{prefix}{name}", value, _LIST_READERS.get(name, _rule), problems)
         elif value is not None:
             problem = _problem(name, wanted, value)
             if problem is None:
@@ -92,7 +92,7 @@ def _nested(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _texts(name: str, given: Any, read: Callable[[str], str], problems: list[str]) -> tuple[str, ...]:
-    """The valid texts of a list. The others are left out and reported."""
+    """The valid texts of a list. Invalid ones are left out and reported."""
     if not is_list(given):
         problems.append(f"{name} must be a list of texts")
         return ()
@@ -118,8 +118,8 @@ def _command(text: str) -> str:
     return text.strip()
 
 
-_COMMANDS = {"checks": _command}
-"""The lists whose texts are commands; the others are rules."""
+_LIST_READERS = {"checks": _command}
+"""How the texts of a list are read, by setting. Those of other lists are rules for commands."""
 
 
 def _problem(name: str, wanted: Any, value: Any) -> str | None:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from typing import BinaryIO
 
+# in bytes
 MAX_HEADER = 4096
 MAX_BODY = 1 << 28
 
@@ -108,7 +109,7 @@ class StdoutWriter:
             self._on_disconnect()
 
     def close(self) -> None:
-        """Does nothing: the stream ends with the process."""
+        """Do nothing: the stream ends with the process."""
 
 
 def take_stdin() -> BinaryIO:

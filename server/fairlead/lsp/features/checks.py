@@ -33,8 +33,9 @@ async def minimize(server: AgentServer, params: Params) -> states.SmallestSetWir
 
 
 def check_accepted(server: AgentServer, session: Session) -> None:
-    """Starts the checks on what was accepted, if the settings require it and changes are left. A message reports a
-    failure.
+    """Starts the checks on what was accepted, if the settings require it and there are undecided changes.
+
+    A message reports a failed check.
     """
     if not (server.context.settings.check.after_partial_accept and len(session.files.changes) and find_checks(session)):
         return
@@ -54,7 +55,7 @@ async def suggest(server: AgentServer, _: Params) -> wire.SuggestedChecks:
 
 
 def _chosen(session: Session, params: Params) -> list[Change] | None:
-    """The undecided changes that the check sees; None: all."""
+    """The undecided changes that the checks see; None: all."""
     base = params.has("base") and params.boolean("base")
     if base and params.has("target"):
         raise WrongRequest("params.base and params.target exclude each other")

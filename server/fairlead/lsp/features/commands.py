@@ -1,6 +1,6 @@
 """The `fairlead.server.*` commands, for clients that send no custom requests (`workspace/executeCommand`).
 
-They take the params of the requests. Because such a client does not read outcomes either, messages report them.
+They take the params of the requests. Messages report the outcomes, because such a client does not read them either.
 """
 
 import asyncio

@@ -42,7 +42,7 @@ def answered_edits(server: AgentServer, session: Session) -> states.EditsWire | 
 
 
 def session_target(session: Session, params: Params) -> Target:
-    """The target with the session's spelling of its paths, because clients spell one file in several ways."""
+    """The target, with paths as the session spells them, because clients spell a path in several ways."""
     target = read_target(params)
     if target.changes is None:
         return target

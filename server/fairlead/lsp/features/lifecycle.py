@@ -1,4 +1,4 @@
-"""The connection as a whole: what `initialize` said, trust, settings, credentials, shutdown."""
+"""The connection as a whole: initialization, trust, folders, settings, credentials and shutdown."""
 
 import asyncio
 import contextlib
@@ -41,8 +41,8 @@ def use_initialization(server: AgentServer, given: Initialization) -> None:
         folder / "sessions" if folder is not None else None, server.show_warning, server.show_info
     )
     server.context.layers = CommandLayers(folder, server.show_warning)
-    server.lenses.refreshable = given.capabilities.lens_refresh
-    server.lenses.with_diffs = given.capabilities.diffs
+    server.lenses.can_refresh = given.capabilities.lens_refresh
+    server.lenses.has_diffs = given.capabilities.diffs
     server.use_settings(given.options.get("settings"))
     encoding = server.connection.workspace.position_encoding
     server.documents.encoding = str(getattr(encoding, "value", encoding))
@@ -67,13 +67,13 @@ async def warm(server: AgentServer, params: Params) -> None:
 
 
 async def test_model(server: AgentServer, _: Params) -> dict[str, str]:
-    """Sends a small request to the model, so that the user learns at once what a task would run into."""
+    """Sends a small request to the model, so that the user knows whether a task can run."""
     model = open_model(server.choose_model())
     request = Request(TEST_SYSTEM, (), [{"role": "user", "content": [text_block(TEST_PROMPT)]}])
     try:
         async with contextlib.aclosing(model.stream(request)) as events:
             async for event in events:
-                if isinstance(event, Retrying):  # the user waits
+                if isinstance(event, Retrying):  # the user is waiting, so the first failure is the answer
                     raise RequestRefused(event.reason)
     except ModelError as error:
         raise RequestRefused(str(error)) from error
@@ -83,28 +83,28 @@ async def test_model(server: AgentServer, _: Params) -> dict[str, str]:
 
 
 def trust(server: AgentServer, params: Any) -> None:
-    """`agent/trust`: the user has trusted the workspace, or withdrawn the trust."""
+    """`agent/trust`: the user trusts the workspace, or no longer does."""
     server.context.trusted = Params(params).boolean("trusted")
     _open_workspace(server)
 
 
 def _open_workspace(server: AgentServer) -> None:
-    """Restores the workspace's sessions and starts to check how commands can run, if there is a trusted folder."""
+    """Restores the sessions and starts to probe the sandbox, if a folder is open and the workspace is trusted."""
     with contextlib.suppress(RequestRefused):
         server.sessions.restore()
         server.context.layers.start_probe(server.context.workspace())
 
 
 def change_folders(server: AgentServer, params: types.DidChangeWorkspaceFoldersParams) -> None:
-    """The user added or removed folders. All folders are used if the workspace is trusted, otherwise none."""
+    """`workspace/didChangeWorkspaceFolders`. All folders are used if the workspace is trusted, otherwise none."""
     removed = {path for folder in params.event.removed if (path := file_path(folder.uri)) is not None}
     before = [(root.path, root.name) for root in server.context.roots.folders if root.path not in removed]
     try:
-        added, elsewhere = read_folders([(folder.uri, folder.name) for folder in params.event.added])
+        added, warning = read_folders([(folder.uri, folder.name) for folder in params.event.added])
     except WrongRequest as error:
-        added, elsewhere = [], str(error)
-    if elsewhere:
-        server.show_warning(elsewhere)
+        added, warning = [], str(error)
+    if warning:
+        server.show_warning(warning)
     server.context.roots = server.context.roots.changed([*before, *added])
     server.sessions.change_folders()
     _open_workspace(server)

@@ -1,4 +1,4 @@
-"""Edits of the plan, and the pages in Markdown about a session."""
+"""Edits of the plan, and the Markdown pages about a session."""
 
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
@@ -14,7 +14,7 @@ from fairlead.session.report.summary import record_page
 
 
 async def edit_plan(server: AgentServer, params: Params) -> wire.PlanEditResult:
-    """`agent/plan/edit`: applies the user's changes of the plan, all or none."""
+    """`agent/plan/edit`: applies the user's changes to the plan, all or none."""
     session = await named_session(server, params)
     session.edit_plan(read_ops(params), params.integer("revision"))
     return {"plan": convert.plan(session.id, session.plan_state())}

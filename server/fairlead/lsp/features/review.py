@@ -35,7 +35,7 @@ async def reject(server: AgentServer, params: Params) -> wire.ReviewResult:
 
 
 async def amend(server: AgentServer, params: Params) -> wire.AmendResult:
-    """`agent/edits/amend`: replaces the proposed text of a file by the user's."""
+    """`agent/edits/amend`: replaces the proposed text of a file with the user's."""
     session = await named_session(server, params)
     path = resolved(session, params.path())
     await decisions.amend(session, path, params.text("text"), params.optional_integer("version"))
@@ -43,14 +43,14 @@ async def amend(server: AgentServer, params: Params) -> wire.AmendResult:
 
 
 async def undo_review(server: AgentServer, params: Params) -> wire.ReviewResult:
-    """`agent/edits/undo`: undoes the last decision, or what was accepted of a plan item."""
+    """`agent/edits/undo`: undoes the last decision, or the accepted changes of a plan item."""
     session = await named_session(server, params)
     item_id = params.optional_text("item")
     return _result(server, session, await (undo_item(session, item_id) if item_id else undo.undo(session)))
 
 
 async def redo_review(server: AgentServer, params: Params) -> wire.ReviewResult:
-    """`agent/edits/redo`: repeats the decision that was undone last."""
+    """`agent/edits/redo`: redoes the decision that was undone last."""
     session = await named_session(server, params)
     return _result(server, session, await undo.redo(session))
 

@@ -13,7 +13,7 @@ from fairlead.session.session import Session
 
 
 async def run_task(server: AgentServer, params: Params) -> wire.RunResult:
-    """`agent/runTask`: runs a task and answers at its end."""
+    """`agent/runTask`: runs a task and answers when the run has ended."""
     run = read_run(params)
     return await execute_run(server, await session_for_run(server, run), run)
 

@@ -1,4 +1,4 @@
-"""Creates, lists, opens and deletes sessions."""
+"""Creates, lists, opens, rewinds and deletes sessions."""
 
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
@@ -31,7 +31,7 @@ async def refreshed_session(server: AgentServer, params: Params) -> Session:
 
 
 async def open_session(server: AgentServer, params: Params) -> wire.OpenResult:
-    """The current state of a session, after comparing its proposals with the files."""
+    """`agent/sessions/open`: the current state of a session, after comparing its proposals with the files."""
     session = await refreshed_session(server, params)
     return {
         "sessionId": session.id,
@@ -45,7 +45,7 @@ async def open_session(server: AgentServer, params: Params) -> wire.OpenResult:
 
 
 async def rewind_session(server: AgentServer, params: Params) -> wire.RewindResult:
-    """`agent/sessions/rewind`: goes back to a prompt, or begins a new session there."""
+    """`agent/sessions/rewind`: rewinds a session to a prompt, or creates a session that begins there."""
     session, checkpoint = await named_session(server, params), params.integer("checkpoint")
     match params.text("scope"):
         case "everything":
