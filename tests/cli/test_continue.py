@@ -193,7 +193,7 @@ def test_a_session_that_is_open_elsewhere(hello: Path, record: Record, state: En
 
 
 def test_unfinished_sessions_are_limited(hello: Path, undecided: Ended, record: Record, state: Env) -> None:
-    """Only the newest 20 unfinished sessions of a folder are kept. The output names the deleted ones."""
+    """Only the newest 20 unfinished sessions of a folder are saved. The output names the deleted ones."""
     (newest,) = journals(state)
     text = newest.read_text()
     for age in range(1, 22):

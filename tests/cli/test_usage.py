@@ -23,7 +23,7 @@ from fairlead.cli.main import run_command_line
         (["run", "x", "--workspace", "~nobody-at-all"], "the workspace is not a folder: ~nobody-at-all"),
         (["run", "x", "--record", "~nobody-at-all/run.yaml"], "in an existing folder: ~nobody-at-all/run.yaml"),
         (["run", "x", "--replay", "a.yaml", "--model", "b"], "not allowed with argument"),
-        (["run", "x", "--max-tokens", "0"], "'0' is not a whole number above 0"),
+        (["run", "x", "--max-tokens", "0"], "'0' is not a whole number greater than 0"),
         (["run", "x", "--replay", "a.yaml", "--base-url", "http://localhost"], "--base-url cannot be used"),
         (["run", "x", "--replay", "a.yaml", "--provider", "bedrock"], "--provider cannot be used"),
         (["run", "x", "--provider", "azure"], "invalid choice"),

@@ -75,7 +75,7 @@ def test_the_record_of_the_example_holds_until_a_byte_or_a_check_changes(
 
     held = records.verify()
     assert held.code == 0, held.out
-    assert held.out.startswith("Record of “Refactor hello.py”, made by Fairlead ")
+    assert held.out.startswith("Record of “Refactor hello.py”, created by Fairlead ")
     assert "\nFiles\n  ✓ hello.py  unchanged\n" in held.out
     assert "\nChecks\n  ✓ python3 -B -m unittest  passes (" in held.out
     assert held.out.endswith("\n✓ The record holds.\n")
@@ -195,7 +195,7 @@ def test_without_a_sandbox_no_command_runs(records: Records) -> None:
     records.write({"a": content(b"a\n")}, [check("touch made")])
     ended = records.verify(home=records.workspace)
     assert ended.code == 1
-    assert "  ✗ not run: the commands of a record only run in a sandbox. " in ended.out
+    assert "  ✗ not run: the commands of a record run only in a sandbox. " in ended.out
     assert "Use --no-run to compare only the files." in ended.out
     without = records.verify("--no-run", home=records.workspace)
     assert without.code == 0
@@ -266,7 +266,7 @@ def test_wrong_usage_of_verify(records: Records, capsys: pytest.CaptureFixture[s
     err = capsys.readouterr().err
     assert "the following arguments are required: FILE" in err
     assert "the workspace is not a folder: nowhere" in err
-    assert "'0' is not a whole number above 0" in err
+    assert "'0' is not a whole number greater than 0" in err
 
 
 def test_a_record_is_saved_however_the_run_ends(workspace: Path, record: Record, tmp_path: Path) -> None:

@@ -1,1 +1,1 @@
-"""The terminal front end: an LSP client that starts its own server. Only this package imports rich."""
+"""The terminal front end. `run` and `demo` are clients of a server that they start. Only this package imports rich."""

@@ -20,7 +20,7 @@ def apply_workspace_edit(params: Json, encoding: str = "utf-16") -> Json:
     A file with a digest in `params` is changed only if its bytes match (docs/protocol.md, Standard LSP).
     """
     try:
-        write_files(_plan(params, encoding))
+        write_files(_file_changes(params, encoding))
     except WorkspaceError as error:
         return {"applied": False, "failureReason": str(error)}
     except OSError as error:
@@ -29,8 +29,8 @@ def apply_workspace_edit(params: Json, encoding: str = "utf-16") -> Json:
     return {"applied": True}
 
 
-def _plan(params: Json, encoding: str) -> list[FileChange]:
-    """The contents of each changed file after all operations. Writes nothing."""
+def _file_changes(params: Json, encoding: str) -> list[FileChange]:
+    """What all operations together change in each file. Writes nothing."""
     digests = {_path(uri): digest for uri, digest in params.get("digests", {}).items()}
     before: dict[Path, bytes | None] = {}
     after: dict[Path, bytes | None] = {}

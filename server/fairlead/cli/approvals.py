@@ -1,4 +1,4 @@
-"""Answers `agent/approve`: asks the user before a command runs, or before a secret or protected file is used."""
+"""Answers `agent/approve`: asks before a command runs, a secret is read or a protected file is accepted."""
 
 import asyncio
 from typing import Any
@@ -26,16 +26,16 @@ CONFIRM_OPTIONS = (
     Option("y", "yes", "accept the changes of this file"),
     Option("n", "no", "do not change this file"),
 )
-CANNOT_ASK = "There is no terminal to ask the user in. `fairlead run --allow-commands` runs commands without asking."
-CANNOT_ASK_FILE = "There is no terminal to ask the user in."
+CANNOT_ASK = "No terminal is available to ask the user. `fairlead run --allow-commands` runs commands without asking."
+CANNOT_ASK_FILE = "No terminal is available to ask the user."
 
 
 class Approvals:
     """Answers the questions of one run.
 
     Args:
-        allow: run every command without asking. It does not apply to files.
-        attended: the user can be asked.
+        allow: whether commands run without asking. Does not apply to files.
+        attended: whether the user can be asked.
     """
 
     def __init__(self, display: Display, keyboard: Keyboard, *, allow: bool, attended: bool) -> None:
@@ -57,10 +57,10 @@ class Approvals:
                 return await self._ask(params)
 
     async def _ask(self, params: dict[str, Any]) -> dict[str, Any]:
-        self._display.console.print(*self._question(params), sep="\n")
+        self._display.console.print(*self._request(params), sep="\n")
         self._keyboard.discard_input()
         try:
-            question, options = _words(params)
+            question, options = _question(params)
             match await ask(self._display, self._keyboard, question, options):
                 case "y":
                     return {"option": "allow_once"}
@@ -78,7 +78,7 @@ class Approvals:
             self._display.console.print()
             return {"option": "reject", "reason": "The run was stopped."}
 
-    def _question(self, params: dict[str, Any]) -> list[Text]:
+    def _request(self, params: dict[str, Any]) -> list[Text]:
         """The command and its folder, or the file, with the reasons for asking."""
         console, width, marks = self._display.console, self._display.width, self._display.marks
         if params["kind"] == "file":
@@ -94,8 +94,8 @@ class Approvals:
         return lines
 
 
-def _words(params: dict[str, Any]) -> tuple[str, tuple[Option, ...]]:
-    """The question and its options. Without a tool call, it confirms an accept of the user."""
+def _question(params: dict[str, Any]) -> tuple[str, tuple[Option, ...]]:
+    """The question and its options. A file without a tool call is one that the user accepts."""
     if params["kind"] != "file":
         return "  Run it?", OPTIONS
     return ("  Accept it?", CONFIRM_OPTIONS) if params["toolCallId"] is None else ("  Allow it?", FILE_OPTIONS)

@@ -53,7 +53,7 @@ class ServerProcess(Protocol):
 
 
 StartServer = Callable[[IO[bytes]], Awaitable[ServerProcess]]
-"""Starts a server that writes its stderr to the file."""
+"""Starts a server whose stderr goes to the file."""
 
 
 async def spawn_server(log: IO[bytes]) -> ServerProcess:
@@ -109,8 +109,8 @@ class AgentClient:
     async def start(self, settings: Json, storage: Path | None = None) -> Json:
         """Start and initialize the server. Returns the result of `initialize`.
 
-        `storage` is the folder of the saved sessions. They are restored on request only, so that other clients can
-        open them too.
+        `storage` is the folder of the saved sessions. A session is restored only when a request names it, so that other
+        clients can open the others.
         """
         self._process = await self._start_server(self._log)
         self._add_task(asyncio.ensure_future(self._read()))
@@ -217,7 +217,7 @@ class AgentClient:
             case wire.APPROVE:
                 answer["result"] = await self._approve(params)
             case _:
-                answer["error"] = {"code": METHOD_NOT_FOUND, "message": f"Not served: {method}"}
+                answer["error"] = {"code": METHOD_NOT_FOUND, "message": f"Method not found: {method}"}
         self._send(answer)
 
     def _add_task(self, task: asyncio.Task[None]) -> None:

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from fairlead.cli.client import StartServer
 from fairlead.cli.options import DemoOptions, RunOptions, VerifyOptions
-from fairlead.cli.run import DONE, ENDED_OTHERWISE, run_task
+from fairlead.cli.run import DONE, NOT_DONE, run_task
 from fairlead.cli.saved_record import load_record
 from fairlead.cli.verify import run_verify
 from fairlead.cli.view.terminal import Terminal
@@ -87,14 +87,14 @@ def _check_result(script: Path, terminal: Terminal) -> int:
     missing = missing_parts(script.read_text(encoding="utf-8"))
     if missing:
         _print(terminal, f"\n{marks.failed} {script.name} does not have {', '.join(missing)}.", "red")
-        return ENDED_OTHERWISE
+        return NOT_DONE
     _print(terminal, f"\n{marks.done} {script.name} has type hints, docstrings and a main guard.", "green")
     _print(terminal, f"\n{marks.command} python {script.name} {' '.join(ARGUMENTS)}", "bold")
     output, succeeded = _run_script(script, ARGUMENTS)
     _print(terminal, clean(output).rstrip("\n"))
     if not succeeded:
         _print(terminal, f"{marks.failed} {script.name} failed.", "red")
-        return ENDED_OTHERWISE
+        return NOT_DONE
     _print(terminal, f"{marks.done} The changed script runs.", "green")
     return DONE
 

@@ -16,7 +16,7 @@ if sys.platform == "win32":
 else:
     import termios
 
-POLL = 0.02
+POLL_SECONDS = 0.02
 _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?", re.DOTALL)
 """What arrows, function keys and Alt send."""
 
@@ -118,7 +118,7 @@ class Keyboard:
         try:
             if sys.platform == "win32":
                 while not msvcrt.kbhit() and not self._waiting.done():
-                    await asyncio.wait([self._waiting], timeout=POLL)
+                    await asyncio.wait([self._waiting], timeout=POLL_SECONDS)
                 if self._waiting.done():
                     await self._waiting
                 return

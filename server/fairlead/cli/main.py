@@ -29,7 +29,7 @@ from fairlead.workspace.paths import Roots, real_path
 WRONG_USAGE = 2
 
 OVERVIEW = """\
-A coding agent that keeps to its plan and changes nothing before you accept it.
+A coding agent that shows its plan and changes no file until you accept the change.
 
 commands:
   fairlead run "task"   run a task in the terminal; --continue continues it
@@ -37,7 +37,7 @@ commands:
   fairlead verify FILE  check a record of a session against the files; needs no key
   fairlead serve        start the language server on stdin and stdout, for editors
 
-`fairlead run --help` describes a command in full.
+`fairlead run --help` describes a command in detail.
 """
 WORKSPACE = "the folder to {what} (default: the current one); can be given several times"
 RUN_ABOUT = """\
@@ -53,13 +53,13 @@ project (ANTHROPIC_VERTEX_PROJECT_ID) there.
 With several --workspace, the agent works in all of these folders, and paths
 begin with the name of the folder.
 
-@path in the TASK names a file or folder of the workspace (@"a b.md" with
-blanks); the agent gets the content of a short file at once.
+@path in the TASK mentions a file or folder of the workspace (@"a b.md" if it
+contains spaces); the agent gets the content of a short file at once.
 
 A session is saved however it ends: its conversation, its plan, and the changes
 that you did not decide on. --continue continues the newest session of the
 folder; without a TASK, the agent continues where it stopped. Nothing continues
-automatically. Fairlead keeps the newest 20 unfinished sessions of a folder, and
+automatically. Fairlead saves the newest 20 unfinished sessions of a folder, and
 finished ones for 30 days.
 """
 RUN_EXAMPLES = """\
@@ -81,11 +81,11 @@ that refactors it, with the real server, real tools and real edits, but without
 an API key. Then it verifies the record of the session, and runs the changed script.
 """
 VERIFY_ABOUT = """\
-Compares a record (fairlead run --save-record, or Agent: Copy Record as JSON) with
-the files of a folder: each file that the session knew, byte for byte; and each
-command that verified the work and passed, which runs again. The commands of a
-record are untrusted: they only run in the sandbox, without a network, and their
-changes are discarded. It needs no key and no model.
+Checks a record (fairlead run --save-record, or Agent: Copy Record as JSON) against
+the files of a folder. Compares each file that the session knew, byte for byte, and
+runs again each command that verified the work and passed. The commands of a record
+are untrusted: they run only in the sandbox, without a network, and their changes
+are discarded. Needs no key and no model.
 """
 VERIFY_EXAMPLES = """\
 examples:
@@ -199,7 +199,7 @@ def _parser() -> argparse.ArgumentParser:
     verify.set_defaults(parser=verify)
     verify.add_argument("record", metavar="FILE", help="the record, as JSON")
     verify.add_argument("--workspace", metavar="DIR", action="append", help=WORKSPACE.format(what="check"))
-    verify.add_argument("--no-run", action="store_true", help="only compare the files, and run no command")
+    verify.add_argument("--no-run", action="store_true", help="compare only the files, and run no command")
     verify.add_argument(
         "--timeout",
         metavar="SECONDS",
@@ -207,18 +207,18 @@ def _parser() -> argparse.ArgumentParser:
         default=VerifyOptions.timeout,
         help="how long a command may run (default: %(default)s)",
     )
-    commands.add_parser("serve")  # only for the list of choices: __main__ handles it
+    commands.add_parser("serve")  # only so that errors list it: __main__ handles it
     return parser
 
 
 def _count(text: str) -> int:
     if not text.isascii() or not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number greater than 0")
     return int(text)
 
 
 def _path(text: str) -> Path:
-    """Expand `~` as a shell does. The `~` of an unknown user is an ordinary character."""
+    """Expand `~` as a shell does. `~` before an unknown user's name stays as it is."""
     return Path(os.path.expanduser(text))
 
 

@@ -1,4 +1,4 @@
-"""Mentions of files and folders in a task: `@src/a.py`, or `@"my notes.md"` for a name with blanks."""
+"""Mentions of files and folders in a task: `@src/a.py`, or `@"my notes.md"` for a name with spaces."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ _PUNCTUATION = ".,;:!?)]}'\""
 
 
 def mentioned(task: str, workspace: Roots) -> list[wire.ContextItemWire]:
-    """What a task mentions, each once. A mention of something that does not exist in the workspace is plain text."""
+    """The files and folders that a task mentions, each once. A mention of anything else is plain text."""
     found: dict[Path, None] = {}
     for quoted, plain in _MENTION.findall(task):
         for name in [quoted] if quoted else _without_punctuation(plain):
@@ -33,10 +33,14 @@ def _without_punctuation(word: str) -> list[str]:
 
 
 def _existing(name: str, workspace: Roots) -> Path | None:
-    """The path of a file or folder in the workspace; None if there is none of this name."""
+    """The path of a file or folder in the workspace; None if there is none with this name."""
     try:
         path = workspace.path_of(name)
         exists = bool(name) and workspace.contains(path) and path.exists()
-    except (OSError, ValueError, WorkspaceError):  # a name that no file can have, or that names no folder
+    except (
+        OSError,
+        ValueError,
+        WorkspaceError,
+    ):  # a name that no file can have, or without its folder
         return None
     return path if exists else None

@@ -22,7 +22,7 @@ class RunOptions:
     storage: Path | None = None
     """The folder of the saved sessions. None: sessions are not saved."""
     resume: bool = False
-    """Continue the newest session of the workspace."""
+    """Whether to continue the newest session of the workspace."""
     replay: Path | None = None
     model: str = ""
     provider: str = ""
@@ -72,6 +72,6 @@ class VerifyOptions:
     record: SessionRecord
     workspace: Roots
     run: bool = True
-    """Run the record's checks, if there is a sandbox."""
+    """Whether to run the record's checks, if there is a sandbox."""
     timeout: int = BashSettings().timeout_seconds
     """For each check, in seconds."""

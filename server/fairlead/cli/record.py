@@ -1,4 +1,4 @@
-"""Makes a recording (`--record`) from the events that the server sends."""
+"""Creates a recording (`--record`) from the events that the server sends."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,12 +9,12 @@ from fairlead.agent.model import Usage
 from fairlead.models.recording import Recording, Turn, read_recording
 
 ANSWER_STOP_REASONS = ("max_tokens", "refusal")
-"""The stop reasons that are a part of the answer. The run produces the others again when it is replayed."""
+"""The stop reasons that belong to an answer. A replay produces the others again."""
 
 
 @dataclass
 class _Answer:
-    """An answer of the model, `is_complete` when its usage has arrived."""
+    """An answer of the model. It is complete when its usage has arrived."""
 
     text: str = ""
     thinking: str = ""
@@ -24,7 +24,7 @@ class _Answer:
 
 
 class ConversationRecorder:
-    """Collects `agent/event`s. Incomplete answers are left out."""
+    """Collects `agent/event`s. Incomplete answers are not recorded."""
 
     def __init__(self, about: str) -> None:
         self._about = about.strip()
@@ -89,9 +89,9 @@ def overwrite_problem(path: Path, *, resume: bool) -> str:
 
 
 def _joined(answers: list[_Answer]) -> list[_Answer]:
-    """Join an answer without calls, such as one that was cut off, with the next one.
+    """Join each answer without calls, such as one that was cut off, with the next one.
 
-    In a replay it would end the run.
+    It would end the run in a replay.
     """
     joined: list[_Answer] = []
     for answer in answers:

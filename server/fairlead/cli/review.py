@@ -45,7 +45,7 @@ MAX_TRIES = 3
 
 
 class Quit(Exception):
-    """The user ends the review."""
+    """The user quit the review."""
 
 
 @dataclass
@@ -83,7 +83,7 @@ class Review:
         self._reports = {file["uri"]: FileReport(self._name(file["uri"]), file["kind"]) for file in edits["files"]}
 
     async def decide(self, accept: Accept | None) -> None:
-        """Show and decide on each file as `accept` says. None: show and decide nothing.
+        """Show each file and decide on it as `accept` says. None: show and decide nothing.
 
         Raises:
             Interrupted: Ctrl-C. Earlier decisions are not undone.
@@ -180,7 +180,7 @@ class Review:
                 {"command": wire.COMMAND_EDITS, "arguments": [{"sessionId": self._edits["sessionId"]}]},
             )
             return False
-        assert answer["edits"] is not None  # it is, for a client that does not announce `incremental`
+        assert answer["edits"] is not None  # only a client that announces `incremental` gets None
         self._edits = answer["edits"]
         for uri in self._reports:
             self._show_outcomes(uri, [outcome for outcome in answer["outcomes"] if outcome["uri"] == uri])
@@ -263,10 +263,10 @@ def _decision_count(file: states.FileWire) -> int:
 
 
 def _is_decided_by_hunk(file: states.FileWire) -> bool:
-    """Whether each hunk is decided on, not the file as a whole.
+    """Whether each hunk is decided on separately, not the file as a whole.
 
-    New, deleted, renamed and binary files are one decision, and so are new permissions. So is a file that the user has
-    deleted, because it has no text for a hunk.
+    New, deleted, renamed and binary files and new permissions are decided as a whole, as is a file that the user has
+    deleted, because it has no lines.
     """
     conflicts = (hunk["conflict"] for hunk in file["hunks"])
     if any(conflict is not None and conflict["current"] is None for conflict in conflicts):
@@ -282,7 +282,7 @@ def _note_without_diff(file: states.FileWire) -> str:
 
 
 def _yours(current: str | None) -> list[Text]:
-    """The user's side of a conflict. None: they deleted the file."""
+    """The user's side of a conflict; None if they deleted the file."""
     if current is None:
         return [Text("You deleted this file.", style="yellow")]
     lines = current.splitlines() or ["(nothing)"]

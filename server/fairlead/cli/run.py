@@ -44,7 +44,7 @@ from fairlead.models.recording import write_recording
 from fairlead.session.record.shape import record_text
 from fairlead.workspace.replace_file import replace_file
 
-DONE, ENDED_OTHERWISE, NOTHING_TO_CONTINUE = 0, 1, 2
+DONE, NOT_DONE, NOTHING_TO_CONTINUE = 0, 1, 2
 SHOW_MESSAGE = "window/showMessage"
 INFO = 3  # LSP 3.18, `MessageType`: 1 is an error, 2 a warning, 3 information, higher ones are for logs
 REVIEW_OPTIONS = (
@@ -103,7 +103,7 @@ class Run:
             self._write_recording()
             if isinstance(error, ServerExited) and self._session_id and self._options.storage is not None:
                 self._display.show([continue_line(self._options, finished=False)])
-            return ENDED_OTHERWISE
+            return NOT_DONE
         except Interrupted:
             return CANCELLED
         finally:
@@ -172,10 +172,10 @@ class Run:
         if self._is_stopped or result["stopReason"] == "cancelled":
             return CANCELLED
         refused = any(report.counts["refused"] for report in reports)
-        return DONE if result["stopReason"] == "end_turn" and written and not refused else ENDED_OTHERWISE
+        return DONE if result["stopReason"] == "end_turn" and written and not refused else NOT_DONE
 
     async def _cancel(self) -> None:
-        with contextlib.suppress(wire.RequestError, ServerExited):  # the run ended at the same moment
+        with contextlib.suppress(wire.RequestError, ServerExited):  # the run has just ended
             await self._client.request(wire.CANCEL, {"sessionId": self._session_id})
 
     def _show_result(self, result: wire.RunResult, seconds: float) -> None:
@@ -226,7 +226,7 @@ class Run:
             self._display.show([continue_line(self._options, finished=finished)])
 
     async def _choose_accept(self, files: int) -> Accept | None:
-        """How to decide on the changes. None: not at all, because the run was stopped and the user does not want to."""
+        """How to decide on the changes. None: the run was stopped, and the user does not want to review them."""
         if not self._is_stopped:
             return self._accept
         if self._accept != "ask":

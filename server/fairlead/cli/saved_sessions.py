@@ -6,9 +6,9 @@ from fairlead.lsp import protocol as wire
 from fairlead.lsp import protocol_states as states
 
 MAX_UNFINISHED = 20
-"""The number of unfinished or undecided sessions that are kept for a folder."""
+"""How many unfinished or undecided sessions of a folder are saved."""
 
-DELETED = "Deleted, because only the newest {count} unfinished sessions of a folder are kept: “{title}”"
+DELETED = "Deleted, because only the newest {count} unfinished sessions of a folder are saved: “{title}”"
 NOTHING = 'This folder has no saved session to continue. Start one: fairlead run "your task"'
 
 

@@ -1,4 +1,4 @@
-"""Handles Ctrl-C and the other signals to end: the first stops the run, the second ends the process at once."""
+"""Handles Ctrl-C and other signals that end a process: the first stops the run, the second ends the process."""
 
 import asyncio
 import os
@@ -31,7 +31,7 @@ def ending_signals(stop: Callable[[], None], abort: Callable[[], None]) -> Gener
         loop.call_soon_threadsafe(stop)
 
     numbers = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
-    # nohup and background jobs ignore signals, which stay ignored
+    # signals that were ignored at the start, by nohup for example, stay ignored
     handled = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
     before = {number: signal.signal(number, on_signal) for number in handled}
     try:

@@ -20,9 +20,9 @@ from fairlead.workspace.paths import Roots
 Window = tuple[int, int | None]
 """The tokens in the model's window, and the size of the window if it is known."""
 
-LABEL = 10
+LABEL_WIDTH = 10
 MAX_TASK_LINES = 5
-ENDS = {
+ENDING_TEXTS = {
     "max_tokens": "The last answer was cut off",
     "max_turn_requests": "Paused before the end",
     "budget": "The budget is used up",
@@ -79,7 +79,7 @@ def continue_line(options: RunOptions, *, finished: bool) -> Text:
 def result_lines(result: wire.RunResult, shown: str, window: Window, seconds: float, marks: Marks) -> list[Text]:
     """How the run ended, its usage and its message, without the part that was shown before (`shown`)."""
     done = result["stopReason"] == "end_turn"
-    end = "Done" if done else ENDS.get(result["stopReason"], result["stopReason"])
+    end = "Done" if done else ENDING_TEXTS.get(result["stopReason"], result["stopReason"])
     kind = f" ({result['error']['kind']})" if result["error"] else ""
     head = Text(f"{marks.done if done else marks.failed} {end}{kind}", style="bold green" if done else "bold red")
     head.append(f"  {usage_words(result['usage'], window, seconds, marks)}", style="not bold dim default")
@@ -115,7 +115,7 @@ def replay_line(options: RunOptions) -> Text:
 
 
 def summary_lines(reports: Sequence[FileReport], accept: Accept, *, chosen: bool) -> list[Text]:
-    """Which files changed and which did not. `chosen`: the user decided, in a question or with `--accept`."""
+    """Which files changed and which did not. `chosen` is whether the user decided, when asked or with `--accept`."""
     changed = [report.line for report in reports if report.counts["applied"]]
     refused = [report.name for report in reports if report.counts["refused"]]
     left = [report.name for report in reports if report.counts["undecided"]]
@@ -129,7 +129,7 @@ def summary_lines(reports: Sequence[FileReport], accept: Accept, *, chosen: bool
     if left:
         lines.append(Text(f"Not applied: {', '.join(left)}", style="yellow"))
     if accept == "none" and not chosen:
-        lines.append(Text("There is no terminal to ask in. --accept all applies the changes.", style="dim"))
+        lines.append(Text("No terminal is available to ask you. --accept all applies the changes.", style="dim"))
     return lines
 
 
@@ -147,9 +147,9 @@ def _task(prompt: str) -> str:
 
 
 def _field(name: str, value: str, display: Display, style: str = "") -> list[Text]:
-    """A name and its value, with further rows below the value."""
-    first, *more = wrap(Text(value, style=style), display.console, display.width, indent=LABEL)
-    return [Text.assemble((name.ljust(LABEL), "dim"), first[LABEL:]), *more]
+    """A name and its value. Further rows are aligned with the value."""
+    first, *more = wrap(Text(value, style=style), display.console, display.width, indent=LABEL_WIDTH)
+    return [Text.assemble((name.ljust(LABEL_WIDTH), "dim"), first[LABEL_WIDTH:]), *more]
 
 
 def _short(path: Path) -> str:

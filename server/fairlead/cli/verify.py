@@ -32,7 +32,7 @@ class _Verification:
     async def execute(self) -> int:
         record = self._options.record
         title = escape_to_one_line(record.title)
-        self._line(f"Record of “{title}”, made by Fairlead {escape_to_one_line(record.fairlead)}", "bold")
+        self._line(f"Record of “{title}”, created by Fairlead {escape_to_one_line(record.fairlead)}", "bold")
         if record.files:
             self._line("\nFiles")
         for finding in compare_files(record, self._roots):
@@ -66,12 +66,12 @@ class _Verification:
             await self._run(commands)
 
     async def _run(self, commands: Sequence[str]) -> None:
-        # the folder of the terminal's sessions is ours, so commands must not read it
+        # the terminal's sessions are saved there, so commands must not read it
         state = platformdirs.user_state_path("fairlead", appauthor=False)
         sandbox = await probe(self._roots, state / "layers")
         if sandbox.layers_folder is None:
             self._failed += 1
-            reason = f"the commands of a record only run in a sandbox. {sandbox.reason}"
+            reason = f"the commands of a record run only in a sandbox. {sandbox.reason}"
             self._line(f"  {self._marks.failed} not run: {reason} Use --no-run to compare only the files.", "red")
             return
         for command in commands:
@@ -80,7 +80,7 @@ class _Verification:
             self._report(finding)
 
     def _running(self, command: str) -> AbstractContextManager[object]:
-        """Shows on a terminal which command is running."""
+        """Show which command is running, if the terminal can draw it."""
         if not self._terminal.can_draw:
             return nullcontext()
         return self._terminal.console.status(Text(f"running {escape_to_one_line(command)}"))

@@ -1,4 +1,4 @@
-"""Draws the server's hunks as coloured unified diffs."""
+"""Draws the server's hunks as colored unified diffs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from fairlead.cli.view.text import escape_hidden
 from fairlead.edits.text import line_end, split_lines
 from fairlead.lsp import protocol_states as states
 
-CONTEXT = 3
-MAX_LINE = 1000
+CONTEXT = 3  # lines
+MAX_LINE = 1000  # characters
 
 
 @dataclass(frozen=True)

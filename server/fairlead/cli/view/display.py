@@ -1,4 +1,4 @@
-"""The port between the texts of a run (transcript.py, review.py) and how they are drawn."""
+"""The port through which a run shows its lines, implemented with and without a terminal."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager

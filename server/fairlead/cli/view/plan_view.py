@@ -1,4 +1,4 @@
-"""The plan in colour (docs/plan.md P9, P10), with the lines that the model reads."""
+"""The plan in color (docs/plan.md P9, P10), in the lines that the model reads."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ def plan_lines(steps: Sequence[Step]) -> list[Text]:
 
 
 def changed_steps(before: Sequence[Step], after: Sequence[Step]) -> list[Text]:
-    """The lines of the items that were started or completed."""
+    """The lines of the items that have been started or completed since."""
     known = {step.item.id: step.item.status for step in before}
     changed = [step for step in after if known.get(step.item.id) != step.item.status]
     return [_step_line(step) for step in changed if step.item.status != "pending"]

@@ -13,7 +13,7 @@ from fairlead.cli.view.plan_view import Step, count_line, visible_steps
 from fairlead.cli.view.terminal import Marks, Terminal
 from fairlead.cli.view.text import crop
 
-TICK = 0.1
+TICK = 0.1  # seconds between two frames of the spinner
 RULE_WIDTH = 40  # less than the whole width, so that it does not wrap if the window becomes narrower
 PLAN_SHARE = 0.6  # of the height of the screen
 

@@ -31,13 +31,13 @@ class Terminal:
     console: Console
     marks: Marks
     can_ask: bool
-    """stdin and stdout are a terminal in the foreground, so the user can answer."""
+    """Whether stdin and stdout are a terminal in the foreground, so that the user can answer."""
     can_draw: bool
-    """Written lines can be redrawn."""
+    """Whether written lines can be redrawn."""
 
 
 def open_terminal() -> Terminal:
-    """The terminal at stdin and stdout. If one of them is not a terminal, lines are plain and without colour."""
+    """The terminal at stdin and stdout. If one of them is not a terminal, lines are plain and without color."""
     _replace_unencodable(sys.stdout)
     _replace_unencodable(sys.stderr)
     can_ask = _is_terminal() and _in_foreground()
@@ -74,7 +74,7 @@ def _in_foreground() -> bool:
 
 
 def _replace_unencodable(stream: object) -> None:
-    """Write a question mark for characters that the encoding does not have."""
+    """Make a stream write a question mark for each character that its encoding does not have."""
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="replace")

@@ -1,6 +1,6 @@
 """Makes text from models, commands and files safe for a terminal, and wraps it.
 
-Such text must not move the cursor, hide something or overflow the line.
+Such text must not move the cursor, hide other text or overflow the line.
 """
 
 import itertools
@@ -17,7 +17,7 @@ _UNFINISHED = re.compile(r"(?:\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]{0,200}\x
 # characters that change the direction of text, unusual line separators, and surrogates
 _DIRECTION = re.compile("[\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
-# ordinary in files: blanks of other widths, emoji that Python does not know yet, and U+200D within an emoji
+# common in files: spaces of other widths, emoji that Python does not know yet, and U+200D within an emoji
 _TYPOGRAPHY = re.compile(
     "([\u00a0\u2000-\u200a\u202f\u205f\u3000\U0001f000-\U0001faff]|(?<=[\u2190-\U0001faff])\u200d)"
 )
@@ -25,17 +25,17 @@ _TYPOGRAPHY = re.compile(
 _WIDE = "\u2e80-\u3007\u3012-\u303f\u3040-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff"
 _OPENING = "(\\[{“‘《「『【〈（［｛"
 _CLOSING = ")\\]}”’》」』】〉）］｝，。、；：？！…,.;:?!ー々"
-# characters that stay together on a line, with the blanks after them
+# characters that stay together on a line, with the spaces after them
 _WORD = re.compile(rf"\s*[{_OPENING}]*(?:[{_WIDE}]|[^\s{_WIDE}]+)?[{_CLOSING}]*\s*")
 
 
 def clean(text: str) -> str:
-    """Remove terminal sequences, control characters and direction characters. Lines end in a newline."""
+    """Remove terminal sequences, control characters and direction characters. Line endings become `\\n`."""
     return _SURROGATES.sub("\ufffd", _DIRECTION.sub("", strip_sequences(text)))
 
 
 def escape_hidden(text: str) -> str:
-    """Like `escape_invisible`, but blanks of other widths and all emoji stay, because they are ordinary in files."""
+    """Like `escape_invisible`, but spaces of other widths and all emoji stay, because files often contain them."""
     return "".join(part if index % 2 else escape_invisible(part) for index, part in enumerate(_TYPOGRAPHY.split(text)))
 
 
@@ -45,7 +45,7 @@ def first_line(text: str) -> str:
 
 
 def wrap(text: Text, console: Console, width: int | None, indent: int = 0) -> list[Text]:
-    """Wrap a text to `width` columns (None: no wrapping), with each row indented by `indent` blanks."""
+    """Wrap a text to `width` columns (None: no wrapping), with each row indented by `indent` spaces."""
     margin = " " * indent
     lines = list(text.split("\n", allow_blank=True))
     if width is not None:
@@ -113,7 +113,7 @@ class StreamWrapper:
 
 
 def _wrapped(line: Text, width: int) -> list[Text]:
-    """Wrap a line between words, and between any two characters in scripts without blanks."""
+    """Wrap a line between words, and between any two characters in scripts without spaces."""
     line.expand_tabs(4)
     offsets: list[int] = []
     column = 0

@@ -37,7 +37,7 @@ class _Call:
     location: str = ""
     """For example ", in the sandbox"."""
     shown_rows: int = 0
-    """Including the title."""
+    """How many rows have been shown, including the title."""
     omitted_rows: int = 0
     tail: deque[Text] = field(default_factory=lambda: deque(maxlen=OUTPUT_TAIL))
 
@@ -79,7 +79,7 @@ class Transcript:
         return self._plan
 
     def on_plan(self, plan: states.PlanWire) -> None:
-        """Handle a changed plan. Its changes are shown after the call that made them."""
+        """Handle a changed plan. The changes are shown after the call that made them."""
         self._plan = plan_steps(plan)
         self._display.set_plan(self._plan)
 
@@ -240,7 +240,7 @@ class Transcript:
         self._display.show([row for line in lines for row in wrap(line, console, width, indent=4)])
 
     def _reminder(self, event: Json) -> None:
-        # the rest of the text tells the model what to do
+        # the rest is an instruction for the model
         self.note(_TAGS.sub("", event["text"]).partition(" Rewrite ")[0], mark=self._display.marks.repeat)
 
     def _retry(self, event: Json) -> None:
