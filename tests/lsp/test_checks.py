@@ -122,7 +122,6 @@ async def test_p17_a_check_changes_nothing(workspace: Path, replay: Replay, chec
 @pytest.mark.parametrize(
     ("check", "said"),
     [
-        pytest.param("sleep 60", "killed at the time limit", id="never ends"),
         pytest.param("'", "did not allow", id="cannot be parsed"),
         pytest.param("no-such-program", "exit code 127", id="missing program"),
         pytest.param(
@@ -133,9 +132,18 @@ async def test_p17_a_check_changes_nothing(workspace: Path, replay: Replay, chec
 )
 async def test_p17_a_check_that_cannot_pass(workspace: Path, replay: Replay, check: str, said: str) -> None:
     """The item stays in progress, and the model reads why."""
+    await does_not_pass(workspace, replay, check, said, {"deny": ["rm *"]})
+
+
+async def test_p17_a_check_that_never_ends(workspace: Path, replay: Replay) -> None:
+    """It is killed at the time limit of commands."""
+    await does_not_pass(workspace, replay, "sleep 60", "killed at the time limit", {"timeoutSeconds": 1})
+
+
+async def does_not_pass(workspace: Path, replay: Replay, check: str, said: str, limits: Json) -> None:
     write_workspace(workspace)
     turns = [{"calls": [todo(*BEGIN, check=check), TICK]}, {"text": "Done."}]
-    settings = {**replay(*turns), "bash": {"timeoutSeconds": 1, "deny": ["rm *"]}}
+    settings = {**replay(*turns), "bash": limits}
     async with Client(workspace, settings=settings) as client:
         await client.run()
         assert said in results(client)[1]
