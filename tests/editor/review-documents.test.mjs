@@ -88,6 +88,28 @@ test("an amended proposal and the plan are restored after a reload of the window
   });
 });
 
+test("a reload that follows a decision restores at most one diff of all files, with those that are left", async () => {
+  const names = ["a.txt", "b.txt", "c.txt"];
+  const three = {
+    files: Object.fromEntries(names.map((name) => [name, "one\ntwo\n"])),
+    changes: names.map((name) => edit(name, "two", "TWO")),
+  };
+  await withProposals({ name: "reloaded-review", ...three }, async ({ page, disk }) => {
+    await page.rows(VIEW, (rows) => names.every((name) => rows.some(({ label }) => label === name)));
+    await page.runCommand("Agent: Review All Changes");
+    await page.lenses((titles) => titles.includes("Accept"));
+    await page.clickLens("Accept", { file: "a.txt" });
+    await page.until("the accepted change", () => disk("a.txt") === "one\nTWO\n");
+    // VS Code may have saved its tabs before or while the diff was opened again, or not at all yet
+    await page.reload();
+    await page.rows(VIEW, (rows) => rows.some(({ label }) => label === "b.txt"));
+    await page.until("no other diff", async () => {
+      const tabs = await page.tabs();
+      return tabs.length === 0 || (tabs.length === 1 && (await page.diffFiles()).join() === "b.txt,c.txt");
+    });
+  });
+});
+
 test("with the editor's own automatic saving the proposal is amended while it is typed", async () => {
   // with a delay of at most a second, VS Code does not mark the document as changed
   const settings = { "files.autoSave": "afterDelay", "files.autoSaveDelay": 1200 };

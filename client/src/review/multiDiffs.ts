@@ -18,7 +18,7 @@ interface OpenMultiDiff extends MultiDiffContent {
   readonly uris: readonly string[];
 }
 
-/** Where the open multi-file diffs are saved, by tab label. The API gives only the label of such a tab, also after a restart. */
+/** Where the content of the open multi-file diffs is saved, by tab label. The API gives only the label of such a tab. */
 const MULTI_DIFFS_KEY = "fairlead.multiDiffs";
 
 /** How long to wait for the editors of a multi-file diff, in milliseconds. */
@@ -33,7 +33,9 @@ export class MultiDiffs {
     private readonly store: Store,
     private readonly state: vscode.Memento,
   ) {
-    this.open = new Map(state.get<[string, OpenMultiDiff][]>(MULTI_DIFFS_KEY, []));
+    const saved = state.get<[string, MultiDiffContent][]>(MULTI_DIFFS_KEY, []);
+    // VS Code may restore older tabs than those of the last moment, also two of one diff: each opens again when it is active
+    this.open = new Map(saved.map(([label, { sessionId, item }]) => [label, { sessionId, item, uris: [] }]));
   }
 
   /** The active multi-file diff, if any. */
@@ -128,10 +130,11 @@ export class MultiDiffs {
     const known = this.open.get(label);
     // a click on its tab and a decision in it can both ask for the same update
     if (known && isActive() && isUpToDate(known, files)) return;
-    const earlier = allTabs().filter((tab) => {
+    const isOfThis = (tab: vscode.Tab): boolean => {
       const shown = this.contentOf(tab);
-      return shown && isSameContent(shown, what);
-    });
+      return shown !== undefined && isSameContent(shown, what);
+    };
+    const earlier = new Set(allTabs().filter(isOfThis));
     this.open.set(label, { sessionId, item, uris: files.map(({ uri }) => uri) });
     // with different paths on the two sides, the header would show a rename
     const resources = files.map((file) => [
@@ -142,9 +145,11 @@ export class MultiDiffs {
     await vscode.commands.executeCommand("vscode.changes", label, resources);
     // the command acts on the active editor, and the user may have chosen another one since
     if (isActive()) await vscode.commands.executeCommand("workbench.action.keepEditor");
-    // VS Code refuses to close any tab if one of them is gone
-    const open = new Set(allTabs());
-    await vscode.window.tabGroups.close(earlier.filter((tab) => open.has(tab)));
+    const opened = activeTab();
+    const isOpened = opened !== undefined && isOfThis(opened) && !earlier.has(opened);
+    // unless the user has chosen another tab, not by `earlier`: VS Code may have other objects for the same tabs by now
+    const isStale = (tab: vscode.Tab): boolean => (isOpened ? tab !== opened && isOfThis(tab) : earlier.has(tab));
+    await vscode.window.tabGroups.close(allTabs().filter(isStale));
     await this.remember();
   }
 }
