@@ -61,7 +61,7 @@ async function beginWithoutModel({ page, take, command, text }) {
   await page.press("F1");
   await page.insertText("Agent");
   await page.page
-    .locator(".quick-input-list .label-name", { hasText: `Agent: ${text("Run Task")}` })
+    .locator(".quick-input-list .label-name", { hasText: /^Agent: / })
     .first()
     .waitFor();
   await take("1-palette");
@@ -185,7 +185,7 @@ async function reviewManyFiles({ page, workspace, take, command, text, changes }
   await page.openFile("notes.md");
   await startTask({ page, command }, "Round the totals of all parts");
   await page.toast(PROPOSED);
-  await page.rows(changes, (rows) => rows.length > 10);
+  await page.rows(changes, (rows) => rows.length > 4);
   await take("1-many");
   await page.clickRow(changes, path.basename(MANY[0]));
   await page.editorFocus();
@@ -204,7 +204,7 @@ async function reviewManyFiles({ page, workspace, take, command, text, changes }
   await page.until("no row", async () => (await page.rows(changes, () => true)).length === 0);
   await take("4-accepted");
   await command("Undo Review");
-  await page.rows(changes, (rows) => rows.length > 10);
+  await page.rows(changes, (rows) => rows.length > 4);
   await take("5-undone");
   await command("Review All Changes");
   await page.diffFiles(3);
@@ -216,7 +216,7 @@ async function reviewManyFiles({ page, workspace, take, command, text, changes }
   await page.lenses((titles) => titles.includes(text("Accept")));
   await take("7-all-next");
   await page.reload();
-  await page.rows(changes, (rows) => rows.length > 10);
+  await page.rows(changes, (rows) => rows.length > 4);
   // VS Code may have saved an older list of tabs, with the diff as it was or without it
   await page.until("no diff but that of the other files", async () => {
     const diffs = (await page.tabs()).filter(({ label }) => label !== "notes.md");
@@ -259,7 +259,7 @@ async function reviewKinds({ page, workspace, take, command, text, changes }) {
     rows.filter(({ icon, level }) => icon === "warning" && level === 1).length === count;
   await startTask({ page, command }, "Change files of each kind");
   await page.toast(PROPOSED);
-  await page.rows(changes, (rows) => rows.length > 5);
+  await page.rows(changes, (rows) => rows.length > 4);
   await take("1-kinds");
   await page.clickRow(changes, "price.py");
   await page.diffLines("modified", { wanted: (lines) => lines.includes("x = 2") });

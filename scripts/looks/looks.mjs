@@ -18,7 +18,8 @@ const LOOKS = {
   "high-contrast-dark": { hasHighContrast: true },
   "high-contrast-light": { theme: "light", hasHighContrast: true },
   chinese: { language: "zh-cn" },
-  zoomed: { viewport: { width: WINDOW.width / 1.5, height: WINDOW.height / 1.5 }, scale: 1.5 },
+  // 150 % on a screen of 1920 × 1200
+  zoomed: { viewport: { width: 1280, height: 800 }, scale: 1.5 },
   narrow: { viewport: { width: 900, height: 900 }, sideBarWidth: 190 },
 };
 
