@@ -8,7 +8,7 @@ from PIL import Image
 
 
 def main(source: str, target: str) -> None:
-    """All frames share one palette: text on flat colours needs no more, and the file is a third as large."""
+    """All frames share one palette: text on flat colors needs no more, and the file is a third as large."""
     frames = json.loads(Path(source).read_text())
     pictures = [Image.open(frame["file"]).convert("RGB") for frame in frames]
     width, height = pictures[0].size

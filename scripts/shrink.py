@@ -1,4 +1,4 @@
-"""`shrink.py TO FROM...` writes smaller copies of pictures: 900 pixels wide, with a palette of 64 colours."""
+"""`shrink.py TO FROM...` writes smaller copies of pictures: 900 pixels wide, with a palette of 64 colors."""
 
 import sys
 from pathlib import Path

@@ -53,7 +53,7 @@ async def one(folder: Path, name: str, where: Where, modules: int, edits: int) -
     path, before = folder / f"m{modules - 1}.{suffix}", {each.pid for each in psutil.Process().children(recursive=True)}
     async with Started(workspace) as servers:
         queries = CodeQueries(Files(Roots.of(folder), Documents()), servers, lambda: None)
-        look = await timed(queries.look())
+        look = await timed(queries.update_can_answer())
         began = time.perf_counter()
         server = await servers.server(path)
         await server.show({path: source(suffix, modules - 1, "1")})

@@ -62,7 +62,7 @@ def figures(length: int, count: int, times: int) -> dict[str, float]:
 
     def accept_one() -> Proposal:
         fresh = the(changes)
-        return cs.accepted(fresh, cs.acceptable(fresh, [some], over_mine=False))
+        return cs.accepted(fresh, cs.regions_to_accept(fresh, [some], overwrite_user_lines=False))
 
     accepted = accept_one()
     decision = FileDecision(old, accepted, in_file=True)
@@ -72,7 +72,7 @@ def figures(length: int, count: int, times: int) -> dict[str, float]:
         "derive the hunks": lambda: the(changes).hunks,
         "rebase on a typed line": lambda: the(changes).rebased(typed).hunks,
         "accept one hunk": accept_one,
-        "accept all": lambda: cs.accepted(old, cs.acceptable(old, None, over_mine=False)),
+        "accept all": lambda: cs.accepted(old, cs.regions_to_accept(old, None, overwrite_user_lines=False)),
         "reject one hunk": lambda: cs.rejected(the(changes), [some]),
         "undo an accept": lambda: revert(decision, accepted, accepted.current, "long.py"),
     }

@@ -70,7 +70,7 @@ export function activate(context: vscode.ExtensionContext): void {
   };
   const prompts = new Prompts(context.workspaceState, () => {
     warm();
-    conversation.leaveFocus();
+    conversation.cancelFocus();
   });
   const runs = new Runs(store, agent, prompts, access, isSeen);
   const editorTasks = new EditorTasks(runs);

@@ -81,7 +81,7 @@ export interface Hunk {
   readonly conflict: { readonly base: string; readonly current: string | null; readonly proposed: string } | null;
 }
 
-/** A plan item whose changes of a file were changed again: by another item or, if `byItemId` is null, outside of the plan. */
+/** A plan item whose changes to a file were changed again: by another item or, if `byItemId` is null, outside of the plan. */
 export interface Overtaken {
   readonly itemId: string;
   readonly byItemId: string | null;

@@ -66,15 +66,15 @@ const all = changeLocations(
     file("new", "create"),
   ),
 );
-const labelOf = (place: ReturnType<typeof adjacentChange>): string =>
-  `${place?.file.uri.split("/").at(-1) ?? ""} ${place?.line ?? ""}`;
+const labelOf = (location: ReturnType<typeof adjacentChange>): string =>
+  `${location?.file.uri.split("/").at(-1) ?? ""} ${location?.line ?? ""}`;
 const from = (name: string, line: number, direction: "next" | "previous"): string =>
   labelOf(adjacentChange(all, { sessionId: "s", uri: `file:///project/${name}`, line }, direction));
 
 test("each hunk is a change, and a created, deleted or renamed file is one change", () => {
   assert.deepEqual(all.map(labelOf), ["deleted 1", "one 3", "one 9", "new 1"]);
   assert.deepEqual(
-    all.map((place) => place.hunk?.id),
+    all.map((location) => location.hunk?.id),
     [undefined, "b", "c", undefined],
   );
 });
@@ -104,12 +104,12 @@ test("after a decision the next change that is left is shown, unless a decided o
   ];
   const uri = (name: string): string => `file:///project/${name}`;
   const after = (target: Target, ...left: FileEdits[]): string =>
-    labelOf(nextAfterDecision(all, changeLocations(session(...left)), (place) => isInTarget("s", target, place)));
+    labelOf(nextAfterDecision(all, changeLocations(session(...left)), (location) => isInTarget("s", target, location)));
   const second = file("one", "modify", hunk("c", 10));
   assert.equal(
     after({ uri: uri("one"), hunk: "b" }, deleted, second, fresh),
     "one 10",
-    "the next change of the file, where it is now",
+    "the next change to the file, where it is now",
   );
   assert.equal(after({ uri: uri("one"), hunk: "c" }, deleted, file("one", "modify", hunk("b", 3)), fresh), "new 1");
   assert.equal(after({ uri: uri("one") }, deleted, fresh), "new 1");
@@ -130,7 +130,7 @@ test("after a decision the next change that is left is shown, unless a decided o
   );
   assert.equal(after({ all: true }), " ");
   assert.equal(
-    nextAfterDecision(all, all, (place) => isInTarget("another", { all: true }, place))?.file.uri,
+    nextAfterDecision(all, all, (location) => isInTarget("another", { all: true }, location))?.file.uri,
     uri("deleted"),
   );
 });

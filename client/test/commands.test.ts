@@ -52,7 +52,7 @@ test("each event is passed to the listeners until they are removed", () => {
   assert.deepEqual(events, [started]);
 });
 
-test("a terminal shows the command, where it runs, its coloured output, and how it ended", () => {
+test("a terminal shows the command, where it runs, its colored output, and how it ended", () => {
   const output = new CommandOutput(started);
   assert.equal(output.name, "cmd-1: npm run dev");
   assert.equal(output.add("\x1b[31mred\n10%\r20%"), "\x1b[31mred\r\n10%\r20%");
@@ -76,6 +76,6 @@ test("the last part of a long output is kept, with a note that the rest is omitt
   assert.ok(output.text.endsWith("number 29999\r\n"));
 });
 
-test("the conversation shows no colours, and only the last state of a progress bar", () => {
+test("the conversation shows no colors, and only the last state of a progress bar", () => {
   assert.equal(plainOutput("\x1b[1;31mred\x1b[0m\r\n10%\r100%\ndone\r"), "red\r\n100%\ndone\r");
 });

@@ -125,7 +125,7 @@ test("a rewrite of the plan has a cross only if it left a step open, not if a ch
   assert.deepEqual(shown(`[>] #1: Test\n\nmake test: exit code 1\n\n${open}`), ["failed", open]);
 });
 
-test("while a command runs its output is shown, without colours", () => {
+test("while a command runs its output is shown, without colors", () => {
   const { session, send } = running();
   send(call("bash", "make"));
   send({ kind: "tool_output", toolCallId: "1", text: "\x1b[31m10 %\r20 %\x1b[0m\n" });

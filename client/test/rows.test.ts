@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   allRows,
-  editRows,
+  childRows,
   isEditRow,
-  neighbourRow,
+  neighborRow,
   newName,
   parentRow,
   pendingFiles,
@@ -46,8 +46,8 @@ const step = (change: Partial<PlanItem>): PlanItem => {
   return { ...item, content: "Step", activeForm: "Stepping", ...change };
 };
 
-test("each state of a step has its icon, colour and text for screen readers", () => {
-  const look = (change: Partial<PlanItem>, activity: Activity = "works"): unknown[] => {
+test("each state of a step has its icon, color and text for screen readers", () => {
+  const look = (change: Partial<PlanItem>, activity: Activity = "working"): unknown[] => {
     const { icon, color, screenReaderLabel: spoken } = stepRow(step(change), activity, relative);
     return [icon, color, spoken];
   };
@@ -66,12 +66,12 @@ test("each state of a step has its icon, colour and text for screen readers", ()
     "charts.blue",
     "Step, in progress",
   ]);
-  assert.deepEqual(look({ status: "in_progress", verification: "none" }, "rests"), [
+  assert.deepEqual(look({ status: "in_progress", verification: "none" }, "idle"), [
     "debug-pause",
     "charts.blue",
     "Step, in progress",
   ]);
-  assert.deepEqual(look({ status: "in_progress", verification: "none" }, "waits"), [
+  assert.deepEqual(look({ status: "in_progress", verification: "none" }, "waiting"), [
     "question",
     "charts.yellow",
     "Step, waiting for you",
@@ -100,7 +100,7 @@ test("a completed step says in words what supports it", () => {
     [{ verification: "marked", ...none }, ["pass-filled", green, "marked by you", "marked as done by you"]],
   ];
   for (const [change, [icon, color, description, spoken]] of cases) {
-    const row = stepRow(step(change), "works", relative);
+    const row = stepRow(step(change), "working", relative);
     assert.deepEqual(
       [row.icon, row.color, row.description, row.screenReaderLabel],
       [icon, color, description, `Step, ${spoken}`],
@@ -112,7 +112,7 @@ test("a step's tooltip shows its evidence and its cost", () => {
   const [first] = params<Plan>("plan").items;
   assert.ok(first);
   assert.equal(
-    stepRow(first, "works", relative).tooltip,
+    stepRow(first, "working", relative).tooltip,
     "Read 問候.py\nDone, 1 file changed since it was verified by pytest -q\nChanged since: src/問候.py\n1 file, 1 command\n310 tokens · $0.0125",
   );
 });
@@ -217,7 +217,7 @@ test("cost and tokens are short, and the use of the window is a sentence", () =>
   assert.equal(usageSummary({ ...usage, ...unused, costUsd: null }), "");
   assert.equal(
     contextUsage({ ...usage, contextTokens: 34_000, contextLimit: 200_000 }),
-    "The conversation uses 34,000 tokens, 17 % of the model's window.",
+    "The conversation uses 34,000 tokens, 17% of the model's window.",
   );
   assert.equal(
     contextUsage({ ...usage, contextTokens: 34_000, contextLimit: null }),
@@ -233,26 +233,26 @@ test("the count is completed of total, and empty without a plan", () => {
 });
 
 test("the files of one session are at the top level; those of several sessions are below their tasks", () => {
-  const [only] = [editRows(sessions("a"), undefined, relative)];
+  const [only] = [childRows(sessions("a"), undefined, relative)];
   assert.ok(only.every((row) => row.kind === "file"));
   const two = sessions("a", "b");
-  const roots = editRows(two, undefined, relative);
+  const roots = childRows(two, undefined, relative);
   assert.deepEqual(roots.map(label), ["Task b", "Task a"]);
-  assert.ok(editRows(two, roots[0], relative).every((row) => row.kind === "file" && row.sessionId === "b"));
+  assert.ok(childRows(two, roots[0], relative).every((row) => row.kind === "file" && row.sessionId === "b"));
   assert.equal(pendingFiles(two), 2 * only.length);
 });
 
 test("a file's hunks are named by their lines; a created, deleted or renamed file has none", () => {
-  const rows = editRows(sessions("a"), undefined, relative);
-  const below = (name: string): string[] => editRows(sessions("a"), rowOf(rows, name), relative).map(label);
+  const rows = childRows(sessions("a"), undefined, relative);
+  const below = (name: string): string[] => childRows(sessions("a"), rowOf(rows, name), relative).map(label);
   assert.deepEqual(below("src/問候.py"), ["Line 2", "Line 6"]);
-  const [first] = editRows(sessions("a"), rowOf(rows, "src/問候.py"), relative);
+  const [first] = childRows(sessions("a"), rowOf(rows, "src/問候.py"), relative);
   assert.equal(first?.description, '+1 −1 · return "你好"');
   assert.deepEqual(["docs/new file.md", "alt.txt", "logo.png", "run.sh"].map(below), [[], [], [], []]);
 });
 
 test("the description shows the kind and the risk of a change", () => {
-  const rows = editRows(sessions("a"), undefined, relative);
+  const rows = childRows(sessions("a"), undefined, relative);
   assert.match(rowOf(rows, "docs/new file.md")?.description ?? "", /new/);
   assert.match(rowOf(rows, "alt.txt")?.description ?? "", /^deletion · /);
   assert.match(rowOf(rows, "setup.cfg")?.description ?? "", /configuration · conflict/);
@@ -276,7 +276,7 @@ test("after a row is removed, the next row that is not below it is focused, or e
     assert.ok(row);
     return row;
   };
-  const beside = (index: number): string => label(neighbourRow(rows, at(index)));
+  const beside = (index: number): string => label(neighborRow(rows, at(index)));
   const file = labels.indexOf("src/問候.py");
   assert.deepEqual(labels.slice(file, file + 4), ["src/問候.py", "Line 2", "Line 6", "docs/new file.md"]);
   assert.deepEqual(
@@ -383,7 +383,7 @@ test("the check of what was accepted is the first row, and cannot be decided on"
   const { checked } = params<Edits>("edits.empty");
   assert.ok(checked);
   session.edits = { ...session.edits, checked };
-  const [row] = editRows([session], undefined, relative);
+  const [row] = childRows([session], undefined, relative);
   assert.ok(row?.kind === "check");
   assert.equal(row.label, "Fails without src/問候.py, line 4.");
   assert.equal(row.description, "3 of 7 accepted · pytest -q");
@@ -394,7 +394,7 @@ test("the check of what was accepted is the first row, and cannot be decided on"
 test("a flaky check is said in words", () => {
   const { description, screenReaderLabel } = stepRow(
     step({ status: "completed", verification: "unverified", decidedBy: "sh a.sh", flaky: true }),
-    "rests",
+    "idle",
     relative,
   );
   assert.equal(description, "unverified: flaky check");
@@ -415,7 +415,7 @@ test("a file's row counts the errors of its proposed text, else the warnings, an
   const row = (...problems: Diagnostic[]): Extract<EditRow, { kind: "file" }> => {
     const files = edits.files.map((file) => ({ ...file, problems: file.kind === "create" ? problems : [] }));
     const found = rowOf(
-      editRows([{ ...session, edits: { ...edits, files } }], undefined, relative),
+      childRows([{ ...session, edits: { ...edits, files } }], undefined, relative),
       "docs/new file.md",
     );
     assert.ok(found?.kind === "file");
@@ -450,8 +450,8 @@ test("a change's row counts the problems in its own new lines", () => {
   const problems = [problem(1, 1), problem(4, 1), problem(5, 2)];
   const files = edits.files.map((file) => ({ ...file, problems }));
   const [changed] = [{ ...session, edits: { ...edits, files } }];
-  const rows = editRows([changed], undefined, relative);
-  const below = editRows([changed], rowOf(rows, "src/問候.py"), relative);
+  const rows = childRows([changed], undefined, relative);
+  const below = childRows([changed], rowOf(rows, "src/問候.py"), relative);
   assert.deepEqual(
     below.map((row) => `${label(row)}: ${row.description}`),
     ['Line 2: 1 error · +1 −1 · return "你好"', 'Line 6: 1 warning · +1 −1 · return "👋 再見"'],
@@ -459,11 +459,11 @@ test("a change's row counts the problems in its own new lines", () => {
 });
 
 test("a step says how many errors its proposed changes cause, whatever else supports it", () => {
-  const done = stepRow(step({ status: "completed", verification: "marked", newErrors: 2 }), "rests", relative);
+  const done = stepRow(step({ status: "completed", verification: "marked", newErrors: 2 }), "idle", relative);
   assert.deepEqual([done.icon, done.color, done.description], ["error", "charts.red", "2 errors · marked by you"]);
   assert.match(done.tooltip, /^Its proposed changes cause 2 errors\.$/m);
   assert.match(done.screenReaderLabel, /, 2 errors$/);
-  const doing = stepRow(step({ status: "in_progress", verification: "none", newErrors: 1 }), "works", relative);
+  const doing = stepRow(step({ status: "in_progress", verification: "none", newErrors: 1 }), "working", relative);
   assert.deepEqual([doing.icon, doing.description], ["sync~spin", "1 error · Stepping"]);
 });
 

@@ -147,7 +147,7 @@ test("the conversation of an earlier window can be read, and contains messages t
   assert.deepEqual(views.at(-1), {
     kind: "prompt",
     body: { text: "用您好 (say it politely)", omitted: 0 },
-    note: "while it works",
+    note: "sent during the run",
     pictures: [],
     canRewind: false,
   });

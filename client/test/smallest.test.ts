@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { editRows } from "../src/review/editRows";
+import { childRows } from "../src/review/editRows";
 import { headline, markOfChange, markOfFile, plainMessage } from "../src/review/smallestMarks";
 import type { ChangeId, Edits, FileEdits, SmallestSet } from "../src/protocolStates";
 import { Store } from "../src/state";
@@ -32,9 +32,9 @@ test("the rows of the changes say whether the check needs them", () => {
   store.startRun(edits.sessionId, "Greet");
   store.setEdits(edits);
   const relative = (given: string): string => decodeURIComponent(given.replace("file:///project/", ""));
-  const rows = editRows(store.reviewable, undefined, relative).flatMap((row) => [
+  const rows = childRows(store.reviewable, undefined, relative).flatMap((row) => [
     row,
-    ...editRows(store.reviewable, row, relative),
+    ...childRows(store.reviewable, row, relative),
   ]);
   const said = rows.flatMap((row) =>
     row.kind === "session" ? [] : [[row.kind, row.description.split(" · ").find((words) => words.includes("needed"))]],

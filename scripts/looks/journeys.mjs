@@ -1,5 +1,5 @@
-// What a user does with Fairlead, from the first minute to several sessions, for `npm run looks`. A journey has the options of its
-// window, and `play`, which goes from stage to stage and takes a picture of each.
+// What a user does with Fairlead, from the first minute to several sessions, for `npm run looks`. Each journey has `options`, with which
+// its window is opened, and `play`, which performs the actions and takes a picture of each stage.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -28,7 +28,7 @@ print(bye("you"))
 
 const TASK = "Add type hints and a goodbye";
 const QUESTION =
-  "Two reports read the column `legacy`, which nobody has written since March. Shall I drop it at once, archive it first, " +
+  "Two reports read the column `legacy`, which nothing has written to since March. Should I drop it now, archive it first, " +
   "or keep it and mark it as deprecated?";
 const PROPOSED = "The changes are proposed.";
 const NUMBERS = "one\ntwo\nthree\nfour\nfive\nsix\n";
@@ -45,7 +45,7 @@ export const JOURNEYS = {
   task: { options: taskOptions, play: runTask },
   review: { options: reviewOptions, play: reviewManyFiles },
   kinds: { options: kindsOptions, play: reviewKinds },
-  trouble: { options: troubleOptions, play: meetTrouble },
+  trouble: { options: troubleOptions, play: runIntoErrors },
   budget: { options: pauseOptions, play: pauseAtBudget },
   sessions: { options: sessionsOptions, play: useSessions },
 };
@@ -225,7 +225,7 @@ async function reviewManyFiles({ page, workspace, take, command, text, changes }
   await take("8-reloaded");
 }
 
-/** A change of each kind, conflicts, and what the user sees of a change in the file itself. */
+/** A change of each kind, conflicts, and how a change appears in the editor of the file itself. */
 function kindsOptions() {
   const replay = recording(
     {
@@ -287,7 +287,7 @@ async function reviewKinds({ page, workspace, take, command, text, changes }) {
   await take("7-all");
   await command("Accept All");
   await page.rows(text("Plan"), ([first]) => first?.icon === "question");
-  await page.until("the decided files to leave", async () => !(await page.diffFiles()).includes("farewell.py"));
+  await page.until("only undecided files", async () => !(await page.diffFiles()).includes("farewell.py"));
   await take("8-accept-all");
 }
 
@@ -297,22 +297,22 @@ const BUSY = {
   error: { type: "overloaded_error", message: "Overloaded" },
 };
 const REFUSED = { status: 401, error: { type: "authentication_error", message: "invalid x-api-key" } };
-/** What the model server of `meetTrouble` answers. */
-let answer;
+/** The error that the model server of `runIntoErrors` currently answers with. */
+let refusal;
 
 async function troubleOptions() {
-  answer = BUSY;
-  const url = await modelServer({ text: "The price is rounded.", refusal: () => answer });
+  refusal = BUSY;
+  const url = await modelServer({ text: "The price is rounded.", refusal: () => refusal });
   return { workspace: { "a.txt": "a\n" }, settings: { "fairlead.baseUrl": url } };
 }
 
-async function meetTrouble({ page, take, command, conversation, text }) {
+async function runIntoErrors({ page, take, command, conversation, text }) {
   await startTask({ page, command }, "Round the price");
   await page.statusItem("fairlead.status", (item) => /\d\d s|\d\d 秒/.test(item.text));
   await command("Show Conversation");
   await conversation(".entry.prompt").waitFor();
   await take("1-retry");
-  answer = REFUSED;
+  refusal = REFUSED;
   await command("Stop");
   await page.statusItem("fairlead.status", ({ icons }) => icons.includes("codicon-checklist"));
   await startTask({ page, command }, "Round the price");
@@ -337,7 +337,7 @@ async function pauseAtBudget({ page, take, command, conversation, text, plan: vi
 }
 
 function sessionsOptions() {
-  const question = { question: "Shall I keep the old names, too?", options: ["Yes", "No"] };
+  const question = { question: "Should I keep the old names too?", options: ["Yes", "No"] };
   return {
     workspace: { "hello.py": HELLO, "a.txt": "one\n" },
     settings: {
@@ -352,7 +352,7 @@ function sessionsOptions() {
 
 /** Two sessions that wait at the same time, and how the user finds and continues them. */
 async function useSessions({ page, take, command, conversation, text, plan: view, changes }) {
-  const waits = (count) => page.rows(text("Sessions"), (rows) => rows.length === count);
+  const sessionRows = (count) => page.rows(text("Sessions"), (rows) => rows.length === count);
   await page.openFile("hello.py");
   await page.clickLine("def greet");
   await page.press("Shift+ArrowDown");
@@ -364,7 +364,7 @@ async function useSessions({ page, take, command, conversation, text, plan: view
   await startTask({ page, command }, "Rename the goodbye");
   await page.rows(changes, (rows) => rows.length > 3);
   await page.runCommand(`Fairlead: Focus on ${text("Sessions")} View`);
-  await waits(2);
+  await sessionRows(2);
   await take("2-sessions");
   await page.clickStatus("fairlead.status");
   await page.quickInput();

@@ -12,7 +12,7 @@ _ESCAPES = re.compile(
     r"|\x1b[ -/]*[0-~]"
     r"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
 )
-_COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
+_COLOR = re.compile(r"\x1b\[[0-9;:]*m")
 # characters that change the direction of text or are invisible, so that the text looks like another one
 _INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 # the start of a terminal sequence, at the end of a text whose next part may contain the rest
@@ -25,9 +25,9 @@ def strip_sequences(text: str) -> str:
     return "\n".join(line.rstrip("\r").rsplit("\r", 1)[-1] for line in text.split("\n"))
 
 
-def keep_colours(text: str) -> str:
-    """Remove every terminal sequence except colours. Carriage returns stay, for a view that works like a terminal."""
-    return _ESCAPES.sub(lambda found: found[0] if _COLOUR.fullmatch(found[0]) else "", text)
+def keep_colors(text: str) -> str:
+    """Remove every terminal sequence except colors. Carriage returns stay, for a view that works like a terminal."""
+    return _ESCAPES.sub(lambda found: found[0] if _COLOR.fullmatch(found[0]) else "", text)
 
 
 def escape_invisible(text: str) -> str:

@@ -1,6 +1,6 @@
 """Rules about rounds, tools and calls (docs/plan.md L1 to L4, L9, L11, L12).
 
-Like its neighbours, this file tests the real server process against the strict fake Messages API.
+Like its neighbors, this file tests the real server process against the strict fake Messages API.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A simple terminal screen: text, widths, colours and cursor movements upwards."""
+"""A simple terminal screen: text, widths, colors and cursor movements upwards."""
 
 import codecs
 import re
@@ -6,7 +6,7 @@ import re
 from rich.cells import cell_len
 
 _TOKEN = re.compile(r"\x1b\[([?0-9;]*)([A-Za-z])|([\s\S])")
-COLOURS = {"31": "red", "32": "green", "33": "yellow", "36": "cyan"}
+COLORS = {"31": "red", "32": "green", "33": "yellow", "36": "cyan"}
 
 
 class Screen:
@@ -18,11 +18,11 @@ class Screen:
     def __init__(self, columns: int, rows: int) -> None:
         self.columns, self.rows = columns, rows
         self.wrapped: list[str] = []
-        self.coloured = False
+        self.colored = False
         self.cursor_shown = True
         self._lines: list[list[tuple[str, str]]] = [[]]
         self._x = self._y = 0
-        self._colour = ""
+        self._color = ""
         # at Ctrl-C the system discards what was written and not yet read, which may cut a character
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._rest = ""
@@ -55,14 +55,14 @@ class Screen:
         """The lines on the screen."""
         return self.lines[-self.rows :]
 
-    def colours(self, text: str) -> list[str]:
-        """The colour of the first character at each occurrence of a text."""
+    def colors(self, text: str) -> list[str]:
+        """The color of the first character at each occurrence of a text."""
         found: list[str] = []
         for line in self._lines:
             plain = "".join(character for character, _ in line)
             at = plain.find(text)
             if at >= 0:
-                found.append([colour for character, colour in line for _ in character][at])
+                found.append([color for character, color in line for _ in character][at])
         return found
 
     def _control(self, parameters: str, final: str) -> None:
@@ -82,10 +82,10 @@ class Screen:
     def _style(self, parameters: str) -> None:
         for code in (parameters or "0").split(";"):
             if code == "0":
-                self._colour = ""
-            elif code in COLOURS:
-                self._colour = COLOURS[code]
-                self.coloured = True
+                self._color = ""
+            elif code in COLORS:
+                self._color = COLORS[code]
+                self.colored = True
 
     def _put(self, character: str) -> None:
         if character == "\r":
@@ -107,7 +107,7 @@ class Screen:
         """Write a character into its cell. A wide one is followed by an empty cell."""
         line = self._lines[self._y]
         line += [(" ", "")] * (self._x - len(line))
-        cells = [(character, self._colour), *[("", self._colour)] * (width - 1)]
+        cells = [(character, self._color), *[("", self._color)] * (width - 1)]
         line[self._x : self._x + width] = cells
         self._x += width
 

@@ -66,7 +66,7 @@ def test_a_mentioned_file_goes_with_the_task_and_is_named(hello: Path) -> None:
 
 
 def test_no_terminal_sequences_without_a_terminal(hello: Path, example: Path) -> None:
-    """No colours, cursor movements or repeated lines, even if the environment requests colours."""
+    """No colors, cursor movements or repeated lines, even if the environment requests colors."""
     ended = run(hello.parent, example, FORCE_COLOR="1", TERM="xterm-256color", CLICOLOR_FORCE="1")
     assert ended.code == 0
     assert "\x1b" not in ended.out

@@ -14,11 +14,11 @@ plans = st.lists(statuses, min_size=1, max_size=20).map(
 
 @given(plans)
 def test_the_lines_are_those_of_render(items: list[PlanItem]) -> None:
-    """docs/plan.md P9 and P10: the plan has the text that the model reads, with a colour for each status."""
+    """docs/plan.md P9 and P10: the plan has the text that the model reads, with a color for each status."""
     lines = plan_lines([Step(item) for item in items])
     assert "\n".join(line.plain for line in lines) == render_items(items)
-    colours = {"pending": "yellow", "in_progress": "cyan", "completed": "green"}
-    assert [str(line.style) for line in lines[: len(items)]] == [colours[item.status] for item in items]
+    colors = {"pending": "yellow", "in_progress": "cyan", "completed": "green"}
+    assert [str(line.style) for line in lines[: len(items)]] == [colors[item.status] for item in items]
 
 
 @given(plans, st.integers(min_value=1, max_value=25))

@@ -39,8 +39,8 @@ def review(hello: Path, record: Record) -> Iterator[InTerminal]:
 
 def test_yes_and_no(review: InTerminal, hello: Path) -> None:
     """`y` changes the file, `n` does not, and the last lines name the changed files."""
-    assert review.screen.colours("+import os") == ["green"]
-    assert review.screen.colours('-        return "night"') == ["red"]
+    assert review.screen.colors("+import os") == ["green"]
+    assert review.screen.colors('-        return "night"') == ["red"]
     assert "new/文件.py  new file" not in review.screen.text  # one after the other
     review.answer("Accept hello.py?", "y")
     review.answer("Accept new/文件.py?", "n")

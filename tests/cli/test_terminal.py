@@ -27,7 +27,7 @@ def plan(*items: dict[str, Any]) -> dict[str, Any]:
     return {"calls": [{"todo": {"items": list(items)}}]}
 
 
-def test_the_plan_in_colour(workspace: Path, record: Record) -> None:
+def test_the_plan_in_color(workspace: Path, record: Record) -> None:
     """docs/plan.md P10: pending yellow, in progress cyan with its active form, completed green, during the run and at
     its end.
     """
@@ -37,21 +37,21 @@ def test_the_plan_in_colour(workspace: Path, record: Record) -> None:
         visible = "\n".join(terminal.screen.visible())
         assert "[x] #1: 读取文件" in visible
         assert "[>] #2: Add hints (Adding hints)" in visible
-        assert set(terminal.screen.colours("[x] #1")) == {"green"}
-        assert set(terminal.screen.colours("[>] #2")) == {"cyan"}
-        assert set(terminal.screen.colours("[ ] #3")) == {"yellow"}
+        assert set(terminal.screen.colors("[x] #1")) == {"green"}
+        assert set(terminal.screen.colors("[>] #2")) == {"cyan"}
+        assert set(terminal.screen.colors("[ ] #3")) == {"yellow"}
         terminal.press("\x03")
         assert terminal.end() == 130
         assert terminal.screen.text.count("[ ] #3: Check") == 1  # only at the end, not in the status area
-        assert terminal.screen.colours("[ ] #3") == ["yellow"]
+        assert terminal.screen.colors("[ ] #3") == ["yellow"]
 
 
 def test_no_color(workspace: Path, record: Record) -> None:
-    """NO_COLOR turns colours off."""
+    """NO_COLOR turns colors off."""
     with in_terminal(*task(workspace, record(plan(*STEPS), {"text": "Done."})), NO_COLOR="1") as terminal:
         assert terminal.end() == 0
         assert "[>] #2: Add hints (Adding hints)" in terminal.screen.text
-        assert not terminal.screen.coloured
+        assert not terminal.screen.colored
 
 
 def test_wide_characters(workspace: Path, record: Record) -> None:
@@ -100,7 +100,7 @@ def test_a_tool_call_is_one_line(hello: Path, record: Record) -> None:
         assert t.end() == 0
         assert "  ✓ Read hello.py" in t.screen.lines
         assert any(line.startswith("  ✗ Edit hello.py  Error: old_text not found") for line in t.screen.lines)
-        assert t.screen.colours("✗ Edit") == t.screen.colours("Error: old_text") == ["red"]
+        assert t.screen.colors("✗ Edit") == t.screen.colors("Error: old_text") == ["red"]
 
 
 def test_a_commands_output(workspace: Path, record: Record) -> None:

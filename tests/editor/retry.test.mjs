@@ -45,6 +45,6 @@ editorTest("the status bar shows the cost, and then how full the model's window 
   await page.toast("It is well.");
   const { text, label } = await page.statusItem("fairlead.status", (item) => item.text.includes("$"));
   assert.match(text, /Agent · \$0\.31 · 151k/);
-  assert.match(label, /151,000 tokens, 76 % of the model's window/);
+  assert.match(label, /151,000 tokens, 76% of the model's window/);
   await picture(page, "cost");
 });

@@ -1,4 +1,4 @@
-// Commands in terminals: opened from their rows, live while they run, with their colours and how they ended.
+// Commands in terminals: opened from their rows, live while they run, with their colors and how they ended.
 
 import assert from "node:assert/strict";
 import { bash, followUp, picture, plan, runTask, useAgent } from "./agent.mjs";
@@ -33,7 +33,7 @@ const shows = (page, text) =>
     return text.test(words) && words;
   });
 
-editorTest("a command that runs can be watched, with its colours, until it is stopped", async ({ page }) => {
+editorTest("a command that runs can be watched, with its colors, until it is stopped", async ({ page }) => {
   await page.showContainer("Fairlead");
   await runTask(page, "Run it");
   await allow(page, "sleep 300");
@@ -54,7 +54,7 @@ editorTest("a command that runs can be watched, with its colours, until it is st
   const red = screen(page).locator("span", { hasText: /^red$/ });
   const color = (element) => getComputedStyle(element).color;
   await page.until(
-    "the word in another colour",
+    "the word in another color",
     async () => (await red.evaluate(color)) !== (await screen(page).evaluate(color)),
   );
   await page.runCommand("Agent: Stop");

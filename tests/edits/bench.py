@@ -34,11 +34,11 @@ class Bench:
     def delete(self) -> None:
         self.changes = cs.delete(self.changes, PATH, self.disk, Author("1", "call"))
 
-    def accept(self, hunk_ids: Collection[str] | None, over_mine: bool = False) -> None:
+    def accept(self, hunk_ids: Collection[str] | None, overwrite_user_lines: bool = False) -> None:
         before = self.proposal
-        regions = cs.acceptable(before, hunk_ids, over_mine)
+        regions = cs.regions_to_accept(before, hunk_ids, overwrite_user_lines)
         if before.decided_as_whole:
-            if before.in_conflict and not over_mine:
+            if before.in_conflict and not overwrite_user_lines:
                 return
         elif not regions:
             return

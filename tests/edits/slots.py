@@ -90,10 +90,12 @@ class Model:
         self._put(number, proposed=new)
         self._decided("amend", before)
 
-    def accept(self, numbers: set[int], over_mine: bool) -> None:
-        """Conflicts only `over_mine`."""
+    def accept(self, numbers: set[int], overwrite_user_lines: bool) -> None:
+        """Conflicts only `overwrite_user_lines`."""
         before = self.slots
-        taken = {n for n, state in self.states().items() if n in numbers and (over_mine or state == "pending")}
+        taken = {
+            n for n, state in self.states().items() if n in numbers and (overwrite_user_lines or state == "pending")
+        }
         self._set({n: Slot(*[self.slots[n].proposed] * 3) for n in taken})
         if taken:
             self._decided("accept", before)

@@ -34,11 +34,11 @@ def the(changes: Changeset, path: str = PATH) -> Proposal:
 
 
 def accepted(
-    changes: Changeset, hunk_ids: Collection[str] | None, path: str = PATH, over_mine: bool = False
+    changes: Changeset, hunk_ids: Collection[str] | None, path: str = PATH, overwrite_user_lines: bool = False
 ) -> tuple[Changeset, str]:
     """The changeset after an accept that the editor applied, and the text of the user's file."""
     before = the(changes, path)
-    done = cs.accepted(before, cs.acceptable(before, hunk_ids, over_mine))
+    done = cs.accepted(before, cs.regions_to_accept(before, hunk_ids, overwrite_user_lines))
     assert done.current is not None
     return cs.accept(changes, before, done), done.current
 
@@ -152,7 +152,7 @@ def test_no_sequence_of_steps_breaks_what_always_holds(start: str | None, steps:
                 assert changes.get(PATH) is None or ids is not None
             elif not (proposal.decided_as_whole and proposal.in_conflict):
                 places = _with_hunk(proposal, on_disk, ids)
-                changes, on_disk = accepted(changes, ids, over_mine=kind == "over mine")
+                changes, on_disk = accepted(changes, ids, overwrite_user_lines=kind == "over mine")
                 assert places is None or on_disk in places
         assert kind == "propose" or _lines(on_disk, changes) <= lines
         holds(changes.get(PATH), on_disk)
@@ -254,7 +254,7 @@ def test_what_the_user_changes_in_a_hunk_is_a_conflict_of_that_hunk_alone() -> N
     assert now == "a\nmine\nc\nD\ne\n"
     assert [hunk.id for hunk in the(changes).hunks] == [first.id]
     assert len(rejected(changes, [first.id])) == 0
-    assert accepted(changes, [first.id], over_mine=True)[1] == "a\nB\nc\nD\ne\n"
+    assert accepted(changes, [first.id], overwrite_user_lines=True)[1] == "a\nB\nc\nD\ne\n"
     assert second.id not in the(changes).conflicts
 
 
@@ -295,8 +295,8 @@ def test_a_file_that_is_gone_is_a_conflict_of_all_its_hunks() -> None:
     for base, text in (("a\nb\n", "a\nb\nc\n"), ("a\nb\nc\n", "A\nb\nC\n"), ("", "a\n"), ("a\n", "")):
         changes = cs.observe(proposed(base, text), PATH, None)
         assert the(changes).conflicts.keys() == {hunk.id for hunk in the(changes).hunks}
-        assert cs.acceptable(the(changes), None, over_mine=False) == []
-        assert accepted(changes, None, over_mine=True) == (Changeset({}, 1), text)
+        assert cs.regions_to_accept(the(changes), None, overwrite_user_lines=False) == []
+        assert accepted(changes, None, overwrite_user_lines=True) == (Changeset({}, 1), text)
         assert len(rejected(changes, None)) == 0
         assert the(cs.observe(changes, PATH, base)).conflicts == {}
 
@@ -319,7 +319,7 @@ def test_what_was_proposed_while_an_accept_was_under_way_stays_proposed() -> Non
     """docs/faults.md 8: the editor applied the older text; the newer one is a proposal on top of it."""
     changes = proposed("a\nb\nc\n", "A\nb\nc\n")
     before = the(changes)
-    done = cs.accepted(before, cs.acceptable(before, None, over_mine=False))
+    done = cs.accepted(before, cs.regions_to_accept(before, None, overwrite_user_lines=False))
     changes = cs.propose(changes, PATH, "a\nb\nc\n", "A\nb\nC\n", Author("2", "later"))
     changes = cs.accept(changes, before, done)
     applied = "A\nb\nc\n"

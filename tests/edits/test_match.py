@@ -148,7 +148,7 @@ EXPLAINED = {
 
 @pytest.mark.parametrize("name", EXPLAINED)
 def test_a_near_miss_is_explained(name: str) -> None:
-    """docs/faults.md 4 and 5: the error names what differs and shows the file's own lines; nothing is normalised."""
+    """docs/faults.md 4 and 5: the error names what differs and shows the file's own lines; nothing is normalized."""
     text, old, said, shown = EXPLAINED[name]
     message = explained(text, old)
     assert message.startswith("old_text not found.")

@@ -35,7 +35,7 @@ def test_chosen_hunks_give_the_text_that_accepting_them_writes(
     bench = _bench(start, proposed, typed)
     chosen = data.draw(st.sets(st.sampled_from(pending(bench.changes)))) if len(bench.changes) else set[Change]()
     text = _text(only(bench.changes, chosen), bench.disk)
-    bench.accept({change.hunk_id for change in chosen if change.hunk_id is not None}, over_mine=True)
+    bench.accept({change.hunk_id for change in chosen if change.hunk_id is not None}, overwrite_user_lines=True)
     assert text == bench.disk
 
 

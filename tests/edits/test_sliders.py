@@ -47,7 +47,7 @@ SCRIPTS = st.lists(
 
 @given(SCRIPTS)
 def test_runs_stay_apart_however_alike_the_lines_are(script: list[tuple[list[str], list[str], list[str]]]) -> None:
-    """Any way of writing a change, not only what a diff finds: each run moves between its neighbours, none over one."""
+    """Any way of writing a change, not only what a diff finds: each run moves between its neighbors, none over one."""
     a: list[str] = []
     b: list[str] = []
     blocks: list[Block] = []

@@ -44,7 +44,7 @@ def test_whatever_happens_an_undo_leads_back_or_is_refused(start: str | None, st
             case "delete" if bench.proposal.proposed is not None:
                 bench.delete()
             case "accept" | "over mine" if not bench.proposal.is_settled:
-                bench.accept(ids, over_mine=what == "over mine")
+                bench.accept(ids, overwrite_user_lines=what == "over mine")
             case "reject" if not bench.proposal.is_settled:
                 bench.reject(ids)
             case "undo" | "redo" if bench.decisions.done if what == "undo" else bench.decisions.undone:
@@ -206,7 +206,7 @@ def test_a_deletion_is_carried_out_and_taken_back_as_a_whole() -> None:
     assert bench.proposal.in_conflict
     bench.accept(None)
     assert bench.disk == "a\nmine\n"
-    bench.accept(None, over_mine=True)
+    bench.accept(None, overwrite_user_lines=True)
     assert bench.disk is None
     bench.undo()
     assert bench.disk == "a\nmine\n"

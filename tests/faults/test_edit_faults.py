@@ -111,7 +111,7 @@ async def test_fault_14_a_new_file_in_a_new_folder(workspace: Path, replay: Repl
 
 
 async def test_fault_31_wild_output_is_bounded_and_escaped(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 31: invalid UTF-8, ANSI and OSC sequences: the user sees colours, the model plain text."""
+    """docs/faults.md 31: invalid UTF-8, ANSI and OSC sequences: the user sees colors, the model plain text."""
     (workspace / "wild").write_bytes(
         b"\xff\xfe ok \x1b[31mred\x1b[0m \x1b]0;title\x07 \x1b]8;;http://x\x1b\\link end\x00\n"
     )

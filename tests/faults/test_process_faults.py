@@ -137,7 +137,7 @@ async def test_fault_30_a_fork_loop_is_ended(run: Callable[..., Any], nap: str) 
 
 
 async def test_fault_31_terminal_sequences_reach_nobody(run: Callable[..., Any]) -> None:
-    """docs/faults.md 31: the user sees colours, and no other sequence."""
+    """docs/faults.md 31: the user sees colors, and no other sequence."""
     client, text = await run(r"printf '\033[31mred\033]0;t\007\033[2J \xff\033]52;c;eA==\007ok\n'")
     assert text.startswith("red \ufffdok\n") or "\nred \ufffdok\n" in text
     assert client.text("tool_output") == "\x1b[31mred \ufffdok\n"

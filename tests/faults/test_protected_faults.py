@@ -129,7 +129,7 @@ async def test_fault_35_a_rename_or_a_deletion_asks(workspace: Path, replay: Rep
 
 @pytest.mark.skipif(sys.platform == "win32", reason="symbolic links")
 async def test_fault_35_a_protected_file_by_a_link(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 35: the target of a protected link, by either name; its neighbours are not protected."""
+    """docs/faults.md 35: the target of a protected link, by either name; its neighbors are not protected."""
     (workspace / "config").mkdir()
     (workspace / ".vscode").symlink_to("config")
     (workspace / "README.md").write_text("old\n")

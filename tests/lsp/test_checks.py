@@ -124,9 +124,7 @@ async def test_p17_a_check_changes_nothing(workspace: Path, replay: Replay, chec
     [
         pytest.param("'", "did not allow", id="cannot be parsed"),
         pytest.param("no-such-program", "exit code 127", id="missing program"),
-        pytest.param(
-            "truncate -s 9G made.txt", "a file would have become larger than allowed", id="writes more than a box may"
-        ),
+        pytest.param("truncate -s 9G made.txt", "a file reached the size limit", id="writes more than a box may"),
         pytest.param("rm a.txt", "settings do not allow this command", id="denied"),
     ],
 )

@@ -323,7 +323,7 @@ def test_l6_without_an_item_in_progress_the_reminder_names_the_next_one() -> Non
     """The reminder includes the sentence about the work since the last update."""
     manager = TodoManager()
     manager.update([{"content": "One", "status": "completed"}, {"content": "Two"}, {"content": "Three"}])
-    manager.since = lambda: " Since its last update: 2 edits and 1 command."
+    manager.work_since_update = lambda: " Since its last update: 2 edits and 1 command."
     said = str(silent_rounds(manager, 3)[-1])
     assert said.startswith(
         "<reminder>Update your todos. None is in progress; the next is #2: Two. Since its last update"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fairlead.plan import PlanItem, PlanOp, TodoManager
 from fairlead.plan.evidence import CommandRun, Evidence, Record, Verification
 from fairlead.plan.file_states import FileStates
-from fairlead.plan.verification import Support, supports
+from fairlead.plan.verification import Support, support_by_item
 
 TESTS = Verification("pytest", targets=(".",), by_path=True)
 ONE_FOLDER = Verification("pytest", targets=("tests/unit",), by_path=True)
@@ -24,7 +24,7 @@ def run(*verified: Verification, code: int | None = 0, state: int | None = 0, st
 def support(*runs: CommandRun, changed: Sequence[str] = (), item: PlanItem | None = None, **evidence: Any) -> Support:
     """What supports a completed step with this evidence, if these files have changed since every state."""
     record = Record({"1": Evidence(commands=runs, **evidence)})
-    return supports([item or PlanItem("1", "A", "completed")], record, lambda _: changed)["1"]
+    return support_by_item([item or PlanItem("1", "A", "completed")], record, lambda _: changed)["1"]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_p16_a_later_step_verifies_an_earlier_one_that_has_no_command_of_its_own
 
     def statuses(**change: Any) -> list[str]:
         record = Record({**changes, "tests": Evidence(commands=(run(TESTS, **change),))})
-        return [found.status for found in supports(items, record, lambda _: ()).values()]
+        return [found.status for found in support_by_item(items, record, lambda _: ()).values()]
 
     assert statuses() == ["verified", "unverified", "verified"]
     assert statuses(state=1) == ["verified", "verified", "verified"]
@@ -75,7 +75,7 @@ def test_p16_a_later_step_verifies_an_earlier_one_that_has_no_command_of_its_own
 def test_p16_a_failure_is_cleared_by_a_later_step() -> None:
     items = [PlanItem(name, name, "completed") for name in ("1", "2")]
     of = [Evidence(commands=(run(TESTS, code=1),)), Evidence(commands=(run(TESTS, state=1),))]
-    found = supports(items, Record(dict(zip("12", of, strict=True))), lambda _: ())
+    found = support_by_item(items, Record(dict(zip("12", of, strict=True))), lambda _: ())
     assert [each.status for each in found.values()] == ["verified", "verified"]
 
 
@@ -84,7 +84,7 @@ def test_p16_what_the_user_marked_stays_until_the_model_opens_it_again() -> None
     manager.update([{"content": "A"}])
 
     def status() -> str:
-        return supports(manager.snapshot().items, Record(), lambda _: ())["1"].status
+        return support_by_item(manager.snapshot().items, Record(), lambda _: ())["1"].status
 
     manager.edit([PlanOp("update", "1", status="completed")], manager.snapshot().revision)
     assert status() == "marked"
@@ -144,5 +144,5 @@ def test_p20_a_step_with_new_errors_is_not_verified(broken: str, found: tuple[st
     """Whatever its commands say."""
     record = Record({"1": Evidence(files=("/a.py",), commands=(run(TESTS),))})
     items = [PlanItem("1", "A", "completed")]
-    support = supports(items, record, lambda _: (), lambda path: 2 if path == broken else 0)["1"]
+    support = support_by_item(items, record, lambda _: (), lambda path: 2 if path == broken else 0)["1"]
     assert (support.status, support.new_errors) == found

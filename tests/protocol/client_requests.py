@@ -16,7 +16,7 @@ from fairlead.lsp import protocol_states as states
 from fairlead.lsp.content import proposal_uri
 from fairlead.lsp.convert_checks import check_result, smallest_set
 from fairlead.plan.evidence import Record
-from fairlead.plan.verification import supports
+from fairlead.plan.verification import support_by_item
 from fairlead.session.events import EditsChanged, PlanChanged
 from fairlead.session.record.shape import record_json
 from fairlead.session.report.listing import Line as Spoken
@@ -111,7 +111,7 @@ def requests() -> Iterator[Golden]:
     ]
     yield _asks("plan.edit.params", wire.PLAN_EDIT, {"sessionId": SESSION, "revision": 1, "ops": ops})
     plan = a_plan().snapshot()
-    state = PlanChanged(8, plan, Record(), supports=supports(plan.items, Record(), lambda _: ()))
+    state = PlanChanged(8, plan, Record(), supports=support_by_item(plan.items, Record(), lambda _: ()))
     yield _answers("plan.edit.result", wire.PLAN_EDIT, {"plan": convert.plan(SESSION, state)}, wire.PlanEditResult)
     page = {"markdown": "## 翻譯問候語\n\n- [x] Read 問候.py\n"}
     yield _asks("plan.history.params", wire.PLAN_HISTORY, {"sessionId": SESSION})

@@ -10,7 +10,7 @@ from fairlead.edits.origins import Author
 from fairlead.edits.proposal import Raw
 from fairlead.plan import TodoManager
 from fairlead.plan.evidence import BEFORE, CommandRun, Record, Verification
-from fairlead.plan.verification import supports
+from fairlead.plan.verification import support_by_item
 from fairlead.session.events import PlanChanged
 from fairlead.session.record.document import (
     Change,
@@ -68,7 +68,7 @@ def a_record() -> Record:
 def a_plan_state(version: int, *, changed: bool = True) -> PlanChanged:
     """Verified; `changed` if the user has changed the file since."""
     plan, record = a_plan().snapshot(), a_record()
-    found = supports(plan.items, record, lambda _: [_path("src/問候.py")] if changed else [])
+    found = support_by_item(plan.items, record, lambda _: [_path("src/問候.py")] if changed else [])
     return PlanChanged(version, plan, record, supports=found)
 
 

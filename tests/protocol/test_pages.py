@@ -43,7 +43,7 @@ async def test_the_tools_are_those_of_the_table(tmp_path: Path) -> None:
     files = Files(Roots.of(tmp_path), documents)
     code = CodeQueries(files, LineServers(), lambda: None)
     (tmp_path / "a.x").touch()
-    await code.look()
+    await code.update_can_answer()
     checks = own_checks(files, commands, approvals)
     tools = tool_table(files, TodoManager(), approvals, commands, checks, code)
     schemas = {name: tool.spec.input_schema for name, tool in tools.items()}

@@ -141,7 +141,7 @@ async def shown(folder: Path, workspace: Path, *, restores: bool) -> tuple[set[s
         json.dumps(convert.transcript(lines)).encode()
         json.dumps(
             [
-                record_page(session.snapshot(), root, session.evidence.supports),
+                record_page(session.snapshot(), root, session.evidence.support_by_item),
                 history_page(session.title, session.plan.history),
             ]
         ).encode()

@@ -56,8 +56,8 @@ class Desk:
     def amend(self, text: str) -> None:
         run_sync(decisions.amend(self.session, self.path, text, None))
 
-    def accept(self, ids: list[str], over_mine: bool) -> None:
-        run_sync(decisions.accept(self.session, self._target(ids), None, over_mine))
+    def accept(self, ids: list[str], overwrite_user_lines: bool) -> None:
+        run_sync(decisions.accept(self.session, self._target(ids), None, overwrite_user_lines))
 
     def reject(self, ids: list[str]) -> None:
         run_sync(decisions.reject(self.session, self._target(ids), None))

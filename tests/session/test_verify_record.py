@@ -1,4 +1,4 @@
-"""A record notices any change of a file that it names (docs/record.md)."""
+"""A record notices any change to a file that it names (docs/record.md)."""
 
 import os
 import tempfile

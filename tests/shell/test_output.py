@@ -7,11 +7,11 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from fairlead.display import escape_invisible, keep_colours, strip_sequences
+from fairlead.display import escape_invisible, keep_colors, strip_sequences
 from fairlead.shell.output import BATCH, HEAD, STREAM_LIMIT, TAIL, BoundedOutput, Stream
 
 PLAIN = {
-    "colours": ("\x1b[1;31mred\x1b[0m", "red"),
+    "colors": ("\x1b[1;31mred\x1b[0m", "red"),
     "cursor and screen": ("a\x1b[2J\x1b[H\x1b[3;4Hb\x1b[?25l\x1b[K", "ab"),
     "a title, ended by BEL": ("\x1b]0;rm -rf /\x07a", "a"),
     "a title, ended by ST": ("\x1b]2;title\x1b\\a", "a"),
@@ -35,7 +35,7 @@ PLAIN = {
 
 @pytest.mark.parametrize("name", PLAIN)
 def test_fault_31_terminal_sequences_are_removed(name: str) -> None:
-    """docs/faults.md 31: colours, titles, links, the clipboard; the text stays."""
+    """docs/faults.md 31: colors, titles, links, the clipboard; the text stays."""
     text, shown = PLAIN[name]
     assert strip_sequences(text) == shown
 
@@ -54,30 +54,30 @@ def test_fault_31_no_control_character_is_left(text: str) -> None:
     assert shown.count("\n") == text.count("\n")
 
 
-COLOURED = {
-    "colours": ("\x1b[1;31mred\x1b[0m \x1b[38;2;1;2;3mx\x1b[m", None),
+COLORED = {
+    "colors": ("\x1b[1;31mred\x1b[0m \x1b[38;2;1;2;3mx\x1b[m", None),
     "a progress bar": ("10%\r100%\ndone\r\n", None),
     "cursor and screen": ("a\x1b[2J\x1b[3;4Hb\x1b[?25l\x1b[K\x1b[1A", "ab"),
-    "private modes that end as colours do": ("\x1b[?1m\x1b[>4;2ma", "a"),
+    "private modes that end as colors do": ("\x1b[?1m\x1b[>4;2ma", "a"),
     "titles, links, the clipboard": ("\x1b]0;t\x07\x1b]8;;http://evil\x1b\\x\x1b]52;c;eA==\x07", "x"),
     "bells, backspaces, C1": ("a\x07\x08\x9b31mb", "a31mb"),
 }
 
 
-@pytest.mark.parametrize("name", COLOURED)
-def test_fault_31_colours_stay_for_the_user(name: str) -> None:
+@pytest.mark.parametrize("name", COLORED)
+def test_fault_31_colors_stay_for_the_user(name: str) -> None:
     """docs/faults.md 31: and carriage returns; all other terminal sequences are removed."""
-    text, shown = COLOURED[name]
-    assert keep_colours(text) == (text if shown is None else shown)
+    text, shown = COLORED[name]
+    assert keep_colors(text) == (text if shown is None else shown)
 
 
 @given(NOISE)
-def test_fault_31_only_colours_stay_for_the_user(text: str) -> None:
+def test_fault_31_only_colors_stay_for_the_user(text: str) -> None:
     """docs/faults.md 31: for any text; a second pass changes nothing."""
-    shown = keep_colours(text)
+    shown = keep_colors(text)
     assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]", shown)
     assert re.sub(r"\x1b\[[0-9;:]*m", "", shown).count("\x1b") == 0
-    assert keep_colours(shown) == shown
+    assert keep_colors(shown) == shown
     assert strip_sequences(shown) == strip_sequences(text)
 
 
@@ -90,7 +90,7 @@ async def test_a_stream_in_pieces_is_shown_like_one_text(pieces: list[str]) -> N
     for at in range(0, len(data), 3):
         stream.add(data[at : at + 3])
     stream.end()
-    assert "".join(shown) == keep_colours(data.decode())
+    assert "".join(shown) == keep_colors(data.decode())
 
 
 async def test_fault_27_a_flood_is_bounded_for_the_user() -> None:

@@ -151,7 +151,7 @@ async def test_the_next_command_sees_what_the_user_saved(box: Boxes, workspace: 
 
 
 async def test_a_file_that_the_user_saves_meanwhile_is_not_undone(box: Boxes, workspace: Path) -> None:
-    """A change of a file that the user saved while the command ran cannot be proposed, because the base differs."""
+    """A change to a file that the user saved while the command ran cannot be proposed, because the base differs."""
     write(workspace, {"a.txt": "a"})
     opened = await box.layer.open("echo x >> a.txt; echo ready", View())
     process = await start(opened)

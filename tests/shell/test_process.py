@@ -100,7 +100,7 @@ RESULTS: dict[str, tuple[str, str, int]] = {
     "a comment": ("# nothing", "", 0),
     "ended by a signal": ("kill -KILL $$", "", 137),
     "fault 31: invalid UTF-8": ("printf 'a\\xff\\xfeb'", "a\ufffd\ufffdb", 0),
-    "fault 31: colours and titles": ("printf '\\033[31mred\\033[0m\\033]0;title\\007!'", "red!", 0),
+    "fault 31: colors and titles": ("printf '\\033[31mred\\033[0m\\033]0;title\\007!'", "red!", 0),
 }
 
 

@@ -98,7 +98,7 @@ def direct_commands(
     async def layer() -> Layer:
         return direct
 
-    async def captured(changes: Changes, roots: Roots, call: RunningCall) -> str:
+    async def propose_changes(changes: Changes, roots: Roots, call: RunningCall) -> str:
         return ""
 
     async def view(_roots: Roots, _changes: Changeset | None = None) -> View:
@@ -111,7 +111,7 @@ def direct_commands(
         layer,
         lambda: direct,
         view,
-        captured,
+        propose_changes,
         lambda _: 0,
         check,
         emit,

@@ -179,7 +179,7 @@ async def test_fault_26_a_command_that_waits_for_input_returns(at: Made) -> None
     assert "(exit code 1" in await desk.call("bash", command="read x </dev/tty")
 
 
-async def test_fault_31_output_is_plain_for_the_model_and_has_its_colours_for_the_user(at: Made) -> None:
+async def test_fault_31_output_is_plain_for_the_model_and_has_its_colors_for_the_user(at: Made) -> None:
     """docs/faults.md 31: no other sequence that a terminal obeys, no byte that is no text."""
     desk = at("allow_once")
     text = await desk.call("bash", command=r"printf '\033[31mred\033]0;t\007 \xff\033]52;c;eA==\007ok\n'")

@@ -73,7 +73,7 @@ class Box:
 class Made:
     desk: Desk
     boxes: Boxes
-    captured: list[str]
+    proposed: list[str]
 
     @property
     def events(self) -> list[Event]:
@@ -81,21 +81,24 @@ class Made:
 
 
 def made(workspace: Path, permission: Permission = RUN, fails: str = "") -> Made:
-    boxes, captured, events = Boxes(workspace, fails), [], []
+    boxes, proposed, events = Boxes(workspace, fails), [], []
 
     async def layer() -> Layer:
         return boxes
 
-    async def capture(changes: Changes, roots: Roots, call: RunningCall) -> str:
-        captured.append(call.id)
+    async def propose_changes(changes: Changes, roots: Roots, call: RunningCall) -> str:
+        proposed.append(call.id)
         return f"{len(changes.files)} file changed."
 
     commands: Commands = replace(
-        direct_commands(workspace, events.append, permission=permission), layer=layer, captured=capture, unavailable=""
+        direct_commands(workspace, events.append, permission=permission),
+        layer=layer,
+        propose_changes=propose_changes,
+        unavailable="",
     )
     desk = Desk(workspace, ScriptedUser("reject"), commands=commands)
     desk.events = events
-    return Made(desk, boxes, captured)
+    return Made(desk, boxes, proposed)
 
 
 async def test_a_command_of_a_sandbox_is_not_asked_for_and_its_changes_are_told(workspace: Path) -> None:
@@ -146,7 +149,7 @@ async def test_changes_of_a_command_whose_time_is_over_are_told(workspace: Path)
     room = made(workspace)
     with pytest.raises(ToolError, match=r"^1 file changed.\nKilled at the time limit of 1 s. Output so far:\non$"):
         await room.desk.call("bash", command="echo on; sleep 60", timeout_seconds=1)
-    assert (room.boxes.closed, room.captured) == (1, ["call-1"])
+    assert (room.boxes.closed, room.proposed) == (1, ["call-1"])
 
 
 async def test_a_longer_time_than_there_is_is_cut_and_that_is_said(workspace: Path) -> None:
@@ -166,7 +169,7 @@ async def test_changes_of_a_cancelled_command_are_dropped_and_that_is_said(works
     with pytest.raises(asyncio.CancelledError):
         await task
     assert room.desk.last.result_when_stopped().startswith("Its changes were discarded.\nCancelled: killed after ")
-    assert (room.boxes.closed, room.captured) == (1, [])
+    assert (room.boxes.closed, room.proposed) == (1, [])
     assert [event.ended for event in room.events if isinstance(event, CommandEnded)] == ["stopped"]
 
 
@@ -194,4 +197,4 @@ async def test_changes_of_a_background_command_are_told_at_the_next_look(workspa
     await room.desk.call("bash", command="echo hi", background=True)
     text = await room.desk.call("bash_output", id="cmd-1", wait_seconds=10)
     assert text.startswith("hi\n1 file changed.\n(cmd-1: exit code 0, ")
-    assert (room.boxes.opened, room.boxes.closed, room.captured) == ([("echo hi", False, True)], 1, ["call-1"])
+    assert (room.boxes.opened, room.boxes.closed, room.proposed) == ([("echo hi", False, True)], 1, ["call-1"])

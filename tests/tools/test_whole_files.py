@@ -17,7 +17,7 @@ async def refused(desk: Desk, name: str, **given: str) -> str:
 
 
 async def test_a_deleted_file_is_gone_for_the_agent_and_still_there_for_the_user(desk: Desk) -> None:
-    """Read, listed, searched and edited it is not there; written again it is a change of the file that was."""
+    """Read, listed, searched and edited it is not there; written again it is a change to the file that was."""
     path = desk.write("a.txt", "needle\n")
     assert await desk.call("delete_file", path="a.txt") == "Proposed (deletion)."
     assert path.read_text() == "needle\n"

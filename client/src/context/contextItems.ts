@@ -37,7 +37,7 @@ async function contextItem(mention: Mention): Promise<ContextItem | undefined> {
   }
 }
 
-/** The files and folders of the workspace among these addresses as mentions, followed by a blank; undefined if there are none. */
+/** The files and folders of the workspace among these addresses as mentions, followed by a space; undefined if there are none. */
 export function mentionsOf(uris: readonly string[]): string | undefined {
   const paths = uris
     .map(parsed)

@@ -51,7 +51,7 @@ export function editorContext(omitted: readonly Omission[] = []): EditorContext 
   };
 }
 
-/** The files in tabs, each once. */
+/** The files in tabs, without duplicates. */
 export function openUris(): vscode.Uri[] {
   const inputs = vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs.map(({ input }) => input));
   const uris = inputs.flatMap((input) => {

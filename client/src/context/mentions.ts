@@ -5,15 +5,15 @@ export type Keyword = (typeof KEYWORDS)[number];
 
 export type Mention =
   | { readonly kind: Keyword }
-  /** A file or folder below the workspace. It means the first of these paths that exists; if none does, it is plain text. */
+  /** A file or folder in the workspace. It means the first of these paths that exists; if none does, it is plain text. */
   | { readonly kind: "path"; readonly paths: readonly string[] };
 
-// at the start of a word, so that neither `C#` nor the fragment of an address counts
+// at the start of a word, so that neither `C#` nor the fragment of a URL counts
 const MENTION = /(?<![^\s([{"'])#(file:)?(?:"([^"\n]+)"|([^\s"#]+))/g;
 const UNFINISHED = /(?<![^\s([{"'])#(file:)?(?:"([^"\n]*)|([^\s"#]*))$/;
 const PUNCTUATION = /[.,;:!?)\]}'"]$/;
 
-/** The mentions of a text, in order and each once. */
+/** The mentions of a text, in order and without duplicates. */
 export function mentionsIn(text: string): Mention[] {
   const found = new Map<string, Mention>();
   for (const [, isFile, quoted, plain = ""] of text.matchAll(MENTION)) {
@@ -52,7 +52,7 @@ export interface Unfinished {
   readonly start: number;
   /** What follows the `#`, without `file:` and quotation marks. */
   readonly typed: string;
-  /** Whether only a file is meant. */
+  /** Whether it can only be a file or folder, not a keyword. */
   readonly isFile: boolean;
 }
 
@@ -66,7 +66,7 @@ export function unfinishedMention(text: string): Unfinished | undefined {
   return { start: found.index, typed, isFile: isFile !== undefined || quoted !== undefined };
 }
 
-/** The addresses in a list (`text/uri-list`, RFC 2483). */
+/** The URIs in a list (`text/uri-list`, RFC 2483). */
 export function urisIn(list: string): string[] {
   return list.split(/\r?\n/).filter((line) => line !== "" && !line.startsWith("#"));
 }

@@ -42,11 +42,11 @@ const UNFINISHED = ["cancelled", "max_tokens", "lost"];
 /** `sessions` are all sessions: those that wait while `session` is shown have a card too. */
 export function cardsOf(
   session: Session | undefined,
-  ready: Readiness,
+  readiness: Readiness,
   relative: (uri: string) => string,
   sessions: readonly Session[] = [],
 ): Card[] {
-  const blocked = blockingCard(ready);
+  const blocked = blockingCard(readiness);
   const others = otherWaiting(sessions, session).map(otherCard);
   if (!session) return [...blocked, ...others];
   return [

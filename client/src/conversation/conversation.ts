@@ -1,4 +1,4 @@
-// The conversation in webviews: a view in the side bar, and editors. All show the active session.
+// The conversation in webviews: a view in the side bar, and an editor. Both show the active session.
 
 import { t } from "@vscode/l10n";
 import { randomBytes } from "node:crypto";
@@ -24,7 +24,8 @@ const VIEW = "fairlead.conversation";
 const EDITOR = "fairlead.conversationEditor";
 const REDRAW_MS = 60;
 
-interface Shown {
+/** A webview with the conversation. */
+interface Page {
   readonly webview: vscode.Webview;
   readonly feed: EntryFeed;
   /** The state that the webview has, as JSON. */
@@ -36,7 +37,7 @@ export class Conversation implements vscode.Disposable {
   private readonly visibility = new vscode.EventEmitter<void>();
   /** Fires when the view is shown or hidden. */
   readonly onDidChangeVisibility = this.visibility.event;
-  private readonly shown = new Set<Shown>();
+  private readonly pages = new Set<Page>();
   private readonly idOf = objectIds();
   private view: vscode.WebviewView | undefined;
   private editor: vscode.WebviewPanel | undefined;
@@ -71,7 +72,7 @@ export class Conversation implements vscode.Disposable {
       vscode.workspace.onDidChangeConfiguration(schedule),
       vscode.window.onDidChangeActiveTextEditor(schedule),
       vscode.window.onDidChangeTextEditorSelection((event) => {
-        if (event.kind !== undefined) this.leaveFocus();
+        if (event.kind !== undefined) this.cancelFocus();
         schedule();
       }),
       vscode.window.registerWebviewViewProvider(VIEW, {
@@ -102,22 +103,22 @@ export class Conversation implements vscode.Disposable {
    * until then it would lose what the user types, and a late focus would close an input box that was opened meanwhile.
    */
   async show(): Promise<void> {
-    const preserveFocus = ![...this.shown].some(({ webview, isReady }) => webview === this.view?.webview && isReady);
+    const preserveFocus = ![...this.pages].some(({ webview, isReady }) => webview === this.view?.webview && isReady);
     this.isFocusWanted = preserveFocus;
     await vscode.commands.executeCommand(`${VIEW}.focus`, { preserveFocus });
     if (!preserveFocus) this.focusPrompt(this.view?.webview);
   }
 
-  /** The focus stays where it is: the user types somewhere else. */
-  leaveFocus(): void {
+  /** Cancels a focus that waits for a page, because the user has started to type somewhere else. */
+  cancelFocus(): void {
     this.isFocusWanted = false;
   }
 
-  /** Shows a text in the prompt, to change it and send it. */
+  /** Shows a text in the prompt, for the user to edit and send. */
   async offer(text: string): Promise<void> {
-    const shown = [...this.shown].filter(({ isReady }) => isReady);
-    if (shown.length === 0) await this.box.setDraft(text);
-    for (const each of shown) post(each, { kind: "edit", text });
+    const page = [...this.pages].filter(({ isReady }) => isReady);
+    if (page.length === 0) await this.box.setDraft(text);
+    for (const each of page) post(each, { kind: "edit", text });
     if (!this.editor?.visible) await this.show();
   }
 
@@ -141,7 +142,7 @@ export class Conversation implements vscode.Disposable {
   }
 
   private focusPrompt(webview: vscode.Webview | undefined): void {
-    for (const shown of this.shown) if (shown.webview === webview && shown.isReady) post(shown, { kind: "focus" });
+    for (const page of this.pages) if (page.webview === webview && page.isReady) post(page, { kind: "focus" });
   }
 
   private attachEditor(panel: vscode.WebviewPanel): void {
@@ -149,34 +150,34 @@ export class Conversation implements vscode.Disposable {
     panel.onDidDispose(() => {
       if (this.editor === panel) this.editor = undefined;
     });
-    const shown = this.attach(panel.webview, panel);
+    const page = this.attach(panel.webview, panel);
     panel.onDidChangeViewState(() => {
-      if (!panel.visible) unload(shown);
+      if (!panel.visible) unload(page);
     });
   }
 
   private resolve(view: vscode.WebviewView): void {
     this.view = view;
-    const shown = this.attach(view.webview, view);
+    const page = this.attach(view.webview, view);
     view.onDidChangeVisibility(() => {
-      if (!view.visible) unload(shown);
+      if (!view.visible) unload(page);
       this.visibility.fire();
     });
     this.visibility.fire();
     this.draw();
   }
 
-  private attach(webview: vscode.Webview, owner: vscode.WebviewView | vscode.WebviewPanel): Shown {
+  private attach(webview: vscode.Webview, owner: vscode.WebviewView | vscode.WebviewPanel): Page {
     const dist = vscode.Uri.joinPath(this.extension, "dist");
     const source = (name: string): string => webview.asWebviewUri(vscode.Uri.joinPath(dist, name)).toString();
-    const shown: Shown = { webview, feed: new EntryFeed(relative), state: "", isReady: false };
-    this.shown.add(shown);
+    const page: Page = { webview, feed: new EntryFeed(relative), state: "", isReady: false };
+    this.pages.add(page);
     const listening = webview.onDidReceiveMessage((message: unknown) => {
       const intention = parseIntention(message);
-      if (intention) void this.perform(intention, shown);
+      if (intention) void this.perform(intention, page);
     });
     owner.onDidDispose(() => {
-      this.shown.delete(shown);
+      this.pages.delete(page);
       if (this.view === owner) {
         this.view = undefined;
         this.visibility.fire();
@@ -191,21 +192,21 @@ export class Conversation implements vscode.Disposable {
       nonce: randomBytes(16).toString("hex"),
       ...(vscode.l10n.bundle && { language: vscode.env.language, texts: vscode.l10n.bundle }),
     });
-    return shown;
+    return page;
   }
 
-  private async perform(intention: Intention, shown: Shown): Promise<void> {
+  private async perform(intention: Intention, page: Page): Promise<void> {
     switch (intention.kind) {
       case "ready":
-        unload(shown);
-        shown.isReady = true;
+        unload(page);
+        page.isReady = true;
         this.draw();
-        post(shown, { kind: "draft", text: this.box.draft });
+        post(page, { kind: "draft", text: this.box.draft });
         this.box.opened();
-        if (this.isFocusWanted && shown.webview === this.view?.webview) await this.show();
+        if (this.isFocusWanted && page.webview === this.view?.webview) await this.show();
         return;
       case "showFrom":
-        shown.feed.showFrom(intention.first);
+        page.feed.showFrom(intention.first);
         this.draw();
         return;
       case "press":
@@ -220,7 +221,7 @@ export class Conversation implements vscode.Disposable {
         return;
       case "edit": {
         const entry = this.store.active?.entries[intention.entry];
-        if (entry) post(shown, { kind: "edit", text: wholeText(entry) });
+        if (entry) post(page, { kind: "edit", text: wholeText(entry) });
         return;
       }
       case "rewind": {
@@ -231,7 +232,7 @@ export class Conversation implements vscode.Disposable {
       }
       case "complete": {
         const { request } = intention;
-        post(shown, { kind: "completions", request, items: await this.box.complete(intention.text) });
+        post(page, { kind: "completions", request, items: await this.box.complete(intention.text) });
         return;
       }
       case "removeChip":
@@ -240,7 +241,7 @@ export class Conversation implements vscode.Disposable {
         return;
       case "drop": {
         const text = mentionsOf(intention.uris);
-        if (text !== undefined) post(shown, { kind: "insert", text });
+        if (text !== undefined) post(page, { kind: "insert", text });
         else void vscode.window.showInformationMessage(t("Only files and folders of the workspace can be mentioned."));
         return;
       }
@@ -251,13 +252,19 @@ export class Conversation implements vscode.Disposable {
         return;
       case "send": {
         await this.box.setDraft("");
-        const [pictures, putBack] = this.box.takePictures();
-        const isTaken = this.actions.send(intention.text, intention.mode, this.box.takeOmissions(), pictures, putBack);
+        const [pictures, putPicturesBack] = this.box.takePictures();
+        const isTaken = this.actions.send(
+          intention.text,
+          intention.mode,
+          this.box.takeOmissions(),
+          pictures,
+          putPicturesBack,
+        );
         this.redraw.schedule();
         // a task that did not start is not lost
         if (!(await isTaken)) {
-          putBack();
-          post(shown, { kind: "draft", text: intention.text });
+          putPicturesBack();
+          post(page, { kind: "draft", text: intention.text });
           this.draw();
         }
         return;
@@ -277,34 +284,34 @@ export class Conversation implements vscode.Disposable {
     const prompt = { chips: this.box.chips, history: this.prompts.history, model };
     const state = stateView(session, this.cards(), this.idOf, prompt);
     if (this.view) this.view.description = state.title.replaceAll("`", "");
-    for (const shown of this.shown) {
-      if (!shown.isReady) continue;
-      const entries = shown.feed.next(session);
-      if (entries) post(shown, entries);
-      this.postState(shown, state);
+    for (const page of this.pages) {
+      if (!page.isReady) continue;
+      const entries = page.feed.next(session);
+      if (entries) post(page, entries);
+      this.postState(page, state);
     }
   }
 
-  private postState(shown: Shown, state: StateView): void {
+  private postState(page: Page, state: StateView): void {
     const text = JSON.stringify(state);
-    if (text === shown.state) return;
-    shown.state = text;
-    post(shown, { kind: "state", state });
+    if (text === page.state) return;
+    page.state = text;
+    post(page, { kind: "state", state });
   }
 
   private cards(): Card[] {
     const hasFolder = (vscode.workspace.workspaceFolders?.length ?? 0) > 0;
-    const ready = { hasFolder, isTrusted: vscode.workspace.isTrusted };
-    return cardsOf(this.store.active, ready, relative, this.store.sessions);
+    const readiness = { hasFolder, isTrusted: vscode.workspace.isTrusted };
+    return cardsOf(this.store.active, readiness, relative, this.store.sessions);
   }
 }
 
-/** VS Code ends the page of a hidden view, and loads it again when the view is shown again. */
-function unload(shown: Shown): void {
-  Object.assign(shown, { isReady: false, state: "" });
-  shown.feed.reset();
+/** Notes that VS Code has discarded the page of a hidden view. The page is loaded again when the view is shown. */
+function unload(page: Page): void {
+  Object.assign(page, { isReady: false, state: "" });
+  page.feed.reset();
 }
 
-function post({ webview }: Shown, update: Update): void {
+function post({ webview }: Page, update: Update): void {
   void webview.postMessage(update);
 }

@@ -24,7 +24,7 @@ const END_TEXTS: Record<string, string> = {
   lost: t("The agent's server stopped; the run was interrupted. Your files are unchanged."),
 };
 
-/** The glyphs of the icons that the Plan uses for a step. */
+/** The glyphs for the icons that the Plan view shows for a step. */
 const MARKS: Record<string, string> = { "pass-filled": "✓", pass: "✓", error: "✗", warning: "⚠", person: "✓" };
 
 type Relative = (uri: string) => string;
@@ -41,7 +41,13 @@ export function entryView(entry: Entry, session: Session, relative: Relative): E
         canRewind: entry.checkpoint !== null,
       };
     case "steered":
-      return { kind: "prompt", body: shown(entry.text), note: t("while it works"), pictures: [], canRewind: false };
+      return {
+        kind: "prompt",
+        body: shown(entry.text),
+        note: t("sent during the run"),
+        pictures: [],
+        canRewind: false,
+      };
     case "text":
       return { kind: "answer", body: shown(entry.text) };
     case "thinking":
@@ -84,14 +90,14 @@ function stepView(
 ): EntryView {
   const item = session.plan?.items.find(({ id }) => id === itemId);
   if (!item) return { kind: "step", label: visibleText(content), mark: "", description: t("no longer in the plan") };
-  const row = stepRow(item, isWorking(session) ? "works" : "rests", relative);
+  const row = stepRow(item, isWorking(session) ? "working" : "idle", relative);
   const mark = item.status === "completed" ? (MARKS[row.icon] ?? "✓") : item.status === "in_progress" ? "◐" : "○";
   return { kind: "step", label: visibleText(row.label), mark, description: visibleText(row.description) };
 }
 
 function toolView(tool: ToolEntry): EntryView {
   const isCommand = tool.name === "bash";
-  const failure = isCommand ? tool.failure : openSteps(tool);
+  const failure = isCommand ? tool.failure : uncompletedSteps(tool);
   const state = failure !== "" || tool.outcome === "error" ? "failed" : tool.outcome;
   const [place = null] = tool.locations;
   const title = escapeInvisible(isCommand ? firstLine(tool.title) : tool.title.replace(/\s+/g, " "));
@@ -104,15 +110,15 @@ function toolView(tool: ToolEntry): EntryView {
 function toolBody(tool: ToolEntry): string {
   const output = (tool.outcome === "running" ? plainOutput(tool.output) : tool.result).trimEnd();
   if (tool.name === "todo" && tool.outcome === "ok") return planLines(output);
-  const isLong = tool.name === "bash" && tool.title.includes("\n");
-  return [isLong ? escapeInvisible(tool.title) : "", output].filter(Boolean).join("\n\n");
+  const isMultiline = tool.name === "bash" && tool.title.includes("\n");
+  return [isMultiline ? escapeInvisible(tool.title) : "", output].filter(Boolean).join("\n\n");
 }
 
 /**
- * The steps that a rewrite of the plan could not complete, because their checks failed. A check that fails only without the changes
- * is no failure.
+ * The lines about steps that a rewrite of the plan could not complete, because their checks failed. Lines about checks that fail only
+ * without the changes are not among them: that is no failure.
  */
-function openSteps({ name, result }: ToolEntry): string {
+function uncompletedSteps({ name, result }: ToolEntry): string {
   const lines = name === "todo" ? result.split("\n").filter((line) => /^#\S+ is not completed\b/.test(line)) : [];
   return visibleText(lines.join(" "));
 }

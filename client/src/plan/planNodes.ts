@@ -92,7 +92,7 @@ export function topNodes(session: Session, relative: (uri: string) => string): P
     plan.outside
       .filter((outside) => outside.id === id)
       .map((outside) => ({ kind: "outside", sessionId: session.id, outside, row: outsideRow(outside) }));
-  const activity = isWorking(session) ? "works" : session.running ? "waits" : "rests";
+  const activity = isWorking(session) ? "working" : session.running ? "waiting" : "idle";
   const steps = plan.items.map((item): PlanNode => ({
     kind: "item",
     sessionId: session.id,

@@ -31,7 +31,7 @@ const OUTSIDE_TEXTS: Record<Outside["id"], { label: string; tooltip: string }> =
 };
 
 /** What the agent is doing. The icon of the step in progress spins only while the agent works. */
-export type Activity = "works" | "waits" | "rests";
+export type Activity = "working" | "waiting" | "idle";
 
 /**
  * `relative` converts a URI to a path for display. `laterChanges`: texts that say what changed the step's edits again.
@@ -163,9 +163,9 @@ function appearanceOf(item: PlanItem, activity: Activity): StepAppearance {
     const word = item.check ? t("to do, with the check {0}", check) : t("to do");
     return { icon: "circle-large-outline", word, ...(item.check ? { note: t("check: {0}", check) } : {}) };
   }
-  if (activity === "waits")
+  if (activity === "waiting")
     return { icon: "question", color: "charts.yellow", word: t("waiting for you"), note: t("waiting for you") };
-  return { icon: activity === "works" ? "sync~spin" : "debug-pause", color: "charts.blue", word: t("in progress") };
+  return { icon: activity === "working" ? "sync~spin" : "debug-pause", color: "charts.blue", word: t("in progress") };
 }
 
 function completedAppearance({ verification, decidedBy, changedSince, flaky }: PlanItem): StepAppearance {

@@ -1,5 +1,5 @@
-// The agent's pending questions. A question stays until it is answered or withdrawn. The store makes it appear as a row, a notice and
-// in the status bar.
+// The agent's pending questions. A question stays until it is answered or withdrawn. It is in the store, so it appears as a row, as a
+// notice and in the status bar.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -22,12 +22,12 @@ export class Questions {
 
   constructor(private readonly store: Store) {
     store.onChange(() => {
-      for (const [question, showBox] of this.pending)
-        if (!store.get(question.sessionId)?.questions.includes(question)) showBox.box?.hide();
+      for (const [question, { box }] of this.pending)
+        if (!store.get(question.sessionId)?.questions.includes(question)) box?.hide();
     });
   }
 
-  /** Waits for the user's answer: null if the question is withdrawn. */
+  /** Waits for the user's answer, which is null if the question is withdrawn. */
   async ask(question: AskParams, withdrawn: vscode.CancellationToken): Promise<AskResult> {
     this.store.addQuestion(question);
     const answered = new Promise<string | null>((resolve) => {
@@ -49,16 +49,16 @@ export class Questions {
     this.pending.get(question)?.answer(text);
   }
 
-  /** Opens the input box. Closing it is not an answer, and it keeps the typed text. */
+  /** Opens the input box. If the user closes the box, the question stays open and the typed text is saved. */
   open(question: AskParams): void {
-    const open = this.pending.get(question);
-    if (!open || open.box) return;
-    const box = question.options.length > 0 ? optionsBox(question, open) : textBox(question, open);
+    const pending = this.pending.get(question);
+    if (!pending || pending.box) return;
+    const box = question.options.length > 0 ? optionsBox(question, pending) : textBox(question, pending);
     box.title = this.titleFor(question);
-    open.box = box;
+    pending.box = box;
     box.onDidHide(() => {
-      open.box = undefined;
-      open.draft = box.value;
+      pending.box = undefined;
+      pending.draft = box.value;
       box.dispose();
     });
     box.show();
@@ -88,7 +88,7 @@ function optionsBox({ question, options }: AskParams, { answer, draft }: Pending
         : [{ label: typed, description: t("your own answer"), alwaysShow: true }];
     box.items = [...given, ...own];
   };
-  // from VS Code 1.108 on the prompt shows all lines; the placeholder is truncated
+  // since VS Code 1.108, the prompt shows all lines; the placeholder would be truncated
   Object.assign(box, { prompt: escapeInvisible(question) });
   box.placeholder = t("Choose or type an answer.");
   box.ignoreFocusOut = true;

@@ -28,7 +28,7 @@ export const isDeletedByUser = (file: FileEdits): boolean =>
 export const isDecidedAsWhole = (file: FileEdits): boolean =>
   file.kind !== "modify" || file.binary || file.mode !== null || isDeletedByUser(file);
 
-/** Whether all changes of a file are in conflict. */
+/** Whether all changes to a file are in conflict. */
 export const isAllInConflict = (file: FileEdits): boolean =>
   file.state === "conflict" && (isDecidedAsWhole(file) || file.hunks.every(({ state }) => state === "conflict"));
 
@@ -64,29 +64,32 @@ export function adjacentChange(
 export function nextAfterDecision(
   before: readonly ChangeLocation[],
   now: readonly ChangeLocation[],
-  decided: (place: ChangeLocation) => boolean,
+  decided: (location: ChangeLocation) => boolean,
 ): ChangeLocation | undefined {
-  const left = (place: ChangeLocation): ChangeLocation | undefined => now.find((other) => isSameChange(other, place));
-  if (before.some((place) => decided(place) && left(place))) return undefined;
+  const left = (location: ChangeLocation): ChangeLocation | undefined =>
+    now.find((other) => isSameChange(other, location));
+  if (before.some((location) => decided(location) && left(location))) return undefined;
   const end = before.findLastIndex(decided) + 1;
-  for (const place of [...before.slice(end), ...before.slice(0, end)]) {
-    const same = left(place);
+  for (const location of [...before.slice(end), ...before.slice(0, end)]) {
+    const same = left(location);
     if (same) return same;
   }
   return now[0];
 }
 
 /** Whether a target includes a change. */
-export function isInTarget(sessionId: string, target: Target, place: ChangeLocation): boolean {
-  if (place.sessionId !== sessionId) return false;
+export function isInTarget(sessionId: string, target: Target, location: ChangeLocation): boolean {
+  if (location.sessionId !== sessionId) return false;
   if ("item" in target)
-    return place.hunk ? place.hunk.itemId === target.item : place.file.itemIds.includes(target.item);
+    return location.hunk ? location.hunk.itemId === target.item : location.file.itemIds.includes(target.item);
   if ("all" in target) return true;
   if ("changes" in target)
     return target.changes.some(
-      ({ uri, hunk }) => uri === place.file.uri && (hunk === null || !place.hunk || hunk === place.hunk.id),
+      ({ uri, hunk }) => uri === location.file.uri && (hunk === null || !location.hunk || hunk === location.hunk.id),
     );
-  return target.uri === place.file.uri && (!("hunk" in target) || !place.hunk || target.hunk === place.hunk.id);
+  return (
+    target.uri === location.file.uri && (!("hunk" in target) || !location.hunk || target.hunk === location.hunk.id)
+  );
 }
 
 /** Whether two locations belong to the same change, even if it has moved. */

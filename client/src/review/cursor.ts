@@ -40,9 +40,9 @@ export class ReviewCursor {
 
   /** Decides on the file of the active diff. If the diff shows one plan step, only on the changes of that step. */
   async decideFile(decision: Decision): Promise<void> {
-    const shownDiff = this.shown();
-    if (shownDiff)
-      await this.decideAndAdvance(shownDiff, shownTargets(shownDiff), (params) => this.review.decide(decision, params));
+    const shown = this.shown();
+    if (shown)
+      await this.decideAndAdvance(shown, shownTargets(shown), (params) => this.review.decide(decision, params));
     else showNoDiffOpen();
   }
 
@@ -58,12 +58,12 @@ export class ReviewCursor {
     else vscode.window.setStatusBarMessage(t("No proposed change at the cursor."), 5000);
   }
 
-  /** Makes the decision of a CodeLens. The editor does not scroll while other changes of the file are left. */
+  /** Handles a decision from a CodeLens. The editor does not scroll while other changes to the file are left. */
   async decideFromCodeLens(decision: Decision, params: DecideParams): Promise<void> {
     const shown = this.shown();
     if (shown)
       await this.decideAndAdvance(shown, [params.target], () => this.review.decide(decision, params), {
-        isEnough: () => !fileAt(this.store, shown.side),
+        mayAdvance: () => !fileAt(this.store, shown.side),
       });
     else {
       await this.preview.close();
@@ -72,19 +72,19 @@ export class ReviewCursor {
   }
 
   /**
-   * Makes the decision of a row. With `advance`, if the active diff shows the row's changes, it then shows the next ones; the focus stays
-   * in the list.
+   * Handles a decision from a row of the list. With `advance`, if the active diff shows the row's changes, the diff then moves on to
+   * the next change; the focus stays in the list.
    */
-  async decideRow(decision: Decision, row: EditRow, { advance = false, ...how }: RowOptions = {}): Promise<void> {
+  async decideRow(decision: Decision, row: EditRow, { advance = false, ...options }: RowOptions = {}): Promise<void> {
     if (row.kind === "check") return;
     const { sessionId } = row;
     const target = targetOf(row);
-    const decide = (): Promise<unknown> => this.review.decide(decision, { sessionId, target, ...how });
+    const decide = (): Promise<unknown> => this.review.decide(decision, { sessionId, target, ...options });
     const shown = this.shown();
     const isShown = shown?.side.sessionId === sessionId && ("all" in target || target.uri === shown.file.uri);
     if (!advance || this.diffs.activeMultiDiff || !shown || !isShown) {
       await decide();
-      await this.diffs.removeDecided();
+      await this.diffs.removeDecidedFiles();
     } else await this.decideAndAdvance(shown, [target], decide, { preserveFocus: true });
   }
 
@@ -109,10 +109,10 @@ export class ReviewCursor {
 
   /** Goes to the next or previous proposed change: in all files, or in those of the active multi-file diff. */
   async goTo(direction: "next" | "previous"): Promise<void> {
-    const place = adjacentChange(changeLocations(this.store.reviewable), this.position(), direction);
-    if (!place) void vscode.window.showInformationMessage(t("There is nothing to review."));
-    else if (!(await this.diffs.goInMultiDiff(direction, place.file)))
-      await this.diffs.open(place.sessionId, place.file, place.hunk);
+    const location = adjacentChange(changeLocations(this.store.reviewable), this.position(), direction);
+    if (!location) void vscode.window.showInformationMessage(t("There is nothing to review."));
+    else if (!(await this.diffs.goInMultiDiff(direction, location.file)))
+      await this.diffs.open(location.sessionId, location.file, location.hunk);
   }
 
   /** Makes a decision in the active diff, and then shows the next change. The diff stays open until then. */
@@ -120,24 +120,24 @@ export class ReviewCursor {
     { side }: ShownDiff,
     targets: readonly Target[],
     decide: (params: DecideParams) => Promise<unknown>,
-    { isEnough = () => true, preserveFocus = false }: { isEnough?: () => boolean; preserveFocus?: boolean } = {},
+    { mayAdvance = () => true, preserveFocus = false }: { mayAdvance?: () => boolean; preserveFocus?: boolean } = {},
   ): Promise<void> {
     const { sessionId, item } = side;
     const before = changeLocations(this.store.reviewable);
     const text = proposedText(side);
     const version = text?.version;
-    await this.diffs.keepActiveTabWhile(async (inFront) => {
+    await this.diffs.keepActiveTabWhile(async (isTabActive) => {
       for (const target of targets) await decide({ sessionId, target });
       const now = changeLocations(this.store.reviewable);
-      // in the review of one step its changes come first
-      const ofItem = now.filter((place) => item !== undefined && isInTarget(sessionId, { item }, place));
-      const next = nextAfterDecision(before, ofItem.length > 0 ? ofItem : now, (place) =>
-        targets.some((target) => isInTarget(sessionId, target, place)),
+      // when a single step is reviewed, its changes come first
+      const ofItem = now.filter((location) => item !== undefined && isInTarget(sessionId, { item }, location));
+      const next = nextAfterDecision(before, ofItem.length > 0 ? ofItem : now, (location) =>
+        targets.some((target) => isInTarget(sessionId, target, location)),
       );
-      if (!next || !inFront() || !isEnough()) return;
-      // until VS Code has updated the text, the old lines are valid; it then moves the cursor along with them
-      const drawn = text?.version === version ? before.find((place) => isSameChange(place, next)) : undefined;
-      await this.diffs.showNext(drawn ?? next, preserveFocus);
+      if (!next || !isTabActive() || !mayAdvance()) return;
+      // until VS Code has updated the text, the old lines are valid; the update then moves the cursor with its line
+      const old = text?.version === version ? before.find((location) => isSameChange(location, next)) : undefined;
+      await this.diffs.showNext(old ?? next, preserveFocus);
     });
   }
 
@@ -155,7 +155,7 @@ export class ReviewCursor {
 
   private shown(): ShownDiff | undefined {
     const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
-    // in a multi-file diff, the focused editor determines the file; in a text editor, it could be a preview
+    // in a multi-file diff, the focused editor determines the file; in a text editor's tab, the focused editor could be a preview
     const uri =
       input instanceof vscode.TabInputTextDiff
         ? input.modified

@@ -67,7 +67,7 @@ export class Diffs implements vscode.Disposable {
    * Keeps the active tab open while `decide` runs, even if nothing is left in it, so that the focus moves directly to the next
    * change. `decide` gets a function that returns whether the tab is still active.
    */
-  async keepActiveTabWhile(decide: (inFront: () => boolean) => Promise<void>): Promise<void> {
+  async keepActiveTabWhile(decide: (isActive: () => boolean) => Promise<void>): Promise<void> {
     const tab = activeTab();
     this.heldTab = tab;
     try {
@@ -80,20 +80,20 @@ export class Diffs implements vscode.Disposable {
   }
 
   /** Shows the change that follows a decision: in the active diff, if that contains several files or one plan step. */
-  async showNext(place: ChangeLocation, preserveFocus = false): Promise<void> {
-    if (await this.multiDiffs.go("next", place.file)) return;
+  async showNext(location: ChangeLocation, preserveFocus = false): Promise<void> {
+    if (await this.multiDiffs.go("next", location.file)) return;
     const input = activeTab()?.input;
     const side = input instanceof vscode.TabInputTextDiff ? parseDiffUri(input.modified) : undefined;
     const item = side?.item;
     if (
       item === undefined ||
-      item !== place.hunk?.itemId ||
-      fileOf(this.store.get(place.sessionId), side?.path ?? "")?.uri !== place.file.uri
+      item !== location.hunk?.itemId ||
+      fileOf(this.store.get(location.sessionId), side?.path ?? "")?.uri !== location.file.uri
     ) {
-      await this.open(place.sessionId, place.file, place.hunk, preserveFocus);
+      await this.open(location.sessionId, location.file, location.hunk, preserveFocus);
       return;
     }
-    await this.openStepDiff(place.sessionId, place.file, item, place.hunk, preserveFocus);
+    await this.openStepDiff(location.sessionId, location.file, item, location.hunk, preserveFocus);
   }
 
   /** See `MultiDiffs.go`. */
@@ -115,7 +115,7 @@ export class Diffs implements vscode.Disposable {
   }
 
   /** Removes decided files from the active multi-file diff. The focus stays in the list of proposed changes. */
-  async removeDecided(): Promise<void> {
+  async removeDecidedFiles(): Promise<void> {
     if (await this.multiDiffs.updateActive()) await vscode.commands.executeCommand("fairlead.edits.focus");
   }
 

@@ -48,23 +48,26 @@ type Risk = NonNullable<FileEdits["risk"]>;
 
 /** All rows in display order, including collapsed ones. */
 export function allRows(sessions: readonly Session[], relative: (uri: string) => string): EditRow[] {
-  const withBelow = (row: EditRow): EditRow[] => [row, ...editRows(sessions, row, relative).flatMap(withBelow)];
-  return editRows(sessions, undefined, relative).flatMap(withBelow);
+  const withDescendants = (row: EditRow): EditRow[] => [
+    row,
+    ...childRows(sessions, row, relative).flatMap(withDescendants),
+  ];
+  return childRows(sessions, undefined, relative).flatMap(withDescendants);
 }
 
 /** The parent of a row. */
 export function parentRow(rows: readonly EditRow[], row: EditRow): EditRow | undefined {
-  return rows.findLast((other) => isBelow(row, other));
+  return rows.findLast((other) => isDescendant(row, other));
 }
 
 /** The row to focus after `removed` and its children are removed: the next row, or else the previous one. */
-export function neighbourRow(rows: readonly EditRow[], removed: EditRow): EditRow | undefined {
+export function neighborRow(rows: readonly EditRow[], removed: EditRow): EditRow | undefined {
   const index = rows.findIndex((other) => rowId(other) === rowId(removed));
-  const next = rows.slice(index + 1).find((other) => !isBelow(other, removed));
-  return next ?? rows.slice(0, Math.max(0, index)).findLast((other) => !isBelow(removed, other));
+  const next = rows.slice(index + 1).find((other) => !isDescendant(other, removed));
+  return next ?? rows.slice(0, Math.max(0, index)).findLast((other) => !isDescendant(removed, other));
 }
 
-const isBelow = (row: EditRow, other: EditRow): boolean => rowId(row).startsWith(`${rowId(other)} `);
+const isDescendant = (row: EditRow, other: EditRow): boolean => rowId(row).startsWith(`${rowId(other)} `);
 
 /** The id of a row, which stays the same when the tree is refreshed. */
 export function rowId(row: EditRow): string {
@@ -94,8 +97,8 @@ export const RISKS: Record<Risk, { mark: string; icon: string; color: string; wh
 
 const PROTECTED = t("Protected: needs separate confirmation.");
 
-/** The rows below `parent`, or the top rows. */
-export function editRows(
+/** The children of `parent`, or the top-level rows if it is undefined. */
+export function childRows(
   sessions: readonly Session[],
   parent: EditRow | undefined,
   relative: (uri: string) => string,
@@ -128,6 +131,7 @@ function checkRow(sessionId: string, result: CheckResult): CheckRow {
   const plain = (text: string): string => escapeInvisible(text).replaceAll("`", "");
   const [message, command] = [plain(result.message), plain(result.command)] as const;
   const progress = t("{0} of {1} accepted", result.accepted, result.total);
+  // such as `2 of 5 changes accepted: pytest passes (3 s).`; the label is the part after the command
   const [, verdict = message] = message.split(`: ${command} `);
   return {
     kind: "check",
@@ -145,14 +149,14 @@ function fileRows(session: Session, relative: (uri: string) => string): EditRow[
     const risk = file.risk && RISKS[file.risk];
     const conflict = file.state === "conflict";
     const deleted = isDeletedByUser(file);
-    const what = file.risk === "deletion" ? "" : kindLabel(file, relative);
+    const kind = file.risk === "deletion" ? "" : kindLabel(file, relative);
     const size = file.binary ? t("binary") : counts(file.additions, file.deletions);
     const marks = [
       problemCount(file.problems),
       risk?.mark,
       file.protected ? t("protected") : "",
       conflict ? (deleted ? t("you deleted it") : t("conflict")) : "",
-      what,
+      kind,
       permissionLabel(file),
       size,
     ];
@@ -171,14 +175,14 @@ function fileRows(session: Session, relative: (uri: string) => string): EditRow[
       ...problemLines(file.problems),
     ];
     const smallest = session.edits?.smallest;
-    const needed =
+    const mark =
       isDecidedAsWhole(file) && !deleted ? markOfChange(smallest, file.uri, null) : markOfFile(smallest, file);
     return {
       kind: "file",
       sessionId: session.id,
       file,
-      description: [folder(path), needed?.words, ...marks].filter(Boolean).join(" · "),
-      tooltip: [...lines, needed?.sentence].filter(Boolean).join("\n"),
+      description: [folder(path), mark?.words, ...marks].filter(Boolean).join(" · "),
+      tooltip: [...lines, mark?.sentence].filter(Boolean).join("\n"),
     };
   });
 }
@@ -211,13 +215,13 @@ export function newName(file: FileEdits, relative: (uri: string) => string): str
 function hunkRows(sessionId: string, file: FileEdits, smallest: SmallestSet | null | undefined): EditRow[] {
   return file.hunks.map((hunk) => {
     const conflict = hunk.state === "conflict";
-    const needed = markOfChange(smallest, file.uri, hunk.id);
+    const mark = markOfChange(smallest, file.uri, hunk.id);
     const problems = problemsIn(hunk, file.problems);
     const lines = [
       `${hunkLabel(hunk)}: ${hunkSize(hunk)}`,
       hunk.snippet,
       conflict ? t("You changed these lines too. Open it to see both.") : "",
-      needed?.sentence,
+      mark?.sentence,
       ...problemLines(problems),
     ];
     return {
@@ -227,7 +231,7 @@ function hunkRows(sessionId: string, file: FileEdits, smallest: SmallestSet | nu
       hunk,
       label: hunkLabel(hunk),
       description: [
-        needed?.words,
+        mark?.words,
         problemCount(problems),
         conflict ? t("conflict") : "",
         counts(hunk.newLines, hunk.oldLines),
@@ -260,7 +264,10 @@ export class ReviewProgress {
   /** How many runs had started when nothing was left to review. */
   private runsAtEnd: number | undefined;
 
-  /** The files that are left and all of them. The next run's proposals are a new review; an undo continues the old one. */
+  /**
+   * The number of files that are left, and of all files in this review. The next run's proposals are a new review; an undo continues
+   * the old one.
+   */
   count(sessions: readonly Session[]): { readonly left: number; readonly total: number } {
     const left = sessions.flatMap(({ id, edits }) => (edits?.files ?? []).map(({ uri }) => `${id} ${uri}`));
     const runs = sessions.reduce((sum, { runsStarted }) => sum + runsStarted, 0);

@@ -5,12 +5,12 @@ import * as vscode from "vscode";
 import { plural } from "../ui/format";
 import {
   allRows,
-  editRows,
+  childRows,
   pendingFiles,
   type ReviewProgress,
   RISKS,
   parentRow,
-  neighbourRow,
+  neighborRow,
   rowId,
   type EditRow,
 } from "./editRows";
@@ -81,7 +81,7 @@ export class EditsView extends StoreTree<EditRow> {
   /** Calls `decide` with the focused row. If that removes the row, focuses the next one. */
   async withFocused(decide: (row: EditRow | undefined) => Promise<void>): Promise<void> {
     const row = await this.focusedRow(rowId);
-    const beside = row && neighbourRow(this.all, row);
+    const beside = row && neighborRow(this.all, row);
     await decide(row);
     const left = this.all;
     const there = (one: EditRow): EditRow | undefined => left.find((other) => rowId(other) === rowId(one));
@@ -98,7 +98,7 @@ export class EditsView extends StoreTree<EditRow> {
   }
 
   protected rows(row: EditRow | undefined): EditRow[] {
-    return editRows(this.store.reviewable, row, relative);
+    return childRows(this.store.reviewable, row, relative);
   }
 
   protected updateHeader(): void {

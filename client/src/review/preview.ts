@@ -7,7 +7,7 @@ import type { DecideParams } from "../protocol";
 import type { Hunk } from "../protocolStates";
 import type { Store } from "../state";
 
-/** A proposed change of a file. */
+/** A proposed change to a file. */
 interface Shown {
   readonly sessionId: string;
   readonly path: string;

@@ -43,7 +43,7 @@ export function contextUsage({ contextTokens, contextLimit }: UsageEvent): strin
   if (contextLimit === null)
     return t("The conversation uses {0} tokens; the size of the model's window is unknown.", taken);
   const percent = Math.round((contextTokens / contextLimit) * 100);
-  return t("The conversation uses {0} tokens, {1} % of the model's window.", taken, percent);
+  return t("The conversation uses {0} tokens, {1}% of the model's window.", taken, percent);
 }
 
 const COUNTED = {

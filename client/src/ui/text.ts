@@ -22,7 +22,7 @@ export function withoutLinks(text: string): string {
   return text.replaceAll("](", "] (");
 }
 
-/** A command's output as plain text: without colours, and with only the last state of a line that was overwritten with `\r`. */
+/** A command's output as plain text: without colors, and with only the last state of a line that was overwritten with `\r`. */
 export function plainOutput(text: string): string {
   // eslint-disable-next-line no-control-regex -- the server lets no other sequence through
   return text.replace(/\x1b\[[0-9;:]*m/g, "").replace(/^.*\r(?!\n|$)/gm, "");

@@ -1,6 +1,6 @@
 """Guards against a model that repeats itself (docs/plan.md L10) or makes no progress (L14).
 
-A change token is a value that differs after each change of a file or the plan, and after each input of the user.
+A change token is a value that differs after each change to a file or the plan, and after each input of the user.
 """
 
 from collections.abc import Callable, Hashable, Sequence

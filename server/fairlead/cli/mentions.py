@@ -13,7 +13,7 @@ _PUNCTUATION = ".,;:!?)]}'\""
 
 
 def mentioned(task: str, workspace: Roots) -> list[wire.ContextItemWire]:
-    """The files and folders that a task mentions, each once. A mention of anything else is plain text."""
+    """The files and folders that a task mentions, without duplicates. A mention of anything else is plain text."""
     found: dict[Path, None] = {}
     for quoted, plain in _MENTION.findall(task):
         for name in [quoted] if quoted else _without_punctuation(plain):

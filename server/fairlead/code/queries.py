@@ -93,10 +93,10 @@ class CodeQueries:
 
     @property
     def can_answer(self) -> bool:
-        """Whether questions about files of this workspace can be answered, as of the last `look`."""
+        """Whether questions about files of this workspace can be answered, as of the last `update_can_answer`."""
         return self.has_editor or self._has_files
 
-    async def look(self) -> None:
+    async def update_can_answer(self) -> None:
         """Updates `can_answer`: finds out whether the workspace has a file that a language server knows."""
         suffixes = self.servers.suffixes()
         has_files_of_servers = any(Path(each.target).suffix in suffixes for each in self._files.changes)

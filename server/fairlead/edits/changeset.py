@@ -17,15 +17,15 @@ from fairlead.edits.origins import Author, Origin, Origins
 from fairlead.edits.proposal import PLAIN, Proposal, Raw, empty_proposal
 
 # usually enough between two comparisons; if not, `changed_paths` compares all files
-_MAX_STEPS = 64
+_MAX_RECENT_CHANGES = 64
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Step:
-    """One change of a changeset."""
+class _RecentChange:
+    """The replacement or removal of one proposal."""
 
     path: str
-    """The current path of the file whose proposal was replaced or dropped."""
+    """The current path of the file."""
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,13 @@ class Changeset:
     """By the current path of the file, in the order of their first change."""
     order: int = 0
     """The `Origin.order` of the latest change."""
-    steps: tuple[_Step, ...] = field(default=(), compare=False, repr=False)
+    recent_changes: tuple[_RecentChange, ...] = field(default=(), compare=False, repr=False)
     """The latest changes that led to it, so that `changed_paths` need not look at all files."""
 
     @cached_derivation
     def renamed(self) -> Mapping[str, Proposal]:
         """The proposed renames, by their new path."""
-        # with many files, a Python loop would take a tenth of the time between two rounds
+        # a Python loop over many files would add a tenth to the time between two rounds
         by_target: dict[str | None, Proposal] = dict(zip(map(attrgetter("new_path"), self), self, strict=True))
         by_target.pop(None, None)
         return {path: proposal for path, proposal in by_target.items() if path is not None}
@@ -58,13 +58,13 @@ class Changeset:
         return self.files.get(path)
 
     def for_target(self, path: str) -> Proposal | None:
-        """The proposal whose text will be at this path: the file's own, or a rename to it."""
+        """The proposal whose text is at this path once it is accepted: the file's own, or a rename to this path."""
         renamed = self.renamed.get(path)
         own = self.files.get(path)
         return renamed or (own if own is not None and own.new_path is None else None)
 
     def proposed_below(self, start: str) -> str | None:
-        """The path of a proposed file that begins with `start`; None if there is none."""
+        """A path that begins with `start` and has a proposed text; None if there is none."""
         for path in filter(methodcaller("startswith", start), chain(self.files, self.renamed)):
             proposal = self.for_target(path)
             if proposal is not None and proposal.proposed is not None:
@@ -86,7 +86,11 @@ class Changeset:
 
     def _after(self, path: str, files: dict[str, Proposal]) -> "Changeset":
         """The changeset with these proposals, of which only that at `path` may differ."""
-        return replace(self, files=MappingProxyType(files), steps=(*self.steps[1 - _MAX_STEPS :], _Step(path)))
+        return replace(
+            self,
+            files=MappingProxyType(files),
+            recent_changes=(*self.recent_changes[1 - _MAX_RECENT_CHANGES :], _RecentChange(path)),
+        )
 
 
 def propose(
@@ -134,7 +138,7 @@ def delete(changes: Changeset, path: str, current: str | None, author: Author) -
     """Proposes to delete a file. If the file is itself only proposed, drops that proposal."""
     changes, origin = _with_next_origin(changes, author)
     old = changes.for_target(path) or empty_proposal(path, current)
-    file_origin = origin.overtaking([old.file_origin, *old.origins.lines, *old.origins.gaps])
+    file_origin = origin.replacing([old.file_origin, *old.origins.lines, *old.origins.gaps])
     deleted = replace(old, proposed=None, new_path=None, origins=Origins.empty(""), file_origin=file_origin, raw=PLAIN)
     return changes.with_proposal(deleted)
 
@@ -152,7 +156,7 @@ def rename(changes: Changeset, path: str, new_path: str, current: str | None, au
 def capture(
     changes: Changeset, path: str, before: str | None, after: str | None, raw: Raw, author: Author
 ) -> Changeset:
-    """Adds a command's change of a file, merged with what is proposed for the file now, and precomputes the result.
+    """Adds a command's change to a file, merged with what is proposed for the file now, and precomputes the result.
 
     Args:
         before: the text when the command started, None if there was no file.
@@ -183,13 +187,13 @@ def observe(changes: Changeset, path: str, current: str | None) -> Changeset:
     return changes.with_proposal(replace(old, current=current))
 
 
-def acceptable(proposal: Proposal, hunk_ids: Collection[str] | None, over_mine: bool) -> list[Region]:
+def regions_to_accept(proposal: Proposal, hunk_ids: Collection[str] | None, overwrite_user_lines: bool) -> list[Region]:
     """The regions that accepting some hunks (None: all) applies.
 
     Args:
-        over_mine: also applies conflicts, whose proposed lines replace the user's.
+        overwrite_user_lines: whether to apply conflicts too, so that the proposed lines replace the user's.
     """
-    sides = ("theirs", "conflict") if over_mine else ("theirs",)
+    sides = ("theirs", "conflict") if overwrite_user_lines else ("theirs",)
     regions = proposal.regions if hunk_ids is None else proposal.regions_of_hunks(hunk_ids)
     return [region for region in regions if region.side in sides]
 
@@ -244,7 +248,7 @@ def amended(proposal: Proposal, text: str) -> Proposal:
 
 
 def precomputed(change: Callable[..., Changeset], before: Changeset, *arguments: Any) -> Changeset:
-    """The changeset after a change, whose changed proposals are precomputed (`Proposal.precompute`)."""
+    """Applies a change, and precomputes the proposals that it changed (`Proposal.precompute`)."""
     after = change(before, *arguments)
     precompute_all(after.get(path) for path in changed_paths(before, after))
     return after
@@ -260,10 +264,10 @@ def precompute_all(proposals: Iterable[Proposal | None]) -> None:
 def changed_paths(old: Changeset, new: Changeset) -> list[str]:
     """The paths whose proposals differ between two changesets."""
     before, after = old.files, new.files
-    if old.steps and old.steps[-1] in new.steps:  # `new` was made from `old`
-        since = new.steps.index(old.steps[-1]) + 1
-        paths = dict.fromkeys(step.path for step in new.steps[since:])
+    if old.recent_changes and old.recent_changes[-1] in new.recent_changes:  # `new` was made from `old`
+        since = new.recent_changes.index(old.recent_changes[-1]) + 1
+        paths = dict.fromkeys(change.path for change in new.recent_changes[since:])
         return [path for path in paths if before.get(path) is not after.get(path)]
-    # there may be many files, so there is no Python loop
+    # no Python loop, which would be slow with many files
     changed = compress(after, map(is_not, after.values(), map(before.get, after)))
     return [*changed, *filterfalse(after.__contains__, before)]

@@ -26,7 +26,7 @@ class Origin:
     over: tuple[str, ...] = ()
     """The other plan items whose changes this one replaced."""
 
-    def overtaking(self, replaced: Iterable["Origin | None"]) -> "Origin":
+    def replacing(self, replaced: Iterable["Origin | None"]) -> "Origin":
         """This origin, with the plan items of the replaced changes added to `over`."""
         items = [item for o in replaced if o is not None for item in (*o.over, o.item_id)]
         over = tuple(dict.fromkeys(item for item in (*self.over, *items) if item not in (None, self.item_id)))
@@ -59,7 +59,7 @@ class Origins:
         copied = 0
         for a0, a1, b0, b1 in changed_blocks(split_lines(old), split_lines(new)):
             replaced = (*self.lines[a0:a1], *self.gaps[a0 : a1 + 1])
-            new_origin = origin.overtaking(replaced) if origin is not None else None
+            new_origin = origin.replacing(replaced) if origin is not None else None
             lines += self.lines[copied:a0] + (new_origin,) * (b1 - b0)
             gaps += self.gaps[copied:a0] + (None,) * (b1 - b0)
             changed_gaps += ((gap, new_origin) for gap in range(b0, b1 + 1))

@@ -184,7 +184,7 @@ class Proposal:
         for hunk in self.hunks:  # adjacent changes are decided as one and belong to the latest
             latest = self.origin(hunk)
             if latest is not None:
-                found.append(latest.overtaking(self.origins.within(hunk)))
+                found.append(latest.replacing(self.origins.within(hunk)))
         return {item: o.item_id for o in sorted(found, key=lambda o: o.order) for item in o.over}
 
     def hunks_of(self, item_id: str) -> frozenset[str]:

@@ -84,7 +84,7 @@ class Evidence:
     cost: float | None = 0.0
     """In US dollars, None if unknown."""
     changed_at: int = 0
-    """How many file states there were at the last change of a file. Later states contain all changes of the step."""
+    """How many file states there were at the last change to a file. Later states contain all changes of the step."""
 
     @property
     def empty(self) -> bool:

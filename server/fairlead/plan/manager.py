@@ -33,7 +33,7 @@ class TodoManager:
         self._state = PlanningState()
         self._used_ids: set[str] = set()
         self._user_edits = UserEdits()
-        self.since: Callable[[], str] = lambda: ""
+        self.work_since_update: Callable[[], str] = lambda: ""
         """Returns a sentence, with a leading space, about the work since the last update; empty if there was none."""
         self.history: tuple[PlanVersion, ...] = ()
         """The versions of the plan, the oldest first."""
@@ -159,7 +159,7 @@ class TodoManager:
         if self._state.rounds_since_update < self.reminder_interval:
             return None
         if self._state.items:
-            return UPDATE_REMINDER.format(about=self._current_step() + self.since())
+            return UPDATE_REMINDER.format(about=self._current_step() + self.work_since_update())
         if self._asked_for_plan:
             return None
         self._asked_for_plan = True

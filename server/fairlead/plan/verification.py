@@ -1,4 +1,4 @@
-"""Finds what supports a completed step: commands that verified its changes and still hold (docs/plan.md P16)."""
+"""Finds what supports a completed step: commands whose passing runs cover its current files (docs/plan.md P16)."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,10 +13,10 @@ VerificationStatus = Literal[
 """`none`: the step is not completed. docs/plan.md P16 describes the others."""
 
 ChangedSince = Callable[[int], Sequence[str]]
-"""The paths whose content differs from a file state, given by its number."""
+"""Given the number of a file state, returns the paths whose content has changed since."""
 
 CountErrors = Callable[[str], int]
-"""The number of new errors in the proposed text of a file, given by its path (docs/plan.md P20)."""
+"""Given the path of a file, returns the number of new errors in its proposed text (docs/plan.md P20)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +34,20 @@ class Support:
     """The number of new errors in the proposed files that the step changed. With any, it is not `verified`."""
 
 
-def supports(
+def support_by_item(
     items: Iterable[PlanItem], record: Record, changed_since: ChangedSince, count_errors: CountErrors = lambda _: 0
 ) -> Mapping[str, Support]:
     """What supports each item, by id."""
     runs, found = _runs(record), dict[str, Support]()
     for item in items:
         evidence = record.of(item.id)
-        support = _proved(_support(item, evidence, runs, changed_since), record, changed_since)
+        support = _refine_verified(_support(item, evidence, runs, changed_since), record, changed_since)
         found[item.id] = _with_errors(support, sum(map(count_errors, evidence.files)))
     return found
 
 
-def holds(command: str, record: Record, changed_since: ChangedSince) -> bool:
-    """Whether the last run of a verifying command passed, on the files as they are now."""
+def still_passes(command: str, record: Record, changed_since: ChangedSince) -> bool:
+    """Whether the last run of a verifying command passed, and the files have not changed since."""
     run = next((run for run in _runs(record) if run.command.strip() == command), None)
     return run is not None and not run.failed and not changed_since(_state(run))
 
@@ -68,14 +68,16 @@ def _runs(record: Record) -> list[CommandRun]:
 
 
 def _support(item: PlanItem, evidence: Evidence, runs: Sequence[CommandRun], changed_since: ChangedSince) -> Support:
-    """`runs` are those of the whole session (`_runs`)."""
+    """`runs` are the verifying runs of the whole session, the latest first."""
     if item.status != "completed":
         return Support("none")
     if item.marked:
         return Support("marked")
-    own = dict.fromkeys(wanted for run in evidence.commands for wanted in run.verified if not _is_dropped(wanted, item))
-    if own:
-        found = [_latest(wanted, runs) for wanted in own]
+    verifications = dict.fromkeys(
+        each for run in evidence.commands for each in run.verified if not _is_dropped(each, item)
+    )
+    if verifications:
+        found = [_latest_covering(each, runs) for each in verifications]
         failed = next((run for run in found if run is not None and run.failed), None)
         if failed is not None:
             return Support("failed", failed.command)
@@ -91,35 +93,35 @@ def _support(item: PlanItem, evidence: Evidence, runs: Sequence[CommandRun], cha
     return Support("looked" if evidence.looks else "noEvidence")
 
 
-def _latest(wanted: Verification, runs: Sequence[CommandRun]) -> CommandRun | None:
-    return next((run for run in runs if any(each.covers(wanted) for each in run.verified)), None)
+def _latest_covering(verification: Verification, runs: Sequence[CommandRun]) -> CommandRun | None:
+    return next((run for run in runs if any(each.covers(verification) for each in run.verified)), None)
 
 
-def _is_dropped(wanted: Verification, item: PlanItem) -> bool:
+def _is_dropped(verification: Verification, item: PlanItem) -> bool:
     """Whether it was the item's check, and the user has replaced or removed that since."""
-    return wanted.program == CHECK and item.checked_by_user and wanted.targets != (item.check,)
+    return verification.program == CHECK and item.checked_by_user and verification.targets != (item.check,)
 
 
 def _passed(runs: Sequence[CommandRun], changed_since: ChangedSince) -> Support:
-    """`verified`, or `stale` if files changed after one of the runs. Names the run with the most changes."""
+    """`verified`, or `stale` if files changed after a run. Names the run after which the most files changed."""
     found = [Support("verified", run.command, tuple(changed_since(_state(run)))) for run in runs]
     stalest = max(found, key=lambda support: len(support.changed))
     return replace(stalest, status="stale") if stalest.changed else stalest
 
 
-def _proved(support: Support, record: Record, changed_since: ChangedSince) -> Support:
-    """`proved` if the last run without the proposals failed, `unverified` if the command is flaky."""
+def _refine_verified(support: Support, record: Record, changed_since: ChangedSince) -> Support:
+    """Turns `verified` into `proved` if the last run without the proposals failed, into `unverified` if it is flaky."""
     if support.status != "verified":
         return support
     if is_flaky(support.command.strip(), record, changed_since):
         return replace(support, status="unverified", flaky=True)
-    without = [
+    runs_without_proposals = [
         (run.without_changes, run)
         for run in record.runs()
         if run.without_changes is not None and run.command == support.command and run.exit_code is not None
     ]
-    without = [(state, run) for state, run in without if not changed_since(state)]
-    has_failed = bool(without) and max(without, key=lambda found: found[0])[1].exit_code != 0
+    current = [(state, run) for state, run in runs_without_proposals if not changed_since(state)]
+    has_failed = bool(current) and max(current, key=lambda found: found[0])[1].exit_code != 0
     return replace(support, status="proved") if has_failed else support
 
 

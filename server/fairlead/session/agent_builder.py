@@ -31,7 +31,7 @@ from fairlead.workspace.files import Files
 
 @dataclass
 class AgentBuilder:
-    """The parts of a session that its runs work with. The builder owns those that only runs use."""
+    """Builds agents from the parts of a session. Owns the parts that only runs use."""
 
     context: ServerContext
     files: Files
@@ -41,7 +41,7 @@ class AgentBuilder:
     evidence: SessionEvidence
     commands: SessionCommands
     code: CodeSupport
-    checks: CheckQueue
+    check_queue: CheckQueue
     approvals: Approvals
     editor: TimedEditor
     emit: Callable[[Event], None]
@@ -54,25 +54,25 @@ class AgentBuilder:
         self._prompt_context = PromptContext(self.files, self.context.diagnostics, self.emit)
 
     async def warm(self) -> None:
-        """Prepares the first request of the next run."""
+        """Connects to the model, so that the first request of the next run is faster."""
         await self._model.connect()
 
     async def begin_run(self) -> None:
         """Probes the sandbox and the language support, and reads the rules of the root folders."""
-        await asyncio.gather(self.commands.ready(), self._rules.begin_run(), self.code.queries.look())
+        await asyncio.gather(self.commands.ready(), self._rules.begin_run(), self.code.queries.update_can_answer())
 
     def build(
         self,
         mode: Mode,
         checkpoint: int | None,
-        prompts: Callable[[], int],
+        count_prompts: Callable[[], int],
         take_feedback: Callable[[], Awaitable[list[str]]],
     ) -> Agent:
         """The agent of a run; call `begin_run` first, unless the run is stopped already.
 
         Args:
             checkpoint: the id of the checkpoint before the prompt; None if there is none.
-            prompts: returns how many prompts and messages the user has sent.
+            count_prompts: returns how many prompts and messages the user has sent.
         """
         context, files, plan = self.context, self.files, self.plan
         settings, commands, evidence = context.settings, self.commands.tools(), self.evidence
@@ -81,9 +81,9 @@ class AgentBuilder:
             files,
             commands,
             self.approvals,
-            self.checks,
+            self.check_queue,
             evidence.general_checks,
-            evidence.holds,
+            evidence.still_passes,
             settings.check.without_changes_seconds,
         )
         budget = Budget(settings.budget.tokens, settings.budget.cost_usd, settings.budget.minutes)
@@ -94,7 +94,7 @@ class AgentBuilder:
             plan=plan,
             history=self.history,
             emit=self.emit,
-            change_token=lambda: (files.change_token, plan.snapshot().revision, prompts()),
+            change_token=lambda: (files.change_token, plan.snapshot().revision, count_prompts()),
             take_feedback=take_feedback,
             has_user_message=lambda: self.feedback.has_user_message,
             check_proposals=self.code.check,
@@ -115,8 +115,8 @@ class AgentBuilder:
         return await self._prompt_context.collect(task.context, surroundings, self.history.messages, limit)
 
     async def take_feedback(self) -> list[str]:
-        """The feedback at this boundary: folders, the user's decisions, rules and new errors."""
-        self._prompt_context.report()
+        """The feedback before the next round: folders, the user's decisions, rules and new errors."""
+        self._prompt_context.emit_collected()
         folders = self._folders_note.take(self.files.roots, self.history.messages)
         rules = await self._rules.take_new(self.files.read_tracker.folders, self.history.messages)
         report = await self.code.take_report(self.plan.snapshot())

@@ -1,4 +1,4 @@
-"""What a session knows about the code: its language servers, the questions to them, and the errors that they find."""
+"""The language support of a session: its language servers, queries to them, and the new errors that they find."""
 
 from collections.abc import Callable
 
@@ -22,7 +22,7 @@ class CodeSupport:
         """
         Args:
             editor: returns the user's editor, if it answers questions about code.
-            check_seconds: returns how long a search for new errors may take; 0: there is no search.
+            check_seconds: returns the time limit of a search for new errors; 0 turns the search off.
         """
         self._servers = servers
         self.queries = CodeQueries(files, servers, editor)

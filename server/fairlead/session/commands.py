@@ -55,7 +55,7 @@ class SessionCommands:
             layer=self.layer,
             direct=lambda: DirectLayer(self._files.roots),
             view=self.view,
-            captured=self._propose,
+            propose_changes=self._propose,
             record_state=self._evidence.known_files.record_state,
             check_permission=self._check_permission,
             emit=self._emit,

@@ -105,7 +105,9 @@ class Publisher:
     def plan_state(self) -> PlanChanged:
         """The current plan, with its record."""
         plan, recorder = self._plan.snapshot(), self._evidence.recorder
-        return PlanChanged(self.plan_version, plan, recorder.record, recorder.inferred, self._evidence.supports())
+        return PlanChanged(
+            self.plan_version, plan, recorder.record, recorder.inferred, self._evidence.support_by_item()
+        )
 
     def protected(self) -> Mapping[str, str]:
         """Why proposals need a separate confirmation, by path."""

@@ -91,8 +91,8 @@ class Session:
         self.evidence = SessionEvidence(
             self.files, self.plan, self._code.problems, lambda: context.settings, context.clock
         )
-        self.plan.since = self.evidence.recorder.work_since_update
-        self.checks = CheckQueue()
+        self.plan.work_since_update = self.evidence.recorder.work_since_update
+        self.check_queue = CheckQueue()
         self.commands = SessionCommands(self.files, self.evidence, context, self.publish)
         self._run = CurrentRun()
         self._prompts = 0
@@ -112,7 +112,7 @@ class Session:
             evidence=self.evidence,
             commands=self.commands,
             code=self._code,
-            checks=self.checks,
+            check_queue=self.check_queue,
             approvals=self.approvals,
             editor=self.editor,
             emit=self.publish,
@@ -279,7 +279,7 @@ class Session:
         self.cancel()
         await self._run.wait_for_end()
         await self._agent_builder.wait_for_stopped_calls()
-        await self.checks.aclose()
+        await self.check_queue.aclose()
         await self._code.aclose()
         await self.commands.aclose()
         await self._agent_builder.aclose()
@@ -290,7 +290,7 @@ class Session:
         Raises:
             WrongRequest: there is no command with this handle.
         """
-        if await self.checks.stop(handle):
+        if await self.check_queue.stop(handle):
             return
         try:
             command = self.commands.background.get(handle)

@@ -70,7 +70,7 @@ class SessionState:
     file_states: FileStates = field(default_factory=FileStates)
     inferred: tuple[Inferred, ...] = ()
     models: tuple[str, ...] = ()
-    """The names of the models that were used, each once."""
+    """The names of the models that were used, without duplicates."""
     changes: Changeset = field(default_factory=Changeset)
     edits_version: int = 0
     decisions: DecisionLog = field(default_factory=DecisionLog)

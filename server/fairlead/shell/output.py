@@ -7,7 +7,7 @@ import asyncio
 import codecs
 from collections.abc import Callable
 
-from fairlead.display import UNFINISHED_SEQUENCE, keep_colours, strip_sequences
+from fairlead.display import UNFINISHED_SEQUENCE, keep_colors, strip_sequences
 
 # bytes
 HEAD = 12_000
@@ -90,7 +90,7 @@ class Stream:
         text = self._incomplete + self._decoder.decode(data, final)
         unfinished = None if final else UNFINISHED_SEQUENCE.search(text)
         self._incomplete = unfinished[0] if unfinished else ""
-        shown = keep_colours(text.removesuffix(self._incomplete))
+        shown = keep_colors(text.removesuffix(self._incomplete))
         if shown:
             self._show(shown)
 

@@ -16,11 +16,11 @@ from fairlead.shell import reaper
 from fairlead.shell.layer import NON_INTERACTIVE, Launch
 from fairlead.shell.output import BoundedOutput, Stream
 
-# seconds between SIGTERM and SIGKILL; on Linux longer than the launcher or the reaper needs to end the command itself
+# seconds between SIGTERM and SIGKILL; on Linux, long enough for the launcher or the reaper to end the command
 GRACE = 4.5 if sys.platform == "linux" else 1.5
 # seconds to read the rest of the output after the process group has ended
 DRAIN = 0.2
-TOO_LARGE_FILE = 128 + 25  # SIGXFSZ
+FILE_TOO_LARGE_EXIT_CODE = 128 + 25  # SIGXFSZ
 # the agent's own credentials, which commands must not see (docs/faults.md 40)
 SECRET_PREFIXES = ("ANTHROPIC_", "FAIRLEAD_", "AWS_BEARER_TOKEN_BEDROCK")
 
@@ -39,7 +39,7 @@ class CommandResult:
     @property
     def exit_text(self) -> str:
         """The exit code in words."""
-        too_large = ": a file would have become larger than allowed" if self.exit_code == TOO_LARGE_FILE else ""
+        too_large = ": a file reached the size limit" if self.exit_code == FILE_TOO_LARGE_EXIT_CODE else ""
         return f"exit code {self.exit_code}{too_large}"
 
 
@@ -76,7 +76,7 @@ _Process = tuple[asyncio.SubprocessTransport, _Pipe]
 class Command:
     """A command that runs once. `seconds` and `output` can be read at any time.
 
-    `timeout` is in seconds; None sets no limit. `on_output` receives the text that the user sees, with its colours.
+    `timeout` is in seconds; None sets no limit. `on_output` receives the text that the user sees, with its colors.
     """
 
     def __init__(self, launch: Launch, timeout: float | None, on_output: Callable[[str], None]) -> None:
@@ -84,22 +84,22 @@ class Command:
         self._output = BoundedOutput()
         self._stream = Stream(on_output)
         self._started: float | None = None
-        self._ran: float | None = None
+        self._total_seconds: float | None = None
 
     @property
     def seconds(self) -> float:
-        """How long it has run, or ran."""
-        if self._ran is not None:
-            return self._ran
+        """The time since the start, or the total time if the command has ended."""
+        if self._total_seconds is not None:
+            return self._total_seconds
         return 0.0 if self._started is None else time.monotonic() - self._started
 
     @property
     def output(self) -> str:
-        """The output since the last `take_output`, or all of it. Bounded (`BoundedOutput`)."""
+        """The output since the last `take_output`, or since the start. Bounded (`BoundedOutput`)."""
         return self._output.text()
 
     def take_output(self) -> str:
-        """Return the output since the last call, and forget it."""
+        """Return the output since the last call, and discard it."""
         text, self._output = self._output.text(), BoundedOutput()
         return text
 
@@ -121,7 +121,7 @@ class Command:
         try:
             in_time = await _within(self.timeout, pipe.exited)
         finally:
-            self._ran = self.seconds
+            self._total_seconds = self.seconds
             await asyncio.shield(_end(transport, pipe))
             self._stream.end()
         code = transport.get_returncode() if in_time else None
@@ -181,7 +181,7 @@ async def _within(seconds: float | None, event: asyncio.Event) -> bool:
 def kill_all(pid: int, *, exited: bool) -> None:
     """Kill a process group. On Linux, unless its leader has `exited`, also kill all processes that the leader started.
 
-    The leader is then a reaper or a launcher that was stopped or starved, and so could not end them itself.
+    A leader that has not exited is a reaper or a launcher that was stopped or starved, so it could not end them.
     """
     # first, because they cannot be found after their parent is dead
     if sys.platform == "linux" and not exited:

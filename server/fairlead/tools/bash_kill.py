@@ -29,6 +29,6 @@ class BashKill:
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         command = self._background.get(input["id"])
-        call.progress = "Cancelled, but the command is still being ended."
+        call.progress = "Cancelled while the command was being ended."
         await command.stop()
         return format_status(command, command.running.take_output())

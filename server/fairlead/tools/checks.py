@@ -45,24 +45,24 @@ class Checks:
         approvals: Approvals,
         queue: CheckQueue,
         general: Callable[[PlanItem], Sequence[str]],
-        holds: Callable[[str], bool],
+        still_passes: Callable[[str], bool],
         without_seconds: float,
     ) -> None:
         """
         Args:
             general: returns the commands that check an item in addition to its own check.
-            holds: whether a command has passed on the files as they are now.
+            still_passes: whether a command has passed on the files as they are now.
             without_seconds: a check that passes in less time runs again without the proposals.
         """
         self._files, self._commands, self._approvals, self._queue = files, commands, approvals, queue
-        self._general, self._holds, self._without_seconds = general, holds, without_seconds
+        self._general, self._still_passes, self._without_seconds = general, still_passes, without_seconds
         self._tried_without: set[str] = set()
 
     async def run(self, item: PlanItem, call: RunningCall) -> list[Checked]:
         """Runs the checks of an item until one fails. A check that has passed on the same files is not run again."""
         results: list[Checked] = []
         for command in dict.fromkeys([*self._general(item), *filter(None, [item.check])]):
-            if self._holds(command):
+            if self._still_passes(command):
                 results.append(Checked(True, f"The check of #{item.id} holds: `{command}` passed on these files."))
                 continue
             results.append(await self._run(item, command, call))

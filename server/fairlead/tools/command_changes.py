@@ -117,7 +117,7 @@ def _renames(changes: Sequence[Change]) -> Iterator[tuple[str, Change]]:
 
 
 async def _propose_change(files: Files, change: Change, path: Path, author: Author) -> list[str]:
-    """Proposes a command's change of one file. Returns its description, or an empty list if nothing changed."""
+    """Proposes a command's change to one file. Returns its description, or an empty list if nothing changed."""
     disk = _on_disk(files, path)
     before = None if change.before is None else _decode(change.before.data, disk).text
     if change.after is None:

@@ -43,7 +43,7 @@ class Commands:
     direct: Callable[[], Layer]
     """The workspace itself; the same as `layer` if there is no sandbox."""
     view: CreateView
-    captured: Callable[[Changes, Roots, RunningCall], Awaitable[str]]
+    propose_changes: Callable[[Changes, Roots, RunningCall], Awaitable[str]]
     """Proposes what a command changed. Returns lines for the model."""
     record_state: Callable[[Where], int]
     """Records the files that a command is about to see. Returns the number of that file state."""
@@ -127,7 +127,7 @@ class Job:
         try:
             changes = await self.box.close()
             if not discard:
-                return await self.commands.captured(changes, self.layer.roots, self.call)
+                return await self.commands.propose_changes(changes, self.layer.roots, self.call)
         except ToolError as error:
             if isinstance(error, NotRun) and not discard:
                 raise

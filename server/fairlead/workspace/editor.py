@@ -53,7 +53,7 @@ class EditCapabilities:
 
 @dataclass(frozen=True, slots=True)
 class FileEdit:
-    """A change of one file."""
+    """A change to one file."""
 
     path: Path
     old: str | None

@@ -124,7 +124,7 @@ class Files(FileView):
         await self._apply(path, cs.propose, current, text, author, over=over)
 
     async def capture(self, path: Path, before: str | None, after: str | None, raw: Raw, author: Author) -> None:
-        """Proposes a command's change of a file. What the user or the agent changed in the meantime stays.
+        """Proposes a command's change to a file. What the user or the agent changed in the meantime stays.
 
         Args:
             before: the text when the command started, None if there was no file.
@@ -217,7 +217,7 @@ class Files(FileView):
             self.user_files.new_with_bom.add(new_path)
 
     async def _compute(self, change: Callable[..., Changeset], path: str, *arguments: Any) -> Changeset:
-        """The changeset after a change of one file. Does not apply it. Runs in a thread if a text is long."""
+        """The changeset after a change to one file. Does not apply it. Runs in a thread if a text is long."""
         before = self._changes
         if not self._is_long(path, *arguments):
             return change(before, path, *arguments)

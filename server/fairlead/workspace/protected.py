@@ -72,7 +72,7 @@ _CONFIGURATION_ENDS = (".code-workspace", ".lock", "-lock.json", "-lock.yaml", "
 
 @lru_cache(maxsize=4096)
 def is_protected(relative: str) -> str | None:
-    """Why the user must confirm a change of a file, as a sentence for the user; None if it is not protected.
+    """Why the user must confirm a change to a file, as a sentence for the user; None if it is not protected.
 
     Other spellings that a file system may take for the same name count too: another case, trailing dots and spaces, a
     stream name after a colon, short names, invisible characters.

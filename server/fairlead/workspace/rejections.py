@@ -15,7 +15,7 @@ Rejection = tuple[Proposal, Collection[str] | None, str]
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A change of a file that the user rejected."""
+    """A change to a file that the user rejected."""
 
     path: str
     digest: bytes

@@ -1,7 +1,7 @@
 """Watches the folders of the files that matter to a session, so that external changes are seen within a second.
 
 It does not watch the whole tree, because that would include node_modules, and the system limits the number of watches.
-Changes that it misses (no watches left, a network folder) are found by each accept, which compares the bytes.
+An accept finds the changes that it misses (no watches left, a network folder), because it compares the bytes.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ class Watcher:
         self._on_change = on_change
         self._files: set[Path] = set()
         self._folders: set[Path] = set()
-        self._has_new_folders = asyncio.Event()
+        self._interrupt = asyncio.Event()  # ends the current watch: there are new folders, or the watcher is closed
         self._task: asyncio.Task[None] | None = None
 
     def watch(self, path: Path) -> None:
@@ -37,14 +37,14 @@ class Watcher:
         self._files.add(path)
         if path.parent not in self._folders and len(self._folders) < MAX_FOLDERS:
             self._folders.add(path.parent)
-            self._has_new_folders.set()
+            self._interrupt.set()
             if self._task is None:
                 self._task = asyncio.ensure_future(self._run())
 
     async def close(self) -> None:
         """Stops watching."""
         if self._task is not None:
-            self._has_new_folders.set()
+            self._interrupt.set()
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
@@ -54,10 +54,10 @@ class Watcher:
         awatch = await asyncio.to_thread(_awatch)
         while True:
             try:
-                self._has_new_folders.clear()
+                self._interrupt.clear()
                 folders = [folder for folder in self._folders if folder.is_dir()]
                 if not folders:
-                    await self._has_new_folders.wait()
+                    await self._interrupt.wait()
                     continue
                 changes = awatch(
                     *folders,
@@ -65,7 +65,7 @@ class Watcher:
                     recursive=False,
                     debounce=DEBOUNCE_MS,
                     step=STEP_MS,
-                    stop_event=self._has_new_folders,
+                    stop_event=self._interrupt,
                 )
                 first = asyncio.ensure_future(anext(changes, None))
                 await asyncio.sleep(0)  # from here on, the folders are watched; what changed before is reported now
@@ -75,7 +75,7 @@ class Watcher:
                     self._on_change({Path(name) for _, name in found})
                     found = await anext(changes, None)
             except (OSError, RuntimeError) as error:  # the library raises RuntimeError for some file names
-                log.warning("watching starts again: %s", error)
+                log.warning("watching failed and is retried: %s", error)
                 await asyncio.sleep(RETRY_SECONDS)
 
     def _is_watched(self, _: object, path: str) -> bool:
@@ -83,7 +83,7 @@ class Watcher:
 
 
 def _awatch() -> Callable[..., AsyncGenerator[set[tuple[Any, str]], None]]:
-    """Imports the library only when the first file is watched, because that takes a sixth of the server's start."""
+    """Imports the library only when the first file is watched, because that is a sixth of the server's startup time."""
     from watchfiles import awatch  # noqa: PLC0415  # pyright: ignore[reportUnknownVariableType]
 
     return awatch  # pyright: ignore[reportUnknownVariableType]

@@ -26,7 +26,7 @@ _NEW, _SET_ASIDE = "fairlead-new", "fairlead-old"
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A change of one file."""
+    """A change to one file."""
 
     path: Path
     before: bytes | None

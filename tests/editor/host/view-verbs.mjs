@@ -108,7 +108,7 @@ export function viewVerbs({ page, until, act }) {
     /**
      * Waits until `wanted(rows)` is true (by default, until there are rows) and returns the rows of a view, each as
      * `{ index, level, label, description, icon, color, badge, checked, expanded, selected, focused, name }`. `icon` is for example
-     * "sync modifier-spin", `color` is #rrggbb if the icon has a colour, `badge` comes from a FileDecorationProvider, `focused` means
+     * "sync modifier-spin", `color` is #rrggbb if the icon has a color, `badge` comes from a FileDecorationProvider, `focused` means
      * the keyboard focus, and `name` is what a screen reader says.
      */
     rows: (view, wanted = (rows) => rows.length > 0) =>

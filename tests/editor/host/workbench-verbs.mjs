@@ -234,7 +234,7 @@ export function workbenchVerbs({ page, until, act }) {
       };
     },
 
-    /** A colour of the current theme, as `#rrggbb`, to compare with a row's colour. */
+    /** A color of the current theme, as `#rrggbb`, to compare with a row's color. */
     themeColor: (id) =>
       page
         .locator(".monaco-workbench")

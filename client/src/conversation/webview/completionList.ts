@@ -20,7 +20,7 @@ export class CompletionList {
     this.element.setAttribute("aria-label", t("Completions"));
     input.setAttribute("aria-autocomplete", "list");
     input.setAttribute("aria-controls", this.element.id);
-    // a press of the mouse would take the focus from the text
+    // a mouse press would move the focus out of the text
     this.element.addEventListener("mousedown", (event) => {
       event.preventDefault();
       const row = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-row]") : null;
@@ -30,7 +30,7 @@ export class CompletionList {
   }
 
   /** The row that Enter chooses; undefined if the list is closed. */
-  get chosen(): CompletionView | undefined {
+  get highlighted(): CompletionView | undefined {
     return this.items[this.active];
   }
 

@@ -95,7 +95,7 @@ export class Log {
     }
   }
 
-  /** Inserts an entry at its position. When earlier entries arrive, the first of them has no direct neighbour yet. */
+  /** Inserts an entry at its position. When earlier entries arrive, the first of them has no direct neighbor yet. */
   private insertInOrder(entry: EntryElement): void {
     const later = [...this.entries.keys()].filter((index) => index > entry.index);
     const next = this.entries.get(Math.min(...later));

@@ -12,8 +12,8 @@ const MODES = { agent: t("Agent"), plan: t("Plan"), ask: t("Ask") } as const;
 type Mode = keyof typeof MODES;
 
 /**
- * The state that VS Code saves while the page is hidden. The extension saves the text, because VS Code would save it too
- * late for a reload.
+ * The state that VS Code saves while the page is hidden. It does not include the typed text: VS Code would save that too late to
+ * survive a reload, so the extension does.
  */
 export interface SavedState {
   readonly mode: Mode;
@@ -28,7 +28,7 @@ export class Prompt {
   private readonly stopButton = button(t("Stop"), "stop");
   private readonly model = button("", "switchModel");
   private readonly spent = element("p", "spent");
-  /** Which of the added files are not pictures. */
+  /** Names the added files that are not pictures. */
   private readonly notice = element("p", "notice");
   private readonly list: CompletionList;
   /** The chips on the page, as JSON. */
@@ -137,7 +137,7 @@ export class Prompt {
     this.send({ kind: "send", text, mode: this.selectedMode });
   }
 
-  /** Replaces the selection with a text, and adds or removes a blank at its ends if necessary. */
+  /** Replaces the selection with a text, and adds or removes a space at either end of the text if necessary. */
   insert(text: string): void {
     const { value, selectionStart, selectionEnd } = this.input;
     const [before, after] = [value.slice(0, selectionStart), value.slice(selectionEnd)];
@@ -147,7 +147,7 @@ export class Prompt {
     this.focus();
   }
 
-  /** Files from VS Code become mentions. Files from the system become pictures, because the page does not learn their paths. */
+  /** Files from VS Code become mentions. Files from the system become pictures, because the page cannot see their paths. */
   private drop(data: DataTransfer): void {
     const files = [...data.files];
     const uriList = data.getData(EXPLORER_LIST) || (files.length === 0 ? data.getData(URI_LIST) : "");
@@ -186,10 +186,10 @@ export class Prompt {
   /** Handles a key. Returns false if it has no special effect here. */
   private onKey({ key, shiftKey, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
     if (ctrlKey || metaKey || altKey) return false;
-    const { chosen } = this.list;
-    if (chosen && (key === "ArrowDown" || key === "ArrowUp")) this.list.move(key === "ArrowDown" ? 1 : -1);
-    else if (chosen && !shiftKey && (key === "Enter" || key === "Tab")) this.complete(chosen);
-    else if (chosen && key === "Escape") this.list.hide();
+    const { highlighted } = this.list;
+    if (highlighted && (key === "ArrowDown" || key === "ArrowUp")) this.list.move(key === "ArrowDown" ? 1 : -1);
+    else if (highlighted && !shiftKey && (key === "Enter" || key === "Tab")) this.complete(highlighted);
+    else if (highlighted && key === "Escape") this.list.hide();
     else if (key === "Enter" && !shiftKey) this.submit();
     else if (key === "ArrowUp" || key === "ArrowDown") return !shiftKey && this.goThroughHistory(key);
     else return false;
@@ -252,5 +252,5 @@ const isDroppable = (data: DataTransfer | null): data is DataTransfer =>
   data?.types.some((type) => ["Files", EXPLORER_LIST, URI_LIST].includes(type)) ?? false;
 
 function spentText({ cost, window }: PromptView): string {
-  return [cost, window === null ? "" : t("{0} % of the window", window)].filter(Boolean).join(" · ");
+  return [cost, window === null ? "" : t("{0}% of the window", window)].filter(Boolean).join(" · ");
 }

@@ -20,7 +20,7 @@ async def accept(server: AgentServer, params: Params) -> wire.ReviewResult:
     if resolution not in (None, "proposed"):
         raise WrongRequest("params.resolution must be 'proposed' (or left out)")
     target, version = session_target(session, params), params.optional_integer("version")
-    outcomes = await decisions.accept(session, target, version, over_mine=resolution is not None)
+    outcomes = await decisions.accept(session, target, version, overwrite_user_lines=resolution is not None)
     if any(outcome.outcome == "applied" for outcome in outcomes):
         check_accepted(server, session)
     return _result(server, session, outcomes)

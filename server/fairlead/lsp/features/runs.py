@@ -38,7 +38,7 @@ async def execute_run(server: AgentServer, session: Session, run: RunParams) -> 
         server.run_progress.begin_run(session.id, run.work_done_token, server.editor.capabilities.progress)
 
     outcome = await session.run(run.task, begin_progress)
-    return convert.run_result(session.id, outcome, short_record(session.snapshot(), session.evidence.supports))
+    return convert.run_result(session.id, outcome, short_record(session.snapshot(), session.evidence.support_by_item))
 
 
 async def steer(server: AgentServer, params: Params) -> wire.SteerResult:

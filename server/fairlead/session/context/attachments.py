@@ -80,7 +80,7 @@ class Attacher:
         self._images = Images()
 
     async def attach(self, items: Sequence[ContextItem]) -> Attachments:
-        """Reads the items, each once."""
+        """Reads the items, skipping duplicates."""
         for item in dict.fromkeys(items):
             match item.kind:
                 case "problems":
@@ -101,7 +101,11 @@ class Attacher:
         assert item.path is not None
         roots = self._files.roots
         name = escape_to_one_line(roots.relative(item.path))
-        lines = f", {lines_text(item.first, item.last)}" if item.first is not None and item.last is not None else ""
+        lines = (
+            f", {lines_text(item.first_line, item.last_line)}"
+            if item.first_line is not None and item.last_line is not None
+            else ""
+        )
         selected = " (selected)" if item.kind == "selection" else ""
         try:
             note, text = await self._text(item)
@@ -112,7 +116,7 @@ class Attacher:
             note, text = TOO_LONG, ""
         if text:
             self._left -= len(text)
-            attribute = f' lines="{item.first}-{item.last}"' if item.first is not None else ""
+            attribute = f' lines="{item.first_line}-{item.last_line}"' if item.first_line is not None else ""
             end = "" if text.endswith("\n") else "\n"
             self._contents.append(f'<file path="{name}"{attribute}>\n{text}{end}</file>')
         self._references.append(f"{name}{lines}{selected}{note and f' ({note})'}")
@@ -144,7 +148,7 @@ class Attacher:
             text = await self._files.read_for_agent(path)
             if text is None:
                 return NO_FILE, ""
-            if item.first is None or item.last is None:
+            if item.first_line is None or item.last_line is None:
                 return "", with_line_end(text, "\n")
             note = ""
             if self._files.is_proposed(path):  # the lines are those that the user sees
@@ -153,7 +157,7 @@ class Attacher:
             raise
         except WorkspaceError as error:
             return escape_to_one_line(str(error))[:200], ""
-        chosen = split_lines(with_line_end(text or "", "\n"))[item.first - 1 : item.last]
+        chosen = split_lines(with_line_end(text or "", "\n"))[item.first_line - 1 : item.last_line]
         return note, "".join(chosen)
 
     async def _add_problems(self, item: ContextItem) -> None:

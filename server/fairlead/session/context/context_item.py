@@ -1,4 +1,4 @@
-"""Something that the user mentions in a prompt, or sends with it."""
+"""What a prompt can refer to: files, lines, problems, changes and pictures."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +13,14 @@ class ContextItem:
 
     path: Path | None = None
     """The file or folder; None for `changes`, `image`, and the `problems` of all files."""
-    first: int | None = None
-    """With `last`, the lines that the user means, counted from 1."""
-    last: int | None = None
+    first_line: int | None = None
+    """The first of the lines that the user means, counted from 1; None for the whole file."""
+    last_line: int | None = None
+    """The last of these lines, inclusive."""
     kind: ItemKind = "file"
     text: str = ""
     """The diff of `changes`."""
     name: str = ""
-    """What the user calls an `image` that is in no file of the workspace."""
+    """The name of an `image`, which need not be a file of the workspace."""
     data: bytes = b""
     """The bytes of an `image`."""

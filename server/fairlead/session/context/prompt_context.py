@@ -52,8 +52,8 @@ class PromptContext:
             self._unreported = ContextSent("; ".join(titles), "\n\n".join(_texts(blocks)))
         return blocks
 
-    def report(self) -> None:
-        """Emits what was collected last, once."""
+    def emit_collected(self) -> None:
+        """Emits an event about what was collected last, once."""
         unreported, self._unreported = self._unreported, None
         if unreported is not None:
             self._emit(unreported)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from fairlead.plan import PlanItem, TodoManager
-from fairlead.plan.verification import Support, holds, is_flaky, supports
+from fairlead.plan.verification import Support, is_flaky, still_passes, support_by_item
 from fairlead.session.evidence.found_set import FoundSet
 from fairlead.session.evidence.known_files import KnownFiles
 from fairlead.session.evidence.last_checks import LastChecks
@@ -49,15 +49,15 @@ class SessionEvidence:
         """A value that differs when a known file or a proposal has changed."""
         return self.known_files.version, self._files.version
 
-    def supports(self, items: Iterable[PlanItem] | None = None) -> Mapping[str, Support]:
+    def support_by_item(self, items: Iterable[PlanItem] | None = None) -> Mapping[str, Support]:
         """What supports plan items (None: those of the current plan), by id."""
         items = self._plan.snapshot().items if items is None else items
-        return supports(items, self.recorder.record, self.known_files.changed_since, self.problems.count)
+        return support_by_item(items, self.recorder.record, self.known_files.changed_since, self.problems.count)
 
-    def holds(self, command: str) -> bool:
+    def still_passes(self, command: str) -> bool:
         """Whether a verifying command passed on the files as they are now."""
         self.update()
-        return holds(command, self.recorder.record, self.known_files.changed_since)
+        return still_passes(command, self.recorder.record, self.known_files.changed_since)
 
     def is_flaky(self, command: str) -> bool:
         """Whether a verifying command passed on the files as they are now, and failed on them afterwards."""

@@ -43,7 +43,11 @@ class _Creator:
     """Creates the parts of a session's record."""
 
     def __init__(self, session: Session) -> None:
-        self._state, self._roots, self._supports = session.snapshot(), session.roots, session.evidence.supports
+        self._state, self._roots, self._support_by_item = (
+            session.snapshot(),
+            session.roots,
+            session.evidence.support_by_item,
+        )
         self._known, self._on_disk = session.evidence.known_files, session.evidence.known_files.on_disk()
         is_secret = session.files.secret_filter()
         names = {path: self._name(path) for path in self._on_disk}
@@ -83,7 +87,7 @@ class _Creator:
     def _steps(self) -> Iterator[Step]:
         state, items = self._state, all_steps(self._state.plan.items, self._state.versions)
         planned = {item.id for item in state.plan.items}
-        found = self._supports(items)
+        found = self._support_by_item(items)
         for item in items:
             support = found[item.id]
             yield Step(

@@ -71,15 +71,15 @@ class _Part:
 
 
 Supports = Callable[[Sequence[PlanItem]], Mapping[str, Support]]
-"""What supports items of a session's plan, by id."""
+"""Returns what supports items of a session's plan, by id."""
 
 
-def short_record(session: SessionState, supports: Supports) -> str:
+def short_record(session: SessionState, support_by_item: Supports) -> str:
     """One paragraph: steps, files, commands, cost, and what is not done or verified. Empty if nothing happened."""
     commands = list(session.record.runs())
     failed = sum(run.failed for run in commands)
     steps: dict[VerificationStatus, list[str]] = {}
-    for part in _parts(session, supports):
+    for part in _parts(session, support_by_item):
         if part.support is not None and not part.dropped:
             steps.setdefault(part.support.status, []).append(part.title)
     total = sum(map(len, steps.values()))
@@ -95,10 +95,10 @@ def short_record(session: SessionState, supports: Supports) -> str:
     return " ".join(f"{sentence}." for sentence in sentences if sentence)
 
 
-def record_page(session: SessionState, roots: Roots, supports: Supports) -> str:
+def record_page(session: SessionState, roots: Roots, support_by_item: Supports) -> str:
     """The whole record as Markdown, for a pull request."""
     lines = [f"## {session.title or 'Task'}", ""]
-    for part in _parts(session, supports):
+    for part in _parts(session, support_by_item):
         if part.support is None:
             lines.append(f"- {part.title}")
         else:
@@ -129,7 +129,7 @@ def _quoted(command: str) -> str:
     return f"`{first}`"
 
 
-def _parts(session: SessionState, supports: Supports) -> list[_Part]:
+def _parts(session: SessionState, support_by_item: Supports) -> list[_Part]:
     known = review_outcomes(session.changes, session.decisions)
     before = {run.call_id for run in session.record.of(BEFORE).commands}
     planned = {item.id for item in session.plan.items}
@@ -145,7 +145,7 @@ def _parts(session: SessionState, supports: Supports) -> list[_Part]:
 
     steps: list[_Part] = []
     items = all_steps(session.plan.items, session.versions)
-    found = supports(items)
+    found = support_by_item(items)
     for item in items:
         is_done = item.status == "completed"
         step = part(item.id, item.content, found[item.id], item.id not in planned and not is_done)

@@ -97,7 +97,7 @@ async def run_checks(session: Session, command: str | None, chosen: Collection[C
             finish(await _run(session, request(number, handle)))
 
     try:
-        await session.checks.run(work)
+        await session.check_queue.run(work)
     except Stopped:
         for number in range(len(results), len(checks)):
             stopped = request(number, "")
@@ -127,14 +127,14 @@ def _check(session: Session, command: str) -> Check:
 
 async def _run(session: Session, request: _Request) -> CheckFinished:
     check, before = request.check, _review_of(session)
-    has_held = session.evidence.holds(check.command)
+    passed_before = session.evidence.still_passes(check.command)
     proves = False
     try:
         end, is_outdated = await _execute(session, request, _visible_changes(session, request), request.call_id)
         if is_outdated:
             text = f"{_sentence(check, end)}{OUTDATED}"
         elif request.scope == "all":
-            is_flaky = session.evidence.is_flaky(check.command) or (has_held and not end.passed)
+            is_flaky = session.evidence.is_flaky(check.command) or (passed_before and not end.passed)
             text = f"{_sentence(check, end)}{FLAKY if is_flaky else ''}"
         elif request.scope == "some":
             chosen, total = len(request.chosen or ()), len(selection.pending(before.undecided))
@@ -201,7 +201,7 @@ async def _judge_accepted(session: Session, request: _Request, end: CheckEnd, be
         return result if reviewed.accepted else f"{result} So it does not prove them.", False
     if not len(undecided):
         return result, False
-    if not session.evidence.holds(command):
+    if not session.evidence.still_passes(command):
         complete, _ = await _execute(session, request, None, f"{request.call_id}.all")
         if not complete.passed:
             return f"{result} It fails with all of them, too.", False

@@ -48,14 +48,14 @@ class _PreparedEdit:
 
 
 async def accept(
-    session: Session, target: Target, seen_version: int | None, over_mine: bool = False
+    session: Session, target: Target, seen_version: int | None, overwrite_user_lines: bool = False
 ) -> list[HunkOutcome]:
     """Applies the selected changes to the user's files. A change is accepted only if the file shows it afterwards.
 
     Protected files come last, each after the user confirmed it. The others do not wait for that.
 
     Args:
-        over_mine: whether proposed lines replace lines that the user changed as well.
+        overwrite_user_lines: whether proposed lines replace lines that the user changed as well.
 
     Raises:
         Stale: the target changed after `seen_version`; nothing was done.
@@ -66,25 +66,25 @@ async def accept(
         selections, outcomes = resolve_target(session, target, seen_version)
         why = session.protected()
         protected = [selection for selection in selections if selection.seen.path in why]
-        await _accept(session, [each for each in selections if each not in protected], over_mine, outcomes)
+        await _accept(session, [each for each in selections if each not in protected], overwrite_user_lines, outcomes)
     session.publish()
     confirmed, refused = await confirm_protected(session, protected, why)
     outcomes += refused
     if confirmed:
         async with session.reviewing:
             await session.files.observe_closely([selection.path for selection in confirmed])
-            await _accept(session, confirmed, over_mine, outcomes)
+            await _accept(session, confirmed, overwrite_user_lines, outcomes)
         session.publish()
     return outcomes
 
 
 async def _accept(
-    session: Session, selections: Sequence[Selection], over_mine: bool, outcomes: list[HunkOutcome]
+    session: Session, selections: Sequence[Selection], overwrite_user_lines: bool, outcomes: list[HunkOutcome]
 ) -> None:
     accepted: list[FileDecision] = []
     paths = {path for each in selections for path in (each.path, Path(each.seen.target))}
     for attempt in range(APPLY_ATTEMPTS + 1):
-        prepared = await _prepare_all(session, selections, over_mine, outcomes)
+        prepared = await _prepare_all(session, selections, overwrite_user_lines, outcomes)
         # the last attempt applies each file on its own, so that one failing file does not block the others
         groups = [prepared] if attempt < APPLY_ATTEMPTS or len(prepared) == 1 else [[each] for each in prepared]
         is_last = attempt == APPLY_ATTEMPTS or (attempt == APPLY_ATTEMPTS - 1 and len(prepared) == 1)
@@ -99,7 +99,7 @@ async def _accept(
 
 
 async def _prepare_all(
-    session: Session, selections: Sequence[Selection], over_mine: bool, outcomes: list[HunkOutcome]
+    session: Session, selections: Sequence[Selection], overwrite_user_lines: bool, outcomes: list[HunkOutcome]
 ) -> list[_PreparedEdit]:
     """Prepares the edits of what can be accepted. Adds an outcome for what cannot."""
     prepared: list[_PreparedEdit] = []
@@ -118,7 +118,7 @@ async def _prepare_all(
         ):
             outcomes += selection.outcomes("failed", NEWER)
         else:
-            prepared += _prepare(session, selection, proposal, over_mine, outcomes)
+            prepared += _prepare(session, selection, proposal, overwrite_user_lines, outcomes)
     return prepared
 
 
@@ -129,12 +129,12 @@ def _is_newer(proposal: Proposal, seen: Proposal) -> bool:
 
 
 def _prepare(
-    session: Session, selection: Selection, proposal: Proposal, over_mine: bool, outcomes: list[HunkOutcome]
+    session: Session, selection: Selection, proposal: Proposal, overwrite_user_lines: bool, outcomes: list[HunkOutcome]
 ) -> list[_PreparedEdit]:
     conflict = DELETED if proposal.current is None else CONFLICT
-    regions = cs.acceptable(proposal, selection.hunk_ids, over_mine)
+    regions = cs.regions_to_accept(proposal, selection.hunk_ids, overwrite_user_lines)
     if selection.hunk_ids is None:
-        if proposal.in_conflict and not over_mine:
+        if proposal.in_conflict and not overwrite_user_lines:
             outcomes += selection.outcomes("conflict", conflict)
             return []
     else:

@@ -57,7 +57,7 @@ async def find_smallest_set(session: Session, command: str | None) -> SmallestSe
         return await searches[0].run()
 
     try:
-        found = await session.checks.run(work)
+        found = await session.check_queue.run(work)
     except Stopped:
         if not searches:
             raise RequestRefused("The search was stopped before it began.") from None

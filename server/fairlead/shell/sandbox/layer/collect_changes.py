@@ -320,7 +320,7 @@ class _Collector:
         self._head_moved |= moved
 
     def _is_reported(self, path: str) -> bool:
-        """Whether changes of a file are reported: not if it was hidden from the command."""
+        """Whether changes to a file are reported: not if it was hidden from the command."""
         return path not in self._hidden
 
     def _is_ignored(self, path: str, folder: _Folder, *, as_folder: bool) -> bool:

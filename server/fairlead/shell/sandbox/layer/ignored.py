@@ -37,7 +37,7 @@ node_modules/
 .DS_Store
 """
 
-# limits for one file of rules, in bytes and lines; the rest is not read
+# limits for one ignore file, in bytes and lines; the rest is not read
 MAX_TEXT = 100_000
 MAX_RULES = 2_000
 # limits for one rule, in characters and in `**`; other rules are skipped
@@ -64,7 +64,7 @@ class OuterRules:
 
 
 class IgnoreRules:
-    """The rules for one tree. Each file of rules is read when it is first needed."""
+    """The rules for one tree. Each ignore file is read when it is first needed."""
 
     def __init__(self, read: Read, outer: OuterRules) -> None:
         self._read = read
