@@ -44,7 +44,7 @@ const file = (name: string, kind: FileEdits["kind"], ...hunks: Hunk[]): FileEdit
   problems: [],
 });
 
-function session(...files: FileEdits[]): readonly Session[] {
+function sessionsWith(...files: FileEdits[]): readonly Session[] {
   const store = new Store();
   const edits: Edits = {
     sessionId: "s",
@@ -60,7 +60,7 @@ function session(...files: FileEdits[]): readonly Session[] {
 }
 
 const all = changeLocations(
-  session(
+  sessionsWith(
     file("deleted", "delete", hunk("a", 0, 0)),
     file("one", "modify", hunk("b", 3), hunk("c", 9)),
     file("new", "create"),
@@ -68,7 +68,7 @@ const all = changeLocations(
 );
 const labelOf = (location: ReturnType<typeof adjacentChange>): string =>
   `${location?.file.uri.split("/").at(-1) ?? ""} ${location?.line ?? ""}`;
-const from = (name: string, line: number, direction: "next" | "previous"): string =>
+const labelFrom = (name: string, line: number, direction: "next" | "previous"): string =>
   labelOf(adjacentChange(all, { sessionId: "s", uri: `file:///project/${name}`, line }, direction));
 
 test("each hunk is a change, and a created, deleted or renamed file is one change", () => {
@@ -79,24 +79,29 @@ test("each hunk is a change, and a created, deleted or renamed file is one chang
   );
 });
 
-test("each line has a next and a previous change, through all files and around the ends", () => {
+test("each line has a next and a previous change, across files and wrapping around", () => {
   assert.deepEqual(
-    [from("one", 1, "next"), from("one", 3, "next"), from("one", 9, "next"), from("new", 1, "next")],
+    [
+      labelFrom("one", 1, "next"),
+      labelFrom("one", 3, "next"),
+      labelFrom("one", 9, "next"),
+      labelFrom("new", 1, "next"),
+    ],
     ["one 3", "one 9", "new 1", "deleted 1"],
   );
   assert.deepEqual(
-    [from("one", 5, "previous"), from("one", 3, "previous"), from("deleted", 1, "previous")],
+    [labelFrom("one", 5, "previous"), labelFrom("one", 3, "previous"), labelFrom("deleted", 1, "previous")],
     ["one 3", "deleted 1", "new 1"],
   );
 });
 
-test("outside of the diffs, the first change is the next one and the last the previous one", () => {
+test("outside of the diffs, “next” is the first change and “previous” is the last", () => {
   assert.equal(labelOf(adjacentChange(all, undefined, "next")), "deleted 1");
-  assert.equal(from("unknown", 4, "previous"), "new 1");
+  assert.equal(labelFrom("unknown", 4, "previous"), "new 1");
   assert.equal(adjacentChange([], undefined, "next"), undefined);
 });
 
-test("after a decision the next change that is left is shown, unless a decided one is left", () => {
+test("after a decision, the next undecided change is shown, unless a change of the decision is still there", () => {
   const [deleted, one, fresh] = [
     file("deleted", "delete", hunk("a", 0, 0)),
     file("one", "modify", hunk("b", 3), hunk("c", 9)),
@@ -104,7 +109,9 @@ test("after a decision the next change that is left is shown, unless a decided o
   ];
   const uri = (name: string): string => `file:///project/${name}`;
   const after = (target: Target, ...left: FileEdits[]): string =>
-    labelOf(nextAfterDecision(all, changeLocations(session(...left)), (location) => isInTarget("s", target, location)));
+    labelOf(
+      nextAfterDecision(all, changeLocations(sessionsWith(...left)), (location) => isInTarget("s", target, location)),
+    );
   const second = file("one", "modify", hunk("c", 10));
   assert.equal(
     after({ uri: uri("one"), hunk: "b" }, deleted, second, fresh),
@@ -148,7 +155,7 @@ test("a line belongs to the hunk around it, on either side; a gap belongs to the
 });
 
 test("in the text of one step, only its own changes move the lines", () => {
-  const by = (
+  const stepHunk = (
     itemId: string,
     id: string,
     [oldStart, oldLines]: [number, number],
@@ -156,10 +163,10 @@ test("in the text of one step, only its own changes move the lines", () => {
   ): Hunk => ({ ...hunk(id, newStart, newLines), oldStart, oldLines, itemId });
   // step 1 inserts 3 lines after line 2; step 2 replaces line 5, removes line 8 and inserts one after line 9
   const hunks = [
-    by("1", "a", [2, 0], [3, 3]),
-    by("2", "b", [5, 1], [8, 2]),
-    by("2", "c", [8, 1], [11, 0]),
-    by("2", "d", [9, 0], [13, 1]),
+    stepHunk("1", "a", [2, 0], [3, 3]),
+    stepHunk("2", "b", [5, 1], [8, 2]),
+    stepHunk("2", "c", [8, 1], [11, 0]),
+    stepHunk("2", "d", [9, 0], [13, 1]),
   ];
   const changed = file("one", "modify", ...hunks);
   assert.deepEqual(

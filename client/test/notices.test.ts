@@ -20,13 +20,13 @@ function running(): { store: Store; session: Session } {
   return { store, session: store.startRun(approval.sessionId, "Task") };
 }
 const notices = (session: Session) => noticesOf(session, relative);
-const waiting = (store: Store): string[] => {
+const statusLines = (store: Store): string[] => {
   const { text, tooltip } = statusTexts(store.active, store.sessions, 0, relative);
   return [text, tooltip.split("\n")[0] ?? ""];
 };
 const titles = (session: Session): string[][] => notices(session).map(({ links }) => links.map(({ title }) => title));
 
-test("each thing that waits has a notice until it is answered, and blocks only if the agent waits for it", () => {
+test("each approval has a notice until it is answered, and counts as waiting only if the agent waits for it", () => {
   const { store, session } = running();
   store.addApproval({ ...confirmation, sessionId: session.id });
   assert.deepEqual([titles(session), isWorking(session)], [[["Accept This File", "Leave Pending"]], true]);
@@ -62,7 +62,7 @@ test("text from the model makes no link in a notice, and leaves space for the li
   assert.ok(notice && !notice.text.includes("](") && notice.text.length < 700, notice?.text);
 });
 
-test("a pause is shown with its reason until the session continues, also in the next window", () => {
+test("a pause is shown with its reason until the session continues, even after a reload", () => {
   const { store, session } = running();
   store.endRun(session.id, 1, { stopReason: "budget", message: "Paused: the budget is 30.", record: "" });
   assert.deepEqual(titles(session), [["Continue"]]);
@@ -104,37 +104,37 @@ test("a notice names its task, shortened if it is long", () => {
   assert.match(notices(session)[0]?.text ?? "", /^“Rename the helper in all of the modules and then…”: Run “/);
 });
 
-test("the status bar counts what waits in all sessions, names it, and says what else runs", () => {
+test("the status bar counts what waits for the user in all sessions, names the first, and counts other running sessions", () => {
   const { store, session } = running();
-  assert.equal(waiting(store)[0], "$(sync~spin) Agent");
+  assert.equal(statusLines(store)[0], "$(sync~spin) Agent");
   store.addQuestion({ ...question, sessionId: session.id, question: "Which\none?" });
-  assert.deepEqual(waiting(store), ["$(question) Agent: 1 waiting for you", "“Task”: Which one?"]);
+  assert.deepEqual(statusLines(store), ["$(question) Agent: 1 waiting for you", "“Task”: Which one?"]);
   store.startRun("other", "Another");
-  assert.deepEqual(waiting(store), ["$(question) Agent: 1 waiting for you", "“Task”: Which one?"]);
+  assert.deepEqual(statusLines(store), ["$(question) Agent: 1 waiting for you", "“Task”: Which one?"]);
   store.addApproval({ ...approval, sessionId: "other" });
-  assert.equal(waiting(store)[0], "$(question) Agent: 2 waiting for you");
+  assert.equal(statusLines(store)[0], "$(question) Agent: 2 waiting for you");
   store.stopRun("other");
   store.stopRun(session.id);
-  assert.equal(waiting(store)[0], "$(checklist) Agent");
+  assert.equal(statusLines(store)[0], "$(checklist) Agent");
   store.startRun(session.id, "On");
   store.show("other");
-  assert.equal(waiting(store)[0], "$(sync~spin) Agent · 1 running");
+  assert.equal(statusLines(store)[0], "$(sync~spin) Agent · 1 running");
   store.endRun(session.id, 2, { stopReason: "budget", message: "Paused: the budget is 30.", record: "" });
-  assert.deepEqual(waiting(store), ["$(question) Agent: 1 waiting for you", "“Task”: paused"]);
+  assert.deepEqual(statusLines(store), ["$(question) Agent: 1 waiting for you", "“Task”: paused"]);
   store.showNone();
-  assert.equal(waiting(store)[0], "$(question) Agent: 1 waiting for you");
+  assert.equal(statusLines(store)[0], "$(question) Agent: 1 waiting for you");
   store.show(session.id);
-  assert.equal(waiting(store)[0], "$(debug-pause) Agent paused");
+  assert.equal(statusLines(store)[0], "$(debug-pause) Agent paused");
 });
 
-test("what is left to review is short", () => {
+test("the text about the files to review is short", () => {
   assert.deepEqual(
     [reviewText(12, 100), reviewText(3, 3), reviewText(1, 1)],
     ["12 of 100 left", "3 files to review", "1 file to review"],
   );
 });
 
-test("a ready plan, a failed run and the other sessions that wait have rows that stay", () => {
+test("a ready plan, a failed run and other waiting sessions have rows in the Plan view", () => {
   const { store, session } = running();
   const rows = (): string[] =>
     [...otherNodes(store.sessions, store.active), ...topNodes(session, relative)].flatMap((node) =>

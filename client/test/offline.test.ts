@@ -42,7 +42,7 @@ before(async () => {
   execFileSync(python, ["-m", "pip", "wheel", "--disable-pip-version-check", ...options, ROOT]);
   wheel = path.join(dist, fs.readdirSync(dist)[0] ?? "");
   fs.cpSync(path.join(ROOT, "requirements"), path.join(dist, "requirements"), { recursive: true });
-  // what asks the network now gets no answer
+  // from here on, requests to the network fail
   for (const name of ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"])
     process.env[name] = "http://127.0.0.1:9";
   process.env.UV_CACHE_DIR = path.join(folder, "uv-cache");
@@ -51,26 +51,33 @@ after(() => {
   fs.rmSync(folder, { recursive: true });
 });
 
-async function made(name: string, installers: readonly Installer[]): Promise<readonly string[]> {
-  const said: string[] = [];
+/** Makes an environment and runs its server. Returns the progress messages. */
+async function makeAndRun(name: string, installers: readonly Installer[]): Promise<readonly string[]> {
+  const messages: string[] = [];
   const environment = path.join(folder, name);
   const packages = { wheel, wheels, installers };
-  await makeEnvironment(environment, python, packages, (message) => said.push(message), new AbortController().signal);
+  await makeEnvironment(
+    environment,
+    python,
+    packages,
+    (message) => messages.push(message),
+    new AbortController().signal,
+  );
   const { version } = JSON.parse(fs.readFileSync(path.join(ROOT, "package.json"), "utf8")) as { version: string };
   const printed = execFileSync(venvPython(environment), ["-I", "-m", "fairlead", "--version"], { encoding: "utf8" });
   assert.match(printed, new RegExp(version.replaceAll(".", "\\.")));
-  return said;
+  return messages;
 }
 
 test("uv makes the environment from a folder of wheels, without a network", async () => {
-  assert.deepEqual(await made("with-uv", [uvInstaller(uv), pip]), [
+  assert.deepEqual(await makeAndRun("with-uv", [uvInstaller(uv), pip]), [
     "creating a virtual environment",
     "installing the server's packages with uv",
   ]);
   assert.ok(!fs.existsSync(path.join(folder, "with-uv", "bin", "pip")), "pip was not needed");
 });
 
-test("pip makes it where uv fails", async () => {
-  const said = await made("with-pip", [uvInstaller(path.join(folder, "no-uv")), pip]);
-  assert.match(said.join("\n"), /uv failed: .*ENOENT[^]*with pip$/);
+test("pip makes the environment if uv fails", async () => {
+  const messages = await makeAndRun("with-pip", [uvInstaller(path.join(folder, "no-uv")), pip]);
+  assert.match(messages.join("\n"), /uv failed: .*ENOENT[^]*with pip$/);
 });

@@ -4,7 +4,7 @@ import { pageHtml } from "../src/conversation/page";
 
 const sources = { script: "s.js", style: "s.css", cspSource: "https://here", nonce: "n" };
 
-test("the page holds the texts of the display language as data, which ends neither its attribute nor its tag", () => {
+test("the texts of the display language are in an attribute of the page, escaped so that they cannot end it", () => {
   const texts = { 'Say "no" & <b>leave</b>': "“不”" };
   const html = pageHtml({ ...sources, language: "zh-cn", texts });
   const [, language, data = ""] = /<html lang="([^"]*)" data-texts="([^"]*)">/.exec(html) ?? [];
@@ -14,7 +14,7 @@ test("the page holds the texts of the display language as data, which ends neith
   assert.deepEqual(JSON.parse(read), texts);
 });
 
-test("docs/faults.md 41: the page's policy allows pictures that are part of it, and none with an address", () => {
+test("docs/faults.md 41: the page's policy allows embedded pictures, and none that are loaded from a URL", () => {
   const [, policy = ""] = /Content-Security-Policy" content="([^"]*)"/.exec(pageHtml(sources)) ?? [];
   const rules = policy.split("; ").sort();
   assert.deepEqual(rules, ["default-src 'none'", "img-src data:", "script-src 'nonce-n'", "style-src https://here"]);

@@ -14,7 +14,7 @@ test("a picture is recognized by its bytes", () => {
   for (const each of others) assert.equal(isPicture(bytes(each)), false, each);
 });
 
-test("a large picture is encoded completely", () => {
+test("a picture is encoded correctly even if it is large", () => {
   const large = Uint8Array.from({ length: 100_001 }, (_, index) => index % 251);
   assert.equal(base64(large), Buffer.from(large).toString("base64"));
 });

@@ -31,8 +31,8 @@ test("whichever row VS Code selected before, Enter runs the text in the box or n
     for (const typed of texts.filter((text) => text !== before)) {
       const after = promptChoices(typed, earlier);
       for (const position of promptChoices(before, earlier).keys()) {
-        const isListed = before.trim() === "" && typed.trim() === "";
-        if (!isListed)
+        const areBothBlank = before.trim() === "" && typed.trim() === "";
+        if (!areBothBlank)
           assert.equal(
             acceptedPrompt(typed, after[position]),
             typed.trim() || undefined,

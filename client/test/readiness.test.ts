@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Readiness, type Clock } from "../src/code/readiness";
 
-/** A clock that moves when somebody sleeps, and a language that finds something once it is ready. */
+/** A clock that moves when its `sleep` is called, and a language that finds something once it is ready. */
 function setup(readyAfter: number): { readiness: Readiness; ask: () => Promise<string[]>; asked: number[] } {
   let time = 0;
   const clock: Clock = {

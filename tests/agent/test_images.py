@@ -44,20 +44,20 @@ def test_a_picture_is_recognized_by_its_bytes(data: bytes, expected: str | None)
         (b"\xff\xd8\xff\xfe\0\0" * 3, MAX_TOKENS),
     ],
 )
-def test_a_picture_takes_the_window_by_its_pixels_and_not_by_its_bytes(data: bytes, tokens: int) -> None:
+def test_the_tokens_of_a_picture_depend_on_its_pixels_and_not_on_its_bytes(data: bytes, tokens: int) -> None:
     """About width * height / 750 tokens; a fixed number if the size is unknown or larger than the provider reads."""
     block = image_block("image/png", data)
     assert image_tokens(block) == tokens
     assert size([{"role": "user", "content": [block]}]) == tokens * CHARS_PER_TOKEN
 
 
-@pytest.mark.parametrize("data", ["x", "é", "no base64!"])
+@pytest.mark.parametrize("data", ["x", "é", "not base64!"])
 def test_a_damaged_picture_has_a_size_too(data: str) -> None:
     """A journal may be damaged; the server then refuses the picture."""
     assert image_tokens({"type": "image", "source": {"data": data}}) == MAX_TOKENS
 
 
-def user(*names: str) -> Message:
+def user_message(*names: str) -> Message:
     blocks = [image_block("image/png", png()) if name == "image" else text_block(name) for name in names]
     return {"role": "user", "content": blocks}
 
@@ -65,24 +65,24 @@ def user(*names: str) -> Message:
 ANSWER: Message = {"role": "assistant", "content": [text_block("Seen.")]}
 
 
-def test_only_pictures_that_were_not_accepted_yet_are_removed() -> None:
+def test_only_the_pictures_of_the_refused_message_are_removed() -> None:
     """Earlier messages stay the same objects, so the cached prefix is still valid."""
-    first, last = user("a", "image"), user("b", "image", "image", "c")
+    first, last = user_message("a", "image"), user_message("b", "image", "image", "c")
     changed = without_images([first, ANSWER, last])
     assert changed[0] is first
     assert [block.get("text") for block in changed[2]["content"]] == ["b", REMOVED, REMOVED, "c"]
 
 
-def test_if_the_last_message_has_none_all_are_removed() -> None:
-    """The model may have been exchanged for one that reads only text."""
-    first, last = user("a", "image"), user("b")
+def test_all_pictures_are_removed_if_the_last_message_has_none() -> None:
+    """The user may have switched to a model that reads only text."""
+    first, last = user_message("a", "image"), user_message("b")
     changed = without_images([first, ANSWER, last])
     assert [block["text"] for block in changed[0]["content"]] == ["a", REMOVED]
     assert (changed[1] is ANSWER, changed[2] is last) == (True, True)
     assert without_images([]) == []
 
 
-def test_the_block_is_that_of_the_api() -> None:
+def test_an_image_block_has_the_format_of_the_api() -> None:
     data = png()
     source = {"type": "base64", "media_type": "image/png", "data": b64encode(data).decode()}
     assert image_block("image/png", data) == {"type": "image", "source": source}

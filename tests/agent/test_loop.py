@@ -1,6 +1,6 @@
 """Rules about rounds, tools and calls (docs/plan.md L1 to L4, L9, L11, L12).
 
-Like its neighbors, this file tests the real server process against the strict fake Messages API.
+Like the other files in this folder, it tests the real server process against the strict fake Messages API.
 """
 
 import json
@@ -10,7 +10,7 @@ from agent.turns import DONE, Connect, results, say
 from support.fake_api import BadJson, Call, FakeApi, Text
 
 
-async def test_l1_asks_runs_appends_and_asks_again_until_the_turn_ends(connect: Connect, workspace: Path) -> None:
+async def test_l1_the_loop_sends_results_and_requests_until_the_turn_ends(connect: Connect, workspace: Path) -> None:
     """docs/plan.md L1: one user message with all results, then the next request, until the model ends its turn."""
     (workspace / "a.txt").write_text("A\n")
     (workspace / "b.txt").write_text("B\n")
@@ -26,8 +26,8 @@ async def test_l1_asks_runs_appends_and_asks_again_until_the_turn_ends(connect: 
         assert api.refusals == []
 
 
-async def test_l2_the_published_tools_are_those_of_the_table(connect: Connect) -> None:
-    """docs/plan.md L2: each tool with its named parameters; system prompt and tools stay below 8 KB."""
+async def test_l2_the_model_gets_the_documented_tools(connect: Connect) -> None:
+    """docs/plan.md L2: the names of the tools and of their parameters; system prompt and tools stay below 8 KB."""
     with FakeApi(turns=[DONE]) as api:
         async with connect(api, capabilities={"experimental": {"agent": {"editor": True}}}) as client:
             await client.run()
@@ -67,8 +67,10 @@ async def test_l3_l4_fault_21_a_bad_call_is_an_error_result_and_the_loop_continu
         assert api.refusals == []
 
 
-async def test_l9_the_system_prompt_says_who_where_and_how(connect: Connect, workspace: Path) -> None:
-    """docs/plan.md L9: its identity, the workspace, and how to plan and work."""
+async def test_l9_the_system_prompt_names_the_workspace_and_explains_how_to_work(
+    connect: Connect, workspace: Path
+) -> None:
+    """docs/plan.md L9: the path of the workspace, and the rules for planning and working."""
     with FakeApi(turns=[DONE]) as api:
         async with connect(api) as client:
             await client.run()
@@ -84,11 +86,11 @@ async def test_l9_the_system_prompt_says_who_where_and_how(connect: Connect, wor
 
 
 async def test_l11_fault_32_a_path_outside_is_refused(connect: Connect, workspace: Path) -> None:
-    """docs/plan.md L11, docs/faults.md 32: `../x`, an absolute path, a sibling with its prefix; nothing is created."""
-    evil = workspace.with_name("ws-evil")
-    evil.mkdir()
-    (evil / "f").write_text("secret")
-    paths = ["../x", str(evil / "f"), "../ws-evil/f", "a/../../x", "/etc/passwd"]
+    """docs/plan.md L11, docs/faults.md 32: `../x`, absolute paths, a similar sibling. Nothing is created."""
+    outside = workspace.with_name("ws-evil")
+    outside.mkdir()
+    (outside / "f").write_text("secret")
+    paths = ["../x", str(outside / "f"), "../ws-evil/f", "a/../../x", "/etc/passwd"]
     turns = [say(*[Call("read_file", {"path": path}) for path in paths])]
     turns += [say(*[Call("write_file", {"path": path, "content": "x"}) for path in paths]), DONE]
     with FakeApi(turns=turns) as api:
@@ -99,14 +101,14 @@ async def test_l11_fault_32_a_path_outside_is_refused(connect: Connect, workspac
             assert [block["content"] for block in results(api, number)] == [
                 f"Error: Path escapes workspace: {path}" for path in paths
             ]
-        assert [file.name for file in evil.iterdir()] == ["f"]
+        assert [file.name for file in outside.iterdir()] == ["f"]
         assert api.refusals == []
 
 
-async def test_l12_an_edit_that_does_not_match_once_helps_and_changes_nothing(
+async def test_l12_an_edit_with_no_match_or_several_changes_nothing_and_says_why(
     connect: Connect, workspace: Path
 ) -> None:
-    """docs/plan.md L12: without a match the nearest lines are shown, with two matches their lines are named."""
+    """docs/plan.md L12: without a match, the error shows the nearest lines; with two matches, it names their lines."""
     (workspace / "a.py").write_text("x = 1\ny = 2\nx = 1\n")
     edits = [{"old_text": "x = 1", "new_text": "x = 3"}, {"old_text": "y = 22", "new_text": "y = 3"}]
     with FakeApi(turns=[say(*[Call("edit_file", {"path": "a.py", **edit}) for edit in edits]), DONE]) as api:

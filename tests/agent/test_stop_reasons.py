@@ -9,13 +9,13 @@ from agent.turns import DONE, Connect, notes, results, say
 from support.fake_api import Call, Cut, FakeApi, MaxTokensCut, Raw, Text, Thinking, Wait
 
 # some local servers end answers with `tool_use` although they contain no call
-NO_CALL = say(Text("All is done."), stop_reason="tool_use")
+NO_CALL = say(Text("Everything is done."), stop_reason="tool_use")
 NOTHING = say(stop_reason="tool_use")
 
 
 async def test_l13_fault_15_a_call_cut_by_max_tokens_is_not_run(connect: Connect, workspace: Path) -> None:
-    """docs/plan.md L13, docs/faults.md 15: nor is the complete first call; the model reads why, and the run
-    continues.
+    """docs/plan.md L13, docs/faults.md 15: the complete first call is not run either. The model is told why, and the
+    run continues.
     """
     cut = say(
         Text("I write."),
@@ -55,8 +55,8 @@ async def test_l13_text_cut_by_max_tokens_is_continued_once(connect: Connect) ->
         assert api.refusals == []
 
 
-async def test_l13_a_finished_answer_is_not_part_of_the_next_one(connect: Connect) -> None:
-    """docs/plan.md L13: after a message of the user, the run's message is the new answer, which may be cut off too."""
+async def test_l13_the_message_of_a_run_does_not_include_an_earlier_answer(connect: Connect) -> None:
+    """docs/plan.md L13: after the user's message, the run's message is only the new answer, even if it is cut off."""
     gate = threading.Event()
     turns = [
         say(Text("It goes on and"), stop_reason="max_tokens"),
@@ -148,13 +148,17 @@ async def test_l13_text_with_stop_reason_tool_use_and_no_call_ends_the_turn(conn
     with FakeApi(turns=[NO_CALL, DONE]) as api:
         async with connect(api) as client:
             result = await client.run()
-            assert (result["stopReason"], result["message"], result["error"]) == ("end_turn", "All is done.", None)
+            assert (result["stopReason"], result["message"], result["error"]) == (
+                "end_turn",
+                "Everything is done.",
+                None,
+            )
             assert (await client.run(sessionId=result["sessionId"]))["message"] == "Done."
         assert (len(api.requests), api.refusals) == (2, [])
 
 
-async def test_l13_a_user_message_is_delivered_before_such_an_end(connect: Connect) -> None:
-    """docs/plan.md L6, L13: as for any other end of a turn."""
+async def test_l13_a_user_message_is_delivered_before_an_answer_without_a_call_ends_the_turn(connect: Connect) -> None:
+    """docs/plan.md L6, L13: the stop reason is `tool_use`, but the turn ends like any other."""
     gate = threading.Event()
     with FakeApi(turns=[Wait(NO_CALL, gate, before=2), DONE]) as api:
         async with connect(api) as client:
@@ -197,19 +201,19 @@ async def test_l13_fault_91_an_answer_without_any_content_is_requested_again(con
             assert api.refusals == []
 
 
-async def test_l13_fault_91_an_empty_end_after_a_cut_off_text_ends_the_turn(connect: Connect) -> None:
+async def test_l13_fault_91_an_empty_answer_after_a_cut_off_text_ends_the_turn(connect: Connect) -> None:
     """docs/plan.md L13: the text before it is the run's message."""
-    with FakeApi(turns=[say(Text("All is done."), stop_reason="max_tokens"), say()]) as api:
+    with FakeApi(turns=[say(Text("Everything is done."), stop_reason="max_tokens"), say()]) as api:
         async with connect(api) as client:
             result = await client.run()
-        assert (result["stopReason"], result["message"], api.refusals) == ("end_turn", "All is done.", [])
+        assert (result["stopReason"], result["message"], api.refusals) == ("end_turn", "Everything is done.", [])
 
 
 async def test_l13_fault_91_an_answer_without_a_stop_reason_is_an_error(connect: Connect) -> None:
-    """docs/plan.md L13, docs/faults.md 91: it may be incomplete; the message says so."""
+    """docs/plan.md L13, docs/faults.md 91: the error names the cause, because the answer may be incomplete."""
     events = [{"type": "message_start", "message": {}}, {"type": "message_stop"}]
-    silent = Raw(b"".join(b"data: %b\n\n" % json.dumps(event).encode() for event in events))
-    with FakeApi(turns=[silent, DONE]) as api:
+    no_stop_reason = Raw(b"".join(b"data: %b\n\n" % json.dumps(event).encode() for event in events))
+    with FakeApi(turns=[no_stop_reason, DONE]) as api:
         async with connect(api) as client:
             result = await client.run()
             assert (result["stopReason"], result["error"]["kind"]) == ("error", "network")

@@ -30,34 +30,31 @@ const editorTest = useAgent(
 const inView = (page, selector, options) => page.webview().locator(selector, options);
 const appears = (page, selector, hasText) => inView(page, selector, { hasText }).first().waitFor();
 
-editorTest(
-  "an approval is answered in the conversation, and the failed command has its reason there",
-  async ({ page }) => {
-    // not all of it fits
-    await page.page.setViewportSize({ width: 1280, height: 520 });
-    await page.showContainer("Fairlead");
-    await page.runCommand("Agent: Show Conversation");
-    await runTask(page, "Greet me `politely`");
-    await appears(page, ".card .title", "The agent asks to run this command.");
-    await appears(page, ".card pre", "echo one; exit 3");
-    await picture(page, "conversation-approval");
-    await inView(page, ".card button", { hasText: "Allow Once" }).click();
-    await appears(page, ".tool .note", "exit code 3");
-    await appears(page, ".step h2", "Greet politely");
-  },
-);
+editorTest("an approval is answered in the conversation, which shows why the command failed", async ({ page }) => {
+  // too low for the whole conversation
+  await page.page.setViewportSize({ width: 1280, height: 520 });
+  await page.showContainer("Fairlead");
+  await page.runCommand("Agent: Show Conversation");
+  await runTask(page, "Greet me `politely`");
+  await appears(page, ".card .title", "The agent asks to run this command.");
+  await appears(page, ".card pre", "echo one; exit 3");
+  await picture(page, "conversation-approval");
+  await inView(page, ".card button", { hasText: "Allow Once" }).click();
+  await appears(page, ".tool .note", "exit code 3");
+  await appears(page, ".step h2", "Greet politely");
+});
 
-/** Pixels of the conversation above and below its visible part. */
-const hidden = (page) =>
+/** How many pixels of the conversation are above and below its visible part. */
+const pixelsOutOfView = (page) =>
   inView(page, ".scroller").evaluate(({ scrollTop, scrollHeight, clientHeight }) => [
     scrollTop,
     scrollHeight - scrollTop - clientHeight,
   ]);
 
-editorTest("a question is in sight, and is answered in the conversation", async ({ page }) => {
+editorTest("a question scrolls into view, and is answered in the conversation", async ({ page }) => {
   await appears(page, ".card .title", "Which *tone*?");
   await page.until("the end of the conversation", async () => {
-    const [above, below] = await hidden(page);
+    const [above, below] = await pixelsOutOfView(page);
     return above > 0 && below < 2;
   });
   await page.page.setViewportSize({ width: 1280, height: 800 });
@@ -73,7 +70,7 @@ editorTest("a question is in sight, and is answered in the conversation", async 
 });
 
 editorTest(
-  "docs/faults.md 41: a hostile answer loads nothing and runs nothing; its file is a link",
+  "docs/faults.md 41: a hostile answer loads nothing and runs nothing; its link to a file works",
   async ({ page }) => {
     const answer = inView(page, ".answer", { hasText: "All of it is done." });
     const text = await answer.innerText();
@@ -87,7 +84,7 @@ editorTest(
   },
 );
 
-editorTest("what can be done next is there: the changes to review", async ({ page }) => {
+editorTest("at the end, a card offers what to do next: review the changes", async ({ page }) => {
   await appears(page, ".card .title", "1 file to review.");
   await picture(page, "conversation-end");
 });
@@ -139,7 +136,7 @@ editorTest(
   },
 );
 
-editorTest("a task that was sent is edited and sent again; a question changes nothing", async ({ page }) => {
+editorTest("a sent task can be edited and sent again; in ask mode, it changes nothing", async ({ page }) => {
   await inView(page, "textarea").fill("");
   await inView(page, ".entry.prompt", { hasText: "One more" })
     .getByRole("button", { name: "Edit and send again" })
@@ -152,7 +149,7 @@ editorTest("a task that was sent is edited and sent again; a question changes no
 });
 
 /** Pastes files into the prompt or drops them on it. A file with the ending `.png` is a picture. */
-const give = (page, event, ...names) =>
+const addFiles = (page, event, ...names) =>
   inView(page, "textarea").evaluate(
     async (input, { type, files }) => {
       const canvas = Object.assign(document.createElement("canvas"), { width: 300, height: 200 });
@@ -173,8 +170,8 @@ editorTest(
   "a pasted picture and a dropped one are chips, and the prompt names those that were sent",
   async ({ page }) => {
     const chip = (name) => inView(page, ".chip", { hasText: name });
-    await give(page, "paste", "image.png");
-    await give(page, "drop", "image.png", "photo.heic");
+    await addFiles(page, "paste", "image.png");
+    await addFiles(page, "drop", "image.png", "photo.heic");
     await chip("image 2.png").waitFor();
     await appears(page, ".notice", "photo.heic is not a picture that the model can read. Use PNG, JPEG, GIF or WebP.");
     await page.until("a thumbnail that is drawn", () =>
@@ -186,7 +183,7 @@ editorTest(
     await inView(page, "textarea").fill("What does it show?");
     await inView(page, "textarea").press("Shift+Tab");
     await page.press("Enter");
-    await page.until("one chip of the editor less", async () => (await chip("greet.py").count()) === 0);
+    await page.until("the removal of the editor's chip", async () => (await chip("greet.py").count()) === 0);
     await chip("image 2.png").getByRole("button", { name: "Do not send image 2.png" }).click();
     await chip("image 2.png").waitFor({ state: "detached" });
     await page.until("the focus in the prompt", () =>
@@ -201,7 +198,7 @@ editorTest(
   },
 );
 
-editorTest("files that are dropped from the Explorer are mentions where the cursor is", async ({ page, workspace }) => {
+editorTest("files that are dropped from the Explorer become mentions at the cursor", async ({ page, workspace }) => {
   const drop = (...uris) =>
     inView(page, "textarea").evaluate((input, list) => {
       const data = new DataTransfer();
@@ -222,7 +219,7 @@ editorTest("files that are dropped from the Explorer are mentions where the curs
   await inView(page, "textarea").fill("");
 });
 
-editorTest("a new session begins empty, and the sessions before it stay", async ({ page }) => {
+editorTest("a new session begins empty, and earlier sessions remain", async ({ page }) => {
   await page.runCommand("Agent: New Session");
   await page.until("an empty conversation", async () => (await inView(page, ".entry").count()) === 0);
   await picture(page, "conversation-new");
@@ -343,7 +340,7 @@ editorTest(
 
 const prompts = (page) => inView(page, ".entry.prompt").count();
 
-editorTest("a new session begins at a message, which returns to the prompt", async ({ page }) => {
+editorTest("a new session can begin at a message, whose text returns to the prompt", async ({ page }) => {
   await inView(page, "textarea").fill("");
   await inView(page, ".entry.prompt", { hasText: "One more" })
     .getByRole("button", { name: "Rewind to before this message" })
@@ -358,7 +355,7 @@ editorTest("a new session begins at a message, which returns to the prompt", asy
   await appears(page, ".answer", "Third answer.");
 });
 
-editorTest("everything goes back to before the first message; what was accepted later is undone", async (editor) => {
+editorTest("a rewind to before the first message also undoes what was accepted since", async (editor) => {
   const { page, workspace } = editor;
   const text = () => fs.readFileSync(path.join(workspace, "greet.py"), "utf8");
   await page.runCommand("Agent: Accept All");

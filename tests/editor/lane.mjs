@@ -1,5 +1,5 @@
 // One of the processes that run the test files. It takes one file after the other until none is left. Its files share a browser
-// and, if they can, a window (shared.mjs), because starting a window takes longer than most tests.
+// and, if their settings are the same, a window (shared.mjs), because starting a window takes longer than most tests.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -10,7 +10,7 @@ import { closeBrowser } from "./host/page.mjs";
 import { declared } from "./host/registry.mjs";
 import { closeShared, taint } from "./shared.mjs";
 
-const LONGEST = { timeout: 5 * 60_000 };
+const OPTIONS = { timeout: 5 * 60_000 };
 const queue = process.env.FAIRLEAD_EDITOR_QUEUE;
 const fromTheEnd = number() % 2 === 1;
 const wanted = new RegExp(process.env.FAIRLEAD_EDITOR_GREP ?? "", "i");
@@ -20,11 +20,11 @@ for (let file = next(); file; file = next()) {
   await test(path.basename(file), async (context) => {
     await import(pathToFileURL(file));
     const { tests, ends } = declared();
-    for (const { title, body } of tests) if (wanted.test(title)) await context.test(title, LONGEST, tainting(body));
+    for (const { title, body } of tests) if (wanted.test(title)) await context.test(title, OPTIONS, tainting(body));
     for (const end of ends) await end();
   });
 }
-await test("the shared window ends and leaves no process", LONGEST, closeShared);
+await test("the shared window closes and leaves no process", OPTIONS, closeShared);
 await closeBrowser();
 
 /** A failed test may leave the shared window in any state, so the next one gets a new window. */
@@ -39,7 +39,7 @@ function tainting(body) {
   };
 }
 
-/** This lane's number. Every second lane takes files from the end of the queue, whose files share another window. */
+/** This lane's number. Odd lanes start at the end of the queue: the files at its two ends share different windows. */
 function number() {
   for (let n = 0; ; n += 1) {
     try {
@@ -64,7 +64,7 @@ function next() {
       fs.rmSync(entry);
       return file;
     } catch (error) {
-      // Another lane was quicker.
+      // another lane was faster
       if (error.code !== "ENOENT") throw error;
     }
   }

@@ -1,5 +1,5 @@
-// A plan from "plan first" to its end in a real VS Code: Go, a user who can type without interruption, what screen readers say, a step
-// that a later one changed again, accepting inside of one step's diff, and the editor's problems for the agent.
+// A plan from “plan first” to its end in a real VS Code: Go, typing without interruption during the run, what screen readers say, a step
+// whose edit a later step changes, an accept in the diff of one step, and how the agent reads the editor's problems.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -61,7 +61,7 @@ const bar = (page) =>
     .locator(".monaco-progress-container.active");
 
 /** Clicks on a row's button until the row is gone. The focus and the pointer stay where they are. */
-async function pressFromAfar(page, row, label) {
+async function pressWithoutFocus(page, row, label) {
   const button = page.page
     .locator(".monaco-list-row", { hasText: row })
     .locator(`.actions .action-label[aria-label^="${label}"]`);
@@ -72,7 +72,7 @@ async function pressFromAfar(page, row, label) {
   });
 }
 
-editorTest("plan first does nothing but plan, and the message's Go starts the work", async ({ page, workspace }) => {
+editorTest("“plan first” only makes a plan, and Go in its message starts the work", async ({ page, workspace }) => {
   await page.showContainer("Fairlead");
   await page.runCommand("Agent: Run Task (Plan First)...");
   await page.fillInput("Change the files", { title: "Agent: Run Task (Plan First)" });
@@ -97,18 +97,18 @@ editorTest("plan first does nothing but plan, and the message's Go starts the wo
 });
 
 editorTest(
-  "nothing takes the focus from a person who types: plan updates, edits, an accept, two approvals, the end",
+  "nothing takes the focus from a user who is typing: plan updates, edits, an accept, two approvals, the end",
   async ({ page, workspace }) => {
     const typed = "the quick brown fox jumps over the lazy dog and on and on it goes while the agent works ".repeat(2);
     await page.openFile("notes.txt");
     await page.typeText("");
-    // VS Code applies the setting to an open editor late, and replaces the element that has the focus.
+    // VS Code applies the setting to an open editor late, and replaces the element that has the focus
     const input = page.page.locator(".native-edit-context");
     await page.until("the screen reader's mode", async () => {
       const label = await input.getAttribute("aria-label");
       return label !== null && !label.includes("not accessible");
     });
-    // The new element sets the cursor once more, after the first key.
+    // the new element moves the cursor again after the first key
     await page.page.keyboard.type(typed[0]);
     await page.editorLines((shown) => shown[0] === typed[0]);
     await page.page.evaluate(() => {
@@ -116,24 +116,24 @@ editorTest(
       document.addEventListener("focusin", ({ target }) => window.focused.push(target.outerHTML.slice(0, 200)));
     });
     const typing = page.page.keyboard.type(typed.slice(1), { delay: 60 });
-    await pressFromAfar(page, "Allow: echo wait", "Allow Once");
+    await pressWithoutFocus(page, "Allow: echo wait", "Allow Once");
     await page.rows(PLAN, (rows) => find(rows, "Allow: echo again"));
-    await pressFromAfar(page, "c.txt", "Accept");
+    await pressWithoutFocus(page, "c.txt", "Accept");
     await page.until("the accepted file", () => disk(workspace, "c.txt").startsWith("uno"));
-    await pressFromAfar(page, "Allow: echo again", "Allow Once");
+    await pressWithoutFocus(page, "Allow: echo again", "Allow Once");
     await page.until("2/2", async () => /^2\/2/.test(await page.viewDescription(PLAN)));
     await typing;
     await page.editorLines((shown) => shown[0] === typed.trimEnd() || shown.join(" ").includes(typed.trim()));
     assert.deepEqual(await page.page.evaluate(() => window.focused), []);
     assert.ok(await page.page.evaluate(() => document.activeElement?.closest(".editor-group-container") !== null));
-    await page.until("the bar's end", async () => (await bar(page).count()) === 0);
+    await page.until("no bar above the rows at the end", async () => (await bar(page).count()) === 0);
     const said = (await page.page.evaluate(() => window.said)).join("\n");
     for (const part of ["Putting lines in", "Making them big"])
       assert.ok(said.includes(part), `a screen reader hears “${part}” in:\n${said}`);
   },
 );
 
-editorTest("a step whose edit a later step changed again says so, and by which", async ({ page }) => {
+editorTest("a step whose edit was changed again names the later step", async ({ page }) => {
   const first = find(
     await page.rows(PLAN, (rows) => find(rows, "Put lines in")?.description === "unverified"),
     "Put lines in",
@@ -157,7 +157,7 @@ editorTest("in the diff of one step, commands apply to the change at the cursor"
 });
 
 editorTest(
-  "the agent asks for the editor's problems; where a file is not open it hears that this says little",
+  "the agent reads the editor's problems; for a file that is not open, a note warns that it may not be checked",
   async ({ page }) => {
     await page.openFile("bad.json");
     await page.until("the problem", async () => (await page.statusItem("status.problems")).text.includes("1"));
@@ -167,8 +167,8 @@ editorTest(
     // the results are folded
     const body = () => page.webview().locator("body").textContent();
     await page.until("the problems", async () => /bad\.json:1:\d+ error /.test(await body()));
-    const little =
+    const warning =
       /The editor shows no problems there\. It may not check files that are not open\.\s+\(The editor does not know your proposed edits of a\.txt/;
-    await page.until("that this says little", async () => little.test(await body()));
+    await page.until("the warning", async () => warning.test(await body()));
   },
 );

@@ -1,5 +1,5 @@
-// One window for many test files. Before the next file begins, everything that a test left is removed: its server and what the server
-// saved, its files, editors and messages. The extension host restarts; the window does not.
+// One window for many test files. Before the next file begins, everything that the last one left is removed: the server and its saved
+// sessions, the workspace's files, open editors and notifications. The extension host restarts, the window does not.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -15,8 +15,8 @@ let shared;
 let tainted = false;
 
 /**
- * As `openEditor`, but in the window of an earlier test if it has the same settings. `close()` leaves the window open.
- * The recording (`fairlead.replay`) may differ.
+ * Like `openEditor`, but reuses the window of an earlier test if the settings are the same, apart from the recording
+ * (`fairlead.replay`). `close()` leaves the window open.
  */
 export async function openShared({ workspace = {}, settings, viewport = VIEWPORT, ...rest }) {
   const { [REPLAY]: recording, ...others } = settings;
@@ -31,12 +31,12 @@ export async function openShared({ workspace = {}, settings, viewport = VIEWPORT
   return { ...editor, close: async () => {} };
 }
 
-/** After a failed test the state of the window is unknown, so the next test that asks gets a new one. */
+/** After a failed test the state of the window is unknown, so the next test that needs a window gets a new one. */
 export function taint() {
   tainted = true;
 }
 
-/** Ends the window; fails if it leaves a process. */
+/** Closes the window; fails if it leaves a process. */
 export async function closeShared() {
   const open = shared;
   shared = undefined;
@@ -55,12 +55,12 @@ async function clear({ page, code, workspace }) {
   await closeConversation(page);
   await page.showContainer("Fairlead");
   const before = activations(code);
-  // killed, so that they save nothing more that the next ones would find
+  // killed, so that they cannot save anything else that the next test would find
   for (const pid of [...serverPids(code), ...hostPids(code)]) process.kill(pid, "SIGKILL");
-  for (const storage of ofExtension(code)) fs.rmSync(storage, { recursive: true, force: true });
+  for (const storage of extensionStorages(code)) fs.rmSync(storage, { recursive: true, force: true });
   for (const name of fs.readdirSync(workspace)) fs.rmSync(path.join(workspace, name), { recursive: true, force: true });
-  // The window restarts its extension host only three times in five minutes; then it asks. It does not restart the host at all if it
-  // has not learned within two seconds how the host ended, as on a busy machine.
+  // The window restarts its extension host automatically three times in five minutes; after that, it asks. On a busy machine it may not
+  // restart the host at all, because it must learn within two seconds how the host ended.
   const restarted = async () => {
     if ((await page.toasts()).some(({ buttons }) => buttons.includes(RESTART))) await page.toastButton("", RESTART);
     return activations(code) > before;
@@ -73,7 +73,7 @@ async function clear({ page, code, workspace }) {
 
 const activations = (code) => code.logs().match(/activated in [\d.]+ ms/g)?.length ?? 0;
 
-function ofExtension(code) {
+function extensionStorages(code) {
   const root = path.join(code.userDataDir, "User", "workspaceStorage");
   return fs.readdirSync(root).map((id) => path.join(root, id, "fairlead.fairlead"));
 }

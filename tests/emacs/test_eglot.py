@@ -44,14 +44,14 @@ Emacs = Callable[..., None]
 
 @pytest.fixture
 def emacs(workspace: Path, replay: Callable[..., dict[str, Any]]) -> Emacs:
-    """Runs a script in a workspace whose model plays these turns; fails where the script does."""
+    """Runs an Emacs script in a workspace, with a model that plays the given turns. Fails if the script fails."""
     program = shutil.which("emacs")
     if program is None:
         pytest.skip("Emacs is not installed")
     subprocess.run(["git", "init", "-q", workspace], check=True)
 
     def run(script: str, *turns: dict[str, Any]) -> None:
-        path = workspace.parent / "journey.el"
+        path = workspace.parent / "script.el"
         path.write_text(PRELUDE + script)
         names = {
             "CONFIGURATION": str(CONFIGURATION),
@@ -85,14 +85,14 @@ TURNS = ({"calls": CALLS}, {"text": "Done."})
 
 @pytest.fixture
 def files(workspace: Path) -> Callable[[], dict[str, bytes]]:
-    """Writes the files of before; returns what reads all there are."""
+    """Writes the files of `BEFORE`. Returns a function that reads all files of the workspace."""
     for name, data in BEFORE.items():
         (workspace / name).write_bytes(data)
     return lambda: {path.name: path.read_bytes() for path in workspace.iterdir() if path.is_file()}
 
 
 def test_a_task_is_seen_and_accepted(emacs: Emacs, files: Callable[[], dict[str, bytes]]) -> None:
-    """The plan and the changes are drawn, and an accept makes all four kinds of change, in a visited file too."""
+    """The panel shows the plan and the changes. An accept applies all four kinds of change, even in a visited file."""
     emacs(
         """
         (visit "a.py")
@@ -111,8 +111,8 @@ def test_a_task_is_seen_and_accepted(emacs: Emacs, files: Callable[[], dict[str,
     assert files() == AFTER
 
 
-def test_what_was_accepted_is_undone(emacs: Emacs, files: Callable[[], dict[str, bytes]]) -> None:
-    """An undo brings every byte back; a rejection leaves everything as it is."""
+def test_an_accept_can_be_undone(emacs: Emacs, files: Callable[[], dict[str, bytes]]) -> None:
+    """An undo restores every byte, and a rejection changes nothing."""
     emacs(
         """
         (visit "a.py")
@@ -155,7 +155,7 @@ def test_unsaved_text_stays_unsaved(emacs: Emacs, files: Callable[[], dict[str, 
 
 
 def test_nothing_runs_before_the_user_allows_it(emacs: Emacs, workspace: Path) -> None:
-    """An approval is asked in the minibuffer; Enter without a choice does not allow the command."""
+    """The minibuffer asks for approval; Enter without a choice does not allow the command."""
     (workspace / "a.py").write_text("one\n")
     asks = [{"bash": {"command": f"echo {word} >> made.txt", "unsandboxed": True}} for word in ("one", "two")]
     emacs(
@@ -188,7 +188,7 @@ def test_a_proposal_is_seen_as_a_diff(emacs: Emacs, files: Callable[[], dict[str
 
 
 def test_the_change_at_point_is_decided(emacs: Emacs, workspace: Path) -> None:
-    """`fairlead-accept` and `fairlead-reject` in a file take the change at point, and no other one."""
+    """`fairlead-accept` and `fairlead-reject` in a file decide only on the change at point."""
     lines = [f"line {number}\n" for number in range(1, 31)]
     (workspace / "a.py").write_text("".join(lines))
     edits = [
@@ -223,15 +223,17 @@ def test_the_change_at_point_is_decided(emacs: Emacs, workspace: Path) -> None:
 
 
 def test_eglot_without_the_configuration(emacs: Emacs, workspace: Path) -> None:
-    """With eglot's own commands a task runs, its code action at point changes the visited file, undo and redo work, and
-    Enter allows no command: eglot 1.9 enters the first choice for the user."""
+    """With eglot's own commands, a task runs, a code action changes the visited file, and undo and redo work.
+
+    Enter does not allow a command, although eglot 1.9 preselects the first choice.
+    """
     (workspace / "a.py").write_text("one\n")
     emacs(
         """
         (setq shown nil)
         (advice-add 'eglot--message :before (lambda (&rest arguments) (push (apply #'format arguments) shown)))
         (advice-add 'y-or-n-p :override (lambda (&rest _) t))
-        (advice-add 'completing-read :override ; the user presses Enter, or takes the accept
+        (advice-add 'completing-read :override ; the user presses Enter, or chooses the code action that accepts
                     (lambda (_ choices _ _ entered &rest _)
                       (or entered (seq-find (lambda (each) (string-match-p "Accept" each)) (mapcar #'car choices)))))
         (visit "a.py")

@@ -82,7 +82,7 @@ async def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         workspace.mkdir()
         if request.param == "another user's workspace":
             if os.geteuid() != 0:
-                pytest.skip("only root runs commands as somebody else")
+                pytest.skip("only root runs commands as another user")
             Path(folder).chmod(0o755)
             os.chown(workspace, NOBODY, NOBODY)
         mark = Path(folder).name

@@ -214,7 +214,7 @@ async def test_fault_55_a_workspace_whose_owner_cannot_reach_it(workspace: Path,
     """docs/faults.md 55: root's commands run as the workspace's owner; if the owner cannot enter a parent folder, there
     is no sandbox, and the reason names the owner, the folder and what to do."""
     if os.geteuid() != 0:
-        pytest.skip("only root runs commands as somebody else")
+        pytest.skip("only root runs commands as another user")
     os.chown(workspace, 65534, 65534)
     tmp_path.chmod(0o700)
     closed = next(folder for folder in (*reversed(tmp_path.parents), tmp_path) if not folder.stat().st_mode & 0o001)

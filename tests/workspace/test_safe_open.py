@@ -1,4 +1,4 @@
-"""docs/faults.md 33 and 34: what lies beneath the root when it is used, whatever was there a moment before."""
+"""docs/faults.md 33 and 34: a path is checked when it is used, so a link that replaces a folder is not followed."""
 
 import os
 import subprocess
@@ -17,33 +17,33 @@ from fairlead.workspace.write import FileChange, write_files
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="symbolic links")
 
-WAYS = [way for way in (safe_open._openat2(), safe_open._step_by_step) if way is not None]  # pyright: ignore[reportPrivateUsage]
+IMPLEMENTATIONS = [each for each in (safe_open._openat2(), safe_open._step_by_step) if each is not None]  # pyright: ignore[reportPrivateUsage]
 SWAP = """
 import ctypes, os, sys
 os.chdir(sys.argv[1])
 exchange = ctypes.CDLL(None).renameat2
 print("swapping", flush=True)
-while exchange(-100, b"sub", -100, b"link", 2) == 0:  # both names in one moment
+while exchange(-100, b"sub", -100, b"link", 2) == 0:  # swaps both names atomically
     pass
 """
 
 
 @pytest.fixture
-def evil(workspace: Path) -> Path:
-    """A sibling of the workspace; both hold `sub/a`, with their own words in it."""
-    evil = workspace.parent / "ws-evil"
-    for folder, words in ((workspace, "inside"), (evil, "outside")):
+def outside(workspace: Path) -> Path:
+    """A sibling of the workspace. Both contain `sub/a`, with different texts."""
+    outside = workspace.parent / "ws-evil"
+    for folder, text in ((workspace, "inside"), (outside, "outside")):
         (folder / "sub" / "deep").mkdir(parents=True)
-        (folder / "sub" / "a").write_text(words)
-    return evil
+        (folder / "sub" / "a").write_text(text)
+    return outside
 
 
 @pytest.fixture
-def swapping(workspace: Path, evil: Path) -> Iterator[subprocess.Popen[str]]:
-    """Somebody who puts a link to outside in the folder's place, and takes it away, as fast as they can."""
+def swapping(workspace: Path, outside: Path) -> Iterator[subprocess.Popen[str]]:
+    """A process that replaces `sub` with a link to the outside and swaps it back, as fast as it can."""
     if not sys.platform.startswith("linux"):
         pytest.skip("renameat2")
-    (workspace / "link").symlink_to(evil / "sub")
+    (workspace / "link").symlink_to(outside / "sub")
     arguments = [sys.executable, "-c", SWAP, str(workspace)]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stdout.readline() == "swapping\n"
@@ -51,57 +51,57 @@ def swapping(workspace: Path, evil: Path) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("open_at", IMPLEMENTATIONS)
 @pytest.mark.parametrize("name", ["file", "folder/a", "proc/etc/passwd", "near/a"])
-def test_fault_33_no_link_is_followed(workspace: Path, evil: Path, way: safe_open.OpenAt, name: str) -> None:
-    """docs/faults.md 33: as the file or on the way, to outside or inside; the way of Linux and the one of others."""
-    (workspace / "file").symlink_to(evil / "sub" / "a")
-    (workspace / "folder").symlink_to(evil / "sub")
+def test_fault_33_no_link_is_followed(workspace: Path, outside: Path, open_at: safe_open.OpenAt, name: str) -> None:
+    """docs/faults.md 33: links to files or folders, to the outside or inside; with `openat2` and without."""
+    (workspace / "file").symlink_to(outside / "sub" / "a")
+    (workspace / "folder").symlink_to(outside / "sub")
     (workspace / "proc").symlink_to("/proc/self/root")
     (workspace / "near").symlink_to("sub")
     top = os.open(workspace, os.O_RDONLY)
     try:
         with pytest.raises(OSError, match=r"Too many levels|Not a directory"):
-            os.close(way(top, name, os.O_RDONLY))
-        os.close(way(top, "sub/a", os.O_RDONLY))
+            os.close(open_at(top, name, os.O_RDONLY))
+        os.close(open_at(top, "sub/a", os.O_RDONLY))
     finally:
         os.close(top)
 
 
 @pytest.mark.parametrize("name", ["file", "sub/a"])
-def test_fault_34_a_link_that_came_after_the_look_is_an_error(workspace: Path, evil: Path, name: str) -> None:
+def test_fault_34_reading_through_a_new_link_is_an_error(workspace: Path, outside: Path, name: str) -> None:
     """docs/faults.md 34: a read fails with a clear message and reveals nothing from outside."""
     (workspace / "sub").rename(workspace / "was")
-    (workspace / "sub").symlink_to(evil / "sub")
-    (workspace / "file").symlink_to(evil / "sub" / "a")
+    (workspace / "sub").symlink_to(outside / "sub")
+    (workspace / "file").symlink_to(outside / "sub" / "a")
     with pytest.raises(PathEscape, match=f"^{name} now leads elsewhere, through a symbolic link.$"):
         read_bytes(workspace / name, workspace)
 
 
-def test_fault_34_a_write_goes_through_no_link(workspace: Path, evil: Path) -> None:
-    """docs/faults.md 34: neither for a file that is there nor for a new one, nor is a folder made outside."""
+def test_fault_34_nothing_is_written_through_a_new_link(workspace: Path, outside: Path) -> None:
+    """docs/faults.md 34: existing files are not changed, and no file or folder is created outside."""
     (workspace / "sub").rename(workspace / "was")
-    (workspace / "sub").symlink_to(evil / "sub")
+    (workspace / "sub").symlink_to(outside / "sub")
     for name, before in (("sub/a", b"outside"), ("sub/new", None), ("sub/deep/new", None), ("sub/further/new", None)):
         with pytest.raises(PathEscape):
             write_files([FileChange(workspace / name, before, b"written")], Roots.of(workspace))
     with pytest.raises(PathEscape):
         write_files([FileChange(workspace / "sub" / "a", b"outside", None)], Roots.of(workspace))
-    assert sorted(path.name for path in evil.rglob("*")) == ["a", "deep", "sub"]
-    assert (evil / "sub" / "a").read_text() == "outside"
+    assert sorted(path.name for path in outside.rglob("*")) == ["a", "deep", "sub"]
+    assert (outside / "sub" / "a").read_text() == "outside"
 
 
-def test_fault_34_a_link_in_the_files_own_place_is_not_written_through(workspace: Path, evil: Path) -> None:
+def test_fault_34_a_file_that_became_a_link_is_not_written_through(workspace: Path, outside: Path) -> None:
     """docs/faults.md 34: the file that it leads to stays as it is, and so does the link."""
-    (workspace / "a").symlink_to(evil / "sub" / "a")
+    (workspace / "a").symlink_to(outside / "sub" / "a")
     with pytest.raises(PathEscape):
         write_files([FileChange(workspace / "a", b"outside", b"written")], Roots.of(workspace))
-    assert (evil / "sub" / "a").read_text() == "outside"
+    assert (outside / "sub" / "a").read_text() == "outside"
     assert (workspace / "a").is_symlink()
 
 
 def test_fault_34_a_link_that_comes_and_goes_is_never_read(workspace: Path, swapping: subprocess.Popen[str]) -> None:
-    """docs/faults.md 34: in thousands of reads beside somebody who swaps the folder all the time."""
+    """docs/faults.md 34: in thousands of reads while another process keeps swapping the folder."""
     seen: set[bytes | None] = set()
     refused = 0
     for _ in range(20_000):
@@ -117,9 +117,9 @@ def test_fault_34_a_link_that_comes_and_goes_is_never_read(workspace: Path, swap
 
 
 def test_fault_34_a_link_that_comes_and_goes_is_never_written_through(
-    workspace: Path, evil: Path, swapping: subprocess.Popen[str]
+    workspace: Path, outside: Path, swapping: subprocess.Popen[str]
 ) -> None:
-    """docs/faults.md 34: each write ends inside, or nowhere with a reason; no temporary file stays."""
+    """docs/faults.md 34: each write ends inside or fails with an error; no temporary file remains."""
     done = refused = 0
     for number in range(5_000):
         try:
@@ -131,19 +131,19 @@ def test_fault_34_a_link_that_comes_and_goes_is_never_written_through(
             break
     assert swapping.poll() is None
     assert done and refused
-    assert sorted(path.name for path in evil.rglob("*")) == ["a", "deep", "sub"]
+    assert sorted(path.name for path in outside.rglob("*")) == ["a", "deep", "sub"]
     assert not list(workspace.rglob(".*"))
 
 
-def test_fault_32_a_sibling_with_the_same_beginning_is_outside(workspace: Path, evil: Path) -> None:
-    """docs/faults.md 32: also for who asks with a path that was never resolved."""
-    for path in (evil / "sub" / "a", Path("/etc/passwd")):
+def test_fault_32_a_sibling_with_the_same_beginning_is_outside(workspace: Path, outside: Path) -> None:
+    """docs/faults.md 32: even if the caller did not resolve the path first."""
+    for path in (outside / "sub" / "a", Path("/etc/passwd")):
         with pytest.raises(PathEscape):
             open_beneath(path, workspace)
 
 
-def test_fault_43_a_root_behind_a_link_is_the_users_own_choice(workspace: Path, evil: Path) -> None:
-    """docs/faults.md 43: links above the root are followed; below it files are read, made and changed as ever."""
+def test_fault_43_a_root_may_be_a_link(workspace: Path, outside: Path) -> None:
+    """docs/faults.md 43: links above the root are followed; below it, files are read, created and changed as usual."""
     named = workspace.parent / "named 日本"
     named.symlink_to(workspace)
     assert read_bytes(named / "sub" / "a", named) == b"inside"

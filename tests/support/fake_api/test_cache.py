@@ -10,11 +10,10 @@ from . import FakeApi, Text, Turn
 from .wire import Json, ask, assistant, result, send, talk, text, tool, use, user
 
 MARK = {"type": "ephemeral"}
-NO_AUTO: Json = {"cache_control": None}
 
 
 def usages(*bodies: Json, caching: bool = True) -> list[tuple[int, int, int]]:
-    """(read, created, neither) in tokens for each body, one after the other."""
+    """Sends the bodies in order. Returns the tokens of each: (read from the cache, written to it, uncached)."""
     with FakeApi([Turn((Text("x"),))] * len(bodies), caching=caching) as api:
         counts = [json.loads(send(api.url, body)[1])["usage"] for body in bodies]
         assert api.refusals == []
@@ -35,7 +34,7 @@ def test_a_growing_conversation_is_read_from_the_cache() -> None:
 
 
 def test_without_marks_or_without_caching_nothing_is_cached() -> None:
-    """Then the whole input is uncached."""
+    """All input tokens count as uncached."""
     body = ask(system="s" * 4000)
     for read, created, rest in [*usages(body, body), *usages({**body, "cache_control": MARK}, caching=False)]:
         assert (read, created) == (0, 0)
@@ -43,7 +42,7 @@ def test_without_marks_or_without_caching_nothing_is_cached() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "kept"),
+    ("change", "still_cached"),
     [
         ({"messages": [user("other")]}, "tools and system"),
         ({"thinking": {"type": "adaptive"}}, "tools and system"),
@@ -54,7 +53,7 @@ def test_without_marks_or_without_caching_nothing_is_cached() -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else next(iter(value)),
 )
-def test_a_change_invalidates_the_cache_after_it(change: Json, kept: str) -> None:
+def test_a_change_invalidates_the_rest_of_the_cached_prompt(change: Json, still_cached: str) -> None:
     """Parts before the change that end at a mark are still read; moving a mark loses nothing."""
     tools = {"tools": [tool(description="d" * 400, cache_control=MARK)]}
     system = {"system": [text("s" * 400, cache_control=MARK)]}
@@ -65,14 +64,14 @@ def test_a_change_invalidates_the_cache_after_it(change: Json, kept: str) -> Non
         "tools and system": usages(ask(**tools, **system))[0][1],
         "all": usages(body)[0][1],
     }
-    assert usages(body, {**body, **change})[1][0] == written[kept]
+    assert usages(body, {**body, **change})[1][0] == written[still_cached]
 
 
 def test_a_hit_needs_the_same_bytes_in_the_same_order() -> None:
     """Keys in another order are another prompt."""
     body = ask(tools=[tool()], cache_control=MARK)
-    turned = {**body, "tools": [dict(reversed(tool().items()))]}
-    assert usages(body, turned)[1][0] == 0
+    reordered = {**body, "tools": [dict(reversed(tool().items()))]}
+    assert usages(body, reordered)[1][0] == 0
 
 
 @pytest.mark.parametrize(("new", "found"), [(19, True), (20, False)])
@@ -83,7 +82,7 @@ def test_a_mark_looks_back_over_20_blocks(new: int, found: bool) -> None:
     assert (usages(first, second)[1][0] > 0) == found
 
 
-def test_parallel_calls_are_one_block_of_the_look_back() -> None:
+def test_parallel_calls_count_as_one_block_when_a_mark_looks_back() -> None:
     """30 calls and their 30 results count as two."""
     first = talk(user("a" * 4000), cache_control=MARK)
     ids = [f"p{number}" for number in range(30)]
