@@ -1,5 +1,6 @@
 """Loads what a forked server needs in memory: its modules, and what they create once per process."""
 
+import gc
 import json
 from contextlib import suppress
 from importlib import import_module
@@ -53,3 +54,7 @@ for _ in range(2):
         if method == "initialize":
             assert protocol.initialization is not None
             start_server(connection, protocol.initialization)
+
+# A collection in a forked process would visit all of this, and so copy the memory that it shares with the fork server.
+gc.collect()
+gc.freeze()

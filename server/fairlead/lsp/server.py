@@ -25,7 +25,7 @@ from fairlead.lsp.settings import read_settings
 from fairlead.models.clouds import Cloud
 from fairlead.models.endpoint import Endpoint
 from fairlead.models.factory import ModelChoice
-from fairlead.models.messages_api import load_sdk
+from fairlead.models.messages_api import is_sdk_loaded, load_sdk
 from fairlead.models.prices import price_list
 from fairlead.session.events import EditsChanged, SessionEvent
 from fairlead.session.report.listing import Row
@@ -148,6 +148,8 @@ class AgentServer:
 
 
 def _import_all() -> None:
+    if is_sdk_loaded():
+        return  # in a process that was forked from one with all modules, as in the tests
     # `dataclass(slots=True)` creates each class twice: freed here, the first ones leave their memory to the SDK
     gc.unfreeze()
     gc.collect()

@@ -37,6 +37,11 @@ CLEARING_BETA = "context-management-2025-06-27"
 _import_lock = Lock()
 
 
+def is_sdk_loaded() -> bool:
+    """Whether `load_sdk` returns at once."""
+    return _certificates.cache_info().currsize > 0
+
+
 def load_sdk() -> Any:
     """Import the SDK and what its first request needs. Takes about a second the first time, so call it in a thread."""
     with _import_lock:
