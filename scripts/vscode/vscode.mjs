@@ -193,10 +193,15 @@ async function answers(url) {
 }
 
 function logs(scratch) {
+  // Not the whole folder, because `readdirSync` follows its link to the extension, with the packages of this checkout.
+  const folder = path.join("user", "logs");
   // The server may end while it is read.
   try {
-    const files = fs.readdirSync(scratch, { recursive: true }).filter((file) => file.endsWith(".log"));
-    return files.map((file) => `==== ${file}\n${fs.readFileSync(path.join(scratch, file), "utf8")}`).join("\n");
+    const found = fs.readdirSync(path.join(scratch, folder), { recursive: true });
+    const files = found.filter((file) => file.endsWith(".log")).map((file) => path.join(folder, file));
+    return ["server.log", ...files]
+      .map((file) => `==== ${file}\n${fs.readFileSync(path.join(scratch, file), "utf8")}`)
+      .join("\n");
   } catch (error) {
     return `no logs: ${error.message}`;
   }
