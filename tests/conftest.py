@@ -1,10 +1,11 @@
 """What all tests share: an empty workspace, and a fake Messages API with a server process that talks to it."""
 
+import gc
 import json
 import os
 import signal
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,17 @@ os.environ["PATH"] = os.pathsep.join(
     folder for folder in os.environ["PATH"].split(os.pathsep) if Path(folder).parent.name != "node_modules"
 )
 ForkedServer.use()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect no garbage meanwhile: each worker imports all tests, and the modules and tests stay in memory."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(autouse=True)
