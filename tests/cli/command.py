@@ -23,7 +23,8 @@ from cli.forked_command import CAN_FORK_COMMANDS, command
 from cli.screen import Screen
 from support.forked import Streams, fork
 
-DEADLINE = 30.0
+# seconds; long, because a busy machine is slow and only a failure takes as long
+DEADLINE = 100.0
 COMMAND = [sys.executable, "-m", "fairlead"]
 # makes the terminal the controlling one of the command, so that Ctrl-C and Ctrl-Z send signals
 IN_TERMINAL = "import os, sys; os.login_tty(0); os.execv(sys.argv[1], sys.argv[1:])"

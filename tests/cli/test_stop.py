@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.command import all_gone, environment, in_terminal
+from cli.command import DEADLINE, all_gone, environment, in_terminal
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pseudoterminals are POSIX")
 
@@ -37,7 +37,7 @@ sys.exit(main())
 def test_ctrl_c_while_it_starts(module: str) -> None:
     """Ctrl-C during the start exits with 130 and without output."""
     command = [sys.executable, "-c", AT_IMPORT, module, "run", "x", "--workspace", "nowhere"]
-    ended = subprocess.run(command, env=environment(), capture_output=True, timeout=30, check=False)
+    ended = subprocess.run(command, env=environment(), capture_output=True, timeout=DEADLINE, check=False)
     assert (ended.returncode, ended.stderr) == (130, b"")
 
 

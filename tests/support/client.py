@@ -20,7 +20,8 @@ from support import server_process
 Json = dict[str, Any]
 Answer = Callable[[Json], Any] | Callable[[Json], Awaitable[Any]]
 
-DEADLINE = 30.0
+# seconds; long, because a busy machine is slow and only a failure takes as long
+DEADLINE = 100.0
 
 EDITOR: Json = {
     "workspace": {
