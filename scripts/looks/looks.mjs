@@ -25,7 +25,7 @@ const LOOKS = {
 
 await main(async () => {
   await waitForAll(ensurePython(), ensureNode());
-  await run(process.execPath, [path.join(root, "scripts/package.mjs")]);
+  for (const script of ["build.mjs", "package.mjs"]) await run(process.execPath, [path.join(root, "scripts", script)]);
   const { closeBrowser } = await import("../../tests/editor/host/page.mjs");
   const { JOURNEYS } = await import("./journeys.mjs");
   const { values, positionals } = parseArgs({
