@@ -31,6 +31,7 @@ import { ProposedFiles } from "./review/proposedFiles";
 import { serverCommand, type ApproveParams, type AskParams, type DecideParams } from "./protocol";
 import { ProposedProblems } from "./review/problems";
 import { Questions } from "./questions/questions";
+import { SystemNotifications } from "./questions/systemNotifications";
 import { Review, targetOf } from "./review/review";
 import { withKnownRow, type Commands } from "./ui/rowCommands";
 import { Runs } from "./sessions/runs";
@@ -263,6 +264,7 @@ export function activate(context: vscode.ExtensionContext): void {
     new ContextKeys(store),
     new Status(store, progress),
     new SpokenProgress(store, isSeen, (sessionId) => runs.stop(sessionId)),
+    new SystemNotifications(store),
     new Decorations(store),
     new ProposedProblems(store),
     vscode.workspace.onDidGrantWorkspaceTrust(example),

@@ -4,11 +4,15 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { edit, picture, plan, runTask, useAgent } from "./agent.mjs";
+import { temporaryFile } from "./host/temporary.mjs";
 
 const PLAN = "Plan";
 const SESSIONS = "Sessions";
 const CHANGES = "Proposed Changes";
 const ask = (question) => ({ ask_user: { question } });
+const notified = temporaryFile("notified.txt");
+const notify = temporaryFile("notify.sh");
+fs.writeFileSync(notify, `echo "$1" >> "${notified}"\n`);
 // each session plays the script from its beginning; its first question shows the user which task asks
 const editorTest = useAgent(
   [
@@ -23,7 +27,12 @@ const editorTest = useAgent(
     { text: "Both are done." },
     { text: "You are welcome." },
   ],
-  { workspace: { "a.txt": "one\n", "b.txt": "two\n" }, viewport: { width: 1280, height: 1200 }, own: true },
+  {
+    workspace: { "a.txt": "one\n", "b.txt": "two\n" },
+    viewport: { width: 1280, height: 1200 },
+    settings: { "fairlead.notificationCommand": ["/bin/sh", notify] },
+    own: true,
+  },
 );
 const find = (rows, label) => rows.find((row) => row.label === label);
 const described =
@@ -168,4 +177,15 @@ editorTest(
 editorTest("the conversation that VS Code has restored shows the next task", async ({ page }) => {
   await runTask(page, "The third task");
   await page.webview().locator("h1", { hasText: "The third task" }).waitFor();
+});
+
+editorTest("a window without the focus runs the user's program when something waits", async ({ page }) => {
+  assert.ok(!fs.existsSync(notified), "the window had the focus until now");
+  await page.page.evaluate(() => {
+    document.hasFocus = () => false;
+    window.dispatchEvent(new Event("blur"));
+  });
+  await runTask(page, "The fourth task");
+  const text = () => fs.existsSync(notified) && fs.readFileSync(notified, "utf8");
+  await page.until("the notification", () => text() === "“The fourth task”: The agent asks: Shall I go on?\n");
 });

@@ -57,6 +57,14 @@ export function noticesOf(session: Session, relative: (uri: string) => string): 
   }));
 }
 
+/** The end of a session's last run, unless the user stopped it or it paused: `noticesOf` has the pause. */
+export function endNotice(session: Session): Pick<Notice, "about" | "text">[] {
+  const last = session.entries.at(-1);
+  if (session.running || session.pause || last?.kind !== "end" || last.stopReason === "cancelled") return [];
+  const text = (last.stopReason === "end_turn" ? last.record : last.message) || t("done.");
+  return [{ about: last, text: truncate(`${nameOf(session)}: ${escapeInvisible(text)}`.replace(/\s+/g, " ")) }];
+}
+
 const truncate = (text: string): string => (text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text);
 
 function approvalNotice(approval: ApproveParams, relative: (uri: string) => string): Pick<Notice, "text" | "links"> {

@@ -39,4 +39,4 @@ export const SERVER_SETTINGS = [
 ];
 
 /** The settings that only the client reads. */
-export const CLIENT_SETTINGS = ["python", "wheels"];
+export const CLIENT_SETTINGS = ["python", "wheels", "notifications", "notificationCommand"];

@@ -1,0 +1,49 @@
+// Notifications of the operating system: what waits for the user, and the end of a run, while the window does not have the focus. VS
+// Code has no API for them, so a program shows them.
+
+import { spawn } from "node:child_process";
+import * as vscode from "vscode";
+import { relative } from "../review/editsView";
+import type { Session } from "../session";
+import type { Store } from "../state";
+import { notificationProgram } from "./notificationProgram";
+import { endNotice, noticesOf } from "./noticeTexts";
+
+export class SystemNotifications implements vscode.Disposable {
+  /** What the current notices are about: the user has been notified, or saw it in the window. */
+  private known: ReadonlySet<object> = new Set();
+  private readonly unsubscribe: () => void;
+
+  constructor(private readonly store: Store) {
+    this.unsubscribe = store.onChange((change) => {
+      if (change === "approvals" || change === "run") this.update();
+    });
+  }
+
+  dispose(): void {
+    this.unsubscribe();
+  }
+
+  private update(): void {
+    // what an earlier window left is no news
+    const sessions = this.store.sessions.filter(({ runsStarted }) => runsStarted > 0);
+    const notices = sessions.flatMap((session: Session) => [...noticesOf(session, relative), ...endNotice(session)]);
+    for (const { about, text } of notices) if (!this.known.has(about)) notify(text);
+    this.known = new Set(notices.map(({ about }) => about));
+  }
+}
+
+/** Shows a notification of the operating system, unless the window has the focus or the user wants none. */
+function notify(text: string): void {
+  const configuration = vscode.workspace.getConfiguration("fairlead");
+  if (vscode.window.state.focused || !configuration.get<boolean>("notifications", true)) return;
+  const own = configuration.get<string[]>("notificationCommand", []);
+  // on a remote machine, the system's own program would show it to nobody
+  if (own.length === 0 && vscode.env.remoteName !== undefined) return;
+  const program = notificationProgram(text, process.platform, own);
+  if (!program) return;
+  const { file, args, env } = program;
+  const child = spawn(file, args, { env: { ...process.env, ...env }, stdio: "ignore", windowsHide: true });
+  child.on("error", () => undefined); // without the program, the notice in the window remains
+  child.unref();
+}
