@@ -82,11 +82,10 @@ async def apply_edits(session: Session, label: str, edits: Sequence[FileEdit]) -
 
 def _route(session: Session, edit: FileEdit, is_bulk: bool) -> Route:
     user_files = session.files.user_files
-    changes_text = edit.new is not None and edit.old != edit.new
-    try:
-        lossy = changes_text and user_files.needs_own_write(edit.path, edit.new or "")
-    except WorkspaceError:
-        lossy = False
+    lossy = False
+    if not is_bulk and edit.new is not None and edit.old != edit.new:
+        with contextlib.suppress(WorkspaceError):
+            lossy = user_files.needs_own_write(edit.path, edit.new)
     state = TargetState(user_files.document_state(edit.path), _is_occupied(session, edit), lossy, is_bulk)
     return choose_route(edit, session.editor.edit_capabilities, state)
 
