@@ -14,7 +14,7 @@ NOTHING = say(stop_reason="tool_use")
 
 
 async def test_l13_fault_15_a_call_cut_by_max_tokens_is_not_run(connect: Connect, workspace: Path) -> None:
-    """docs/plan.md L13, docs/faults.md 15: the complete first call is not run either. The model is told why, and the
+    """docs/plan.md L13, docs/faults.md 15: the complete first call is not run either. The model reads why, and the
     run continues.
     """
     cut = say(

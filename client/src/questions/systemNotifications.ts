@@ -4,7 +4,6 @@
 import { spawn } from "node:child_process";
 import * as vscode from "vscode";
 import { relative } from "../review/editsView";
-import type { Session } from "../session";
 import type { Store } from "../state";
 import { notificationProgram } from "./notificationProgram";
 import { endNotice, noticesOf } from "./noticeTexts";
@@ -27,7 +26,7 @@ export class SystemNotifications implements vscode.Disposable {
   private update(): void {
     // what an earlier window left is no news
     const sessions = this.store.sessions.filter(({ runsStarted }) => runsStarted > 0);
-    const notices = sessions.flatMap((session: Session) => [...noticesOf(session, relative), ...endNotice(session)]);
+    const notices = sessions.flatMap((session) => [...noticesOf(session, relative), ...endNotice(session)]);
     for (const { about, text } of notices) if (!this.known.has(about)) notify(text);
     this.known = new Set(notices.map(({ about }) => about));
   }

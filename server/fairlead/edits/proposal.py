@@ -87,7 +87,7 @@ class Proposal:
     @property
     def deleted_by_user(self) -> bool:
         """Whether the user deleted the file that it changes, so that accepting it restores the file."""
-        return self.current is None and self.base is not None and self.proposed is not None
+        return self.current is None and self.base is not None
 
     @property
     def target(self) -> str:
@@ -119,7 +119,7 @@ class Proposal:
     def regions(self) -> list[Region]:
         """Where the user's text (mine) or the proposed text (theirs) differs from the base."""
         base, mine, theirs = self._lines
-        if self.current is None and self.base is not None:  # the user deleted the file, so no part of it is restored
+        if self.deleted_by_user:  # no part of the file is restored alone
             return [Region("conflict", (0, len(base)), (0, 0), (0, len(theirs)))]
         return regions_of_blocks(changed_blocks(base, mine), self._proposed_blocks, mine, theirs)
 

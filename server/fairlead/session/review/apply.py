@@ -83,6 +83,7 @@ async def apply_edits(session: Session, label: str, edits: Sequence[FileEdit]) -
 def _route(session: Session, edit: FileEdit, is_bulk: bool) -> Route:
     user_files = session.files.user_files
     lossy = False
+    # in bulk, the server writes every closed file anyway
     if not is_bulk and edit.new is not None and edit.old != edit.new:
         with contextlib.suppress(WorkspaceError):
             lossy = user_files.needs_own_write(edit.path, edit.new)
