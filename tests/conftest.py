@@ -39,7 +39,7 @@ ForkedServer.use()
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collect no garbage meanwhile: each worker imports all tests, and the modules and tests stay in memory."""
+    """Collects no garbage meanwhile: each worker imports all tests, and the modules and tests stay in memory."""
     gc.disable()
     try:
         return (yield)

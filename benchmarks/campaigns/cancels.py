@@ -104,7 +104,7 @@ async def cancel_at(client: Client, api: FakeApi, number: int, before: int, ways
 
 
 def check_results(messages: list[dict[str, Any]], where: str) -> None:
-    """Check that each call has exactly one result, in the next message."""
+    """Checks that each call has exactly one result, in the next message."""
     for message, following in zip(messages, [*messages[1:], {"content": []}], strict=True):
         calls = [block["id"] for block in message["content"] if block["type"] == "tool_use"]
         results = [block["tool_use_id"] for block in following["content"] if block["type"] == "tool_result"]
@@ -112,7 +112,7 @@ def check_results(messages: list[dict[str, Any]], where: str) -> None:
 
 
 async def campaign(every: int = 1) -> list[float]:
-    """Cancel at each `every`-th event. Returns how many seconds each stop took."""
+    """Cancels at each `every`-th event. Returns how many seconds each stop took."""
     took: list[float] = []
     with tempfile.TemporaryDirectory() as folder, FakeApi() as api:
         env = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": api.url}
@@ -124,7 +124,7 @@ async def campaign(every: int = 1) -> list[float]:
 
 
 async def answers_of_a_bare_server(done: asyncio.Event) -> list[float]:
-    """Measure repeatedly, until `done`, how many seconds an empty pygls server takes to answer."""
+    """Measures repeatedly, until `done`, how many seconds an empty pygls server takes to answer."""
     took: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
         client = Client(Path(folder))
@@ -140,7 +140,7 @@ async def answers_of_a_bare_server(done: asyncio.Event) -> list[float]:
 
 @contextmanager
 def busy(processes: int) -> Iterator[None]:
-    """Keep `count` processes computing meanwhile."""
+    """Keeps `count` processes computing meanwhile."""
     loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
     try:
         yield

@@ -85,7 +85,7 @@ class Hands:
         return buffer[0] if buffer else path.read_text() if path.exists() else None
 
     def write(self, name: str = "") -> None:
-        """Add a line: typed by the user if the file is open, otherwise written by another program."""
+        """Adds a line: typed by the user if the file is open, otherwise written by another program."""
         name = name or self.rng.choice(FILES)
         text = self.text(name)
         if text is None:
@@ -180,7 +180,7 @@ class Hands:
 
 
 async def campaign(sessions: int, first: int = 0) -> Counter[str]:
-    """Play sessions with seeds from `first` on, half of them with an editor that checks edits. Returns the results.
+    """Plays sessions with seeds from `first` on, half of them with an editor that checks edits. Returns the results.
 
     Raises:
         AssertionError: a line is missing or duplicated; the message contains the seed and all steps.

@@ -99,7 +99,7 @@ def available() -> float:
 
 
 async def look(client: Client, folder: Path, figures: Figures, running: asyncio.Future[Any]) -> None:
-    """Send requests to the server and count them until the run is over."""
+    """Sends requests to the server and counts them until the run is over."""
     before = available()
     while not running.done():
         began = time.monotonic()
@@ -113,7 +113,7 @@ async def look(client: Client, folder: Path, figures: Figures, running: asyncio.
 
 
 async def attack(place: Path, command: str, limits: dict[str, int]) -> Figures:
-    """Run one command through a new server. Afterwards the server and its processes have ended."""
+    """Runs one command through a new server. Afterwards the server and its processes have ended."""
     folder, script = place / "ws", place / "hog.replay.yaml"
     folder.mkdir()
     call = {"bash": {"command": f"echo kept > '!kept.txt'; {command}", "timeout_seconds": LIMIT}}
@@ -141,7 +141,7 @@ async def attack(place: Path, command: str, limits: dict[str, int]) -> Figures:
 
 
 def judge(figures: Figures) -> list[str]:
-    """Describe what is wrong with the measurements."""
+    """Describes what is wrong with the measurements."""
     found = [*figures.problems]
     if figures.slowest > SLOWEST:
         found.append("an answer took too long")

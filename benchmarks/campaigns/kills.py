@@ -101,7 +101,7 @@ def prepare(workspace: Path) -> None:
 
 
 async def review(client: Client, session: Json) -> None:
-    """Accept the proposals file by file, except for the one that is rejected."""
+    """Accepts the proposals file by file, except for the one that is rejected."""
     for file in (await client.request("agent/sessions/open", session))["edits"]["files"]:
         target = {**session, "target": {"uri": file["uri"]}}
         if file["uri"].endswith(REJECTED):
@@ -111,7 +111,7 @@ async def review(client: Client, session: Json) -> None:
 
 
 async def life(client: Client, session: Json) -> str:
-    """Continue the run with one server, and review during the run and after it. Returns the session."""
+    """Continues the run with one server, and reviews during the run and after it. Returns the session."""
     running = asyncio.ensure_future(client.run("Go on.", **session))
     try:
         found = session or {"sessionId": (await client.event("run_started"))["sessionId"]}
@@ -135,7 +135,7 @@ async def ended(client: Client, workspace: Path, session: str) -> End:
 
 
 async def run(folder: Path, api: FakeApi, lives: Iterator[float], window: int) -> tuple[End, int]:
-    """Finish a run with several servers, each killed after some seconds. Returns the number of kills."""
+    """Finishes a run with several servers, each killed after some seconds. Returns the number of kills."""
     workspace = folder / "ws"
     prepare(workspace)
     env = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": api.url}
@@ -162,7 +162,7 @@ async def run(folder: Path, api: FakeApi, lives: Iterator[float], window: int) -
 
 
 async def campaign(folder: Path, kills: int, seed: int, window: int = 0) -> list[str]:
-    """Kill servers until the number is reached. Returns the differences from the expected result."""
+    """Kills servers until the number is reached. Returns the differences from the expected result."""
     chance = random.Random(seed)
     random.seed(seed)
     wrong: list[str] = []

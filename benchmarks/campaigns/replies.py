@@ -141,7 +141,7 @@ def check_recording(path: Path, data: bytes, endings: Counter[str]) -> None:
 
 
 def batch(folder: Path, cases: int, number: int, endings: Counter[str]) -> None:
-    """Send and read nonsense. Raises what hypothesis found, with its smallest example."""
+    """Sends and reads nonsense. Raises what hypothesis found, with its smallest example."""
     server = NonsenseServer()
     path = folder / "odd.replay.yaml"
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
@@ -165,7 +165,7 @@ def batch(folder: Path, cases: int, number: int, endings: Counter[str]) -> None:
 
 
 def campaign(folder: Path, cases: int, number: int) -> Counter[str]:
-    """Run the cases in batches. Returns how many ended in which way."""
+    """Runs the cases in batches. Returns how many ended in which way."""
     logging.getLogger("fairlead").setLevel(logging.CRITICAL)
     endings = Counter[str]()
     for done in range(0, cases, BATCH):

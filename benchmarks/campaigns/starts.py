@@ -34,7 +34,7 @@ SECONDS = 120.0
 
 
 async def window(workspace: Path, storage: Path, together: asyncio.Barrier, number: int, *, kill: bool) -> list[str]:
-    """Run one server. Returns its message for each refused command."""
+    """Runs one server. Returns its message for each refused command."""
     calls = [{"bash": {"command": f"echo {number}.{n} > out.{n}; cat out.{n}"}} for n in range(COMMANDS)]
     turns = [*({"calls": [call]} for call in calls), {"text": "."}]
     script = storage.with_name(f"script{number}.replay.yaml")
@@ -51,7 +51,7 @@ async def window(workspace: Path, storage: Path, together: asyncio.Barrier, numb
 
 
 async def start(folder: Path, servers: int, chance: random.Random) -> list[str]:
-    """Start `count` servers at the same moment. Returns what went wrong."""
+    """Starts `count` servers at the same moment. Returns what went wrong."""
     workspace, storage = folder / "ws", folder / "storage"
     workspace.mkdir(exist_ok=True)
     together = asyncio.Barrier(servers)

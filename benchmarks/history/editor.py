@@ -86,7 +86,7 @@ class Editor(Client):
                 self.log[old] = (name, None)
 
     def begin_commit(self, rng: Random) -> None:
-        """Begin the next commit: forget the messages and seed the random choices."""
+        """Begins the next commit: forgets the messages and seeds the random choices."""
         self.rng = rng
         self.log.clear()
         self._states.clear()
@@ -96,7 +96,7 @@ class Editor(Client):
     # open files
 
     def open_file(self, path: Path, coming: str) -> bool:
-        """Open a text file from disk, if an editor can represent both its present and its future text."""
+        """Opens a text file from disk, if an editor can represent both its present and its future text."""
         data = read(path)
         found = decode(data) if data is not None else None
         if path in self.files or found is None or one_end(found.text, coming) not in ("\n", "\r\n"):
@@ -106,7 +106,7 @@ class Editor(Client):
         return True
 
     def type_text(self, path: Path, text: str) -> None:
-        """Change a file: as the user in its buffer if it is open, otherwise as another program on the disk."""
+        """Changes a file: as the user in its buffer if it is open, otherwise as another program on the disk."""
         held = self.files.get(path)
         if held is None:
             data = read(path) or b""
@@ -129,7 +129,7 @@ class Editor(Client):
             self.close_file(path)
 
     def save(self) -> None:
-        """Save all unsaved files in their own encodings."""
+        """Saves all unsaved files in their own encodings."""
         for path, held in self.files.items():
             if held.dirty:
                 path.write_bytes(held.text_format.encode(held.text))
@@ -154,7 +154,7 @@ class Editor(Client):
         return {"applied": True}
 
     def _check_digests(self, digests: Json) -> None:
-        """Check that an edit was made for the current content. No other program writes here."""
+        """Checks that an edit was made for the current content. No other program writes here."""
         for uri, digest in digests.items():
             path = self.path(uri)
             held = self.files.get(path)
@@ -248,7 +248,7 @@ def read(path: Path) -> bytes | None:
 
 
 def overwrite(path: Path, data: bytes) -> None:
-    """Write in place, so that the file keeps its identity and permissions."""
+    """Writes in place, so that the file keeps its identity and permissions."""
     with open(path, "r+b") as file:
         file.write(data)
         file.truncate()
@@ -270,7 +270,7 @@ def _make_parents(path: Path) -> None:
 
 
 def edited(text: str, edits: list[Json], units: str) -> tuple[str, list[Json]]:
-    """Apply LSP TextEdits to a text. Also returns them as changes that can be sent one after the other."""
+    """Applies LSP TextEdits to a text. Also returns them as changes that can be sent one after the other."""
     lines = split_lines(text)
     starts = [0]
     for line in lines:

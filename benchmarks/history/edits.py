@@ -65,7 +65,7 @@ def pieces(old: str, new: str, rng: Random) -> list[Piece] | None:
 
 
 def shares(old: str, new: str, rng: Random) -> tuple[str, str] | None:
-    """Split a change into two parts with some of the changed runs each: the agent's and the user's."""
+    """Splits a change into two parts with some of the changed runs each: the agent's and the user's."""
     lines = split_lines(old)
     groups = _groups(lines, split_lines(new), near=1)
     if groups is None or len(groups) < 2 or one_end(old, new) is None:

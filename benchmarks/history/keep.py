@@ -22,7 +22,7 @@ MAX_WIRE = 10_000_000
 
 
 def reproduction(where: Path, facts: Json, error: Exception, differences: Sequence[Difference], replay: Replay) -> Path:
-    """Write a folder with the facts, the recording, the last messages, and the files concerned."""
+    """Writes a folder with the facts, the recording, the last messages, and the files concerned."""
     folder = _folder(where, f"{replay.figures.name}-{facts['commit'][:12]}")
     found = list(differences)
     if isinstance(error, Mismatch) and error.path is not None and not found:
@@ -55,7 +55,7 @@ def reproduction(where: Path, facts: Json, error: Exception, differences: Sequen
 
 
 def log(where: Path, name: str, text: str) -> Path:
-    """Write only a server's log, for a fault that appears only there."""
+    """Writes only a server's log, for a fault that appears only there."""
     folder = _folder(where, name)
     (folder / "server.log").write_text(text, encoding="utf-8", errors="backslashreplace")
     return folder

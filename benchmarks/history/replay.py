@@ -165,7 +165,7 @@ class Replay:
             print(f"MISMATCH {self.figures.name}: {what}\n  kept in {kept}", flush=True)
 
     async def _failed(self, commit: Commit, error: Exception, differences: Sequence[Difference]) -> None:
-        """Save a reproduction, then start again with a new process and an empty folder."""
+        """Saves a reproduction, then starts again with a new process and an empty folder."""
         units = ["--units", self.editor.units] if self.editor is not None else []
         facts: Json = {
             "commit": commit.id,
@@ -304,7 +304,7 @@ class _Commit:
         return found
 
     def _directly(self, job: Job) -> None:
-        """Make the refused changes without the agent."""
+        """Makes the refused changes without the agent."""
         if job.path is not None:
             self.workspace.remove(job.path)
         if job.new_path is not None:

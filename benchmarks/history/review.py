@@ -307,7 +307,7 @@ class Review:
     # the proposals
 
     def _check_proposals(self) -> None:
-        """Check that exactly the jobs are proposed, each with the right kind."""
+        """Checks that exactly the jobs are proposed, each with the right kind."""
         shown = {self.editor.path(file["uri"]): file for file in self.files}
         for path, job in self.jobs.items():
             file = shown.pop(path, None)

@@ -51,14 +51,14 @@ class Workspace:
         self._stamps = dict(self._walk())
 
     def clear(self) -> None:
-        """Delete everything in the folder."""
+        """Deletes everything in the folder."""
         for path, _ in list(self._walk()):
             os.unlink(self._at(path))
         self.prune()
         self.tree, self.absent, self._stamps = {}, set(), {}
 
     def put(self, path: str, entry: Entry, data: bytes) -> None:
-        """Write a file as it is in a tree, replacing whatever exists; never through a link."""
+        """Writes a file as it is in a tree, replacing whatever exists; never through a link."""
         whole = self._at(path)
         try:
             self._make_way(path)
@@ -76,7 +76,7 @@ class Workspace:
         self.tree[path] = entry
 
     def remove(self, path: str) -> None:
-        """Delete a file and the folders that become empty."""
+        """Deletes a file and the folders that become empty."""
         self.tree.pop(path, None)
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             os.unlink(self._at(path))
@@ -92,7 +92,7 @@ class Workspace:
         os.chmod(self._at(path), mode_of(entry))
 
     def prune(self) -> int:
-        """Delete empty folders, which trees do not contain. Returns their number."""
+        """Deletes empty folders, which trees do not contain. Returns their number."""
         gone = 0
         for top, _, _ in os.walk(self.root, topdown=False):
             if top != str(self.root):
@@ -145,7 +145,7 @@ class Workspace:
             yield Difference(path, "was written, although nothing in it changes", data, own)
 
     def _make_way(self, path: str) -> None:
-        """Create the parent folders of a path, and delete what is there."""
+        """Creates the parent folders of a path, and deletes what is there."""
         parents = path.split("/")[:-1]
         for depth in range(1, len(parents) + 1):
             folder = self._at("/".join(parents[:depth]))

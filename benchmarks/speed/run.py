@@ -79,7 +79,7 @@ async def fairlead_run(rounds: int) -> tuple[list[float], float, float]:
 
 
 async def warm(server: psutil.Process) -> None:
-    """Wait until the background import of the SDK is over and the process is idle."""
+    """Waits until the background import of the SDK is over and the process is idle."""
     quiet = 0
     while quiet < 5:
         before = sum(server.cpu_times()[:2])
@@ -106,7 +106,7 @@ READY = [{"method": "initialized", "params": {}}, {"method": "agent/sessions/lis
 
 
 def start_up(command: list[str], then: Sequence[Json] = ()) -> float:
-    """Spawn to the last of these requests answered, after `initialize`, in ms."""
+    """The time from the spawn to the answer to the last of these requests, sent after `initialize`, in ms."""
     start = time.perf_counter()
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdin is not None and process.stdout is not None

@@ -20,18 +20,18 @@ UNFINISHED_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]{0,60}[ -/]{0,4}|[\]PX^_][^\x07
 
 
 def strip_sequences(text: str) -> str:
-    """Remove terminal sequences. A lone carriage return discards the line before it, as in a progress bar."""
+    """Removes terminal sequences. A lone carriage return discards the line before it, as in a progress bar."""
     text = _ESCAPES.sub("", text).replace("\r\n", "\n")
     return "\n".join(line.rstrip("\r").rsplit("\r", 1)[-1] for line in text.split("\n"))
 
 
 def keep_colors(text: str) -> str:
-    """Remove every terminal sequence except colors. Carriage returns stay, for a view that works like a terminal."""
+    """Removes every terminal sequence except colors. Carriage returns stay, for a view that works like a terminal."""
     return _ESCAPES.sub(lambda found: found[0] if _COLOR.fullmatch(found[0]) else "", text)
 
 
 def escape_invisible(text: str) -> str:
-    """Write control characters and direction characters as escapes (`\\u202e`); tabs and newlines stay."""
+    """Writes control characters and direction characters as escapes (`\\u202e`); tabs and newlines stay."""
     shown = _INVISIBLE.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
     return "".join(
         c if c in "\n\t" or c.isprintable() else f"\\x{ord(c):02x}" if ord(c) < 256 else f"\\u{ord(c):04x}"

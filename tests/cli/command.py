@@ -47,7 +47,7 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def run_plain(*arguments: object, cwd: Path | None = None, spawned: bool = False, **env: str) -> Ended:
-    """Run a command without a terminal and wait for its end."""
+    """Runs a command without a terminal and waits for its end."""
     with open(os.devnull, "rb") as nothing, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         streams = (nothing.fileno(), out.fileno(), err.fileno())
         process = _start([*map(str, arguments)], streams, environment(**env), cwd=cwd, spawned=spawned)
@@ -120,22 +120,22 @@ class InTerminal:
         os.close(slave)
 
     def until(self, text: str) -> None:
-        """Wait for a text on the screen or above it."""
+        """Waits for a text on the screen or above it."""
         self.until_true(lambda: text in self.screen.text, text)
 
     def until_true(self, holds: Callable[[], bool], what: str) -> None:
-        """Wait until a condition holds."""
+        """Waits until a condition holds."""
         end = time.monotonic() + DEADLINE
         while not holds():
             if not self._read(end):
                 raise AssertionError(f"never came: {what}\n{self.screen.text}")
 
     def press(self, keys: str) -> None:
-        """Type keys."""
+        """Types keys."""
         os.write(self._master, keys.encode())
 
     def answer(self, question: str, keys: str) -> None:
-        """Wait for an unanswered question and type keys."""
+        """Waits for an unanswered question and types keys."""
         self.until_true(lambda: self.screen.last_line.startswith(question), question)
         self.press(keys)
 
@@ -144,14 +144,14 @@ class InTerminal:
         return psutil.Process(self._process.pid).children(recursive=True)
 
     def end(self) -> int:
-        """Wait for the end. Returns the exit code."""
+        """Waits for the end. Returns the exit code."""
         end = time.monotonic() + DEADLINE
         while self._read(end):
             pass
         return self._process.wait(timeout=DEADLINE)
 
     def kill(self) -> None:
-        """Send SIGKILL and wait until the processes of the command have ended too."""
+        """Sends SIGKILL and waits until the processes of the command have ended too."""
         children = self.children()
         self._process.kill()
         self._process.wait()
@@ -164,7 +164,7 @@ class InTerminal:
         os.close(self._master)
 
     def _read(self, deadline: float) -> bool:
-        """Wait for output until the deadline and read it. False at the end of the output."""
+        """Waits for output until the deadline and reads it. False at the end of the output."""
         ready, _, _ = select.select([self._master], [], [], max(0.0, deadline - time.monotonic()))
         if not ready:
             return False

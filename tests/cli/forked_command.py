@@ -13,7 +13,7 @@ CAN_FORK_COMMANDS = CAN_FORK and hasattr(os, "pidfd_open")
 
 
 def command(arguments: list[str], streams: Streams, env: dict[str, str], folder: str, terminal: bool) -> NoReturn:
-    """Run in the forked process. With `terminal`, the streams are the controlling terminal, else plain files."""
+    """Runs in the forked process. With `terminal`, the streams are the controlling terminal, else plain files."""
     streams.take(env)
     if terminal:
         os.login_tty(0)

@@ -104,7 +104,7 @@ class Screen:
             self._write(character, width)
 
     def _write(self, character: str, width: int) -> None:
-        """Write a character into its cell. A wide one is followed by an empty cell."""
+        """Writes a character into its cell. A wide one is followed by an empty cell."""
         line = self._lines[self._y]
         line += [(" ", "")] * (self._x - len(line))
         cells = [(character, self._color), *[("", self._color)] * (width - 1)]

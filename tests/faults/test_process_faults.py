@@ -46,7 +46,7 @@ async def has_started(command: str) -> bool:
 
 @pytest.fixture
 async def run(workspace: Path, replay: Replay) -> AsyncIterator[Callable[..., Any]]:
-    """Run a command through a server; returns the client and the text for the model."""
+    """Runs a command through a server; returns the client and the text for the model."""
     clients: list[Client] = []
 
     async def through(command: str, **given: Any) -> tuple[Client, str]:

@@ -29,7 +29,7 @@ def endpoint(api: FakeApi | None = None, **changes: Any) -> Endpoint:
 
 
 async def at_once(seconds: float) -> None:
-    """Skip the pauses between attempts."""
+    """Skips the pauses between attempts."""
 
 
 @asynccontextmanager

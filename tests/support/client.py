@@ -153,7 +153,7 @@ class Client:
         self.send({"method": method, "params": params})
 
     def begin(self, method: str, params: Any) -> tuple[int, asyncio.Future[Any]]:
-        """Send a request. Returns its id and the future of its answer."""
+        """Sends a request. Returns its id and the future of its answer."""
         self._number += 1
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[self._number] = (method, answer)
@@ -161,7 +161,7 @@ class Client:
         return self._number, answer
 
     async def request(self, method: str, params: Any, deadline: float = DEADLINE) -> Any:
-        """Send a request and return its result.
+        """Sends a request and returns its result.
 
         Raises:
             WireError: the server answered with an error.
@@ -171,11 +171,11 @@ class Client:
             return await answer
 
     async def run(self, prompt: str = "Do it.", deadline: float = 30.0, **params: Any) -> Json:
-        """Run a task and return the result of `agent/runTask`."""
+        """Runs a task and returns the result of `agent/runTask`."""
         return await self.request("agent/runTask", {"prompt": prompt, **params}, deadline)
 
     async def error(self, method: str, params: Any) -> WireError:
-        """Send a request that must fail, and return its error."""
+        """Sends a request that must fail, and returns its error."""
         try:
             result = await self.request(method, params)
         except WireError as error:
@@ -183,13 +183,13 @@ class Client:
         raise AssertionError(f"{method} was not refused: {result}")
 
     async def until(self, found: Callable[[], Any], deadline: float = DEADLINE) -> Any:
-        """Wait until `found()` is true, checked after each message, and return its value."""
+        """Waits until `found()` is true, checked after each message, and returns its value."""
         async with asyncio.timeout(deadline), self._changed:
             await self._changed.wait_for(found)
         return found()
 
     async def event(self, kind: str, **fields: Any) -> Json:
-        """Wait for the first `agent/event` of a kind with these fields."""
+        """Waits for the first `agent/event` of a kind with these fields."""
         return await self.until(
             lambda: next((event for event in self.events(kind) if fields.items() <= event.items()), None)
         )
@@ -223,7 +223,7 @@ class Client:
         return uri
 
     def type(self, path: Path, text: str) -> None:
-        """Replace the text of an open buffer, as the user does."""
+        """Replaces the text of an open buffer, as the user does."""
         uri = path.as_uri()
         version = self.buffers[uri][1] + 1
         self.buffers[uri] = (text, version)
@@ -231,12 +231,12 @@ class Client:
         self.notify("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]})
 
     def close(self, uri: str) -> str:
-        """Close an open buffer and return its text."""
+        """Closes an open buffer and returns its text."""
         self.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
         return self.buffers.pop(uri)[0]
 
     def apply_edit(self, params: Json) -> Json:
-        """Apply an edit like an editor: change and report open buffers, check and write closed files."""
+        """Applies an edit like an editor: change and reports open buffers, check and writes closed files."""
         for uri, digest in params.get("digests", {}).items():
             path = uri_path(uri)
             if uri not in self.buffers and (not path.exists() or sha256(path.read_bytes()).hexdigest() != digest):
@@ -271,7 +271,7 @@ class Client:
         return {"applied": True}
 
     def _remove(self, change: Json) -> str:
-        """Delete or rename a file with its buffer. Returns the reason if that failed, otherwise an empty string."""
+        """Deletes or renames a file with its buffer. Returns the reason if that failed, otherwise an empty string."""
         uri, new_uri = change.get("uri") or change["oldUri"], change.get("newUri")
         path, new = uri_path(uri), uri_path(new_uri) if new_uri else None
         if not path.exists() or (new is not None and new.exists()):
@@ -338,7 +338,7 @@ def uri_path(uri: str) -> Path:
 
 
 def edited(text: str, edits: list[Json], encoding: str = "utf-16") -> str:
-    """Apply LSP TextEdits to a text, with positions in the units of an encoding."""
+    """Applies LSP TextEdits to a text, with positions in the units of an encoding."""
     codec, size = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}[encoding]
     starts = [0]
     index = 0

@@ -46,7 +46,7 @@ def _received(*duplicates: Any) -> Streams:
 
 
 def fork(work: Callable[..., NoReturn], *arguments: Any) -> BaseProcess:
-    """Call `work`, a function of a module, in a process that is forked from multiprocessing's fork server."""
+    """Calls `work`, a function of a module, in a process that is forked from multiprocessing's fork server."""
     _ensure_running()
     process = _context.Process(target=work, args=arguments, daemon=True)  # type: ignore[attr-defined]
     process.start()
@@ -54,7 +54,7 @@ def fork(work: Callable[..., NoReturn], *arguments: Any) -> BaseProcess:
 
 
 def _ensure_running() -> None:
-    """Start the fork server if it is not running, with the path of the modules that it preloads."""
+    """Starts the fork server if it is not running, with the path of the modules that it preloads."""
     multiprocessing.set_forkserver_preload(["support.preload"])
     kept = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join(_PATH)
@@ -82,7 +82,7 @@ class ForkedProcess:
         self._loop.add_reader(sentinel, self._end)
 
     async def connect(self, stdin: int, stdout: int) -> None:
-        """Open our ends of the pipes."""
+        """Opens our ends of the pipes."""
         reader = asyncio.StreamReader(limit=LIMIT, loop=self._loop)
         await self._loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(stdout, "rb"))
         transport, protocol = await self._loop.connect_write_pipe(

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 
 def at_one_moment(processes: int, work: Callable[[], None]) -> list[int]:
-    """Run `work` in `count` processes that begin together. Returns their exit codes, 1 for an exception."""
+    """Runs `work` in `count` processes that begin together. Returns their exit codes, 1 for an exception."""
     waiting, begin = os.pipe()
     children = [_forked(lambda: (os.close(begin), os.read(waiting, 1), work())) for _ in range(processes)]
     os.close(waiting)

@@ -49,7 +49,7 @@ class Rpc:
             self._messages.feed(data)
 
     def close(self) -> None:
-        """End Neovim as a closed terminal does, and wait for it."""
+        """Ends Neovim as a closed terminal does, and waits for it."""
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.close()
         self._process.wait(30)
@@ -75,14 +75,14 @@ class Neovim:
         return self.lua("return vim.uv.os_getpid()")
 
     def lua(self, code: str, *arguments: Any) -> Any:
-        """Run Lua code and return its value."""
+        """Runs Lua code and returns its value."""
         return self.rpc.request("nvim_exec_lua", code, arguments)
 
     def command(self, text: str) -> None:
         self.rpc.request("nvim_command", text)
 
     def until(self, condition: str, *arguments: Any) -> None:
-        """Wait until a Lua expression is true; `...` in it are the arguments."""
+        """Waits until a Lua expression is true; `...` in it are the arguments."""
         look = f"function() return (function(...) return ({condition}) end)(unpack(arguments)) end"
         code = f"local arguments = {{...}} return vim.wait({DEADLINE}, {look}, 5)"
         assert self.lua(code, *arguments), f"never: {condition} {arguments}\n{self.panel()}\n{self.messages()}"
@@ -125,24 +125,24 @@ class Neovim:
         self.until("table.concat(_G.shown, '\\n'):find(..., 1, true)", text)
 
     def run(self, prompt: str = "Do it.") -> None:
-        """Run a task and wait for its end."""
+        """Runs a task and waits for its end."""
         self.lua("_G.shown = {}")
         self.command(f"Fairlead run {prompt}")
         self.until_message("Fairlead: done")
 
     def until_answered(self) -> None:
-        """Wait until no request to a server is pending."""
+        """Waits until no request to a server is pending."""
         self.until("vim.iter(vim.lsp.get_clients()):all(function(client) return vim.tbl_isempty(client.requests) end)")
 
     def decide(self, command: str) -> None:
-        """Run a review command and wait until files are written."""
+        """Runs a review command and waits until files are written."""
         self.command(f"Fairlead {command}")
         self.until_answered()
 
 
 @contextmanager
 def neovim(workspace: Path, settings: Json, *, configured: bool = True) -> Iterator[Neovim]:
-    """Start Neovim in a workspace; `configured`: with the files of docs/editors/neovim."""
+    """Starts Neovim in a workspace; `configured`: with the files of docs/editors/neovim."""
     editor = Neovim(Rpc(Path(os.environ[INSTALLED])), workspace)
     try:
         editor.lua(

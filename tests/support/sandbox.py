@@ -21,7 +21,7 @@ def capability() -> Capability:
 
 
 def needs_sandbox() -> None:
-    """Skip the test if there is no sandbox."""
+    """Skips the test if there is no sandbox."""
     found = capability()
     if found.layers_folder is None:
         pytest.skip(found.reason)

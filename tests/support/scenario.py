@@ -53,7 +53,7 @@ class Scenario:
         return self.folder.name if self.fault is None else f"fault_{self.fault:02}_{self.folder.name}"
 
     def lay_out(self, workspace: Path) -> None:
-        """Copy the files into the workspace."""
+        """Copies the files into the workspace."""
         for name, data in {**_tree(self.folder / "input"), **_contents(self.files)}.items():
             assert data is not None
             path = workspace / name
@@ -136,7 +136,7 @@ class Player:
                 raise
 
     async def agent(self, calls: list[Json], results: list[str] | None = None, feedback: Any = None) -> None:
-        """Run a task with one round of these calls.
+        """Runs a task with one round of these calls.
 
         Each of `results` is part of a call's result, in the order of the calls; an error begins with "Error:".
         `feedback` are parts of what the model reads in addition to its task and the results; `[]` means nothing.
@@ -196,7 +196,7 @@ class Player:
         self._path(name).unlink()
 
     async def noticed(self, _: None) -> None:
-        """Wait until the server has published proposals that include the other program's change."""
+        """Waits until the server has published proposals that include the other program's change."""
         await self.client.until(lambda: self._version() > self._written_at)
 
     async def accept(self, target: Any, **given: Any) -> None:
@@ -221,7 +221,7 @@ class Player:
         await self._ask("agent/edits/amend", {"uri": uri, "text": new, **given}, refused)
 
     async def shows(self, files: dict[str, Any], conflicts: list[Json] | None = None) -> None:
-        """Wait until the client shows these proposals: the states of the hunks by file, or the file's kind.
+        """Waits until the client shows these proposals: the states of the hunks by file, or the file's kind.
 
         `conflicts`: the sides of all hunks in conflict, in order.
         """
@@ -231,7 +231,7 @@ class Player:
             assert [hunk["conflict"] for hunk in hunks if hunk["conflict"]] == conflicts
 
     async def says(self, files: dict[str, Any]) -> None:
-        """Check the content of files as the user sees it: in the open buffer or on the disk; null: no file."""
+        """Checks the content of files as the user sees it: in the open buffer or on the disk; null: no file."""
         for name, wanted in files.items():
             path = self._path(name)
             buffer = self.client.buffers.get(path.as_uri())
@@ -298,7 +298,7 @@ class Player:
     async def _outcomes(
         self, method: str, params: Json, outcomes: Any = None, says: str = "", refused: str = ""
     ) -> None:
-        """Check the outcome of each file, or of all if it is one word; `says` is part of their messages."""
+        """Checks the outcome of each file, or of all if it is one word; `says` is part of their messages."""
         result = await self._ask(method, params, refused)
         if result is None:
             return
@@ -313,7 +313,7 @@ class Player:
         assert says in messages, f"{says!r} is not in {messages!r}"
 
     async def _ask(self, method: str, params: Json, refused: str) -> Json | None:
-        """Send a request; `refused`: the code and part of the message of the expected error."""
+        """Sends a request; `refused`: the code and part of the message of the expected error."""
         params = {"sessionId": self.session, **params}
         if not refused:
             return await self.client.request(method, params)

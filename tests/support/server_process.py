@@ -20,7 +20,7 @@ NEW_INTERPRETER = [sys.executable, "-u", "-m", "fairlead", "serve"]
 
 
 async def start(command: Sequence[str], env: Mapping[str, str], stderr: int | None = None) -> ServerProcess:
-    """Start a server. It is forked if `ForkedServer.use` was called and the command is exactly SERVE."""
+    """Starts a server. It is forked if `ForkedServer.use` was called and the command is exactly SERVE."""
     if ForkedServer.used and command == SERVE:
         return await ForkedServer.start(env, 2 if stderr is None else stderr)
     pipe = asyncio.subprocess.PIPE
@@ -28,7 +28,7 @@ async def start(command: Sequence[str], env: Mapping[str, str], stderr: int | No
 
 
 def serve(streams: Streams, env: dict[str, str]) -> NoReturn:
-    """Run `fairlead serve` in a forked process, with these streams and this environment."""
+    """Runs `fairlead serve` in a forked process, with these streams and this environment."""
     streams.take(env)
     sys.exit(main(["serve"]))
 

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the signal")
 
 
 def kill_while_writing(path: Path, event: str, after: str = "new") -> list[Path]:
-    """Kill a process at an audit event while it writes a file. Returns the files that it left."""
+    """Kills a process at an audit event while it writes a file. Returns the files that it left."""
     before = set(path.parent.iterdir())
     ended = subprocess.run([sys.executable, "-c", KILLED, str(path), event, after], check=False)
     assert ended.returncode == -signal.SIGKILL

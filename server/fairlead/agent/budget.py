@@ -15,7 +15,7 @@ class Budget:
     minutes: float = 0
 
     def reached_limit(self, usage: Usage, cost: float | None, seconds: float) -> str | None:
-        """Describe the limit that a run has reached, for the user; None if it has reached none.
+        """Describes the limit that a run has reached, for the user; None if it has reached none.
 
         Args:
             usage: the tokens of the run so far.

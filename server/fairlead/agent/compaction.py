@@ -65,12 +65,12 @@ class Compactor:
         )
 
     def apply_server_clearing(self, count: int) -> None:
-        """Clear the oldest `count` results here too, because the provider has cleared them."""
+        """Clears the oldest `count` results here too, because the provider has cleared them."""
         self._replace(clear_oldest(self.history.messages, count, self.keeps_results))
         self.emit(Compacted(f"The model's service cleared {count} old tool results from the conversation."))
 
     async def compact(self) -> bool:
-        """Shorten the conversation.
+        """Shortens the conversation.
 
         Clears old results first, then asks for a summary. Shortens or clears the newest results only if nothing else is
         left.
@@ -124,7 +124,7 @@ class Compactor:
         self._replace(clear_results(self.history.messages, excess, self.keeps_results, untouched))
 
     def _shorten_last_results(self) -> None:
-        """Shorten the results of the last round to what one round may take in this window."""
+        """Shortens the results of the last round to what one round may take in this window."""
         *before, last = self.history.messages
         texts = [block["content"] for block in last["content"] if block["type"] == "tool_result"]
         shortened = iter(shorten_results(texts, self.window.results_limit_chars() or 0))

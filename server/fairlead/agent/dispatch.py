@@ -38,7 +38,7 @@ class Dispatcher:
     """After a round: whether one of its calls waited for background work (`RunningCall.polls`)."""
 
     async def run_all(self, calls: Sequence[ToolCall], results: list[ToolResult]) -> None:
-        """Run the calls in order and append one result for each to `results`, even if cancelled halfway."""
+        """Runs the calls in order and appends one result for each to `results`, even if cancelled halfway."""
         self.has_polled = False
         reason = "the run was cancelled before this call"
         try:
@@ -52,7 +52,7 @@ class Dispatcher:
                 results.append(ToolResult(call.id, NOT_REACHED.format(reason=reason), is_error=True))
 
     def refuse(self, call: ToolCall, reason: str) -> ToolResult:
-        """Answer a call with an error instead of running it. The user sees it like any other call."""
+        """Answers a call with an error instead of running it. The user sees it like any other call."""
         tool = self.tools.get(call.name)
         self.emit(ToolStarted(call.id, call.name, tool.kind if tool else "other", call.name, call.input, ()))
         self.emit(ToolFinished(call.id, True, reason))

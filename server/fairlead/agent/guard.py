@@ -21,7 +21,7 @@ class RepeatGuard:
         self._count = 0
 
     def check(self, call: ToolCall, is_exempt: bool) -> Verdict:
-        """Decide whether the next call runs. Repeats of exempt calls run, up to the maximum."""
+        """Decides whether the next call runs. Repeats of exempt calls run, up to the maximum."""
         current = (call_key(call.name, call.input), self._change_token())
         self._count = self._count + 1 if self._last == current else 1
         self._last = current
@@ -30,12 +30,12 @@ class RepeatGuard:
         return "run" if self._count == 1 or is_exempt else "refuse"
 
     def ignore_changes_so_far(self) -> None:
-        """Do not count the changes that the last call itself made as changes in between."""
+        """Does not count the changes that the last call itself made as changes in between."""
         if self._last is not None:
             self._last = (self._last[0], self._change_token())
 
     def forget(self) -> None:
-        """Allow the same call again."""
+        """Allows the same call again."""
         self._last = None
 
 
@@ -56,7 +56,7 @@ class IdleGuard:
         self._error_rounds = self._idle_rounds = 0
 
     def check_round(self, calls: Sequence[ToolCall], results: Sequence[ToolResult], has_polled: bool) -> str | None:
-        """Count a round.
+        """Counts a round.
 
         Args:
             calls: the calls of the round.

@@ -95,7 +95,7 @@ def _dimensions(data: bytes) -> tuple[int, int] | None:
 
 
 def _jpeg_dimensions(data: bytes) -> tuple[int, int] | None:
-    """Follow the segments to the frame's header (ITU T.81, B.2.2)."""
+    """Follows the segments to the frame's header (ITU T.81, B.2.2)."""
     position = 2
     while position + 9 <= len(data) and data[position] == 0xFF:
         if _JPEG_FRAME.match(data, position):

@@ -120,7 +120,7 @@ class Agent:
 
 
 async def run(agent: Agent, prompt: Sequence[Block]) -> Outcome:
-    """Work on a prompt until the model ends its turn or something else ends the run.
+    """Works on a prompt until the model ends its turn or something else ends the run.
 
     Raises nothing: the outcome says how the run ended, even if it was cancelled. Afterwards the history is valid for
     the next request.
@@ -178,7 +178,7 @@ class _Run:
         )
 
     async def add_prompt(self, prompt: Sequence[Block]) -> None:
-        """Append the prompt and the waiting feedback to the history; the prompt even if cancelled meanwhile."""
+        """Appends the prompt and the waiting feedback to the history; the prompt even if cancelled meanwhile."""
         feedback: Sequence[str] = ()
         try:
             feedback = await self.take_feedback()
@@ -186,7 +186,7 @@ class _Run:
             self.agent.history.add_user_message([*prompt, *map(text_block, feedback)])
 
     async def rounds(self) -> Ending:
-        """Ask the model and run its calls until something ends the run (L1)."""
+        """Asks the model and runs its calls until something ends the run (L1)."""
         for number in range(1, self.agent.limits.max_rounds + 1):
             await asyncio.sleep(0)  # a stop takes effect here even if neither the model nor a tool waits
             limit = self.reached_limit()
@@ -201,7 +201,7 @@ class _Run:
         return Ending("max_turn_requests", f"Paused: {limit}. {NEW_BUDGET}")
 
     async def ask_model(self) -> Reply:
-        """Get the next answer and append it to the history."""
+        """Gets the next answer and appends it to the history."""
         history = self.agent.history
         reply = await self.request_answer()
         reply = replace(reply, calls=history.add_reply(reply.content, reply.calls))
@@ -210,7 +210,7 @@ class _Run:
         return reply
 
     async def run_calls(self, reply: Reply) -> Ending | None:
-        """Run an answer's calls and append the results. Returns None if the run continues."""
+        """Runs an answer's calls and appends the results. Returns None if the run continues."""
         results = await self.answer_calls(reply)
         if self.dispatcher.is_looping:
             count = self.agent.limits.max_repeats
@@ -221,7 +221,7 @@ class _Run:
         return self.ending_of(reply) if self.cut_offs >= MAX_CUT_OFFS else None
 
     async def end_turn(self, reply: Reply) -> Ending | None:
-        """Handle an answer without calls. Returns None if the run continues.
+        """Handles an answer without calls. Returns None if the run continues.
 
         It continues if the user has written meanwhile (L6), if the proposals have new errors (L18), or once if the
         answer is incomplete or empty (L13).
@@ -253,7 +253,7 @@ class _Run:
         return self.agent.mode == "agent" and self.reached_limit() is None and await self.agent.check_proposals()
 
     async def request_answer(self) -> Reply:
-        """Request the next answer. If the conversation is too long, compact it and try again (L15)."""
+        """Requests the next answer. If the conversation is too long, compacts it and tries again (L15)."""
         history, window = self.agent.history, self.agent.window
         if window.needs_compaction(history.messages):
             await self.compactor.compact()
@@ -269,13 +269,13 @@ class _Run:
         return await self.send(history.messages)
 
     def remove_refused_images(self, error: ModelError) -> None:
-        """Remove the pictures that the server refused, because it would also refuse all later requests with them."""
+        """Removes the pictures that the server refused, because it would also refuse all later requests with them."""
         history = self.agent.history
         if error.refuses_images and history.messages:
             history.replace(without_images(history.messages))
 
     async def send(self, messages: Sequence[Message], is_shown: bool = True) -> Reply:
-        """Send one request and emit its deltas, if they are shown."""
+        """Sends one request and emits its deltas, if they are shown."""
         agent = self.agent
         self.answer_limit = agent.window.answer_limit(messages)
         clearing = self.compactor.server_clearing() if is_shown else None
@@ -298,7 +298,7 @@ class _Run:
         raise ModelError("internal", "The model's stream ended without an answer.")
 
     def record(self, reply: Reply, messages: Sequence[Message]) -> None:
-        """Count what a request used, and apply what the provider cleared."""
+        """Counts what a request used, and applies what the provider cleared."""
         window = self.agent.window
         self.partial_text = ""
         self.usage += reply.usage
@@ -312,7 +312,7 @@ class _Run:
         return (await self.send(summary_request(messages), is_shown=False)).text
 
     async def answer_calls(self, reply: Reply) -> Sequence[ToolResult]:
-        """Append one user message: a result for each call, then feedback and a reminder (L6)."""
+        """Appends one user message: a result for each call, then feedback and a reminder (L6)."""
         results: list[ToolResult] = []
         try:
             if reply.stop_reason == "tool_use":
@@ -349,7 +349,7 @@ class _Run:
         return texts
 
     def reminders(self, calls: Sequence[ToolCall]) -> list[str]:
-        """Count the round (L5) and return a reminder if one is due (L6 to L8)."""
+        """Counts the round (L5) and returns a reminder if one is due (L6 to L8)."""
         if not any(call.name == "todo" for call in calls):
             self.agent.plan.note_round_without_update()
         reminder = self.agent.plan.reminder() if self.agent.mode != "ask" else None

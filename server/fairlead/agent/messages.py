@@ -77,7 +77,7 @@ class History:
         return self._messages
 
     def replace(self, messages: Iterable[Message]) -> None:
-        """Continue with these messages, for example restored or compacted ones."""
+        """Continues with these messages, for example restored or compacted ones."""
         self._messages = list(messages)
         self._call_keys, self._last_results = {}, {}
         for message in self._messages:
@@ -95,11 +95,11 @@ class History:
                 self._last_results[self._call_keys[block["tool_use_id"]]] = block["content"]
 
     def add_user_message(self, blocks: Iterable[Block]) -> None:
-        """Append a user message."""
+        """Appends a user message."""
         self._messages.append({"role": "user", "content": list(blocks)})
 
     def add_reply(self, content: Iterable[Block], calls: Sequence[ToolCall] = ()) -> list[ToolCall]:
-        """Append an answer and return its calls with valid, unique ids, which their results must use.
+        """Appends an answer and returns its calls with valid, unique ids, which their results must use.
 
         Some servers repeat ids or use characters that no request may contain, and a model may invent a tool name.
         """
@@ -120,7 +120,7 @@ class History:
         return renamed
 
     def add_results(self, results: Iterable[ToolResult], texts: Iterable[str] = ()) -> None:
-        """Append one user message: all results first, then texts such as a reminder (docs/plan.md L6)."""
+        """Appends one user message: all results first, then texts such as a reminder (docs/plan.md L6)."""
         blocks = [result.block() for result in results]
         self._index(blocks)
         self._messages.append({"role": "user", "content": blocks + [text_block(text) for text in texts]})

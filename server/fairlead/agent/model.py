@@ -125,7 +125,7 @@ class Model(Protocol):
         ...
 
     def stream(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
-        """Yield deltas as they arrive, then exactly one Reply as the last event.
+        """Yields deltas as they arrive, then exactly one Reply as the last event.
 
         It must be safe to close or cancel at any moment. Text that was yielded is not yielded again after a retry.
 

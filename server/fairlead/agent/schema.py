@@ -15,7 +15,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 def check_input(schema: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-    """Check an input. Fields that the schema does not name are ignored.
+    """Checks an input. Fields that the schema does not name are ignored.
 
     Raises:
         ToolError: with everything that is wrong.

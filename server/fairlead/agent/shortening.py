@@ -21,7 +21,7 @@ KeepsResults = Callable[[str], bool]
 
 
 def shorten_results(texts: Sequence[str], total: int) -> list[str]:
-    """Remove the middle of the longest texts so that all together have about `total` characters."""
+    """Removes the middle of the longest texts so that all together have about `total` characters."""
     share, longer = total, len(texts)
     for length in sorted(map(len, texts)):  # short texts leave their share to the long ones
         if length * longer > share:
@@ -46,7 +46,7 @@ def _without_middle(text: str, length: int) -> str:
 def clear_results(
     messages: Sequence[Message], chars: int, keeps_results: KeepsResults, untouched: int = ROUND_LENGTH
 ) -> list[Message]:
-    """Replace results with notes, the oldest first, until about `chars` characters are free.
+    """Replaces results with notes, the oldest first, until about `chars` characters are free.
 
     The last `untouched` messages stay as they are. Unchanged messages are the same objects.
     """
@@ -54,7 +54,7 @@ def clear_results(
 
 
 def clear_oldest(messages: Sequence[Message], count: int, keeps_results: KeepsResults) -> list[Message]:
-    """Replace the oldest `count` results with notes, as the provider did when it read the messages."""
+    """Replaces the oldest `count` results with notes, as the provider did when it read the messages."""
     oldest = islice(_results(messages, keeps_results), count)
     long = {block["tool_use_id"] for _, block in oldest if len(block["content"]) > MIN_CLEARED_CHARS}
     return _with_notes(messages, long)
@@ -130,7 +130,7 @@ def summary_gain(messages: Sequence[Message], keeps_results: KeepsResults) -> in
 def with_summary(
     messages: Sequence[Message], summary: str, plan: str, proposals: str, keeps_results: KeepsResults
 ) -> list[Message]:
-    """Replace everything before the last round with a summary, except for the user's words and decisions."""
+    """Replaces everything before the last round with a summary, except for the user's words and decisions."""
     old, rest = messages[:-ROUND_LENGTH], messages[-ROUND_LENGTH:]
     text = SUMMARY.format(summary=summary or NO_SUMMARY, plan=plan, proposals=proposals or "None.")
     blocks = [text_block(verbatim) for verbatim in _verbatim_texts(old, keeps_results)]

@@ -28,7 +28,7 @@ class StoppedCalls:
             raise
 
     async def wait(self) -> None:
-        """Wait until all stopped calls have ended."""
+        """Waits until all stopped calls have ended."""
         while self._ending:
             await asyncio.wait(set(self._ending))
 

@@ -71,11 +71,11 @@ class Tool(Protocol):
         ...
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
-        """Return a short title for the user, and what the call reads or changes. `input` matches the schema."""
+        """Returns a short title for the user, and what the call reads or changes. `input` matches the schema."""
         ...
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
-        """Do the work and return the result. `input` matches the schema.
+        """Does the work and returns the result. `input` matches the schema.
 
         Raises:
             Exception: becomes an error result (L3). Raise ToolError with a message for the model.

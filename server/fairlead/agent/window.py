@@ -88,7 +88,7 @@ class Window:
     """What the last request and its answer took; 0 before the first request."""
 
     def begin_run(self, configured: int | None) -> None:
-        """Forget the sizes from the last run's refusals: the server may have been restarted with a larger window."""
+        """Forgets the sizes from the last run's refusals: the server may have been restarted with a larger window."""
         self.configured, self.reported, self.refused_chars = configured, None, None
 
     @property

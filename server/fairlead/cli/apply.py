@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 
 def apply_workspace_edit(params: Json, encoding: str = "utf-16") -> Json:
-    """Apply the edit and return an `ApplyWorkspaceEditResult`. If it has a `failureReason`, nothing was changed.
+    """Applies the edit and returns an `ApplyWorkspaceEditResult`. If it has a `failureReason`, nothing was changed.
 
     A file with a digest in `params` is changed only if its bytes match (docs/protocol.md, Standard LSP).
     """

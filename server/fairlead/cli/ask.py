@@ -19,7 +19,7 @@ class Option:
 
 
 async def ask(display: Display, keyboard: Keyboard, question: str, options: Sequence[Option]) -> str:
-    """Ask and return the chosen key. `?` shows the help, other keys are ignored.
+    """Asks and returns the chosen key. `?` shows the help, other keys are ignored.
 
     Raises:
         Interrupted: Ctrl-C.

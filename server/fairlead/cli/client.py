@@ -57,7 +57,7 @@ StartServer = Callable[[IO[bytes]], Awaitable[ServerProcess]]
 
 
 async def spawn_server(log: IO[bytes]) -> ServerProcess:
-    """Start `fairlead serve` with the current Python."""
+    """Starts `fairlead serve` with the current Python."""
     # -P: do not import modules from the current folder. With its own process group, the server does not receive
     # Ctrl-C, so that the client can shut it down.
     new_group: int = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
@@ -107,7 +107,7 @@ class AgentClient:
         return self._process.pid if self._process else None
 
     async def start(self, settings: Json, storage: Path | None = None) -> Json:
-        """Start and initialize the server. Returns the result of `initialize`.
+        """Starts and initializes the server. Returns the result of `initialize`.
 
         `storage` is the folder of the saved sessions. A session is restored only when a request names it, so that other
         clients can open the others.
@@ -130,7 +130,7 @@ class AgentClient:
         return answer
 
     async def request(self, method: str, params: Any) -> Any:
-        """Send a request and return the result.
+        """Sends a request and returns the result.
 
         Raises:
             RequestError: the server answered with an error.
@@ -146,7 +146,7 @@ class AgentClient:
             self._pending.pop(number, None)
 
     def notify(self, method: str, params: Any) -> None:
-        """Send a notification."""
+        """Sends a notification."""
         self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
     async def stop(self) -> None:

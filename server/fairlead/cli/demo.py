@@ -36,7 +36,7 @@ The second command uses a local model: Ollama, llama.cpp, LM Studio, vLLM."""
 
 
 async def run_demo(options: DemoOptions, terminal: Terminal, start_server: StartServer) -> int:
-    """Play the example. Returns the exit code, 0 only if the changed script is complete and runs."""
+    """Plays the example. Returns the exit code, 0 only if the changed script is complete and runs."""
     with resources.as_file(resources.files("fairlead") / "example") as example:
         folder = _copy(example / "workspace", options.keep)
         replay = example / RECORDING
@@ -82,7 +82,7 @@ def missing_parts(source: str) -> list[str]:
 
 
 def _check_result(script: Path, terminal: Terminal) -> int:
-    """Check that the changed script has all parts, and run it."""
+    """Checks that the changed script has all parts, and runs it."""
     marks = terminal.marks
     missing = missing_parts(script.read_text(encoding="utf-8"))
     if missing:
@@ -123,7 +123,7 @@ def _copy(source: Path, keep: Path | None) -> Path:
 
 
 def _clean_up(folder: Path, terminal: Terminal, *, keep: bool) -> None:
-    """Remove the example's folder, or say where it is."""
+    """Removes the example's folder, or says where it is."""
     if keep:
         _print(terminal, f"\nThe example is still in {folder}.", "dim")
         return

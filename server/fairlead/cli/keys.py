@@ -48,7 +48,7 @@ class Keyboard:
         self.restore()
 
     def enter_key_mode(self) -> None:
-        """Deliver keys at once and without echo."""
+        """Delivers keys at once and without echo."""
         if sys.platform != "win32" and self.can_ask:
             descriptor = sys.stdin.fileno()
             self._saved = termios.tcgetattr(descriptor)
@@ -57,14 +57,14 @@ class Keyboard:
             termios.tcsetattr(descriptor, termios.TCSADRAIN, mode)
 
     def restore(self) -> None:
-        """Restore the terminal's mode."""
+        """Restores the terminal's mode."""
         if sys.platform != "win32" and self._saved is not None:
             saved, self._saved = self._saved, None
             with contextlib.suppress(termios.error):
                 termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, saved)
 
     def discard_input(self) -> None:
-        """Discard everything typed so far, including Ctrl-C, because it does not answer the next question."""
+        """Discards everything typed so far, including Ctrl-C, because it does not answer the next question."""
         self._typed = ""
         self._interrupted = False
         if sys.platform == "win32":
@@ -75,13 +75,13 @@ class Keyboard:
                 termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
     def interrupt(self) -> None:
-        """Raise `Interrupted` in the current wait for a key, or in the next one."""
+        """Raises `Interrupted` in the current wait for a key, or in the next one."""
         self._interrupted = True
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_exception(Interrupted())
 
     async def key(self) -> str:
-        """Wait for the next character. Other keys, such as arrows, are ignored.
+        """Waits for the next character. Other keys, such as arrows, are ignored.
 
         Raises:
             Interrupted: Ctrl-C, or the terminal was closed.
@@ -95,7 +95,7 @@ class Keyboard:
         return key
 
     async def line(self, console: Console) -> str:
-        """Read a line up to Enter, with echo.
+        """Reads a line up to Enter, with echo.
 
         Raises:
             Interrupted: as `key`.

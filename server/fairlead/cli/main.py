@@ -98,7 +98,7 @@ exit codes: 0 everything holds; 1 something does not hold or could not be checke
 
 
 def run_command_line(arguments: Sequence[str], start_server: StartServer = spawn_server) -> int:
-    """Run a command with a server started by `start_server`. Returns the exit code of the process."""
+    """Runs a command with a server started by `start_server`. Returns the exit code of the process."""
     parser = _parser()
     try:
         given = parser.parse_args(arguments)
@@ -218,7 +218,7 @@ def _count(text: str) -> int:
 
 
 def _path(text: str) -> Path:
-    """Expand `~` as a shell does. `~` before an unknown user's name stays as it is."""
+    """Expands `~` as a shell does. `~` before an unknown user's name stays as it is."""
     return Path(os.path.expanduser(text))
 
 

@@ -33,7 +33,7 @@ class ConversationRecorder:
         self._stop_reason = ""
 
     def add_event(self, event: dict[str, Any]) -> None:
-        """Add the next event."""
+        """Adds the next event."""
         kind = event["kind"]
         if kind == "round_started":
             self._answers.append(_Answer())
@@ -89,7 +89,7 @@ def overwrite_problem(path: Path, *, resume: bool) -> str:
 
 
 def _joined(answers: list[_Answer]) -> list[_Answer]:
-    """Join each answer without calls, such as one that was cut off, with the next one.
+    """Joins each answer without calls, such as one that was cut off, with the next one.
 
     It would end the run in a replay.
     """

@@ -83,7 +83,7 @@ class Review:
         self._reports = {file["uri"]: FileReport(self._name(file["uri"]), file["kind"]) for file in edits["files"]}
 
     async def decide(self, accept: Accept | None) -> None:
-        """Show each file and decide on it as `accept` says. None: show and decide nothing.
+        """Shows each file and decides on it as `accept` says. None: shows them and decides nothing.
 
         Raises:
             Interrupted: Ctrl-C. Earlier decisions are not undone.
@@ -130,7 +130,7 @@ class Review:
                     break
 
     async def _decide_on(self, uri: str, key: str, sides: Sides) -> bool:
-        """Apply the answer for a file. False if the file changed and must be shown again."""
+        """Applies the answer for a file. False if the file changed and must be shown again."""
         match key:
             case "h":
                 return await self._by_hunk(uri, sides)
@@ -166,7 +166,7 @@ class Review:
                 return
 
     async def _send(self, method: str, target: dict[str, Any], *, replace_yours: bool = False) -> bool:
-        """Send a decision and show its outcomes. False if the proposals changed since they were shown."""
+        """Sends a decision and shows its outcomes. False if the proposals changed since they were shown."""
         params = {"sessionId": self._edits["sessionId"], "target": target, "version": self._edits["version"]}
         params |= {"resolution": "proposed"} if replace_yours else {}
         try:
@@ -198,7 +198,7 @@ class Review:
                 self._print_line(f"  {clean(message)}", style)
 
     async def _show(self, file: states.FileWire) -> Sides:
-        """Show a file's heading and its whole diff."""
+        """Shows a file's heading and its whole diff."""
         sides = await self._sides(file["uri"])
         kind = KINDS[file["kind"]] + (f" to {self._name(file['newUri'])}" if file["newUri"] else "")
         risk = f"{file['risk']}  " if file["risk"] not in (None, "deletion") else ""

@@ -54,7 +54,7 @@ REVIEW_OPTIONS = (
 
 
 async def run_task(options: RunOptions, terminal: Terminal, start_server: StartServer) -> int:
-    """Run a task. Returns the exit code: 0 done, 1 not done, 2 nothing to continue, 130 cancelled."""
+    """Runs a task. Returns the exit code: 0 done, 1 not done, 2 nothing to continue, 130 cancelled."""
     display: Display = LiveDisplay(terminal) if terminal.can_draw else PlainDisplay(terminal)
     with Keyboard(terminal.can_ask) as keyboard:
         run = Run(options, terminal, display, keyboard, start_server)
@@ -89,7 +89,7 @@ class Run:
         self._is_stopped = False
 
     async def execute(self) -> int:
-        """Run the task and review its changes. Returns the exit code."""
+        """Runs the task and reviews its changes. Returns the exit code."""
         self._display.show(heading_lines(self._options, self._display))
         try:
             await self._client.start(self._options.settings, self._options.storage)
@@ -115,7 +115,7 @@ class Run:
         self._display.show([Text(), *(Text(line, style="red") for line in clean(str(error)).split("\n"))])
 
     async def _open_session(self) -> None:
-        """Create a session, or open the one to continue."""
+        """Creates a session, or opens the one to continue."""
         if self._options.storage is not None:
             for line in await delete_old_sessions(self._client):
                 self._transcript.note(line)
@@ -131,7 +131,7 @@ class Run:
         self._transcript.begin_with_plan(opened["plan"])
 
     def interrupt(self) -> None:
-        """Cancel the run, or leave the review. Called at the first Ctrl-C."""
+        """Cancels the run, or leaves the review. Called at the first Ctrl-C."""
         self._is_stopped = True
         self._keyboard.interrupt()
         self._display.set_status("stopping")
@@ -139,14 +139,14 @@ class Run:
             self._cancelling = asyncio.ensure_future(self._cancel())
 
     def abort(self) -> None:
-        """Restore the terminal. Called in the signal handler at the second Ctrl-C."""
+        """Restores the terminal. Called in the signal handler at the second Ctrl-C."""
         self._keyboard.restore()
         if self._terminal.can_draw:
             os.write(self._terminal.console.file.fileno(), b"\x1b[?25h\r\n")
 
     @contextlib.contextmanager
     def suspended(self) -> Generator[None]:
-        """Restore the terminal while the process is suspended."""
+        """Restores the terminal while the process is suspended."""
         with self._display.without_status():
             self._keyboard.restore()
             yield
@@ -203,7 +203,7 @@ class Run:
         return review.reports
 
     async def _check_accepted(self, reports: Sequence[FileReport]) -> None:
-        """Run the checks on what was accepted, if that is only a part (docs/plan.md P18)."""
+        """Runs the checks on what was accepted, if that is only a part (docs/plan.md P18)."""
         applied = sum(report.counts["applied"] for report in reports)
         if not 0 < applied < sum(report.counts.total() for report in reports) or self._is_stopped:
             return
@@ -219,7 +219,7 @@ class Run:
             self._display.show(wrap(line, self._display.console, self._display.width))
 
     def _summarize(self, reports: Sequence[FileReport], *, chosen: bool, finished: bool) -> None:
-        """Show what happened to the files, and how to continue if something is undecided."""
+        """Shows what happened to the files, and how to continue if something is undecided."""
         self._display.show([Text(), *summary_lines(reports, self._accept, chosen=chosen)])
         undecided = any(report.counts["undecided"] or report.counts["refused"] for report in reports)
         if self._options.storage is not None and (undecided or not finished):
@@ -266,7 +266,7 @@ class Run:
         return True
 
     def _on_notification(self, method: str, params: dict[str, Any]) -> None:
-        """Handle a notification. Those of other sessions are ignored."""
+        """Handles a notification. Those of other sessions are ignored."""
         if params.get("sessionId", self._session_id) != self._session_id:
             return
         match method:

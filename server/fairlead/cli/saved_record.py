@@ -9,7 +9,7 @@ MAX_BYTES = 20_000_000
 
 
 def load_record(path: Path) -> SessionRecord:
-    """Read a record from a file.
+    """Reads a record from a file.
 
     Raises:
         BadRecord: the file cannot be read, or is not a record.

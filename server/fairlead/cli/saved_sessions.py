@@ -30,7 +30,7 @@ async def newest_session(client: AgentClient) -> states.SessionRowWire:
 
 
 async def delete_old_sessions(client: AgentClient) -> list[str]:
-    """Delete unfinished sessions above the limit. Returns a message for the user for each.
+    """Deletes unfinished sessions above the limit. Returns a message for the user for each.
 
     Sessions that are open in another process stay. The server deletes finished ones (`sessions.keepDays`).
 

@@ -14,7 +14,7 @@ NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
 
 @contextmanager
 def ending_signals(stop: Callable[[], None], abort: Callable[[], None]) -> Generator[None]:
-    """Call `stop` in the event loop at the first signal. At the second, call `abort` and exit.
+    """Calls `stop` in the event loop at the first signal. At the second, calls `abort` and exits.
 
     The exit closes the server's stdin, so the server ends too, with its commands. `abort` runs in the signal handler
     and must not use buffered files.

@@ -17,7 +17,7 @@ HOLDS, DOES_NOT_HOLD = 0, 1
 
 
 async def run_verify(options: VerifyOptions, terminal: Terminal) -> int:
-    """Verify a record. Returns the exit code: 0 everything holds, 1 something does not or could not be checked."""
+    """Verifies a record. Returns the exit code: 0 everything holds, 1 something does not or could not be checked."""
     return await _Verification(options, terminal).execute()
 
 
@@ -80,7 +80,7 @@ class _Verification:
             self._report(finding)
 
     def _running(self, command: str) -> AbstractContextManager[object]:
-        """Show which command is running, if the terminal can draw it."""
+        """Shows which command is running, if the terminal can draw it."""
         if not self._terminal.can_draw:
             return nullcontext()
         return self._terminal.console.status(Text(f"running {escape_to_one_line(command)}"))

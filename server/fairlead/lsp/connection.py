@@ -28,11 +28,11 @@ class ClientConnection(LanguageServer):
         super().__init__("fairlead", __version__, protocol_cls=AgentProtocol, converter_factory=_converter)
 
     def show_message(self, kind: types.MessageType, text: str) -> None:
-        """Show a message to the user."""
+        """Shows a message to the user."""
         self.protocol.send_notification(types.WINDOW_SHOW_MESSAGE, {"type": int(kind), "message": text})
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """Log an error. Users see errors in the answers to their requests."""
+        """Logs an error. Users see errors in the answers to their requests."""
         details = "".join(error.data["traceback"]) if isinstance(error, JsonRpcInternalError) and error.data else ""
         level = logging.ERROR if details or not isinstance(error, JsonRpcException) else logging.DEBUG
         log.log(level, "%s\n%s", error, details)

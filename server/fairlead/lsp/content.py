@@ -32,7 +32,7 @@ class ProposedContent:
         self.registered = False
 
     async def register(self) -> None:
-        """Register the URI schemes, because pygls does not announce them in `initialize`."""
+        """Registers the URI schemes, because pygls does not announce them in `initialize`."""
         registration = {
             "id": "fairlead-content",
             "method": types.WORKSPACE_TEXT_DOCUMENT_CONTENT,
@@ -70,7 +70,7 @@ class ProposedContent:
         return proposal.applied(proposal.regions_of_hunks(proposal.hunks_of(parsed.item_id)))[0]
 
     def refresh(self, session_id: str, changes: Changeset) -> None:
-        """Request a refresh of the texts that have changed."""
+        """Requests a refresh of the texts that have changed."""
         old = self._sent.get(session_id, Changeset())
         self._sent[session_id] = changes
         if not self.registered:

@@ -29,7 +29,7 @@ class Document:
         return self._text
 
     def change(self, change: dict[str, Any], encoding: str) -> None:
-        """Apply one content change (LSP 3.18, `TextDocumentContentChangeEvent`)."""
+        """Applies one content change (LSP 3.18, `TextDocumentContentChangeEvent`)."""
         if change.get("range") is None:
             self._text, self._lines = change["text"], split_lines(change["text"])
             return
@@ -85,7 +85,7 @@ class Documents:
         return document.uri if document is not None else path.as_uri()
 
     def opened(self, uri: str, text: str, version: int) -> Path | None:
-        """Add a document. Returns its path, or None if it is not a file."""
+        """Adds a document. Returns its path, or None if it is not a file."""
         path = file_path(uri)
         if path is not None:
             self._change_token += 1
@@ -94,7 +94,7 @@ class Documents:
         return path
 
     def changed(self, uri: str, version: int, changes: Sequence[dict[str, Any]]) -> Path | None:
-        """Apply the changes in order (LSP 3.18, `didChange`)."""
+        """Applies the changes in order (LSP 3.18, `didChange`)."""
         path = file_path(uri)
         document = self._documents.get(os.path.realpath(path)) if path is not None else None
         if document is None:
@@ -106,7 +106,7 @@ class Documents:
         return document.path
 
     def closed(self, uri: str) -> Path | None:
-        """Remove a document. Returns its path, or None if it is not a file."""
+        """Removes a document. Returns its path, or None if it is not a file."""
         path = file_path(uri)
         if path is not None:
             self._change_token += 1
@@ -115,7 +115,7 @@ class Documents:
         return path
 
     def _update_names(self) -> None:
-        """Collect the names of the open files and of the links through which they were opened."""
+        """Collects the names of the open files and of the links through which they were opened."""
         named = ((Path(real).name, document.path.name) for real, document in self._documents.items())
         self._names = {name for names in named for name in names}
 

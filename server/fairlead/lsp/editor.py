@@ -58,7 +58,7 @@ class LspEditor:
         return EditCapabilities(client.apply_edit, client.checks_edits, operations)
 
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
-        """Send one workspace edit (LSP 3.18, `workspace/applyEdit`), versioned where a document is open.
+        """Sends one workspace edit (LSP 3.18, `workspace/applyEdit`), versioned where a document is open.
 
         A client that checks edits also gets the digest of each file.
         """

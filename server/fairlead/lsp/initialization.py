@@ -56,7 +56,7 @@ class Initialization:
 
 
 def read_initialization(params: types.InitializeParams) -> Initialization:
-    """Read the params of `initialize`.
+    """Reads the params of `initialize`.
 
     Raises:
         WrongRequest: as `read_folders`.

@@ -69,7 +69,7 @@ class Lenses:
         return [lens for lens in lenses if self.has_diffs or lens["command"]["command"] not in CLIENT_COMMANDS]
 
     def refresh(self) -> None:
-        """Ask the client to refresh its lenses, with one request at a time."""
+        """Asks the client to refresh its lenses, with one request at a time."""
         if not self.can_refresh:
             return
         if self._refreshing is not None and not self._refreshing.done():

@@ -124,7 +124,7 @@ class Params:
 
 
 def read_target(params: Params) -> Target:
-    """Read a `Target` (docs/protocol.md): exactly one of its forms."""
+    """Reads a `Target` (docs/protocol.md): exactly one of its forms."""
     target = params.child("target")
     everything = target.has("all") and target.boolean("all")
     given = {name for name in ("item", "uri", "hunk", "changes") if target.has(name)}
@@ -144,7 +144,7 @@ def _read_change(change: Params) -> Change:
 
 
 def read_ops(params: Params) -> list[PlanOp]:
-    """Read a list of `PlanOp` (docs/protocol.md). `add` without `after` appends; with null, it inserts first."""
+    """Reads a list of `PlanOp` (docs/protocol.md). `add` without `after` appends; with null, it inserts first."""
     return [_read_op(op) for op in params.children("ops")]
 
 
@@ -187,7 +187,7 @@ class ContentUri:
 
 
 def content_uri(uri: str) -> ContentUri | None:
-    """Parse a `fairlead-base:` or `fairlead-proposed:` URI. None for others."""
+    """Parses a `fairlead-base:` or `fairlead-proposed:` URI. None for others."""
     scheme, _, rest = uri.partition("://")
     rest, _, query = rest.partition("?")
     session_id, slash, path = rest.partition("/")

@@ -33,7 +33,7 @@ class Progress:
         return next((session_id for session_id, known in self._tokens.items() if known == token), None)
 
     def begin_run(self, session_id: str, token: int | str | None, can_create: bool) -> None:
-        """Report the next run of a session under the client's token, or under a new one if the client allows it."""
+        """Reports the next run of a session under the client's token, or under a new one if the client allows it."""
         self._tokens.pop(session_id, None)
         if token is not None:
             self._tokens[session_id] = token
@@ -43,7 +43,7 @@ class Progress:
             task.add_done_callback(self._creating.discard)
 
     def on_event(self, session_id: str, event: SessionEvent) -> None:
-        """Report the start, the current item and the end of a run."""
+        """Reports the start, the current item and the end of a run."""
         match event:
             case RunStarted(model):
                 self._titles[session_id] = f"Fairlead: {model}" if model.startswith("replay") else "Fairlead"

@@ -54,7 +54,7 @@ class Publisher:
         self._sent: dict[str, Any] = {}
 
     def __call__(self, events: Sequence[SessionEvent]) -> None:
-        """Send these events and states as notifications."""
+        """Sends these events and states as notifications."""
         for _, group in groupby(events, _stream):
             match _joined(group):
                 case PlanChanged() as plan:
@@ -66,7 +66,7 @@ class Publisher:
                     self._send(event)
 
     def _send_state(self, whole: str, changed: str, state: states.PlanWire | states.EditsWire) -> None:
-        """Send a state, or only its difference from the last one if the client understands differences."""
+        """Sends a state, or only its difference from the last one if the client understands differences."""
         if self._incremental:
             before = self._sent.get(whole)
             self._sent[whole] = state
@@ -97,7 +97,7 @@ def _stream(event: SessionEvent) -> Any:
 
 
 def _joined(events: Iterable[SessionEvent]) -> SessionEvent:
-    """Join the deltas of one stream. Any other group consists of one event, which is returned as it is."""
+    """Joins the deltas of one stream. Any other group consists of one event, which is returned as it is."""
     first, *rest = events
     if isinstance(first, Text | Thinking | ToolOutput) and rest:
         texts = (delta.text for delta in (first, *rest) if isinstance(delta, Text | Thinking | ToolOutput))

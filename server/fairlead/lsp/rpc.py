@@ -64,7 +64,7 @@ class AgentProtocol(LanguageServerProtocol):
 
     @lsp_method(types.INITIALIZE)
     def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
-        """Answer as pygls does, but announce Fairlead's own capabilities (docs/protocol.md, Initialize)."""
+        """Answers as pygls does, but announces Fairlead's own capabilities (docs/protocol.md, Initialize)."""
         try:
             result = yield from super().lsp_initialize(params)
             initialization = read_initialization(params)
@@ -80,7 +80,7 @@ class AgentProtocol(LanguageServerProtocol):
         return result
 
     def receive(self, body: bytes) -> None:
-        """Handle one message, the body of a frame."""
+        """Handles one message, the body of a frame."""
         try:
             message = json.loads(body)
         except (ValueError, RecursionError):
@@ -108,11 +108,11 @@ class AgentProtocol(LanguageServerProtocol):
         return self.handle_message(structured)
 
     def send_notification(self, method: str, params: Any) -> None:
-        """Send a notification with plain JSON params."""
+        """Sends a notification with plain JSON params."""
         self._send_data({"jsonrpc": "2.0", "method": method, "params": params})
 
     async def request(self, method: str, params: Any) -> Any:
-        """Send a request to the client. Cancelling the caller cancels the request.
+        """Sends a request to the client. Cancelling the caller cancels the request.
 
         Raises:
             RequestError: the client answered with an error, or is disconnected.
@@ -131,13 +131,13 @@ class AgentProtocol(LanguageServerProtocol):
             del self._waiting[msg_id]
 
     def disconnected(self, reason: str) -> None:
-        """Fail the requests to a client that has disconnected."""
+        """Fails the requests to a client that has disconnected."""
         for answer in self._waiting.values():
             if not answer.done():
                 answer.set_exception(wire.RequestError(INTERNAL_ERROR, reason))
 
     def _handle_cancel_notification(self, msg_id: Any) -> None:
-        """Cancel a request once its handler has started, because only then can the handler clean up."""
+        """Cancels a request once its handler has started, because only then can the handler clean up."""
         if isinstance(msg_id, int | str):  # anything else is not an id, and may be unhashable
             asyncio.get_running_loop().call_soon(super()._handle_cancel_notification, msg_id)
 

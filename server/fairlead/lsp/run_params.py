@@ -29,7 +29,7 @@ class RunParams:
 
 
 def read_run(params: Params) -> RunParams:
-    """Read the params of `agent/runTask`."""
+    """Reads the params of `agent/runTask`."""
     session_id, mode, continues = params.optional_text("sessionId"), _read_mode(params), _read_continuation(params)
     if continues is not None and session_id is None:
         raise WrongRequest("params.continue needs params.sessionId")

@@ -29,7 +29,7 @@ LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 
 async def serve() -> int:
-    """Serve one client over stdio until it disconnects. Returns the exit code of the process."""
+    """Serves one client over stdio until it disconnects. Returns the exit code of the process."""
     _configure_log(os.environ.get("FAIRLEAD_LOG", ""))
     connection = ClientConnection()
     protocol, server = connection.protocol, None
@@ -61,7 +61,7 @@ async def serve() -> int:
 
 
 def _import_server(connection: ClientConnection, given: Initialization) -> "AgentServer":
-    """Import most of Fairlead and start the server, after `initialize` is answered, so that the client need not wait.
+    """Imports most of Fairlead and starts the server, after `initialize` is answered, so that the client need not wait.
 
     The messages that arrive meanwhile wait in the queue of frames.
     """
@@ -79,7 +79,7 @@ def _import_server(connection: ClientConnection, given: Initialization) -> "Agen
 
 
 def _use_one_heap() -> None:
-    """Make all threads allocate from one heap, so that each can use what another freed. Only glibc can do it."""
+    """Makes all threads allocate from one heap, so that each can use what another freed. Only glibc can do it."""
     if not sys.platform.startswith("linux"):
         return
     # fails with an incomplete build of Python, or with another C library
@@ -90,7 +90,7 @@ def _use_one_heap() -> None:
 
 
 async def _close(server: "AgentServer", serving: asyncio.Task[int] | None) -> None:
-    """End the runs and their commands, and wait for all other tasks."""
+    """Ends the runs and their commands, and waits for all other tasks."""
     await server.watcher.close()
     await server.sessions.close()
     others = asyncio.all_tasks() - {serving, asyncio.current_task()}
@@ -99,14 +99,14 @@ async def _close(server: "AgentServer", serving: asyncio.Task[int] | None) -> No
 
 
 def _schedule_exit(code: int) -> None:
-    """End the process in `END_SECONDS` even if a thread is still running, because threads cannot be cancelled."""
+    """Ends the process in `END_SECONDS` even if a thread is still running, because threads cannot be cancelled."""
     timer = threading.Timer(END_SECONDS, os._exit, (code,))
     timer.daemon = True
     timer.start()
 
 
 def _configure_log(wanted: str) -> None:
-    """Log to stderr at the wanted level, or at WARNING if it is unknown."""
+    """Logs to stderr at the wanted level, or at WARNING if it is unknown."""
     handler = logging.StreamHandler(sys.stderr)
     handler.addFilter(_is_harmless)
     logging.basicConfig(handlers=[handler], level=logging.WARNING, format=LOG_FORMAT, force=True)

@@ -71,7 +71,7 @@ class AgentServer:
         self.sessions.observe(paths)
 
     def use_settings(self, given: Any) -> None:
-        """Apply settings from the wire. Each problem is reported once."""
+        """Applies settings from the wire. Each problem is reported once."""
         self.context.settings, problems = read_settings(given, self.context.settings)
         new = [problem for problem in problems if problem not in self._reported]
         self._reported.update(new)
@@ -81,11 +81,11 @@ class AgentServer:
             )
 
     def show_warning(self, text: str) -> None:
-        """Report a problem that is not the result of a request."""
+        """Reports a problem that is not the result of a request."""
         self.connection.show_message(types.MessageType.Warning, f"Fairlead: {text}")
 
     def show_info(self, text: str) -> None:
-        """Report that a problem is solved."""
+        """Reports that a problem is solved."""
         self.connection.show_message(types.MessageType.Info, f"Fairlead: {text}")
 
     def _publish_list(self, rows: tuple[Row, ...]) -> None:
@@ -118,13 +118,13 @@ class AgentServer:
         return ModelChoice(endpoint, Path(os.path.expanduser(settings.replay)) if settings.replay else None)
 
     def warm_up(self) -> None:
-        """Import the modules that the first run needs, in a thread."""
+        """Imports the modules that the first run needs, in a thread."""
         if self.context.settings.replay:
             return
         threading.Thread(target=_import_all, name="warm-up", daemon=True).start()
 
     def add_background(self, task: asyncio.Task[Any]) -> None:
-        """Hold a reference to a background task until it is done."""
+        """Holds a reference to a background task until it is done."""
         self.background.add(task)
         task.add_done_callback(self.background.discard)
 

@@ -81,7 +81,7 @@ def _read(given: Any, before: Any, prefix: str, problems: list[str]) -> Any:
 
 
 def _nested(given: dict[str, Any]) -> dict[str, Any]:
-    """Turn dotted names as in VS Code (`plan.maxItems`) into nested objects."""
+    """Turns dotted names as in VS Code (`plan.maxItems`) into nested objects."""
     nested: dict[str, Any] = {}
     for name, value in given.items():
         group, dot, rest = name.partition(".")

@@ -109,11 +109,11 @@ class StdoutWriter:
             self._on_disconnect()
 
     def close(self) -> None:
-        """Do nothing: the stream ends with the process."""
+        """Does nothing: the stream ends with the process."""
 
 
 def take_stdin() -> BinaryIO:
-    """Reserve stdin for frames. Other readers, such as a helper for a cloud's credentials, see an empty stream.
+    """Reserves stdin for frames. Other readers, such as a helper for a cloud's credentials, see an empty stream.
 
     A new file object is needed too: at exit the interpreter would wait for a thread that reads `sys.stdin`.
     """
@@ -125,7 +125,7 @@ def take_stdin() -> BinaryIO:
 
 
 def take_stdout() -> BinaryIO:
-    """Reserve stdout for frames. Everything else that is printed goes to stderr."""
+    """Reserves stdout for frames. Everything else that is printed goes to stderr."""
     sys.stdout.flush()
     copy = os.dup(1)
     os.dup2(2, 1)

@@ -60,7 +60,7 @@ SILENT = (
 
 
 def status_error(error: Any, endpoint: Endpoint, *, has_images: bool) -> ModelError:
-    """Convert an HTTP error response. Its status decides the kind; the message quotes its body.
+    """Converts an HTTP error response. Its status decides the kind; the message quotes its body.
 
     Args:
         has_images: whether the request contained a picture.
@@ -96,7 +96,7 @@ def _refusal(
 
 
 def foreign_error(response: Any, beginning: bytes, endpoint: Endpoint) -> ModelError:
-    """Convert a response with a status of success that is no stream of events: a JSON error, or something foreign."""
+    """Converts a response with a status of success that is no stream of events: a JSON error, or something foreign."""
     body = error_in(beginning)
     if body is not None:
         status = body["error"].get("code") if isinstance(body["error"], dict) else None
@@ -125,7 +125,7 @@ def _advice(name: str, endpoint: Endpoint) -> str | None:
 
 
 def stream_error(error: dict[str, Any], endpoint: Endpoint) -> ModelError:
-    """Convert an `error` event in the middle of a stream."""
+    """Converts an `error` event in the middle of a stream."""
     name = as_text(error.get("type") or "")
     said = readable(clouds.error_message(error) or name or "no reason given")[:MAX_QUOTED]
     if is_too_long(said):
@@ -136,7 +136,7 @@ def stream_error(error: dict[str, Any], endpoint: Endpoint) -> ModelError:
 
 
 def connection_error(error: Exception, endpoint: Endpoint) -> ModelError:
-    """Convert a failure to connect, a broken connection, or a silent one."""
+    """Converts a failure to connect, a broken connection, or a silent one."""
     transport = importlib.import_module("httpx2")
     cloud, where = endpoint.cloud, _name_of(endpoint)
     cause = _cause(error)

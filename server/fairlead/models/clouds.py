@@ -129,7 +129,7 @@ class Cloud:
 async def create_client(
     sdk: Any, cloud: Cloud, base_url: str | None, silence: float, http_client: Callable[[Any], Any]
 ) -> Any:
-    """Create the SDK's client for a cloud, in a thread, because it reads libraries, profiles and key files.
+    """Creates the SDK's client for a cloud, in a thread, because it reads libraries, profiles and key files.
 
     Args:
         sdk: the SDK's module.
@@ -187,7 +187,7 @@ def _aws_region() -> str:
 
 
 def _check_region(cloud: Cloud, region: str, alternatives: str) -> None:
-    """Check a region strictly, because it becomes part of a host name."""
+    """Checks a region strictly, because it becomes part of a host name."""
     if not region:
         raise ModelError("invalid_request", f"No region for {cloud.label} is set. Set cloud.region, {alternatives}.")
     if not re.fullmatch(r"[a-z0-9-]{1,40}", region):
@@ -198,7 +198,7 @@ def _check_region(cloud: Cloud, region: str, alternatives: str) -> None:
 
 @contextmanager
 def sign_in_errors(cloud: Cloud, is_answered: Callable[[], bool] = lambda: False) -> Generator[None]:
-    """Convert the errors that occur while signing in and while signing a request.
+    """Converts the errors that occur while signing in and while signing a request.
 
     Args:
         cloud: the cloud.
@@ -249,7 +249,7 @@ def _connection_errors(cloud: Cloud) -> tuple[type[Exception], ...]:
 
 
 async def read_frames(sdk: Any, stream: Any) -> AsyncIterator[dict[str, Any]]:
-    """Read the Messages API's events from AWS's frames. A frame with an exception becomes an `error` event.
+    """Reads the Messages API's events from AWS's frames. A frame with an exception becomes an `error` event.
 
     Raises:
         ModelError: a frame is broken or contains no event.

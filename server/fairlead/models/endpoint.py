@@ -79,7 +79,7 @@ class Endpoint:
         return self.max_silence or default
 
     def check(self) -> None:
-        """Check that a request can be sent. With a base URL or a cloud, the key may be missing.
+        """Checks that a request can be sent. With a base URL or a cloud, the key may be missing.
 
         Raises:
             ModelError: there is no key, or the key or the base URL is invalid.

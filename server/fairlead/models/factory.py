@@ -13,11 +13,11 @@ class ClosableModel(Model, Protocol):
     """A model that may hold open connections."""
 
     async def connect(self) -> None:
-        """Prepare the next request, without sending any of the user's data."""
+        """Prepares the next request, without sending any of the user's data."""
         ...
 
     async def aclose(self) -> None:
-        """Close the connections."""
+        """Closes the connections."""
         ...
 
 
@@ -31,7 +31,7 @@ class ModelChoice:
 
 
 def open_model(choice: ModelChoice) -> ClosableModel:
-    """Create a model for one session. Files and connections are opened with the first request."""
+    """Creates a model for one session. Files and connections are opened with the first request."""
     if choice.replay is None:
         return MessagesApiModel(choice.endpoint)
     from fairlead.models.replay import ReplayModel  # noqa: PLC0415  importing YAML would slow down every start

@@ -26,7 +26,7 @@ def nonsense(what: str) -> ModelError:
 
 
 def check_encodable(value: Any) -> None:
-    """Check that a request can contain the value.
+    """Checks that a request can contain the value.
 
     Raises:
         RecursionError: it has more than MAX_DEPTH levels.

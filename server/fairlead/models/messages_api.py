@@ -43,7 +43,7 @@ def is_sdk_loaded() -> bool:
 
 
 def load_sdk() -> Any:
-    """Import the SDK and what its first request needs. Takes about a second the first time, so call it in a thread."""
+    """Imports the SDK and what its first request needs. Takes about a second the first time, so call it in a thread."""
     with _import_lock:
         if "anthropic" not in sys.modules:
             anyio = importlib.import_module("anyio")
@@ -89,7 +89,7 @@ class MessagesApiModel:
         return with_retries(lambda: self._attempt(request), self._sleep)
 
     async def connect(self) -> None:
-        """Open the connection that the next request will use. If that fails, the request will report it."""
+        """Opens the connection that the next request will use. If that fails, the request will report it."""
         if self._endpoint.cloud is not None:  # a cloud's client signs in first, which may ask the user
             return
         with contextlib.suppress(ModelError):
@@ -111,7 +111,7 @@ class MessagesApiModel:
         return self._sdk
 
     async def aclose(self) -> None:
-        """Close the connections. The model can be used again afterwards."""
+        """Closes the connections. The model can be used again afterwards."""
         client, self._client = self._client, None
         if client is not None:
             await client.close()
@@ -157,7 +157,7 @@ class MessagesApiModel:
         yield builder.reply
 
     async def _open(self, sdk: Any, request: Request) -> Any:
-        """Send the request, without optional fields that the server refuses now or has refused before."""
+        """Sends the request, without optional fields that the server refuses now or has refused before."""
         suspects: Set[str] = frozenset()
         lowered = False
         while True:
@@ -228,7 +228,7 @@ class MessagesApiModel:
             return self._client
 
     def _http_client(self, sdk: Any) -> Any:
-        """Create the transport for a client of the SDK."""
+        """Creates the transport for a client of the SDK."""
 
         async def note_answer(_: Any) -> None:
             self._is_answered = True
@@ -259,7 +259,7 @@ class MessagesApiModel:
 
 
 def _create_client(sdk: Any, endpoint: Endpoint, http_client: Callable[[Any], Any]) -> Any:
-    """Create the SDK's client. Call it in a thread, because the first client imports more modules."""
+    """Creates the SDK's client. Call it in a thread, because the first client imports more modules."""
     return sdk.AsyncAnthropic(
         # a local server accepts any key, but the SDK requires one
         api_key=endpoint.api_key or (None if endpoint.auth_token else "none"),
@@ -272,7 +272,7 @@ def _create_client(sdk: Any, endpoint: Endpoint, http_client: Callable[[Any], An
 
 
 async def _drain(events: AsyncIterator[Any]) -> None:
-    """Read the rest of a body after its last event, because only then can its connection be reused."""
+    """Reads the rest of a body after its last event, because only then can its connection be reused."""
     with contextlib.suppress(TimeoutError, ModelError, *transport_errors()):
         async with asyncio.timeout(DRAIN_TIMEOUT):
             async for _ in events:

@@ -95,7 +95,7 @@ for _kind, _form, _first in (
 
 
 def read_recording(path: Path) -> Recording:
-    """Read a recording.
+    """Reads a recording.
 
     Raises:
         ModelError: of kind `replay`: the file cannot be read, or has a mistake; the message names its line.
@@ -137,7 +137,7 @@ class _Mistake(Exception):
 
 @contextmanager
 def _inside(place: str) -> Generator[None]:
-    """Add a place to the mistakes in it."""
+    """Adds a place to the mistakes in it."""
     try:
         yield
     except _Mistake as mistake:
@@ -146,7 +146,7 @@ def _inside(place: str) -> Generator[None]:
 
 
 def _check_shape(text: str) -> None:
-    """Refuse content of unlimited cost: deep nesting, and aliases that contain themselves or multiply."""
+    """Refuses content of unlimited cost: deep nesting, and aliases that contain themselves or multiply."""
     size = 0
     open_collections: list[tuple[str | None, int]] = []
     sizes: dict[str | None, int] = {}
@@ -218,7 +218,7 @@ def _call(node: yaml.Node) -> tuple[str, dict[str, Any]]:
 
 
 def _json(node: yaml.Node, depth: int = 0) -> Any:
-    """Convert a node to JSON values. Names are always text."""
+    """Converts a node to JSON values. Names are always text."""
     if depth > MAX_DEPTH:
         raise _Mistake(node, f"more than {MAX_DEPTH} levels deep")
     match node:
@@ -308,7 +308,7 @@ _Dumper.add_representer(str, _represent_text)
 
 
 def write_recording(path: Path, recording: Recording) -> None:
-    """Write a recording so that `read_recording` returns an equal one. The file is replaced atomically.
+    """Writes a recording so that `read_recording` returns an equal one. The file is replaced atomically.
 
     Raises:
         OSError: the file cannot be written. Its previous content is unchanged.

@@ -61,7 +61,7 @@ def is_too_long(said: str) -> bool:
 
 
 def parse_overflow(said: str) -> Overflow:
-    """Read the sizes from a refusal for length."""
+    """Reads the sizes from a refusal for length."""
     for pattern in _OVERFLOWS:
         if found := pattern.search(said):
             return Overflow(**{name: _size(number) for name, number in found.groupdict().items()})
@@ -69,7 +69,7 @@ def parse_overflow(said: str) -> Overflow:
 
 
 def parse_max_tokens(said: str) -> int | None:
-    """Read the highest `max_tokens` that the model allows; None if the refusal does not name it."""
+    """Reads the highest `max_tokens` that the model allows; None if the refusal does not name it."""
     found = next(filter(None, (pattern.search(said) for pattern in _MAX_TOKENS)), None)
     return _size(found[1]) if found else None
 

@@ -42,10 +42,10 @@ class ReplayModel:
         yield _reply(turn, self._next)
 
     async def connect(self) -> None:
-        """Do nothing: there is nothing to connect to."""
+        """Does nothing: there is nothing to connect to."""
 
     async def aclose(self) -> None:
-        """Do nothing: no connection is open."""
+        """Does nothing: no connection is open."""
 
 
 def _last_results(request: Request) -> str:

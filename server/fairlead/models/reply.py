@@ -46,7 +46,7 @@ class ReplyBuilder:
         self.reply: Reply | None = None
 
     def feed(self, data: dict[str, Any]) -> TextDelta | ThinkingDelta | None:
-        """Take one event and return what the user sees of it, if anything. Ignores unknown events and deltas.
+        """Takes one event and returns what the user sees of it, if anything. Ignores unknown events and deltas.
 
         Raises:
             ModelError: a field is missing or has a wrong type, or the event does not fit those before it.
@@ -66,7 +66,7 @@ class ReplyBuilder:
         return None
 
     def _update(self, event: StreamEvent | None) -> None:
-        """Take an event about the whole message."""
+        """Takes an event about the whole message."""
         match event:
             case MessageStart(counts):
                 self._counts |= counts
@@ -100,7 +100,7 @@ class ReplyBuilder:
         return self._show(event.index, event.text)
 
     def _show(self, index: int, text: str) -> TextDelta | ThinkingDelta | None:
-        """Append to an open block, and return what the user sees of it."""
+        """Appends to an open block, and returns what the user sees of it."""
         open_block = self._open[index]
         open_block.parts.append(text)
         match open_block.block["type"]:
@@ -138,7 +138,7 @@ class ReplyBuilder:
 
 
 def read_input(raw: str, start: Any) -> tuple[dict[str, Any], str | None]:
-    """Parse a call's input; returns it and its problem, if any. If nothing was streamed, `start` is the input."""
+    """Parses a call's input; returns it and its problem, if any. If nothing was streamed, `start` is the input."""
     try:
         value: Any = json.loads(raw, parse_constant=_no_constant) if raw.strip() else start or {}
         check_encodable(value)

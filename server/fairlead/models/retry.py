@@ -23,7 +23,7 @@ async def with_retries(
     attempt: Callable[[], AsyncGenerator[ModelEvent, None]],
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> AsyncGenerator[ModelEvent, None]:
-    """Run attempts until one ends with a reply, at most MAX_ATTEMPTS.
+    """Runs attempts until one ends with a reply, at most MAX_ATTEMPTS.
 
     The pauses double from FIRST_DELAY seconds, with jitter; a server's `retry-after` takes precedence. Attempts that
     fail because the server is still loading its model do not count, up to LOADING_LIMIT. An error with `retry_once`

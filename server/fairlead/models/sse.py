@@ -29,7 +29,7 @@ class NotAnEventStream(Exception):
 
 
 async def read_events(chunks: AsyncIterable[bytes]) -> AsyncIterator[dict[str, Any]]:
-    """Yield the `data` of each complete event, in order.
+    """Yields the `data` of each complete event, in order.
 
     Raises:
         NotAnEventStream: the body is something else, such as a web page.
@@ -54,7 +54,7 @@ async def read_events(chunks: AsyncIterable[bytes]) -> AsyncIterator[dict[str, A
 
 
 async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield the complete lines without their ends."""
+    """Yields the complete lines without their ends."""
     rest: list[bytes] = []
     size = 0
     async for chunk in chunks:
@@ -71,7 +71,7 @@ async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 async def _beginning(chunks: AsyncIterator[bytes]) -> bytes:
-    """Read enough bytes to know that an event stream begins.
+    """Reads enough bytes to know that an event stream begins.
 
     Raises:
         NotAnEventStream: something else begins.

@@ -84,7 +84,7 @@ StreamEvent = MessageStart | BlockStart | BlockDelta | BlockStop | MessageDelta 
 
 
 def parse_event(data: Any) -> StreamEvent | None:
-    """Read one event; None if its type is unknown.
+    """Reads one event; None if its type is unknown.
 
     Raises:
         ModelError: a field is missing or has a wrong type; the message names it.

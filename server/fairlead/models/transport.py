@@ -22,7 +22,7 @@ def transport_errors() -> tuple[type[Exception], ...]:
 
 @contextmanager
 def decoding_errors(sdk: Any) -> Generator[None]:
-    """Convert the libraries' errors in decoding a response, such as a wrong charset or a wrong frame.
+    """Converts the libraries' errors in decoding a response, such as a wrong charset or a wrong frame.
 
     Converts every other exception, because each decoder raises its own. So only calls of the libraries belong inside.
 

@@ -35,7 +35,7 @@ class BackgroundCommand:
         return self.running.seconds
 
     async def stop(self) -> None:
-        """End the command. Returns when none of its processes is left."""
+        """Ends the command. Returns when none of its processes is left."""
         self.task.cancel()
         await self.finished.wait()
 
@@ -56,7 +56,7 @@ class BackgroundCommands:
         return [command for command in self._commands.values() if command.ended is None]
 
     def check_capacity(self) -> None:
-        """Raise ToolError if no further command may be started."""
+        """Raises ToolError if no further command may be started."""
         if len(self.running) >= MAX_RUNNING:
             names = ", ".join(f"{command.handle} ({command.command})" for command in self.running)
             raise ToolError(
@@ -68,7 +68,7 @@ class BackgroundCommands:
         return f"cmd-{len(self._commands) + 1}"
 
     def start(self, handle: str, command: str, running: Command, on_end: OnEnd) -> None:
-        """Start a command. Whenever it ends, `on_end` cleans up and returns text for its `end_report`."""
+        """Starts a command. Whenever it ends, `on_end` cleans up and returns text for its `end_report`."""
         started = BackgroundCommand(handle, command, running, asyncio.ensure_future(running.run()))
         self._commands[handle] = started
         task = asyncio.ensure_future(_supervise(started, on_end))
@@ -88,12 +88,12 @@ class BackgroundCommands:
         return found
 
     def stop(self) -> None:
-        """Tell all commands to end, without waiting for it."""
+        """Tells all commands to end, without waiting for it."""
         for command in self.running:
             command.task.cancel()
 
     async def aclose(self) -> None:
-        """End all commands. Returns when none of their processes is left."""
+        """Ends all commands. Returns when none of their processes is left."""
         self.stop()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 

@@ -50,7 +50,7 @@ class DirectLayer:
         return DirectBox(Launch([*wrapper, shell, "-c", "--", command], cwd, command_environment()))
 
     async def aclose(self) -> None:
-        """Do nothing: there is nothing to remove."""
+        """Does nothing: there is nothing to remove."""
 
 
 @dataclass(frozen=True)
@@ -60,5 +60,5 @@ class DirectBox:
     launch: Launch
 
     async def close(self) -> Changes:
-        """Return no changes: the command wrote to the user's own files."""
+        """Returns no changes: the command wrote to the user's own files."""
         return Changes()

@@ -124,7 +124,7 @@ class Box(Protocol):
         ...
 
     async def close(self) -> Changes:
-        """Remove the box and return what the command changed. Call it when the process has ended or was never started.
+        """Removes the box and returns what the command changed. Call it when the process has ended or never started.
 
         Raises:
             NotRun: the process ended before the command had begun.
@@ -156,7 +156,7 @@ class Layer(Protocol):
         network: bool = False,
         background: bool = False,
     ) -> Box:
-        """Make the box for a bash command line. Several may be open, but only one that is not `background`.
+        """Makes the box for a bash command line. Several may be open, but only one that is not `background`.
 
         A cancelled call closes the box before it ends, even if it is cancelled several times.
 
@@ -174,5 +174,5 @@ class Layer(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Remove the layer's files."""
+        """Removes the layer's files."""
         ...

@@ -26,7 +26,7 @@ class CommandLayers:
         self._probes: dict[Roots, asyncio.Task[Capability]] = {}
 
     def start_probe(self, roots: Roots) -> asyncio.Task[Capability]:
-        """Start the probe of a workspace, unless there is one already. Repeats a probe that failed temporarily."""
+        """Starts the probe of a workspace, unless there is one already. Repeats a probe that failed temporarily."""
         found = self._probes.get(roots)
         if found is None or (found.done() and (found.cancelled() or found.exception() or found.result().is_temporary)):
             found = self._probes[roots] = asyncio.create_task(probe(roots, self._state))

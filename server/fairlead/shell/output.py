@@ -28,7 +28,7 @@ class BoundedOutput:
         self._dropped = 0
 
     def add(self, data: bytes) -> None:
-        """Add bytes of the output."""
+        """Adds bytes of the output."""
         free = self._head_limit - len(self._head)
         self._head += data[:free]
         self._tail += data[free:] if free > 0 else data
@@ -60,7 +60,7 @@ class Stream:
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, data: bytes) -> None:
-        """Add bytes of the output. They are shown now or within INTERVAL seconds."""
+        """Adds bytes of the output. They are shown now or within INTERVAL seconds."""
         if not self._pending:
             self._send(data[: self._free])
             data, self._free = data[self._free :], max(0, self._free - len(data))
@@ -72,7 +72,7 @@ class Stream:
             self._timer = asyncio.get_running_loop().call_later(INTERVAL, self._send_pending)
 
     def end(self) -> None:
-        """Show the remaining output."""
+        """Shows the remaining output."""
         if self._timer is not None:
             self._timer.cancel()
         self._send_pending()

@@ -99,12 +99,12 @@ class Command:
         return self._output.text()
 
     def take_output(self) -> str:
-        """Return the output since the last call, and discard it."""
+        """Returns the output since the last call, and discards it."""
         text, self._output = self._output.text(), BoundedOutput()
         return text
 
     async def run(self) -> CommandResult:
-        """Run until the command exits, its time is up or the task is cancelled; then end its process group.
+        """Runs until the command exits, its time is up or the task is cancelled; then ends its process group.
 
         Raises:
             ToolError: the command cannot be started.
@@ -155,7 +155,7 @@ class Command:
 
 
 async def _end(transport: asyncio.SubprocessTransport, pipe: _Pipe) -> None:
-    """End the process group, with SIGTERM first if the command still runs, and read the rest of the output."""
+    """Ends the process group, with SIGTERM first if the command still runs, and reads the rest of the output."""
     pid = transport.get_pid()
     if not pipe.exited.is_set():
         signal_group(pid, signal.SIGTERM)
@@ -169,7 +169,7 @@ async def _end(transport: asyncio.SubprocessTransport, pipe: _Pipe) -> None:
 
 
 async def _within(seconds: float | None, event: asyncio.Event) -> bool:
-    """Wait for the event, with a limit unless it is None; returns whether it was set in time."""
+    """Waits for the event, with a limit unless it is None; returns whether it was set in time."""
     try:
         async with asyncio.timeout(seconds):
             await event.wait()
@@ -179,7 +179,7 @@ async def _within(seconds: float | None, event: asyncio.Event) -> bool:
 
 
 def kill_all(pid: int, *, exited: bool) -> None:
-    """Kill a process group. On Linux, unless its leader has `exited`, also kill all processes that the leader started.
+    """Kills a process group. On Linux, unless its leader has `exited`, also kills all that the leader started.
 
     A leader that has not exited is a reaper or a launcher that was stopped or starved, so it could not end them.
     """
@@ -192,7 +192,7 @@ def kill_all(pid: int, *, exited: bool) -> None:
 
 
 def signal_group(pid: int, number: int) -> None:
-    """Send a signal to a process group. On Windows, kill the process and those that it started instead."""
+    """Sends a signal to a process group. On Windows, kills the process and those that it started instead."""
     if sys.platform == "win32":
         subprocess.run(["taskkill", "/F", "/T", "/PID", str(pid)], capture_output=True, check=False)
         return

@@ -20,7 +20,7 @@ TOO_MANY = "\nEnded: the command had more than {:,} processes at once (limited b
 
 
 def main(server_pid: int, processes: int, command: list[str]) -> int:
-    """Run the command; returns the exit code. Ends it if it has more than `processes` processes at once."""
+    """Runs the command; returns the exit code. Ends it if it has more than `processes` processes at once."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGCHLD})
@@ -65,7 +65,7 @@ def _start(command: list[str], libc: ctypes.CDLL) -> int:
 
 
 def _reap(child: int | None, seconds: float = 0.0) -> int | None:
-    """Reap ended processes for up to `seconds`. Returns the status of `child`; None if it has not ended by then.
+    """Reaps ended processes for up to `seconds`. Returns the status of `child`; None if it has not ended by then.
 
     Returns early when `child` has ended or, without a `child`, when no process is left.
     """
@@ -83,7 +83,7 @@ def _reap(child: int | None, seconds: float = 0.0) -> int | None:
 
 
 def _end_all(child: int) -> None:
-    """Kill the group at once, which no fork escapes, then the processes that left it, until none is left."""
+    """Kills the group at once, which no fork escapes, then the processes that left it, until none is left."""
     _signal_group(child, signal.SIGKILL)
     deadline = time.monotonic() + GRACE
     with contextlib.suppress(ChildProcessError):

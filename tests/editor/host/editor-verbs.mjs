@@ -24,13 +24,14 @@ export function editorVerbs({ page, until, act }) {
     (file ? entry(file) : group.locator(".monaco-diff-editor").first()).locator(`.editor.${side}`);
 
   async function tabs() {
-    return page.locator(".tabs-container .tab").evaluateAll((elements) => {
+    // one call: VS Code reuses the elements of tabs
+    return page.evaluate(() => {
       // The badge of a FileDecorationProvider, which VS Code draws with a style sheet.
       const badgeOf = (tab) => {
         const label = tab.querySelector("[class*='monaco-decoration-itemBadge']");
         return label ? getComputedStyle(label, "::after").content.replaceAll('"', "") : "";
       };
-      return elements.map((tab) => ({
+      return [...document.querySelectorAll(".tabs-container .tab")].map((tab) => ({
         // The extension of the file name is a separate element.
         label: [...tab.querySelectorAll(".label-name, .label-suffix")].map((part) => part.textContent).join(""),
         // The text of a FileDecorationProvider follows the path.

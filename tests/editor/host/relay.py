@@ -38,7 +38,7 @@ def main() -> int:
 
 
 def pass_on(stdin: IO[bytes]) -> None:
-    """Pass on everything from VS Code, except for the answer to our request."""
+    """Passes on everything from VS Code, except for the answer to our request."""
     while (body := read(sys.stdin.buffer)) is not None:
         message = json.loads(body)
         if message.get("id") != OUR_ID or "method" in message:

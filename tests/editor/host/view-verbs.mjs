@@ -16,44 +16,43 @@ export function viewVerbs({ page, until, act }) {
 
   /** The rows of a view, in order. Only the visible rows exist. */
   function readRows(view) {
-    return pane(view)
-      .locator(".monaco-list-row")
-      .evaluateAll((elements) => {
-        const hex = (color) =>
-          color &&
-          `#${(color.match(/\d+/g) ?? [])
-            .slice(0, 3)
-            .map((part) => Number(part).toString(16).padStart(2, "0"))
-            .join("")}`;
-        return elements
-          .filter((row) => !row.closest(".monaco-tree-sticky-container"))
-          .map((row) => {
-            const icon = row.querySelector(".custom-view-tree-node-item-icon");
-            const box = row.querySelector(".custom-view-tree-node-item-checkbox");
-            const expanded = row.getAttribute("aria-expanded");
-            const badge = row.querySelector(
-              "[class*='monaco-decoration-itemBadge'], [class*='monaco-decoration-bubbleBadge']",
-            );
-            return {
-              index: Number(row.dataset.index),
-              level: Number(row.getAttribute("aria-level")),
-              label: row.querySelector(".label-name")?.textContent ?? "",
-              description: row.querySelector(".label-description")?.textContent ?? "",
-              icon: [...(icon?.classList ?? [])]
-                .filter((name) => /^codicon-(?!colored)/.test(name))
-                .map((name) => name.replace("codicon-", ""))
-                .join(" "),
-              color: hex(icon?.style.color),
-              badge: badge ? getComputedStyle(badge, "::after").content.replaceAll('"', "") : "",
-              checked: box ? box.getAttribute("aria-checked") === "true" : undefined,
-              expanded: expanded === null ? undefined : expanded === "true",
-              selected: row.getAttribute("aria-selected") === "true",
-              focused: row.matches(".monaco-list:focus .focused"),
-              name: row.getAttribute("aria-label") ?? "",
-            };
-          })
-          .sort((one, other) => one.index - other.index);
-      });
+    // one call: VS Code reuses the elements of rows, so an element that was found in another call may show another row now
+    return pane(view).evaluateAll(([found]) => {
+      const hex = (color) =>
+        color &&
+        `#${(color.match(/\d+/g) ?? [])
+          .slice(0, 3)
+          .map((part) => Number(part).toString(16).padStart(2, "0"))
+          .join("")}`;
+      return [...(found?.querySelectorAll(".monaco-list-row") ?? [])]
+        .filter((row) => !row.closest(".monaco-tree-sticky-container"))
+        .map((row) => {
+          const icon = row.querySelector(".custom-view-tree-node-item-icon");
+          const box = row.querySelector(".custom-view-tree-node-item-checkbox");
+          const expanded = row.getAttribute("aria-expanded");
+          const badge = row.querySelector(
+            "[class*='monaco-decoration-itemBadge'], [class*='monaco-decoration-bubbleBadge']",
+          );
+          return {
+            index: Number(row.dataset.index),
+            level: Number(row.getAttribute("aria-level")),
+            label: row.querySelector(".label-name")?.textContent ?? "",
+            description: row.querySelector(".label-description")?.textContent ?? "",
+            icon: [...(icon?.classList ?? [])]
+              .filter((name) => /^codicon-(?!colored)/.test(name))
+              .map((name) => name.replace("codicon-", ""))
+              .join(" "),
+            color: hex(icon?.style.color),
+            badge: badge ? getComputedStyle(badge, "::after").content.replaceAll('"', "") : "",
+            checked: box ? box.getAttribute("aria-checked") === "true" : undefined,
+            expanded: expanded === null ? undefined : expanded === "true",
+            selected: row.getAttribute("aria-selected") === "true",
+            focused: row.matches(".monaco-list:focus .focused"),
+            name: row.getAttribute("aria-label") ?? "",
+          };
+        })
+        .sort((one, other) => one.index - other.index);
+    });
   }
 
   /** `which` is a label, an index, or a predicate on the fields of a row. */

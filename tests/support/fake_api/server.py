@@ -138,7 +138,7 @@ class FakeApi:
             return list(self._refusals)
 
     def push(self, turn: Answer) -> None:
-        """Append `turn` to the script."""
+        """Appends `turn` to the script."""
         with self._changed:
             self._turns.append(turn)
 
@@ -155,7 +155,7 @@ class FakeApi:
     def respond(
         self, method: str, path: str, headers: Mapping[str, str], raw: bytes
     ) -> HttpError | Page | Raw | Json | list[Step]:
-        """Record a request and decide its answer: an error, a page, bytes, a JSON message, or the steps of a stream."""
+        """Records a request and decides its answer: an error, a page, bytes, JSON, or the steps of a stream."""
         body, fault = read_body(raw)
         with self._changed:
             self._requests.append(Request(headers, body, raw, time.monotonic(), method, path))
@@ -249,7 +249,7 @@ class _Server(ThreadingTCPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
 
     def stop(self) -> None:
-        """Stop accepting, then end every connection; handlers see the end of their input."""
+        """Stops accepting, then ends every connection; handlers see the end of their input."""
         self.stopping.set()
         self.shutdown()
         self.server_close()
@@ -314,7 +314,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _serve
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Do nothing, because `FakeApi.requests` is the log."""
+        """Does nothing, because `FakeApi.requests` is the log."""
 
     def _send_error(self, error: HttpError) -> None:
         body, headers = self.api.error(error, self.api.mint("req"))

@@ -173,14 +173,14 @@ class Event:
 
 @dataclass(frozen=True)
 class Hold:
-    """Send nothing until `event` is set."""
+    """Sends nothing until `event` is set."""
 
     event: Signal
 
 
 @dataclass(frozen=True)
 class End:
-    """End the stream here, in the way that `Cut.how` names."""
+    """Ends the stream here, in the way that `Cut.how` names."""
 
     how: Literal["close", "drop", "reset", "hang"]
 

@@ -71,7 +71,7 @@ def send(
     path: str = "/v1/messages",
     method: str = "POST",
 ) -> tuple[int, bytes]:
-    """Send `body` and return the status and the whole body of the answer."""
+    """Sends `body` and returns the status and the whole body of the answer."""
     with closing(http.client.HTTPConnection(url.removeprefix("http://"), timeout=5)) as connection:
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
         connection.request(method, path, raw, dict(headers))

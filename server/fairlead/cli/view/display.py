@@ -26,15 +26,15 @@ class Display(Protocol):
         ...
 
     def show(self, lines: Sequence[Text]) -> None:
-        """Write permanent lines."""
+        """Writes permanent lines."""
         ...
 
     def set_status(self, activity: str, draft: Text | None = None) -> None:
-        """Show the current activity and the row that is being written, instead of the previous ones."""
+        """Shows the current activity and the row that is being written, instead of the previous ones."""
         ...
 
     def set_plan(self, items: Sequence[Step]) -> None:
-        """Show this plan instead of the previous one."""
+        """Shows this plan instead of the previous one."""
         ...
 
     def without_status(self) -> AbstractContextManager[None]:
@@ -42,5 +42,5 @@ class Display(Protocol):
         ...
 
     def close(self) -> None:
-        """Remove the status area. Lines can still be shown."""
+        """Removes the status area. Lines can still be shown."""
         ...

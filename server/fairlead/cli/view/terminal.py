@@ -74,7 +74,7 @@ def _in_foreground() -> bool:
 
 
 def _replace_unencodable(stream: object) -> None:
-    """Make a stream write a question mark for each character that its encoding does not have."""
+    """Makes a stream write a question mark for each character that its encoding does not have."""
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="replace")

@@ -30,7 +30,7 @@ _WORD = re.compile(rf"\s*[{_OPENING}]*(?:[{_WIDE}]|[^\s{_WIDE}]+)?[{_CLOSING}]*\
 
 
 def clean(text: str) -> str:
-    """Remove terminal sequences, control characters and direction characters. Line endings become `\\n`."""
+    """Removes terminal sequences, control characters and direction characters. Line endings become `\\n`."""
     return _SURROGATES.sub("\ufffd", _DIRECTION.sub("", strip_sequences(text)))
 
 
@@ -45,7 +45,7 @@ def first_line(text: str) -> str:
 
 
 def wrap(text: Text, console: Console, width: int | None, indent: int = 0) -> list[Text]:
-    """Wrap a text to `width` columns (None: no wrapping), with each row indented by `indent` spaces."""
+    """Wraps a text to `width` columns (None: no wrapping), with each row indented by `indent` spaces."""
     margin = " " * indent
     lines = list(text.split("\n", allow_blank=True))
     if width is not None:
@@ -54,7 +54,7 @@ def wrap(text: Text, console: Console, width: int | None, indent: int = 0) -> li
 
 
 def crop(text: Text, width: int | None) -> Text:
-    """Cut a line to `width` columns, with an ellipsis."""
+    """Cuts a line to `width` columns, with an ellipsis."""
     if width is not None:
         text.truncate(max(width, 8), overflow="ellipsis")
     return text
@@ -73,7 +73,7 @@ class StreamWrapper:
         self._has_text = False
 
     def feed(self, piece: str, width: int | None) -> list[Text]:
-        """Add a piece. Returns the finished rows, without blank lines at the start and the end of the text."""
+        """Adds a piece. Returns the finished rows, without blank lines at the start and the end of the text."""
         text = self._partial + piece
         unfinished = _UNFINISHED.search(text)
         self._partial = unfinished[0] if unfinished else ""
@@ -94,7 +94,7 @@ class StreamWrapper:
         return crop(self._wrapped(self._line, width)[0], width) if self._line.strip() else None
 
     def finish(self, width: int | None) -> list[Text]:
-        """End the text. Returns the remaining rows."""
+        """Ends the text. Returns the remaining rows."""
         line, self._line, self._partial = self._line, "", ""
         return self._rows(line, width)
 
@@ -113,7 +113,7 @@ class StreamWrapper:
 
 
 def _wrapped(line: Text, width: int) -> list[Text]:
-    """Wrap a line between words, and between any two characters in scripts without spaces."""
+    """Wraps a line between words, and between any two characters in scripts without spaces."""
     line.expand_tabs(4)
     offsets: list[int] = []
     column = 0

@@ -79,12 +79,12 @@ class Transcript:
         return self._plan
 
     def on_plan(self, plan: states.PlanWire) -> None:
-        """Handle a changed plan. The changes are shown after the call that made them."""
+        """Handles a changed plan. The changes are shown after the call that made them."""
         self._plan = plan_steps(plan)
         self._display.set_plan(self._plan)
 
     def on_edits(self, edits: states.EditsWire) -> None:
-        """Show how many new errors the proposals have, if a check found more than before."""
+        """Shows how many new errors the proposals have, if a check found more than before."""
         counts = {file["newUri"] or file["uri"]: len(file["problems"]) for file in edits["files"] if file["problems"]}
         if any(count > self._shown_errors.get(uri, 0) for uri, count in counts.items()):
             total = sum(counts.values())
@@ -93,26 +93,26 @@ class Transcript:
         self._shown_errors = counts
 
     def begin_with_plan(self, plan: states.PlanWire) -> None:
-        """Start a continued run with this plan. It is printed first if the display has no status area that shows it."""
+        """Starts a continued run with this plan. It is printed first if no status area of the display shows it."""
         self.on_plan(plan)
         if self._display.width is not None:
             self._shown_plan = self._plan
 
     def on_event(self, event: Json) -> None:
-        """Show an `agent/event`. Unknown kinds are ignored."""
+        """Shows an `agent/event`. Unknown kinds are ignored."""
         handler = self._handlers.get(event["kind"])
         if handler is not None:
             handler(event)
 
     def note(self, text: str, style: str = "dim", mark: str | None = None) -> None:
-        """Show a line about the run itself."""
+        """Shows a line about the run itself."""
         self.end_text()
         self._begin_block("tools")
         line = Text(f"{mark or self._display.marks.note} {clean(text)}", style=style)
         self._display.show(wrap(line, self._display.console, self._display.width, indent=2))
 
     def end_text(self) -> None:
-        """Finish the current text of the model."""
+        """Finishes the current text of the model."""
         if self._text is not None:
             stream, self._text = self._text, None
             self._show_text(stream.finish(self._display.width))
@@ -228,7 +228,7 @@ class Transcript:
         return [crop(Text.assemble("  ", line), self._display.width)]
 
     def _show_plan_changes(self) -> None:
-        """Show the changed steps. Without a status area, shows the whole plan if its list of steps has changed."""
+        """Shows the changed steps. Without a status area, shows the whole plan if its list of steps has changed."""
         before, self._shown_plan = self._shown_plan, self._plan
         if before == self._plan:
             return
@@ -244,7 +244,7 @@ class Transcript:
         self.note(_TAGS.sub("", event["text"]).partition(" Rewrite ")[0], mark=self._display.marks.repeat)
 
     def _retry(self, event: Json) -> None:
-        """Report a retry if its reason is new, its delay is longer, or `RETRY_REPORT_SECONDS` have passed."""
+        """Reports a retry if its reason is new, its delay is longer, or `RETRY_REPORT_SECONDS` have passed."""
         delay, reason = event["delayMs"] / 1000, first_line(event["reason"])
         is_new = event["attempt"] == 1 or reason != self._retry_reason
         if is_new or delay > self._retry_delay or self._waited >= RETRY_REPORT_SECONDS:
@@ -256,7 +256,7 @@ class Transcript:
         self._display.set_status(f"trying again in {delay:.1f} s")
 
     def _begin_block(self, kind: str) -> None:
-        """Show a blank line between blocks of different kinds."""
+        """Shows a blank line between blocks of different kinds."""
         if self._last_block != kind:
             self._display.show([Text()])
             self._last_block = kind

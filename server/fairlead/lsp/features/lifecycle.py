@@ -26,7 +26,7 @@ TEST_PROMPT = "Answer with OK."
 
 
 def use_initialization(server: AgentServer, given: Initialization) -> None:
-    """Apply what the client sent in `initialize`."""
+    """Applies what the client sent in `initialize`."""
     folder, no_storage = read_storage(given.options.get("storageDir"))
     for warning in filter(None, (given.warning, no_storage)):
         server.show_warning(warning)

@@ -196,7 +196,7 @@ class _Follower:
         self.exits: Succeeded = None
 
     def sequence(self, children: Sequence["Node"], state: _State, *, ignores_errexit: bool = False) -> _State:
-        """Follow statements. With `ignores_errexit`, `set -e` has no effect on them."""
+        """Follows statements. With `ignores_errexit`, `set -e` has no effect on them."""
         for child, following in zip_longest(children, children[1:]):
             if child.is_named and child.type not in ("comment", "heredoc_body"):
                 if following is not None and following.type == "&":
@@ -206,7 +206,7 @@ class _Follower:
         return state
 
     def _statement(self, node: "Node", state: _State, *, ignores_errexit: bool) -> _State:
-        """Follow pipelines joined by && and ||. `set -e` affects only the last one."""
+        """Follows pipelines joined by && and ||. `set -e` affects only the last one."""
         items = _flatten(node)
         operators = [item for item in items if item in _LIST_OPERATORS]
         first, *others = _split(items, _LIST_OPERATORS)
@@ -238,7 +238,7 @@ class _Follower:
         return state.then(state.nonzero, state.zero) if is_negated else state
 
     def _part(self, part: "_Part", state: _State, *, ignores_errexit: bool) -> _State:
-        """Follow a command or a compound command. If one of its redirections fails, it does not run."""
+        """Follows a command or a compound command. If one of its redirections fails, it does not run."""
         node = part.node
         redirections = [*part.redirections, *(child for child in node.children if "redirect" in child.type)]
         if not all(map(_is_plain, redirections)):

@@ -21,7 +21,7 @@ _ASCII = bytes(range(128)) + b"x" * 128
 
 
 def parse(command: str) -> Parsed:
-    """Parse any text. Never raises. If `unclear` is empty, bash runs no commands except the returned ones."""
+    """Parses any text. Never raises. If `unclear` is empty, bash runs no commands except the returned ones."""
     unclear: list[str] = []
     if escape_invisible(command) != command:
         unclear.append("It contains characters that are invisible or change the direction of the text.")

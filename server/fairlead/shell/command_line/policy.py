@@ -32,7 +32,7 @@ def check_permission(
     allow: Sequence[Rule] = (),
     deny: Sequence[Rule] = (),
 ) -> Permission:
-    """Check one bash command line. Never raises.
+    """Checks one bash command line. Never raises.
 
     Deny rules take precedence over everything else. A command runs anywhere if the allow rules allow every part of it.
     Any other command runs without asking only in the sandbox, without the network, and with `approvals` set to

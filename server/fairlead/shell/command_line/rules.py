@@ -39,7 +39,7 @@ class Rule:
 
     @classmethod
     def parse(cls, text: str) -> "Rule":
-        """Parse a rule.
+        """Parses a rule.
 
         Raises:
             BadRule: it is not a single command of plain words.

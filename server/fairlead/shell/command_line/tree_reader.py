@@ -62,7 +62,7 @@ _PLAIN_EXPANSION = re.compile(r"\$(?:[A-Za-z_]\w*|\d|[@*#?!$-]|\{[A-Za-z_]\w*\})
 
 
 def read_tree(root: "Node", source: bytes) -> Parsed:
-    """Read a whole syntax tree, even where the grammar found errors."""
+    """Reads a whole syntax tree, even where the grammar found errors."""
     reader = _Reader(source, () if root.has_error else deciding_commands(root, source))
     reader.read(root, 0)
     if root.has_error:
@@ -114,7 +114,7 @@ class _Reader:
         return self.raw(node).decode("utf-8", "replace")
 
     def word(self, node: "Node", depth: int) -> Word:
-        """Read a word, and collect the commands in its substitutions."""
+        """Reads a word, and collects the commands in its substitutions."""
         parts = node.children if node.type == "concatenation" else [node]
         if any(one.end_byte != two.start_byte for one, two in pairwise(parts)):
             self.note(_NOT_PARSED)
@@ -161,7 +161,7 @@ class _Reader:
             self.unclear.pop(_NOT_PARSED, None)
 
     def _children(self, node: "Node", depth: int) -> None:
-        """Read the statements of a node and check what is between them."""
+        """Reads the statements of a node and checks what is between them."""
         before: Node | None = None
         # not by `node.parent`, which searches the tree from its root
         is_root = depth == 0
@@ -334,7 +334,7 @@ class _Reader:
         return not before or (before[-1:] in b" \t\n;&|()" and before[:1] != b"\\")
 
     def _check_gaps(self, nodes: "Sequence[Node]", allowed: bytes = b" \t") -> None:
-        """Note that parsing is incomplete if there is anything except white space between the nodes."""
+        """Notes that parsing is incomplete if there is anything except white space between the nodes."""
         if not all(self._blank(one.end_byte, two.start_byte, allowed) for one, two in pairwise(nodes)):
             self.note(_NOT_PARSED)
 

@@ -107,7 +107,7 @@ class SandboxLayer:
             raise
 
     async def aclose(self) -> None:
-        """Close the shared network and remove the layer's folder."""
+        """Closes the shared network and removes the layer's folder."""
         if self._cancelled:
             await asyncio.wait(self._cancelled)
         for descriptor in self._namespaces:
@@ -129,7 +129,7 @@ class SandboxLayer:
             raise
 
     def _discard_box(self, name: str, *, foreground: bool) -> None:
-        """Remove what is left of a box that could not be made. Later commands must not see a part of its view."""
+        """Removes what is left of a box that could not be made. Later commands must not see a part of its view."""
         try:
             with contextlib.suppress(OSError):
                 trees.remove_all(self._folder / name)
@@ -213,7 +213,7 @@ class SandboxLayer:
     def _replace_index(
         self, upper: Path, outside: Path, tops: Sequence[Path], private: list[mounts.PrivateFolder]
     ) -> None:
-        """Write to a repository's layer an index in which the files that the box does not show count as unchanged."""
+        """Writes to a repository's layer an index in which the files that the box does not show count as unchanged."""
         above = enclosing_repository(tops[0])
         if above is None or mounts.is_shown(above, mounts.paths_of(private), ()):
             return
@@ -260,7 +260,7 @@ class SandboxLayer:
     def collect(
         self, uppers: Mapping[Path, UpperLayer], views: Mapping[Path, View], since: int, spec: BoxSpec
     ) -> Changes:
-        """Take a box's changes out of its upper layers. Raises OSError, as `collect_changes.collect` does."""
+        """Takes a box's changes out of its upper layers. Raises OSError, as `collect_changes.collect` does."""
         by_path = {Path(layer["target"]): Path(layer["upper"]) for layer in spec["layers"]}
         # several folders may share a repository, which is inspected once
         first = {
@@ -284,7 +284,7 @@ class SandboxLayer:
             upper.clear()
 
     def on_closed(self, *, foreground: bool) -> None:
-        """Note that a box has closed. Call it once per box, whatever the outcome."""
+        """Notes that a box has closed. Call it once per box, whatever the outcome."""
         self._has_foreground &= not foreground
 
 
@@ -347,7 +347,7 @@ class SandboxBox:
 
 
 async def _close_opened(opening: asyncio.Future[SandboxBox]) -> None:
-    """Close a box that nobody waits for anymore, when it is open."""
+    """Closes a box that nobody waits for anymore, when it is open."""
     await asyncio.wait([opening])
     if opening.exception() is None:
         with contextlib.suppress(ToolError):

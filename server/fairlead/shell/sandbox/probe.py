@@ -67,7 +67,7 @@ class Capability:
 
 
 async def probe(roots: Roots, state: Path) -> Capability:
-    """Try a box on a workspace.
+    """Tries a box on a workspace.
 
     `state` is the preferred folder for the layers of all sessions; it is created. Another one is used if it is in the
     workspace, or if its file system cannot hold a layer.
@@ -106,7 +106,7 @@ def _permission_modes(root: Path) -> list[bool]:
 
 
 async def _try(found: Capability) -> str:
-    """Run a trial command in such a box; returns the error, or "" if its change was read back."""
+    """Runs a trial command in such a box; returns the error, or "" if its change was read back."""
     try:
         layer = await found.layer()
     except ToolError as error:

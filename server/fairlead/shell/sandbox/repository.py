@@ -80,7 +80,7 @@ def read_only_parts(folder: Path) -> list[Path]:
 
 
 def inspect_changes(folder: int, before: Callable[[str], bytes | None]) -> tuple[bool, bool]:
-    """Read the upper layer over a repository. `before` reads a file of the lower layer.
+    """Reads the upper layer over a repository. `before` reads a file of the lower layer.
 
     Returns whether anything but the index's file times changed, and whether HEAD or the stash moved.
     """

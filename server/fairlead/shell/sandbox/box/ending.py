@@ -24,13 +24,13 @@ class LauncherStatus:
 
     @classmethod
     def parse(cls, text: str) -> "LauncherStatus":
-        """Read what the launcher wrote to its status pipe."""
+        """Reads what the launcher wrote to its status pipe."""
         lines = {word: rest for word, _, rest in (line.partition(" ") for line in text.splitlines())}
         return cls(int(lines["init"]) if "init" in lines else None, "done" in lines, lines.get("error", ""))
 
 
 def end_box(status: LauncherStatus) -> bool:
-    """Kill the processes that a dead launcher left. Returns whether all have ended; the init is always the last."""
+    """Kills the processes that a dead launcher left. Returns whether all have ended; the init is always the last."""
     if status.ended or status.init is None:
         return True
     try:

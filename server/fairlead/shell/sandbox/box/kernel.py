@@ -47,7 +47,7 @@ def version() -> tuple[int, ...]:
 
 
 def drop_file_rights() -> None:
-    """Give up root's rights to files: for file access this process is the user `nobody` until `restore_file_rights`."""
+    """Gives up root's rights to files: for them, this process is the user `nobody` until `restore_file_rights`."""
     _libc.setfsgid(_NOBODY)
     _libc.setfsuid(_NOBODY)  # this also drops the capabilities that override permissions
     if (_libc.setfsuid(-1), _libc.setfsgid(-1)) != (_NOBODY, _NOBODY):  # they do not report errors
@@ -55,29 +55,29 @@ def drop_file_rights() -> None:
 
 
 def restore_file_rights() -> None:
-    """Undo `drop_file_rights`."""
+    """Undoes `drop_file_rights`."""
     _libc.setfsuid(0)
     _libc.setfsgid(0)
 
 
 def unshare(flags: int) -> None:
-    """Move the process into new namespaces."""
+    """Moves the process into new namespaces."""
     _checked(_libc.unshare(flags), "namespaces")
 
 
 def join(namespace: int) -> None:
-    """Enter the namespace of a descriptor, and close the descriptor."""
+    """Enters the namespace of a descriptor, and closes the descriptor."""
     _checked(_libc.setns(namespace, 0), "join a namespace")
     os.close(namespace)
 
 
 def die_with_parent() -> None:
-    """Let the kernel kill this process when its parent dies. Check afterwards that the parent has not died before."""
+    """Lets the kernel kill this process when its parent dies. Checks afterwards that the parent has not died before."""
     _checked(_libc.prctl(_PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "prctl")
 
 
 def switch_user(uid: int, gid: int) -> None:
-    """Change from root to another account permanently."""
+    """Changes from root to another account permanently."""
     os.setgroups([])
     os.setresgid(gid, gid, gid)
     os.setresuid(uid, uid, uid)
@@ -85,7 +85,7 @@ def switch_user(uid: int, gid: int) -> None:
 
 
 def drop_privileges() -> None:
-    """Drop all capabilities, also for programs that are started later."""
+    """Drops all capabilities, also for programs that are started later."""
     _checked(_libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0), "prctl")
     capability = 0
     while _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) == 0:
@@ -108,7 +108,7 @@ def block_signals() -> None:
 
 
 def next_signal(seconds: float | None = None) -> int | None:
-    """Wait for a blocked signal; returns its number, or None if none arrives within `seconds`."""
+    """Waits for a blocked signal; returns its number, or None if none arrives within `seconds`."""
     whole, part = divmod(seconds or 0.0, 1)
     time = None if seconds is None else (ctypes.c_long * 2)(int(whole), int(part * 1e9))
     while True:
@@ -120,14 +120,14 @@ def next_signal(seconds: float | None = None) -> int | None:
 
 
 def restore_default_signals() -> None:
-    """Undo what a started program would inherit: Python ignores two signals, and `block_signals` blocks two."""
+    """Undoes what a started program would inherit: Python ignores two signals, and `block_signals` blocks two."""
     for number in (_SIGPIPE, _SIGXFSZ):
         _libc.signal(number, ctypes.c_void_p(_SIG_DFL))
     _checked(_libc.sigprocmask(_SIG_UNBLOCK, _BLOCKED, None), "sigprocmask")
 
 
 def enable_loopback() -> None:
-    """Switch on the loopback interface of the network namespace."""
+    """Switches on the loopback interface of the network namespace."""
     socket = _checked(_libc.socket(_AF_INET, _SOCK_DGRAM, 0), "socket")
     request = ctypes.create_string_buffer(b"lo".ljust(16, b"\0") + _IFF_UP.to_bytes(2, "little"), 40)
     _checked(_libc.ioctl(socket, _SIOCSIFFLAGS, request), "loopback")
@@ -135,7 +135,7 @@ def enable_loopback() -> None:
 
 
 def mount(source: str | None, target: str, kind: str | None, flags: int, options: str | None = None) -> None:
-    """Mount a file system, as mount(2)."""
+    """Mounts a file system, as mount(2)."""
 
     def text(value: str | None) -> bytes | None:
         return None if value is None else os.fsencode(value)
@@ -156,7 +156,7 @@ def clone_tree(path: str) -> int:
 
 
 def attach(tree: int, target: str) -> None:
-    """Mount a detached tree at a path, and close its descriptor."""
+    """Mounts a detached tree at a path, and closes its descriptor."""
     to = os.fsencode(target)
     _syscall(f"move_mount {target}", _SYS_MOVE_MOUNT, tree, b"", _AT_FDCWD, to, _MOVE_MOUNT_F_EMPTY_PATH)
     os.close(tree)
@@ -169,12 +169,12 @@ def restrict(tree: int, *, writable: bool, devices: bool = False) -> None:
 
 
 def make_all_read_only() -> None:
-    """Make every mount of this namespace read-only, without setuid and devices."""
+    """Makes every mount of this namespace read-only, without setuid and devices."""
     _set_attributes(_AT_FDCWD, b"/", _AT_RECURSIVE, on=_ATTR_RDONLY | _ATTR_NOSUID | _ATTR_NODEV)
 
 
 def make_writable(path: str) -> None:
-    """Make a mount writable. The kernel allows this only for mounts of this process."""
+    """Makes a mount writable. The kernel allows this only for mounts of this process."""
     _set_attributes(_AT_FDCWD, os.fsencode(path), 0, off=_ATTR_RDONLY)
 
 

@@ -89,7 +89,7 @@ def _launch(spec: "BoxSpec") -> int:
 
 
 def _wait_for_init(init: int, proc: int, server: int) -> int:
-    """Wait for the init and forward SIGTERM to it; returns its status. Kills the box if the server has died."""
+    """Waits for the init and forwards SIGTERM to it; returns its status. Kills the box if the server has died."""
     deadline = None
     while True:
         arrived = kernel.next_signal(_SERVER_CHECK if deadline is None else max(0.0, deadline - time.monotonic()))
@@ -169,7 +169,7 @@ def _init(spec: "BoxSpec", wait: int) -> int:
 
 
 def _wait_for_command(command: int, spared: set[int], monitor: limits.BoxMonitor) -> int:
-    """Reap processes of the box until the command ends or must be ended; returns its exit code.
+    """Reaps processes of the box until the command ends or must be ended; returns its exit code.
 
     `spared` are the pids that get no SIGTERM: the init and bubblewrap.
     """
@@ -195,7 +195,7 @@ def _wait_for_command(command: int, spared: set[int], monitor: limits.BoxMonitor
 
 
 def _write_output(text: str) -> None:
-    """Append to the command's output."""
+    """Appends to the command's output."""
     try:  # noqa: SIM105  importing `contextlib` takes too long here
         os.write(1, text.encode())
     except OSError:  # the server has closed the pipe

@@ -41,7 +41,7 @@ def lower_priority() -> None:
 
 
 def raise_session_priority() -> None:
-    """Raise the priority of the launcher and the init, which must run among hundreds of busy sessions. Root only."""
+    """Raises the priority of the launcher and the init, which must run among hundreds of busy sessions. Root only."""
     try:  # noqa: SIM105  importing `contextlib` takes too long here
         write_file("/proc/self/autogroup", str(-2 * NICE))
     except OSError:
@@ -55,7 +55,7 @@ def limit_pids(spec: "BoxSpec") -> None:
 
 
 def set_limits(spec: "BoxSpec") -> None:
-    """Set the kernel's limits for this process and all that it starts."""
+    """Sets the kernel's limits for this process and all that it starts."""
     # not for memory, because reserved but unused memory would count (an address sanitizer reserves 14 TB)
     wanted = {resource.RLIMIT_CORE: 0, resource.RLIMIT_FSIZE: spec["file_size"]}
     if kernel.version() >= (5, 14):  # earlier kernels count all of the user's processes, not only the box's
@@ -125,7 +125,7 @@ class BoxMonitor:
         return (found.f_blocks - found.f_bfree) * found.f_frsize >> 10
 
     def _is_too_large(self, pids: list[str], files: int) -> bool:
-        """Measure exactly, with shared memory counted once. Takes milliseconds per GB."""
+        """Measures exactly, with shared memory counted once. Takes milliseconds per GB."""
         started = time.monotonic()
         if started < self._next_measuring:
             return False
@@ -230,7 +230,7 @@ def _number(text: bytes, label: bytes) -> int:
 
 
 def write_file(path: str, text: str) -> None:
-    """Write to an existing file, such as one in /proc."""
+    """Writes to an existing file, such as one in /proc."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     try:
         os.write(descriptor, text.encode())

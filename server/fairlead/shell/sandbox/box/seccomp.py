@@ -78,7 +78,7 @@ def _usual_sockets() -> list[bytes]:
 
 
 def _if_equal(value: int, steps: list[bytes]) -> list[bytes]:
-    """Run the steps if the loaded word equals the value. The steps must end with a return."""
+    """Runs the steps if the loaded word equals the value. The steps must end with a return."""
     return [_instruction(_EQUAL, value, skip=len(steps)), *steps]
 
 

@@ -26,7 +26,7 @@ MACHINE_PROC = ("sys", "irq", "bus", "fs", "acpi", "scsi", "mtrr", "sysrq-trigge
 
 
 def mount_machine_view(spec: "BoxSpec") -> None:
-    """Mount a view of the machine for root's commands, without the files that only root may read.
+    """Mounts a view of the machine for root's commands, without the files that only root may read.
 
     It consists of overlays. An overlay reads with the rights of the user who mounted it, here `nobody`, so the kernel
     enforces the permissions for every reader. Mounts that cannot be shown this way are left out.
@@ -63,7 +63,7 @@ def _mount_readable(point: str, target: str, empty: int) -> None:
 
 
 def mount_overlay(layer: "OverlaySpec") -> None:
-    """Mount a layer at its target."""
+    """Mounts a layer at its target."""
     folders = (*layer["lower"], layer["upper"], layer["work"])
     opened = [os.open(folder, os.O_PATH | os.O_DIRECTORY) for folder in folders]
     # descriptors, because names would have to be escaped and could be too long
@@ -75,7 +75,7 @@ def mount_overlay(layer: "OverlaySpec") -> None:
 
 
 def mount_scratch(spec: "BoxSpec") -> int:
-    """Mount the box's file system in memory; returns a descriptor of it."""
+    """Mounts the box's file system in memory; returns a descriptor of it."""
     folder = spec["scratch"]
     options = f"mode=755,size={spec['scratch_size']}"
     kernel.mount("scratch", folder, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, options)
@@ -102,7 +102,7 @@ def outer_masks(spec: "BoxSpec") -> "list[tuple[str, str, bool]]":
 
 
 def attach(tree: int, target: str) -> None:
-    """Mount a tree over a target. If that is gone by now, there is nothing to hide."""
+    """Mounts a tree over a target. If that is gone by now, there is nothing to hide."""
     try:
         kernel.attach(tree, target)
     except FileNotFoundError:
@@ -110,7 +110,7 @@ def attach(tree: int, target: str) -> None:
 
 
 def make_view(spec: "BoxSpec") -> None:
-    """Do what bubblewrap does: everything read-only, then the binds, the box's own /dev, and a read-only /proc."""
+    """Does what bubblewrap does: everything read-only, then the binds, the box's own /dev, and a read-only /proc."""
     devices = {name: kernel.clone_tree(f"/dev/{name}") for name in _DEVICES}
     scratch = spec["scratch"]
     binds = [(f"{scratch}/dev", "/dev", True), *existing_binds(spec)]
@@ -154,7 +154,7 @@ def _fill_dev(devices: dict[str, int]) -> None:
 
 
 def _make_mount_point(tree: int, target: str) -> None:
-    """Create the mount point of a tree in one of the box's own folders."""
+    """Creates the mount point of a tree in one of the box's own folders."""
     if os.path.lexists(target):
         return
     if os.path.isdir(f"/proc/self/fd/{tree}"):

@@ -32,7 +32,7 @@ _MAX_NAMED = 5
 
 
 def collect(upper: UpperLayer, view: View, since: int, repositories: Sequence[Path] = ()) -> Changes:
-    """Take the command's changes out of the layer.
+    """Takes the command's changes out of the layer.
 
     Args:
         upper: the layer. Afterwards it contains only files that git ignores; after an exception, nothing.
@@ -94,7 +94,7 @@ class _Collector:
         }
 
     def collect_folder(self, at: int, path: str, folder: _Folder) -> None:
-        """Collect everything in a folder of the layer. Afterwards the folder contains only the files that stay."""
+        """Collects everything in a folder of the layer. Afterwards the folder contains only the files that stay."""
         self._read_rules(at, path)
         with os.scandir(at) as entries:
             names = sorted(entry.name for entry in entries)
@@ -102,13 +102,13 @@ class _Collector:
             self._entry(at, name, f"{path}/{name}" if path else name, folder)
 
     def collect_vanished(self) -> None:
-        """Collect the deletions of proposed new files, which leave no trace in the layer or on disk."""
+        """Collects the deletions of proposed new files, which leave no trace in the layer or on disk."""
         for path, entry in self.view.proposed.items():
             if entry is not None and path not in self._seen and self._is_reported(path):
                 self._deleted(path)
 
     def collect_outside(self, repositories: Sequence[Path]) -> None:
-        """Note the changes in a repository outside of the workspace."""
+        """Notes the changes in a repository outside of the workspace."""
         outside = repository.find_outside(self.upper.root)
         for folder in repositories:
             with trees.opened(folder) as at:
@@ -205,7 +205,7 @@ class _Collector:
         self._add(Change(path, before, Entry(data, None if mode == expected else mode)))
 
     def _large(self, path: str, file: BinaryIO) -> None:
-        """Report a file that is too large to propose, if it differs from the user's."""
+        """Reports a file that is too large to propose, if it differs from the user's."""
         with contextlib.suppress(OSError, PathEscape), self._lower.open_file(path) as theirs:
             if os.fstat(theirs.fileno()).st_size == os.fstat(file.fileno()).st_size:
                 while (chunk := theirs.read(_CHUNK)) == file.read(_CHUNK):
@@ -237,7 +237,7 @@ class _Collector:
         return entry, "it was changed on disk while the command ran" if found.st_ctime_ns > self.since else ""
 
     def _deleted_below(self, path: str) -> None:
-        """Collect what a whiteout or a replaced folder deleted: files that existed and are not in the layer."""
+        """Collects what a whiteout or a replaced folder deleted: files that existed and are not in the layer."""
         for leaf in self._leaves(path):
             if leaf not in self._seen and self._is_reported(leaf):
                 self._deleted(leaf)
@@ -287,7 +287,7 @@ class _Collector:
         self.changes.append(change if path == change.path else Change(path, None, None, "its name is not UTF-8"))
 
     def _retain(self, path: str, found: os.stat_result | None = None) -> None:
-        """Leave an ignored file or folder in the layer. `found` is a file's status there; None for a folder."""
+        """Leaves an ignored file or folder in the layer. `found` is a file's status there; None for a folder."""
         self._seen.add(path)
         self.retained[path] = fingerprint = self._lower.fingerprint(path)
         written = found is not None and found.st_ctime_ns > self.since
@@ -349,7 +349,7 @@ class _Collector:
         return self._texts[path] if path in self._texts else self._text_before(path)
 
     def _read_rules(self, at: int, path: str) -> None:
-        """Read the rules that the command left in a folder, before its entries are collected."""
+        """Reads the rules that the command left in a folder, before its entries are collected."""
         rules = f"{path}/.gitignore" if path else ".gitignore"
         try:
             found = os.stat(".gitignore", dir_fd=at, follow_symlinks=False)

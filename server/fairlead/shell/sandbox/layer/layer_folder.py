@@ -34,7 +34,7 @@ class LayerFolder:
                 return
 
     def remove(self) -> None:
-        """Remove the folder with its content and release the lock. Raises OSError; the next sweep removes the rest."""
+        """Removes the folder and releases the lock. Raises OSError; the next sweep removes the rest."""
         try:
             trees.remove_all(self.path)
         finally:
@@ -42,7 +42,7 @@ class LayerFolder:
 
 
 def sweep(parent: Path) -> None:
-    """Remove the folders of servers that died."""
+    """Removes the folders of servers that died."""
     for path in parent.glob(f"{_NAME}*"):
         with contextlib.suppress(OSError):
             lock = _lock(path)

@@ -49,7 +49,7 @@ class LowerLayer:
         return None
 
     def open_file(self, path: str) -> BinaryIO:
-        """Open a regular file for reading.
+        """Opens a regular file for reading.
 
         Raises:
             PathEscape: it or a parent is a link.

@@ -41,7 +41,7 @@ def opened_below(top: int, path: str) -> Generator[int]:
 
 
 def open_folder(folder: str | os.PathLike[str], at: int | None = None) -> int:
-    """Open a folder, even if its permissions exclude its owner. Raises OSError; NotADirectoryError for a link too."""
+    """Opens a folder, even if its permissions exclude its owner. Raises OSError; NotADirectoryError for a link too."""
     try:
         return os.open(folder, FOLDER, dir_fd=at)
     except PermissionError:
@@ -50,7 +50,7 @@ def open_folder(folder: str | os.PathLike[str], at: int | None = None) -> int:
 
 
 def open_regular_file(name: str | os.PathLike[str], at: int | None = None) -> BinaryIO:
-    """Open a regular file for reading. Raises OSError, and NotRegularFile for a link, a folder or a device."""
+    """Opens a regular file for reading. Raises OSError, and NotRegularFile for a link, a folder or a device."""
     try:
         descriptor = os.open(name, FILE, dir_fd=at)
     except OSError as error:
@@ -86,7 +86,7 @@ def walk_files(top: int, into: Callable[[str], bool]) -> Iterator[str]:
 
 
 def make_folder(top: str | os.PathLike[str], path: str, uid: int, gid: int) -> None:
-    """Create a folder for a user below one that the user may write to. Raises OSError."""
+    """Creates a folder for a user below one that the user may write to. Raises OSError."""
     parent, _, name = path.rpartition("/")
     with opened(top) as first, opened_below(first, parent) as at:
         os.mkdir(name, dir_fd=at)
@@ -96,7 +96,7 @@ def make_folder(top: str | os.PathLike[str], path: str, uid: int, gid: int) -> N
 
 
 def remove(name: str, at: int) -> None:
-    """Remove a file, or a folder with its content, if it exists."""
+    """Removes a file, or a folder with its content, if it exists."""
     try:
         if not stat.S_ISDIR(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode):
             os.unlink(name, dir_fd=at)
@@ -108,7 +108,7 @@ def remove(name: str, at: int) -> None:
 
 
 def remove_all(folder: str | os.PathLike[str]) -> None:
-    """Remove one of our folders, if it exists."""
+    """Removes one of our folders, if it exists."""
     path = os.path.abspath(folder)
     with contextlib.suppress(FileNotFoundError), opened(os.path.dirname(path)) as parent:
         remove(os.path.basename(path), parent)
@@ -144,7 +144,7 @@ def _empty(descriptor: int) -> None:
 
 
 def _clear_files(descriptor: int) -> list[str]:
-    """Remove everything that is not a folder; returns the names of the folders."""
+    """Removes everything that is not a folder; returns the names of the folders."""
     os.fchmod(descriptor, stat.S_IRWXU)
     folders: list[str] = []
     with os.scandir(descriptor) as entries:
@@ -157,6 +157,6 @@ def _clear_files(descriptor: int) -> list[str]:
 
 
 def _allow_owner(folder: str | os.PathLike[str], at: int | None) -> None:
-    """Give the owner of a folder all permissions. Leaves links alone."""
+    """Gives the owner of a folder all permissions. Leaves links alone."""
     if stat.S_ISDIR(os.stat(folder, dir_fd=at, follow_symlinks=False).st_mode):
         os.chmod(folder, stat.S_IRWXU, dir_fd=at)

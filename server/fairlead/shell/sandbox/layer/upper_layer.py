@@ -44,7 +44,7 @@ class UpperLayer:
         self._times: dict[str, tuple[bytes, int]] = {}
 
     def fill(self, view: View) -> None:
-        """Write the proposed files of a view.
+        """Writes the proposed files of a view.
 
         Raises:
             ToolError: they cannot be written.
@@ -63,14 +63,14 @@ class UpperLayer:
                     ) from error
 
     def clear(self) -> None:
-        """Remove everything, including builds. For a layer whose content has become unknown."""
+        """Removes everything, including builds. For a layer whose content has become unknown."""
         self.retained = {}
         with contextlib.suppress(OSError), trees.opened(self.folder) as top:
             for name in os.listdir(top):
                 trees.remove(name, top)
 
     def forget_stale(self) -> None:
-        """Remove retained files that the user has changed since, so that commands see the user's version."""
+        """Removes retained files that the user has changed since, so that commands see the user's version."""
         stale = [path for path, then in self.retained.items() if self.lower.fingerprint(path) != then]
         with trees.opened(self.folder) as top:
             for path in stale:
