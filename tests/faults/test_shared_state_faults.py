@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -126,6 +127,29 @@ def test_fault_52_a_lock_has_one_holder_also_while_it_is_removed(tmp_path: Path)
 
     assert set(at_one_moment(8, many)) == {0}
     assert list(tmp_path.iterdir()) == []
+
+
+def test_fault_107_a_killed_servers_sessions_are_free_although_its_child_lives(tmp_path: Path) -> None:
+    """docs/faults.md 107: a server that is killed before its new child executes a program holds no lock through it."""
+    path = tmp_path / "x.lock"
+    pids, writing = os.pipe()
+    server = os.fork()
+    if server == 0:
+        Lock(path)
+        child = os.fork()  # between `fork` and `exec`, with all descriptors of its parent
+        if child == 0:
+            signal.pause()
+        os.write(writing, str(child).encode())
+        signal.pause()
+    child = int(os.read(pids, 20))
+    try:
+        with pytest.raises(Locked):
+            Lock(path)
+        os.kill(server, signal.SIGKILL)
+        os.waitpid(server, 0)
+        Lock(path).release()
+    finally:
+        os.kill(child, signal.SIGKILL)
 
 
 def test_fault_52_an_expired_session_in_use_is_not_removed(tmp_path: Path) -> None:

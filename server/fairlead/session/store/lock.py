@@ -1,8 +1,14 @@
-"""A lock file that at most one process holds. The operating system releases it however the process ends."""
+"""A lock file that at most one process holds. The operating system releases it however the process ends.
+
+It is one of POSIX's record locks, because a child that has not executed its program yet would keep a lock of `flock`
+after its server was killed. Record locks do not exclude their own process, and it loses one when it closes any
+descriptor of the file; so a second `Lock` of the process is refused before it opens the file.
+"""
 
 import contextlib
 import os
 import sys
+import threading
 from pathlib import Path
 
 if sys.platform == "win32":
@@ -14,7 +20,13 @@ else:
     import fcntl
 
     def _lock(descriptor: int) -> None:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+_held: set[tuple[int, int] | None] = set()
+"""The device and inode of each file that this process has locked."""
+_changing = threading.Lock()
+"""Held while `_held` and a file's lock change together."""
 
 
 class Locked(Exception):
@@ -32,24 +44,39 @@ class Lock:
             OSError: the file cannot be created or locked.
         """
         self._path = path
-        while True:
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-            try:
-                _lock(self._descriptor)
-                if os.path.samestat(os.fstat(self._descriptor), path.stat()):
-                    return
-            except (BlockingIOError, PermissionError) as error:  # PermissionError on Windows
-                self.release()
-                raise Locked(path) from error
-            except FileNotFoundError:
+        with _changing:
+            while not self._try():
                 pass
-            except OSError:
-                self.release()
-                raise
-            self.release()  # the previous holder removed the file, so this lock would exclude nobody
+
+    def _try(self) -> bool:
+        """Whether the lock was acquired. If not, its previous holder removed the file, and there may be a new one.
+
+        Raises:
+            Locked, OSError: as the constructor.
+        """
+        if _identity(self._path) in _held:
+            raise Locked(self._path)
+        self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        self._file, acquired = _identity(self._descriptor), False
+        try:
+            _lock(self._descriptor)
+            acquired = self._file == _identity(self._path)
+        except (BlockingIOError, PermissionError) as error:  # PermissionError on Windows
+            raise Locked(self._path) from error
+        finally:
+            if acquired:
+                _held.add(self._file)
+            else:
+                os.close(self._descriptor)
+        return acquired
 
     def release(self) -> None:
         """Releases the lock, so that another process can take it."""
+        with _changing:
+            self._release()
+
+    def _release(self) -> None:
+        _held.discard(self._file)
         os.close(self._descriptor)
 
     def remove(self) -> None:
@@ -58,10 +85,20 @@ class Lock:
         Raises:
             OSError: the file cannot be removed.
         """
-        if sys.platform == "win32":  # an open file cannot be removed, not even one that another process opened since
-            self.release()
-            with contextlib.suppress(PermissionError):
+        with _changing:
+            if sys.platform == "win32":  # an open file cannot be removed, not even one that another process opened
+                self._release()
+                with contextlib.suppress(PermissionError):
+                    self._path.unlink(missing_ok=True)
+            else:
                 self._path.unlink(missing_ok=True)
-        else:
-            self._path.unlink(missing_ok=True)
-            self.release()
+                self._release()
+
+
+def _identity(file: Path | int) -> tuple[int, int] | None:
+    """The device and inode of a path or a descriptor; None if there is no such file."""
+    try:
+        status = os.stat(file)
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino
