@@ -46,7 +46,7 @@
           :storageDir (expand-file-name (concat "fairlead/" (substring (sha1 root) 0 16)) user-emacs-directory))))
 
 (defun fairlead--start ()
-  "Returns the server of this project; starts it where it does not run."
+  "Returns the server of this project, and starts it if it does not run yet."
   (let ((running (or (and fairlead--current (fairlead-session-server fairlead--current)) (eglot-current-server))))
     (cond
      ((and (cl-typep running 'fairlead-server) (jsonrpc-running-p running)) running)
@@ -279,7 +279,7 @@
   (fairlead--review :agent/edits/reject '(:target (:all t))))
 
 (defun fairlead-undo ()
-  "Takes the last decision back."
+  "Undoes the last decision."
   (interactive)
   (fairlead--review :agent/edits/undo nil))
 
