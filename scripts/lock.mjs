@@ -60,7 +60,7 @@ function isAlive(pid) {
   }
 }
 
-// Another process may just have replaced the stale lock by its own. Then that one is moved back.
+// Another process may just have replaced the stale lock with its own. In that case, that lock is moved back.
 function discard(directory) {
   const aside = `${directory}.${process.pid}`;
   try {

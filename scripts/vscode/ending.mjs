@@ -1,5 +1,5 @@
-// Ends what a process has opened, its windows of VS Code and its browser, when a signal ends the process. Whoever sent the signal then
-// knows that they have ended when the process has.
+// When a signal ends a process, first ends what the process has opened: its VS Code windows and its browser. So whoever sent the signal
+// knows that these have ended as soon as the process has.
 import { constants } from "node:os";
 
 const opened = new Set();
@@ -27,7 +27,7 @@ export function endsOnSignal() {
   return asked;
 }
 
-// What was being opened when the signal came is ended too.
+// The loop also ends what was still being opened when the signal came.
 async function endAll() {
   while (opened.size > 0) {
     const stops = [...opened];

@@ -20,13 +20,13 @@ const QUIET = {
   // As on a desktop. In a browser, VS Code saves automatically.
   "files.autoSave": "off",
   "git.openRepositoryInParentFolders": "never",
-  // It would check every process of the machine every two seconds.
+  // Forwarding would check every process of the machine every two seconds.
   "remote.autoForwardPorts": false,
   "telemetry.telemetryLevel": "off",
   "update.mode": "none",
   "window.autoDetectColorScheme": true,
   "window.commandCenter": false,
-  // Without the name of the program that contains VS Code here.
+  // Leaves out the name of the program that contains VS Code here.
   "window.title": "${dirty}${activeEditorShort}${separator}${rootName}",
   "workbench.enableExperiments": false,
   "workbench.secondarySideBar.defaultVisibility": "hidden",
@@ -174,7 +174,7 @@ async function listening(serverLog, kept) {
     if (fs.existsSync(serverLog)) text = fs.readFileSync(serverLog, "utf8");
     const port = /listening on (\d+)/.exec(text)?.[1];
     if (port && (await answers(`http://127.0.0.1:${port}/version`))) return Number(port);
-    // It continues without a port if another program has the port.
+    // If another program has the port, the server continues without one.
     const refused = text.includes("Error occurred in server");
     if (refused || kept.ended() || Date.now() > deadline) {
       await kept.stop();
