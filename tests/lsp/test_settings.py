@@ -31,8 +31,8 @@ def test_a_bad_rule_is_named_and_left_out() -> None:
     assert problems == [
         "bash.allow: 'a; b' was left out. "
         "A rule is one plain command, without ;, |, &&, $ or the like. Write one rule per command.",
-        "bash.allow: 3 must be text",
-        "bash.deny must be a list of texts",
+        "bash.allow: 3 must be a string",
+        "bash.deny must be a list of strings",
     ]
 
 

@@ -38,7 +38,7 @@ def _spec(name: str, value: Any) -> ServerSpec:
     known = next((spec for spec in TABLE if spec.name == name), ServerSpec(name, (), {}))
     command = value.get("command", list(known.command))
     if not is_list(command) or not all(isinstance(word, str) and word and "\0" not in word for word in command):
-        raise ValueError('needs a "command" that is a list of texts, such as ["gopls", "serve"]')
+        raise ValueError('needs a "command" that is a list of strings, such as ["gopls", "serve"]')
     languages = value.get("languages", known.languages)
     if not is_object(languages) or not all(_is_language(suffix, each) for suffix, each in languages.items()):
         raise ValueError('needs "languages" such as {".py": "python"}')

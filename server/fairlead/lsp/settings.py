@@ -94,12 +94,12 @@ def _nested(given: dict[str, Any]) -> dict[str, Any]:
 def _texts(name: str, given: Any, read: Callable[[str], str], problems: list[str]) -> tuple[str, ...]:
     """The valid texts of a list. Invalid ones are left out and reported."""
     if not is_list(given):
-        problems.append(f"{name} must be a list of texts")
+        problems.append(f"{name} must be a list of strings")
         return ()
     found: list[str] = []
     for text in given:
         if not isinstance(text, str):
-            problems.append(f"{name}: {text!r} must be text")
+            problems.append(f"{name}: {text!r} must be a string")
             continue
         try:
             found.append(read(text))
@@ -136,7 +136,7 @@ def _problem(name: str, wanted: Any, value: Any) -> str | None:
         if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value):
             return "must be a number"
         return _too_small(name, value)
-    return None if isinstance(value, str) else "must be text"
+    return None if isinstance(value, str) else "must be a string"
 
 
 def _too_small(name: str, value: float) -> str | None:
