@@ -37,7 +37,7 @@ commands:
   fairlead verify FILE  check a record of a session against the files; needs no key
   fairlead serve        start the language server on stdin and stdout, for editors
 
-`fairlead run --help` describes a command in detail.
+`fairlead COMMAND --help` describes a command in detail.
 """
 WORKSPACE = "the folder to {what} (default: the current one); can be given several times"
 RUN_ABOUT = """\
@@ -73,7 +73,7 @@ examples:
   fairlead run --continue "Use a dataclass there" --accept all
 
 exit codes: 0 done; 1 not done (an error, a limit, or a change that could not be
-applied); 2 wrong usage, or nothing to continue; 130 stopped with Ctrl-C.
+applied); 2 incorrect usage, or nothing to continue; 130 stopped with Ctrl-C.
 """
 DEMO_ABOUT = """\
 Copies an example script into a temporary folder and plays a recorded conversation
@@ -93,7 +93,7 @@ examples:
   fairlead verify record.json --workspace ~/project --no-run
 
 exit codes: 0 everything holds; 1 something does not hold or could not be checked;
-2 wrong usage, or FILE is not a record; 130 stopped with Ctrl-C.
+2 incorrect usage, or FILE is not a record; 130 stopped with Ctrl-C.
 """
 
 
@@ -163,7 +163,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="SECONDS",
         type=_count,
         default=0,
-        help="how long the model's server may send nothing (default: 180, or 3600 in your own network)",
+        help="how long the model's server may send nothing (default: 180; 600 for a cloud, 3600 in your own network)",
     )
     run.add_argument(
         "--accept",
