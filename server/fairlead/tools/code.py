@@ -78,7 +78,7 @@ class Code:
             return await self._problems.render(input.get("path"))
         if action == "find_symbols":
             return await self._find_symbols(input["query"], input.get("path"))
-        await ask_for_secret(self._files, self._approvals, call, "analyse", input["path"])
+        await ask_for_secret(self._files, self._approvals, call, "analyze", input["path"])
         return await self._about(action, self._files.roots.resolve(input["path"]), input)
 
     async def _about(self, action: str, path: Path, input: dict[str, Any]) -> str:
