@@ -85,7 +85,7 @@ async function runTests(number, log, args) {
     seconds: Math.round((performance.now() - began) / 1000),
     counts: text.match(/^\d+ passed, \d+ failed$/gm)?.at(-1) ?? "not counted",
     load: loadavg()[0].toFixed(1),
-    // Only in the report at the end does the name of a check come before its state.
+    // Only the report at the end has the name of a check before its state.
     failed: [...text.matchAll(/^(\S+) +FAILED\b/gm)].map((match) => match[1]),
   };
 }
