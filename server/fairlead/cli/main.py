@@ -37,7 +37,7 @@ commands:
   fairlead verify FILE  check a record of a session against the files; needs no key
   fairlead serve        start the language server on stdin and stdout, for editors
 
-`fairlead COMMAND --help` describes a command in detail.
+For the options of run, demo and verify, add --help, as in `fairlead run --help`.
 """
 WORKSPACE = "the folder to {what} (default: the current one); can be given several times"
 RUN_ABOUT = """\
