@@ -3,6 +3,8 @@
 import gc
 import sys
 
+HELP = {"-h", "--help"}
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs a command; returns the process's exit code.
@@ -17,7 +19,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _run(arguments: list[str] | None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
-    if given[:1] == ["serve"]:
+    if given[:1] == ["serve"] and not HELP.intersection(given):  # editors may add options such as `--stdio`
         gc.disable()  # until all is imported, because collections in between would take longer than the imports
         import asyncio  # noqa: PLC0415  at the top Ctrl-C would meet it before `main` can answer
 

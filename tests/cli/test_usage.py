@@ -88,6 +88,14 @@ def test_help_of_run() -> None:
         assert word in helped.out
 
 
+def test_help_of_serve() -> None:
+    """`fairlead serve --help` says who starts it, and does not wait for an editor."""
+    for option in ("--help", "-h"):
+        helped = run_plain("serve", option, spawned=True)
+        assert helped.code == 0
+        assert "An editor starts it" in helped.out
+
+
 def test_version() -> None:
     """`fairlead --version` prints the version."""
     ended = run_plain("--version", spawned=True)

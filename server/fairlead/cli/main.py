@@ -37,7 +37,7 @@ commands:
   fairlead verify FILE  check a record of a session against the files; needs no key
   fairlead serve        start the language server on stdin and stdout, for editors
 
-For the options of run, demo and verify, add --help, as in `fairlead run --help`.
+For the options of a command, add --help, as in `fairlead run --help`.
 """
 WORKSPACE = "the folder to {what} (default: the current one); can be given several times"
 RUN_ABOUT = """\
@@ -94,6 +94,10 @@ examples:
 
 exit codes: 0 everything holds; 1 something does not hold or could not be checked;
 2 incorrect usage, or FILE is not a record; 130 stopped with Ctrl-C.
+"""
+SERVE_ABOUT = """\
+Starts the language server. An editor starts it and talks to it on stdin and stdout;
+its log goes to stderr. It has no options: the editor sends the settings.
 """
 
 
@@ -207,7 +211,8 @@ def _parser() -> argparse.ArgumentParser:
         default=VerifyOptions.timeout,
         help="how long a command may run (default: %(default)s)",
     )
-    commands.add_parser("serve")  # only so that errors list it: __main__ handles it
+    # only for the help and the errors: __main__ starts the server
+    commands.add_parser("serve", description=SERVE_ABOUT, formatter_class=raw, usage="fairlead serve")
     return parser
 
 
