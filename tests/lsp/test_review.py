@@ -7,6 +7,7 @@ from urllib.parse import unquote
 
 from support.calls import edit, write
 from support.client import Client, Refuse, uri_path
+from support.other_program import replace_text
 
 Replay = Callable[..., dict[str, Any]]
 
@@ -270,10 +271,10 @@ async def test_both_sides_of_the_diff_can_be_read(workspace: Path, replay: Repla
         assert "no longer exists" in await content(f"fairlead-proposed://unknown{path}")
         assert "does not know" in await content("fairlead-proposed:nonsense")
         assert client.last("workspace/textDocumentContent/refresh") is None
-        file.write_text("mine\n")
+        replace_text(file, "mine\n")
         await client.until(lambda: client.last("workspace/textDocumentContent/refresh"))
         assert await content(f"fairlead-base://{session}{path}") == "mine\n", "a diff shows both sides of a conflict"
-        file.write_text("1\n")
+        replace_text(file, "1\n")
         await client.until(lambda: len(client.all("workspace/textDocumentContent/refresh")) == 2)
         await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
         await client.until(lambda: len(client.all("workspace/textDocumentContent/refresh")) >= 4)

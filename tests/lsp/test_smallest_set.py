@@ -12,6 +12,7 @@ from lsp.test_checks import BEGIN, todo
 from lsp.test_verification import bash, review
 from support.calls import edit
 from support.client import Client, Json, WireError
+from support.other_program import replace_text
 from support.sandbox import needs_sandbox
 
 Replay = Callable[..., Json]
@@ -233,7 +234,7 @@ async def test_p19_hunks_of_one_conflict_are_one_change(workspace: Path, replay:
     calls = [edit("a.txt", "2\n", "two\n"), edit("a.txt", "4\n", "four\n")]
     async with Client(workspace, settings=replay(*turns("grep -q two a.txt", *calls))) as client:
         await client.run()
-        file.write_text("a\nb\nc\nd\ne\n")
+        replace_text(file, "a\nb\nc\nd\ne\n")
         await client.until(lambda: client.last("agent/edits")["files"][0]["state"] == "conflict")
         found = await minimize(client)
         assert (found["outcome"], len(found["needed"]), found["notNeeded"]) == ("minimal", 2, [])
