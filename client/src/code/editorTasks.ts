@@ -2,7 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { numbered } from "../ui/format";
+import { oneOrMany } from "../ui/format";
 import type { ContextItem } from "../protocol";
 import { relative } from "../review/editsView";
 import type { Runs } from "../sessions/runs";
@@ -70,7 +70,7 @@ export class EditorTasks implements vscode.CodeActionProvider, vscode.Disposable
   ): vscode.CodeAction[] {
     const problems = diagnostics.filter(({ severity }) => severity !== vscode.DiagnosticSeverity.Hint);
     if (problems.length === 0 || !canRunOn(document)) return [];
-    const title = numbered(problems.length, t("Fix with Agent"), t("Fix {0} Problems with Agent", problems.length));
+    const title = oneOrMany(problems.length, t("Fix with Agent"), t("Fix {0} Problems with Agent", problems.length));
     const action = new vscode.CodeAction(title, vscode.CodeActionKind.QuickFix);
     action.diagnostics = problems;
     action.command = { command: "fairlead.fix", title, arguments: [document, problems] };

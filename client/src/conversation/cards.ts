@@ -7,7 +7,7 @@ import { describeApproval } from "../questions/approvalTexts";
 import { nameOf, type NoticeAction } from "../questions/noticeTexts";
 import { isReadyToGo, otherWaiting, pauseReason } from "../questions/waiting";
 import type { Session } from "../session";
-import { plural } from "../ui/format";
+import { countText } from "../ui/format";
 import { escapeInvisible, visibleText } from "../ui/text";
 
 /** What a button does, through the same paths as the notices and the rows. */
@@ -111,7 +111,7 @@ function restCards(session: Session): Card[] {
   const files = session.edits?.files.length ?? 0;
   if (files > 0) {
     const buttons = [command(t("Review Changes"), "fairlead.reviewAll")];
-    cards.push({ about: "review", title: t("{0} to review.", plural(files, "file")), buttons });
+    cards.push({ about: "review", title: t("{0} to review.", countText(files, "file")), buttons });
   }
   return cards;
 }

@@ -1,7 +1,7 @@
 // How the Plan view shows steps and the work outside of the plan. Pure.
 
 import { t } from "@vscode/l10n";
-import { plural, costSummary } from "../ui/format";
+import { countText, costSummary } from "../ui/format";
 import type { Evidence, Outside, Plan, PlanItem } from "../protocolStates";
 import type { Appearance, Row } from "../ui/row";
 import { errorCount } from "../review/problemTexts";
@@ -86,7 +86,7 @@ export function goRow(steps: number): PlanRow {
   return {
     id: "go",
     label: t("Go"),
-    description: t("the plan is ready, {0}", plural(steps, "step")),
+    description: t("the plan is ready, {0}", countText(steps, "step")),
     tooltip: t("The plan is ready. Edit it if you like, then choose Go."),
     icon: "rocket",
     color: "charts.yellow",
@@ -170,7 +170,7 @@ function appearanceOf(item: PlanItem, activity: Activity): StepAppearance {
 
 function completedAppearance({ verification, decidedBy, changedSince, flaky }: PlanItem): StepAppearance {
   const command = escapeInvisible(decidedBy).replace(/\s+/g, " ");
-  const changed = t("{0} changed since", plural(changedSince.length, "file"));
+  const changed = t("{0} changed since", countText(changedSince.length, "file"));
   switch (verification) {
     case "verified":
       return { ...GREEN, word: t("done, verified by {0}", command), note: t("verified") };
@@ -201,9 +201,9 @@ function completedAppearance({ verification, decidedBy, changedSince, flaky }: P
 function evidenceLines(evidence: Evidence): string[] {
   const { files, commands, looks } = evidence;
   const counts = [
-    files.length > 0 ? plural(files.length, "file") : "",
-    commands.length > 0 ? plural(commands.length, "command") : "",
-    looks > 0 ? plural(looks, "read") : "",
+    files.length > 0 ? countText(files.length, "file") : "",
+    commands.length > 0 ? countText(commands.length, "command") : "",
+    looks > 0 ? countText(looks, "read") : "",
   ];
   return [counts.filter(Boolean).join(", "), costSummary(evidence)].filter(Boolean);
 }

@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import { describeApproval } from "../questions/approvalTexts";
 import { rowUri } from "../review/diffUris";
 import { relative } from "../review/editsView";
-import { duration, numbered } from "../ui/format";
+import { duration, oneOrMany } from "../ui/format";
 import {
   hasChildren,
   childNodes,
@@ -129,7 +129,7 @@ export class PlanView extends StoreTree<PlanNode> {
     this.view.badge =
       badge ??
       (session?.running && open > 0
-        ? { value: open, tooltip: numbered(open, t("1 step to do"), t("{0} steps to do", open)) }
+        ? { value: open, tooltip: oneOrMany(open, t("1 step to do"), t("{0} steps to do", open)) }
         : undefined);
     const text = message(session);
     if (text !== this.view.message) this.view.message = text;

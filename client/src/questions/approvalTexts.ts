@@ -2,7 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import type { ApproveParams, ApproveResult } from "../protocol";
-import { numbered } from "../ui/format";
+import { oneOrMany } from "../ui/format";
 import { withoutLinks, escapeInvisible } from "../ui/text";
 
 export interface Choice {
@@ -86,7 +86,7 @@ function describeFile({ toolCallId, reasons }: ApproveParams, what: string): App
 }
 
 const longCommand = (lines: number): string =>
-  numbered(
+  oneOrMany(
     lines,
     t("The agent asks to run a command of 1 line."),
     t("The agent asks to run a command of {0} lines.", lines),

@@ -1,7 +1,7 @@
 // The rows of the Proposed Changes view: files, their hunks, and sessions if there are several. Pure.
 
 import { t } from "@vscode/l10n";
-import { plural } from "../ui/format";
+import { countText } from "../ui/format";
 import { markOfChange, markOfFile } from "./smallestMarks";
 import { isDecidedAsWhole, isDeletedByUser } from "./changeNavigation";
 import type { CheckResult, FileEdits, Hunk, SmallestSet } from "../protocolStates";
@@ -110,7 +110,7 @@ export function childRows(
       kind: "session",
       sessionId: session.id,
       label: session.title || t("Task"),
-      description: plural(session.edits?.files.length ?? 0, "file"),
+      description: countText(session.edits?.files.length ?? 0, "file"),
     }));
   }
   if (parent.kind === "session") {
@@ -164,7 +164,7 @@ function fileRows(session: Session, relative: (uri: string) => string): EditRow[
       [path, kindLabel(file, relative)].filter(Boolean).join(", "),
       file.binary
         ? t("Not a text file. Accept or reject it as a whole.")
-        : `${plural(file.hunks.length, "change")}, ${size}`,
+        : `${countText(file.hunks.length, "change")}, ${size}`,
       risk?.why,
       file.protected ? PROTECTED : "",
       conflict
@@ -245,9 +245,9 @@ function hunkRows(sessionId: string, file: FileEdits, smallest: SmallestSet | nu
 }
 
 function hunkSize({ newLines, oldLines }: Hunk): string {
-  if (oldLines === 0) return t("{0} added", plural(newLines, "line"));
-  if (newLines === 0) return t("{0} removed", plural(oldLines, "line"));
-  return t("{0} replaced by {1}", plural(oldLines, "line"), newLines);
+  if (oldLines === 0) return t("{0} added", countText(newLines, "line"));
+  if (newLines === 0) return t("{0} removed", countText(oldLines, "line"));
+  return t("{0} replaced by {1}", countText(oldLines, "line"), newLines);
 }
 
 function hunkLabel(hunk: Hunk): string {
@@ -284,7 +284,7 @@ export class ReviewProgress {
   describe(sessions: readonly Session[]): string {
     const { left, total } = this.count(sessions);
     if (left === 0) return "";
-    return left < total ? t("{0} of {1} left", left, plural(total, "file")) : plural(left, "file");
+    return left < total ? t("{0} of {1} left", left, countText(total, "file")) : countText(left, "file");
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { plural } from "../ui/format";
+import { countText } from "../ui/format";
 import {
   allRows,
   childRows,
@@ -107,7 +107,7 @@ export class EditsView extends StoreTree<EditRow> {
     const message = found ? headline(found) : "";
     if (message !== (this.view.message ?? "")) this.view.message = message;
     this.view.description = this.progress.describe(this.store.sessions);
-    this.view.badge = files > 0 ? { value: files, tooltip: t("{0} to review", plural(files, "file")) } : undefined;
+    this.view.badge = files > 0 ? { value: files, tooltip: t("{0} to review", countText(files, "file")) } : undefined;
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import type { Diagnostic, Hunk } from "../protocolStates";
-import { plural } from "../ui/format";
+import { countText } from "../ui/format";
 
 const [ERROR, WARNING] = [1, 2];
 const MOST_LINES = 5;
@@ -11,12 +11,12 @@ const MOST_LINES = 5;
 export function problemCount(problems: readonly Diagnostic[]): string {
   const count = (severity: number): number => problems.filter((problem) => problem.severity === severity).length;
   if (count(ERROR) > 0) return errorCount(count(ERROR));
-  return count(WARNING) > 0 ? plural(count(WARNING), "warning") : "";
+  return count(WARNING) > 0 ? countText(count(WARNING), "warning") : "";
 }
 
 /** `2 errors`; empty if there are none. */
 export function errorCount(errors: number): string {
-  return errors > 0 ? plural(errors, "error") : "";
+  return errors > 0 ? countText(errors, "error") : "";
 }
 
 export function hasErrors(problems: readonly Diagnostic[]): boolean {

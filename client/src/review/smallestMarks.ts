@@ -1,7 +1,7 @@
 // What the Proposed Changes view says about the smallest set of changes that a check needs. Pure.
 
 import { t } from "@vscode/l10n";
-import { plural } from "../ui/format";
+import { countText } from "../ui/format";
 import { escapeInvisible } from "../ui/text";
 import type { Session } from "../session";
 import type { Store } from "../state";
@@ -50,7 +50,7 @@ export function sessionWithSet(store: Store): Session | undefined {
 export function headline(found: SmallestSet): string {
   const text = textsOf(found);
   const [needed, count] = [found.needed.length, found.needed.length + found.notNeeded.length];
-  const all = plural(count, "change");
+  const all = countText(count, "change");
   return needed === 0 ? text.none(all) : text.some(found.outcome === "minimal", needed, all);
 }
 

@@ -8,7 +8,7 @@ import type { SmallestSet } from "../protocolStates";
 import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import type { Store } from "../state";
-import { plural } from "../ui/format";
+import { countText } from "../ui/format";
 import { withoutLinks } from "../ui/text";
 import type { Diffs } from "./diffs";
 import type { Review } from "./review";
@@ -112,7 +112,7 @@ export class SmallestSets {
 }
 
 function progressText({ runs, mostRuns, changes, left }: SearchEvent): string {
-  const all = plural(changes, "change");
+  const all = countText(changes, "change");
   return left < changes
     ? t("run {0} of at most {1}. {2} of {3} left", runs, mostRuns, left, all)
     : t("run {0} of at most {1}. {2}", runs, mostRuns, all);

@@ -8,7 +8,7 @@ import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import { isRewindable, type PromptEntry, type Session } from "../session";
 import type { Store } from "../state";
-import { plural } from "../ui/format";
+import { countText } from "../ui/format";
 
 interface ScopeItem extends vscode.QuickPickItem {
   readonly scope: RewindScope;
@@ -73,7 +73,7 @@ export class Rewinds {
     await this.offer(result.prompt);
     const [first] = result.kept;
     if (!first) return;
-    const files = plural(result.kept.length, "file");
+    const files = countText(result.kept.length, "file");
     const kept = t("Rewound, but accepted text stays in {0}. {1}", files, first.message);
     void vscode.window.showWarningMessage(kept);
   }

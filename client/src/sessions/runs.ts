@@ -2,7 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { numbered } from "../ui/format";
+import { oneOrMany } from "../ui/format";
 import type { ModelAccess } from "../server/modelAccess";
 import { contextItems } from "../context/contextItems";
 import { editorContext, type Omission } from "../context/editorContext";
@@ -314,7 +314,7 @@ export class Runs {
     const steps = (plan?.total ?? 0) - (plan?.completed ?? 0);
     const who = nameOf(this.store.get(sessionId));
     const chosen = await vscode.window.showInformationMessage(
-      numbered(
+      oneOrMany(
         steps,
         t("{0}: the plan has 1 step. Edit it if you like, then choose Go.", who),
         t("{0}: the plan has {1} steps. Edit it if you like, then choose Go.", who, steps),

@@ -1,7 +1,7 @@
 // The rows of the Sessions view. Pure.
 
 import { t } from "@vscode/l10n";
-import { numbered, plural } from "../ui/format";
+import { oneOrMany, countText } from "../ui/format";
 import type { SessionRow } from "../protocolStates";
 import type { Session } from "../session";
 import { openRequests } from "../questions/waiting";
@@ -36,7 +36,7 @@ function node(session: Session, row: SessionRow, shown: boolean, now: number): S
         : APPEARANCES[row.state];
   const label = session.title || t("New session");
   const count = row.total > 0 ? `${row.completed}/${row.total}` : "";
-  const files = row.pendingFiles > 0 ? plural(row.pendingFiles, "file") : "";
+  const files = row.pendingFiles > 0 ? countText(row.pendingFiles, "file") : "";
   const review = files && t("{0} to review", files);
   const when = ago(now - Date.parse(row.updatedAt));
   const word = look === WAITING || row.state === "paused" ? look.word : "";
@@ -55,7 +55,7 @@ function node(session: Session, row: SessionRow, shown: boolean, now: number): S
       label,
       shown ? t("shown") : "",
       look.word,
-      count && t("{0} of {1}", row.completed, plural(row.total, "step")),
+      count && t("{0} of {1}", row.completed, countText(row.total, "step")),
       review,
       when,
     ]
@@ -71,7 +71,7 @@ export function ago(milliseconds: number): string {
   if (minutes < 60) return t("{0} min ago", minutes);
   if (minutes < 24 * 60) return t("{0} h ago", Math.floor(minutes / 60));
   const days = Math.floor(minutes / (24 * 60));
-  return numbered(days, t("1 day ago"), t("{0} days ago", days));
+  return oneOrMany(days, t("1 day ago"), t("{0} days ago", days));
 }
 
 const sentence = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);

@@ -2,7 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { numbered } from "../ui/format";
+import { oneOrMany } from "../ui/format";
 import { method, type OpenedSession } from "../protocol";
 import type { Runs } from "./runs";
 import { orShowWarning } from "../server/errors";
@@ -76,7 +76,7 @@ export class Sessions implements vscode.Disposable {
     const session = this.store.get(sessionId);
     const files = session?.row?.pendingFiles ?? 0;
     if (session && files > 0) {
-      const detail = numbered(
+      const detail = oneOrMany(
         files,
         t("It has undecided changes to 1 file, which will be lost. Your files stay unchanged."),
         t("It has undecided changes to {0} files, which will be lost. Your files stay unchanged.", files),

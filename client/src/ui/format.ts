@@ -4,7 +4,7 @@ import { t } from "@vscode/l10n";
 import type { Usage, UsageEvent } from "../protocol";
 import type { Evidence } from "../protocolStates";
 
-/** `0.4 s`, `12 s`, `3 min 5 s`, `1 h 2 min`. */
+/** Returns a duration as text: `0.4 s`, `12 s`, `3 min 5 s`, `1 h 2 min`. */
 export function duration(seconds: number): string {
   if (seconds < 10) return `${Number(seconds.toFixed(1))} s`;
   const whole = Math.round(seconds);
@@ -13,7 +13,7 @@ export function duration(seconds: number): string {
   return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
 }
 
-/** What a step cost, such as `12 s · 3,400 tokens · $0.02`. Omits zero values. */
+/** Returns what a step cost, such as `12 s · 3,400 tokens · $0.02`. Omits zero values. */
 export function costSummary({ seconds, tokens, costUsd }: Evidence): string {
   const parts = [
     seconds > 0 ? duration(seconds) : "",
@@ -23,21 +23,24 @@ export function costSummary({ seconds, tokens, costUsd }: Evidence): string {
   return parts.filter(Boolean).join(" · ");
 }
 
-/** `850`, `34k`, `1.2M`. */
+/** Returns a count in a few characters: `850`, `34k`, `1.2M`. */
 export function shortCount(count: number): string {
   if (count < 1000) return String(count);
   if (count < 999_500) return `${Math.round(count / 1000)}k`;
   return `${(count / 1_000_000).toFixed(1)}M`;
 }
 
-/** What a run has cost so far, such as `$0.12 · 34k`. Only the tokens if the model's price is unknown. Empty if it used none. */
+/**
+ * Returns what a run has cost so far, such as `$0.12 · 34k`: only the tokens if the model's price is unknown, and an empty text if it has
+ * used no tokens.
+ */
 export function usageSummary(usage: Usage): string {
   const tokens = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens;
   if (tokens === 0) return "";
   return [usage.costUsd === null ? "" : `$${usage.costUsd.toFixed(2)}`, shortCount(tokens)].filter(Boolean).join(" · ");
 }
 
-/** A sentence that says how full the model's context window is. */
+/** Returns a sentence that says how full the model's context window is. */
 export function contextUsage({ contextTokens, contextLimit }: UsageEvent): string {
   const taken = contextTokens.toLocaleString("en");
   if (contextLimit === null)
@@ -46,19 +49,19 @@ export function contextUsage({ contextTokens, contextLimit }: UsageEvent): strin
   return t("The conversation uses {0} tokens, {1}% of the model's window.", taken, percent);
 }
 
-const COUNTED = {
-  change: (count: number) => numbered(count, t("1 change"), t("{0} changes", count)),
-  command: (count: number) => numbered(count, t("1 command"), t("{0} commands", count)),
-  error: (count: number) => numbered(count, t("1 error"), t("{0} errors", count)),
-  file: (count: number) => numbered(count, t("1 file"), t("{0} files", count)),
-  line: (count: number) => numbered(count, t("1 line"), t("{0} lines", count)),
-  read: (count: number) => numbered(count, t("1 read"), t("{0} reads", count)),
-  step: (count: number) => numbered(count, t("1 step"), t("{0} steps", count)),
-  warning: (count: number) => numbered(count, t("1 warning"), t("{0} warnings", count)),
+const COUNT_TEXTS = {
+  change: (count: number) => oneOrMany(count, t("1 change"), t("{0} changes", count)),
+  command: (count: number) => oneOrMany(count, t("1 command"), t("{0} commands", count)),
+  error: (count: number) => oneOrMany(count, t("1 error"), t("{0} errors", count)),
+  file: (count: number) => oneOrMany(count, t("1 file"), t("{0} files", count)),
+  line: (count: number) => oneOrMany(count, t("1 line"), t("{0} lines", count)),
+  read: (count: number) => oneOrMany(count, t("1 read"), t("{0} reads", count)),
+  step: (count: number) => oneOrMany(count, t("1 step"), t("{0} steps", count)),
+  warning: (count: number) => oneOrMany(count, t("1 warning"), t("{0} warnings", count)),
 };
 
-/** `1 file`, `2 files`, for lists of figures and as a part of a sentence. */
-export const plural = (count: number, of: keyof typeof COUNTED): string => COUNTED[of](count);
+/** Returns a count with its noun, such as `1 file` or `2 files`. */
+export const countText = (count: number, noun: keyof typeof COUNT_TEXTS): string => COUNT_TEXTS[noun](count);
 
-/** The text for a number of things: `one` for 1, else `many`. Whole texts, because languages differ in word order and plural. */
-export const numbered = (count: number, one: string, many: string): string => (count === 1 ? one : many);
+/** Returns `one` if the count is 1, else `many`. Both are whole texts, because languages differ in word order and plural forms. */
+export const oneOrMany = (count: number, one: string, many: string): string => (count === 1 ? one : many);

@@ -6,7 +6,7 @@ import { describeApproval } from "../questions/approvalTexts";
 import { nameOf } from "../questions/noticeTexts";
 import { isWorking, needsDecision, pauseReason, waitingCount } from "../questions/waiting";
 import type { Session } from "../session";
-import { contextUsage, plural, usageSummary } from "./format";
+import { contextUsage, countText, usageSummary } from "./format";
 import { escapeInvisible } from "./text";
 
 export interface StatusTexts {
@@ -44,7 +44,7 @@ export function statusTexts(
 
 /** How many of the proposed files are left, without the word for them: `12 of 100 left`. */
 export function reviewText(left: number, total: number): string {
-  return left < total ? t("{0} of {1} left", left, total) : t("{0} to review", plural(left, "file"));
+  return left < total ? t("{0} of {1} left", left, total) : t("{0} to review", countText(left, "file"));
 }
 
 function othersText(others: number, more: boolean): string {
