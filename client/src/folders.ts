@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 /** The files or folders that a path of the workspace may mean: several if folders have the same name. */
-export function placesOf(path: string): vscode.Uri[] {
+export function urisOfPath(path: string): vscode.Uri[] {
   const folders = vscode.workspace.workspaceFolders ?? [];
   if (folders.length < 2) return folders.map(({ uri }) => vscode.Uri.joinPath(uri, path));
   const named = folders.filter(({ name }) => path === name || path.startsWith(`${name}/`));

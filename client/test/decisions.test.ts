@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { DecisionHistory, stepCount } from "../src/review/decisions";
 import type { Outcome } from "../src/protocol";
 import type { Edits } from "../src/protocolStates";
-import { allWasShown, mustBeWithoutProposals } from "../src/review/staleness";
+import { allWasShown, hasNoProposalsLeft } from "../src/review/staleness";
 import { Store } from "../src/state";
 import { params } from "./goldens";
 
@@ -96,8 +96,8 @@ test("a diff of an earlier window is of no use if its session is decided or gone
   const state = (pendingFiles: number): boolean => {
     const row = { title: "Task", updatedAt: "2026-01-01T00:00:00Z", state: "idle", completed: 0, total: 0 } as const;
     store.setRows([{ ...row, sessionId: "s", pendingFiles }]);
-    return mustBeWithoutProposals(store.get("s"), true);
+    return hasNoProposalsLeft(store.get("s"), true);
   };
-  assert.deepEqual([mustBeWithoutProposals(undefined, false), mustBeWithoutProposals(undefined, true)], [true, false]);
+  assert.deepEqual([hasNoProposalsLeft(undefined, false), hasNoProposalsLeft(undefined, true)], [true, false]);
   assert.deepEqual([state(0), state(2)], [true, false]);
 });

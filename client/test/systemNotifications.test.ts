@@ -7,7 +7,7 @@ import os from "node:os";
 import path from "node:path";
 import { test } from "node:test";
 import { notificationProgram } from "../src/questions/notificationProgram";
-import { endNotice } from "../src/questions/noticeTexts";
+import { endNotices } from "../src/questions/noticeTexts";
 import { Store } from "../src/state";
 
 const HOSTILE = `--help "$(touch x)" <b>é</b>'; Remove-Item x`;
@@ -43,7 +43,7 @@ test("the end of a run is reported with its record, an error with its message, a
     const store = new Store();
     const session = store.startRun("a", "Round the price");
     store.endRun("a", 1, { stopReason, message: "It is rounded.", record: "1 of 1 step, 2 files to review." });
-    return endNotice(session).map(({ text }) => text);
+    return endNotices(session).map(({ text }) => text);
   };
   assert.deepEqual(noticesAtEnd("end_turn"), ["“Round the price”: 1 of 1 step, 2 files to review."]);
   assert.deepEqual(noticesAtEnd("error"), ["“Round the price”: It is rounded."]);

@@ -36,7 +36,7 @@ const SOURCES = [
 const ALL_LANGUAGES = "";
 
 /** Registers the answers to the server's `agent/editor/...` requests. */
-export function answerFrom(client: LanguageClient): void {
+export function registerCodeAnswers(client: LanguageClient): void {
   const answers = new CodeAnswers();
   const on = (name: string, answer: (params: never, token: Token) => Promise<unknown>): void => {
     client.onRequest(name, (params: unknown, token: Token) =>

@@ -11,11 +11,11 @@ const ANALYSIS_LIMIT = 3000;
 export async function diagnostics({ uri }: DiagnosticsParams): Promise<DiagnosticsResult> {
   if (uri === null) {
     const all = vscode.languages.getDiagnostics().filter(([file, found]) => file.scheme === "file" && found.length > 0);
-    return { files: all.map(([file, found]) => ({ uri: file.toString(), diagnostics: found.map(toWire) })) };
+    return { files: all.map(([file, found]) => ({ uri: file.toString(), diagnostics: found.map(toWireDiagnostic) })) };
   }
   const file = vscode.Uri.parse(uri);
   await waitForDiagnostics(file);
-  return { files: [{ uri, diagnostics: vscode.languages.getDiagnostics(file).map(toWire) }] };
+  return { files: [{ uri, diagnostics: vscode.languages.getDiagnostics(file).map(toWireDiagnostic) }] };
 }
 
 /** Opens a file without showing it, and waits for its diagnostics. There is a limit, because a file without problems gets none. */
@@ -37,7 +37,7 @@ export async function waitForDiagnostics(file: vscode.Uri): Promise<void> {
   await said;
 }
 
-export function toWire({ range, severity, message, source }: vscode.Diagnostic): Diagnostic {
+export function toWireDiagnostic({ range, severity, message, source }: vscode.Diagnostic): Diagnostic {
   const at = ({ line, character }: vscode.Position): { line: number; character: number } => ({ line, character });
   // VS Code counts severities from 0, LSP from 1
   return {

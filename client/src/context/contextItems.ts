@@ -3,7 +3,7 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { linesText } from "../code/taskTexts";
-import { placesOf, workspacePath } from "../folders";
+import { urisOfPath, workspacePath } from "../folders";
 import type { ContextItem } from "../protocol";
 import type { Mentionable } from "./completions";
 import { fileEditor, openUris, toRange } from "./editorContext";
@@ -67,7 +67,7 @@ export function selectionItem(): ContextItem | undefined {
 }
 
 async function firstExisting(paths: readonly string[]): Promise<vscode.Uri | undefined> {
-  for (const uri of paths.flatMap(placesOf)) {
+  for (const uri of paths.flatMap(urisOfPath)) {
     const exists = await vscode.workspace.fs.stat(uri).then(
       () => true,
       () => false,

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 import { parseDiffUri } from "../review/diffUris";
 import { scheme, type EditorContext } from "../protocol";
 import type { Diagnostic, Range } from "../protocolStates";
-import { toWire } from "../code/diagnostics";
+import { toWireDiagnostic } from "../code/diagnostics";
 import { gitState } from "./git";
 
 const MAX_OPEN = 100;
@@ -72,7 +72,7 @@ function fileOf(uri: vscode.Uri): vscode.Uri | undefined {
 function problemsIn(files: readonly vscode.Uri[]): EditorContext["problems"] {
   const unique = new Map(files.map((uri) => [uri.toString(), uri]));
   const all = [...unique].flatMap(([uri, file]) =>
-    vscode.languages.getDiagnostics(file).map((found) => ({ uri, problem: toWire(found) })),
+    vscode.languages.getDiagnostics(file).map((found) => ({ uri, problem: toWireDiagnostic(found) })),
   );
   const count = (wanted: number): number => all.filter(({ problem }) => problem.severity === wanted).length;
   const worst = all

@@ -4,7 +4,7 @@ import { t } from "@vscode/l10n";
 import type { CardView } from "./messages";
 import type { AskParams } from "../protocol";
 import { describeApproval } from "../questions/approvalTexts";
-import { nameOf, type NoticeAction } from "../questions/noticeTexts";
+import { sessionName, type NoticeAction } from "../questions/noticeTexts";
 import { isReadyToGo, otherWaiting, pauseReason } from "../questions/waiting";
 import type { Session } from "../session";
 import { countText } from "../ui/format";
@@ -81,7 +81,7 @@ export function cardsOf(
 
 function otherCard(session: Session): Card {
   const show = { label: t("Show"), action: { kind: "showSession", sessionId: session.id } } as const;
-  return { about: `session ${session.id}`, title: t("{0} is waiting for you.", nameOf(session)), buttons: [show] };
+  return { about: `session ${session.id}`, title: t("{0} is waiting for you.", sessionName(session)), buttons: [show] };
 }
 
 /** What the user can do while nothing runs. */

@@ -7,7 +7,7 @@ import { wholeText } from "./entryViews";
 import type { Intention } from "./messages";
 import { parseSent } from "./slashCommands";
 import type { Omission } from "../context/editorContext";
-import { placesOf } from "../folders";
+import { urisOfPath } from "../folders";
 import type { ImageItem, Mode } from "../protocol";
 import type { NoticeActions } from "../questions/noticeActions";
 import type { Questions } from "../questions/questions";
@@ -160,7 +160,7 @@ export class ConversationActions implements vscode.Disposable {
   }
 
   private async openPath(path: string, line: number | null): Promise<void> {
-    const uris = placesOf(path.replace(/^\.\//, ""));
+    const uris = urisOfPath(path.replace(/^\.\//, ""));
     for (const uri of uris) {
       if (!vscode.workspace.getWorkspaceFolder(uri)) continue;
       await this.open(uri, line);

@@ -48,7 +48,7 @@ export class Checks {
     const session = this.activeSession();
     if (!session) return;
     const chosen = await this.choose(session, t("Agent: Run Check"), t("A command to run on the proposed files"));
-    if (chosen) await this.runAndReport({ sessionId: session.id, ...withCommand(chosen.command) });
+    if (chosen) await this.runAndReport({ sessionId: session.id, ...checkParam(chosen.command) });
   }
 
   /** Lets the user choose or type a command: the checks of a session, and those that the workspace suggests. */
@@ -144,7 +144,7 @@ function isStep(step: Partial<StepNode> | undefined): step is StepNode {
   return step?.kind === "item";
 }
 
-export const withCommand = (check: string | undefined): { check?: string } => (check === undefined ? {} : { check });
+export const checkParam = (check: string | undefined): { check?: string } => (check === undefined ? {} : { check });
 
 /** Lets the user choose, or type a command. Undefined if they do neither. */
 async function pick(

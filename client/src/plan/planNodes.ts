@@ -6,7 +6,7 @@ import { goRow, inferredRow, otherRow, outsideRow, pauseRow, retryRow, stepRow, 
 import type { ApproveParams, AskParams, CommandStarted } from "../protocol";
 import type { Evidence, FileEdits, Outside, PlanItem } from "../protocolStates";
 import type { Session } from "../session";
-import { nameOf } from "../questions/noticeTexts";
+import { sessionName } from "../questions/noticeTexts";
 import { failedEnd, isReadyToGo, isWorking, otherWaiting, pauseReason } from "../questions/waiting";
 
 /** A step of the plan. */
@@ -111,7 +111,7 @@ export function otherNodes(sessions: readonly Session[], shown: Session | undefi
   return otherWaiting(sessions, shown).map((session) => ({
     kind: "other",
     sessionId: session.id,
-    row: otherRow(session.id, nameOf(session)),
+    row: otherRow(session.id, sessionName(session)),
   }));
 }
 

@@ -25,7 +25,7 @@ export interface Notice {
 }
 
 /** The name of a session in a message: its task, in quotes. */
-export function nameOf(session: Session | undefined): string {
+export function sessionName(session: Session | undefined): string {
   const title = escapeInvisible(session?.title ?? "").replace(/\s+/g, " ");
   const shown = title.length > MAX_TITLE_LENGTH ? `${title.slice(0, MAX_TITLE_LENGTH - 1).trimEnd()}…` : title;
   return shown === "" ? "Agent" : `“${shown}”`;
@@ -53,16 +53,16 @@ export function noticesOf(session: Session, relative: (uri: string) => string): 
   }
   return notices.map(({ text, ...notice }) => ({
     ...notice,
-    text: truncate(withoutLinks(`${nameOf(session)}: ${text}`).replace(/\s+/g, " ")),
+    text: truncate(withoutLinks(`${sessionName(session)}: ${text}`).replace(/\s+/g, " ")),
   }));
 }
 
 /** The end of a session's last run, unless the user stopped it or it paused: `noticesOf` has the pause. */
-export function endNotice(session: Session): Pick<Notice, "about" | "text">[] {
+export function endNotices(session: Session): Pick<Notice, "about" | "text">[] {
   const last = session.entries.at(-1);
   if (session.running || session.pause || last?.kind !== "end" || last.stopReason === "cancelled") return [];
   const text = (last.stopReason === "end_turn" ? last.record : last.message) || t("done.");
-  return [{ about: last, text: truncate(`${nameOf(session)}: ${escapeInvisible(text)}`.replace(/\s+/g, " ")) }];
+  return [{ about: last, text: truncate(`${sessionName(session)}: ${escapeInvisible(text)}`.replace(/\s+/g, " ")) }];
 }
 
 const truncate = (text: string): string => (text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text);

@@ -5,7 +5,7 @@ import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { AskParams, AskResult } from "../protocol";
 import type { Store } from "../state";
-import { nameOf } from "./noticeTexts";
+import { sessionName } from "./noticeTexts";
 import { openRequests } from "./waiting";
 import { escapeInvisible } from "../ui/text";
 
@@ -70,7 +70,7 @@ export class Questions {
     const isOnly =
       this.store.active === session &&
       this.store.sessions.every((each) => each === session || openRequests(each) === 0);
-    return isOnly ? t("Agent: Answer") : t("Agent: Answer ({0})", nameOf(session));
+    return isOnly ? t("Agent: Answer") : t("Agent: Answer ({0})", sessionName(session));
   }
 }
 

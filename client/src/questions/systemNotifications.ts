@@ -6,7 +6,7 @@ import * as vscode from "vscode";
 import { relative } from "../review/editsView";
 import type { Store } from "../state";
 import { notificationProgram } from "./notificationProgram";
-import { endNotice, noticesOf } from "./noticeTexts";
+import { endNotices, noticesOf } from "./noticeTexts";
 
 export class SystemNotifications implements vscode.Disposable {
   /** What the current notices are about: the user has been notified, or saw it in the window. */
@@ -26,7 +26,7 @@ export class SystemNotifications implements vscode.Disposable {
   private update(): void {
     // what an earlier window left is no news
     const sessions = this.store.sessions.filter(({ runsStarted }) => runsStarted > 0);
-    const notices = sessions.flatMap((session) => [...noticesOf(session, relative), ...endNotice(session)]);
+    const notices = sessions.flatMap((session) => [...noticesOf(session, relative), ...endNotices(session)]);
     for (const { about, text } of notices) if (!this.known.has(about)) notify(text);
     this.known = new Set(notices.map(({ about }) => about));
   }

@@ -11,7 +11,7 @@ import type { FileEdits, Hunk } from "../protocolStates";
 import { baseUri, fileOf, fileOrRenamed, proposedUri, parseDiffUri } from "./diffUris";
 import { activeTab, allTabs, MultiDiffs, startOf, type MultiDiffContent } from "./multiDiffs";
 import { hasErrors } from "./problemTexts";
-import { mustBeWithoutProposals } from "./staleness";
+import { hasNoProposalsLeft } from "./staleness";
 import { toRange } from "./problems";
 import type { Session } from "../session";
 import type { Store } from "../state";
@@ -125,7 +125,7 @@ export class Diffs implements vscode.Disposable {
     const [problem] = file.problems;
     if (hunk) options.selection = startOf(hunk);
     else if (problem) options.selection = toRange({ start: problem.range.start, end: problem.range.start });
-    const label = (hunk ?? file).state === "conflict" ? t("{0} (yours ↔ proposed)", nameOf(file)) : title(file);
+    const label = (hunk ?? file).state === "conflict" ? t("{0} (yours ↔ proposed)", baseName(file)) : title(file);
     const sides = [baseUri(sessionId, file), proposedUri(sessionId, file)];
     await vscode.commands.executeCommand("vscode.diff", ...sides, label, options);
   }
@@ -215,7 +215,7 @@ export class Diffs implements vscode.Disposable {
         tab.input instanceof vscode.TabInputTextDiff
           ? parseDiffUri(tab.input.modified)?.sessionId
           : this.multiDiffs.contentOf(tab)?.sessionId;
-      return id !== undefined && !tab.isDirty && mustBeWithoutProposals(this.store.get(id), saved.has(id));
+      return id !== undefined && !tab.isDirty && hasNoProposalsLeft(this.store.get(id), saved.has(id));
     });
     if (orphans.length > 0) await vscode.window.tabGroups.close(orphans);
   }
@@ -232,13 +232,13 @@ export class Diffs implements vscode.Disposable {
   }
 }
 
-function nameOf(file: FileEdits): string {
+function baseName(file: FileEdits): string {
   const path = relative(file.uri);
   return path.split("/").at(-1) ?? path;
 }
 
 function title(file: FileEdits): string {
-  const name = nameOf(file);
+  const name = baseName(file);
   switch (file.kind) {
     case "create":
       return t("{0} (new file, proposed)", name);

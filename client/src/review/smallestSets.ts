@@ -2,7 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { withCommand, type Checks } from "../plan/checks";
+import { checkParam, type Checks } from "../plan/checks";
 import { method, type AgentEvent } from "../protocol";
 import type { SmallestSet } from "../protocolStates";
 import { orShowWarning } from "../server/errors";
@@ -41,7 +41,7 @@ export class SmallestSets {
       t("A command that must pass with the set"),
     );
     if (!chosen) return;
-    const params = { sessionId: session.id, ...withCommand(chosen.command) };
+    const params = { sessionId: session.id, ...checkParam(chosen.command) };
     const found = await orShowWarning(() => this.search(params));
     if (found) await this.report(session.id, found);
   }

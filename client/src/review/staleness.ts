@@ -27,7 +27,7 @@ function sameHunks(seen: FileEdits, file: FileEdits): boolean {
  * Whether nothing of a session is left to review, when the sessions of an earlier window are loaded. `isSaved`: a saved session that is
  * not listed is still open in the earlier window's server, and its proposals come later.
  */
-export function mustBeWithoutProposals(session: Session | undefined, isSaved: boolean): boolean {
+export function hasNoProposalsLeft(session: Session | undefined, isSaved: boolean): boolean {
   if (!session?.row) return !isSaved;
   return session.row.pendingFiles === 0 && (session.edits?.files.length ?? 0) === 0;
 }

@@ -3,7 +3,7 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { ApplyWorkspaceEditResult, TextDocumentEdit, WorkspaceEdit } from "vscode-languageclient/node";
-import { changedOnDisk } from "./digests";
+import { mismatchReason } from "./digests";
 import type { ApplyEditParams } from "../protocol";
 
 type Change = NonNullable<WorkspaceEdit["documentChanges"]>[number];
@@ -11,8 +11,8 @@ type Change = NonNullable<WorkspaceEdit["documentChanges"]>[number];
 /** Applies one workspace edit. `applied: false` always has a reason; what was applied before a failure stays. */
 export async function applyEdit(params: ApplyEditParams, saveAfter: boolean): Promise<ApplyWorkspaceEditResult> {
   const changes = params.edit.documentChanges ?? [];
-  const changed = await changedOnDisk(params);
-  if (changed !== undefined) return refused(changed);
+  const mismatch = await mismatchReason(params);
+  if (mismatch !== undefined) return refused(mismatch);
   // no await from here on, so that VS Code applies the edit to the document versions that were checked
   for (const change of changes) {
     const reason = refusalReason(change);

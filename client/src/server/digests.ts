@@ -11,17 +11,17 @@ import type { ApplyEditParams } from "../protocol";
  *
  * Loads the files that the edit changes first, so that this checks the text that VS Code will change.
  */
-export async function changedOnDisk({ digests = {}, edit }: ApplyEditParams): Promise<string | undefined> {
+export async function mismatchReason({ digests = {}, edit }: ApplyEditParams): Promise<string | undefined> {
   const edits = (edit.documentChanges ?? []).flatMap((change) => ("kind" in change ? [] : [change.textDocument]));
   const versions = new Map(edits.map(({ uri, version }) => [uri, version]));
   const found = await Promise.all(
-    Object.entries(digests).map(([uri, digest]) => mismatch(vscode.Uri.parse(uri), digest, versions.get(uri))),
+    Object.entries(digests).map(([uri, digest]) => fileMismatch(vscode.Uri.parse(uri), digest, versions.get(uri))),
   );
   return found.find((one) => one !== undefined);
 }
 
 /** `version`: the version that the server knows; null for a closed document, undefined if the edit does not change the text. */
-async function mismatch(
+async function fileMismatch(
   uri: vscode.Uri,
   digest: string,
   version: number | null | undefined,

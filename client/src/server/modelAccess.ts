@@ -4,7 +4,7 @@ import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { hasAccess, urlProblem, type AccessSettings } from "./access";
 
-export const SECRET = "fairlead.apiKey";
+export const API_KEY_SECRET = "fairlead.apiKey";
 const TITLE = t("Agent: Choose a Model");
 
 interface AccessOption extends vscode.QuickPickItem {
@@ -20,8 +20,8 @@ export class ModelAccess {
   ) {}
 
   /** Whether access is configured in the settings, the environment or the secret storage. */
-  async isKnown(): Promise<boolean> {
-    return this.isExample() || hasAccess(configured(), process.env, await this.secrets.get(SECRET));
+  async isConfigured(): Promise<boolean> {
+    return this.isExample() || hasAccess(configured(), process.env, await this.secrets.get(API_KEY_SECRET));
   }
 
   /** Asks for the API key. An empty one removes the key. Returns whether a key was set. */
@@ -34,8 +34,8 @@ export class ModelAccess {
     });
     if (key === undefined) return false;
     const isSet = key.trim() !== "";
-    if (isSet) await this.secrets.store(SECRET, key.trim());
-    else await this.secrets.delete(SECRET);
+    if (isSet) await this.secrets.store(API_KEY_SECRET, key.trim());
+    else await this.secrets.delete(API_KEY_SECRET);
     vscode.window.setStatusBarMessage(isSet ? t("The API key is set.") : t("The API key was removed."), 5000);
     return isSet;
   }

@@ -15,11 +15,11 @@ import {
 } from "vscode-languageclient/node";
 import { applyEdit } from "./applyEdit";
 import type { Approvals } from "../questions/approvals";
-import { answerFrom } from "../code/answers";
+import { registerCodeAnswers } from "../code/answers";
 import { messageOf, NotStarted, ServerGone } from "./errors";
 import { showPythonHelp } from "./help";
 import { ensureExtra, isInstalled, NoPython, serverPython } from "./locate";
-import { SECRET } from "./modelAccess";
+import { API_KEY_SECRET } from "./modelAccess";
 import { method, scheme, type AgentEvent, type ApproveParams, type AskParams, type OpenedSession } from "../protocol";
 import type { Changed, Edits, Plan, SessionList } from "../protocolStates";
 import type { Questions } from "../questions/questions";
@@ -58,7 +58,7 @@ export class AgentServer implements vscode.Disposable {
       }),
       vscode.workspace.onDidGrantWorkspaceTrust(() => void this.notify(method.trust, { trusted: true })),
       context.secrets.onDidChange(({ key }) => {
-        if (key === SECRET) void this.running()?.then((client) => this.sendCredentials(client));
+        if (key === API_KEY_SECRET) void this.running()?.then((client) => this.sendCredentials(client));
       }),
     ];
   }
@@ -213,7 +213,7 @@ export class AgentServer implements vscode.Disposable {
     client.onRequest(method.approve, (params: ApproveParams, token: vscode.CancellationToken) =>
       this.approvals.ask(params, token),
     );
-    answerFrom(client);
+    registerCodeAnswers(client);
     client.onRequest(method.ask, (params: AskParams, token: vscode.CancellationToken) =>
       this.questions.ask(params, token),
     );
@@ -244,7 +244,7 @@ export class AgentServer implements vscode.Disposable {
   }
 
   private async sendCredentials(client: LanguageClient): Promise<void> {
-    const apiKey = await this.context.secrets.get(SECRET);
+    const apiKey = await this.context.secrets.get(API_KEY_SECRET);
     await client.sendRequest(method.credentials, { apiKey: apiKey ?? null });
   }
 

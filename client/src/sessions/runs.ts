@@ -21,7 +21,7 @@ import type { AgentServer } from "../server/server";
 import { configuredCloud } from "../server/settings";
 import type { Session } from "../session";
 import type { Store } from "../state";
-import { nameOf } from "../questions/noticeTexts";
+import { sessionName } from "../questions/noticeTexts";
 import { failedEnd, pauseReason, isReadyToGo } from "../questions/waiting";
 import { plainSummary } from "../ui/text";
 
@@ -246,11 +246,11 @@ export class Runs {
    * the two.
    */
   private async isReady(onStart?: () => void): Promise<boolean> {
-    const isKnown = await this.access.isKnown();
-    if (!isKnown && !(await this.access.ask())) return false;
+    const isConfigured = await this.access.isConfigured();
+    if (!isConfigured && !(await this.access.ask())) return false;
     onStart?.();
     try {
-      await (isKnown ? this.server.started() : this.server.sendApiKey());
+      await (isConfigured ? this.server.started() : this.server.sendApiKey());
       return true;
     } catch (error) {
       if (error instanceof NotStarted) return false;
@@ -284,7 +284,7 @@ export class Runs {
     if (result.error) {
       const actions =
         result.error.kind === "auth" && configuredCloud() === undefined ? [t("Set API Key")] : [t("Show Conversation")];
-      const chosen = await vscode.window.showErrorMessage(`${nameOf(session)}: ${result.message}`, ...actions);
+      const chosen = await vscode.window.showErrorMessage(`${sessionName(session)}: ${result.message}`, ...actions);
       if (chosen) this.store.show(result.sessionId);
       if (chosen === t("Set API Key")) await this.setKeyAndRetry(result.sessionId);
       if (chosen === t("Show Conversation")) await vscode.commands.executeCommand("fairlead.showConversation");
@@ -298,7 +298,7 @@ export class Runs {
       return;
     }
     const actions = files > 0 ? [t("Review Changes"), t("Show Conversation")] : [t("Show Conversation")];
-    const who = nameOf(session);
+    const who = sessionName(session);
     const ended = result.stopReason === "end_turn" ? who : `${who} (${result.stopReason.replace(/_/g, " ")})`;
     const chosen = await vscode.window.showInformationMessage(
       [`${ended}: ${plainSummary(result.message) || t("done.")}`, result.record].filter(Boolean).join(" — "),
@@ -312,7 +312,7 @@ export class Runs {
   private async showPlanReady(sessionId: string): Promise<void> {
     const plan = this.store.get(sessionId)?.plan;
     const steps = (plan?.total ?? 0) - (plan?.completed ?? 0);
-    const who = nameOf(this.store.get(sessionId));
+    const who = sessionName(this.store.get(sessionId));
     const chosen = await vscode.window.showInformationMessage(
       oneOrMany(
         steps,

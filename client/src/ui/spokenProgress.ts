@@ -4,7 +4,7 @@
 
 import * as vscode from "vscode";
 import { working } from "../conversation/stateView";
-import { nameOf } from "../questions/noticeTexts";
+import { sessionName } from "../questions/noticeTexts";
 import type { Session } from "../session";
 import type { Store } from "../state";
 import { throttled } from "./throttle";
@@ -64,7 +64,7 @@ export class SpokenProgress implements vscode.Disposable {
     });
     const spoken: Spoken = { text: "", progress: undefined, end };
     this.spoken.set(session.id, spoken);
-    const options = { location: vscode.ProgressLocation.Notification, title: nameOf(session), cancellable: true };
+    const options = { location: vscode.ProgressLocation.Notification, title: sessionName(session), cancellable: true };
     void vscode.window.withProgress(options, (progress: vscode.Progress<{ message: string }>, token) => {
       spoken.progress = progress;
       progress.report({ message: spoken.text });

@@ -3,7 +3,7 @@
 import { t } from "@vscode/l10n";
 import { planCount } from "../plan/planRows";
 import { describeApproval } from "../questions/approvalTexts";
-import { nameOf } from "../questions/noticeTexts";
+import { sessionName } from "../questions/noticeTexts";
 import { isWorking, needsDecision, pauseReason, waitingCount } from "../questions/waiting";
 import type { Session } from "../session";
 import { contextUsage, countText, usageSummary } from "./format";
@@ -64,10 +64,12 @@ function tooltip(active: Session | undefined, sessions: readonly Session[], rela
   const current = active?.plan?.items.find(({ status }) => status === "in_progress");
   const doing = current && active?.running ? current.activeForm || current.content : "";
   const { title = "", usage, retry } = active ?? {};
-  const waits = sessions.flatMap((session) => waitsFor(session, relative).map((what) => `${nameOf(session)}: ${what}`));
+  const waits = sessions.flatMap((session) =>
+    waitingTexts(session, relative).map((what) => `${sessionName(session)}: ${what}`),
+  );
   const others = sessions
     .filter((session) => session !== active && session.running)
-    .map((session) => t("{0} is running", nameOf(session)));
+    .map((session) => t("{0} is running", sessionName(session)));
   const used = usage ? usageSummary(usage) : "";
   const spent = usage && used !== "" ? [t("This run: {0} tokens", used), contextUsage(usage)] : [];
   return [...waits, title, doing, retry?.reason ?? "", pauseReason(active) ?? "", ...spent, ...others]
@@ -75,7 +77,7 @@ function tooltip(active: Session | undefined, sessions: readonly Session[], rela
     .join("\n");
 }
 
-function waitsFor(session: Session, relative: (uri: string) => string): string[] {
+function waitingTexts(session: Session, relative: (uri: string) => string): string[] {
   return [
     ...session.approvals.map((approval) => describeApproval(approval, relative).rowLabel),
     ...session.questions.map(({ question }) => escapeInvisible(question).replace(/\s+/g, " ")),
