@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
-import { LIMIT, RefreshGuard } from "../src/ui/refreshGuard";
+import { REQUEST_LIMIT_MS, RefreshGuard } from "../src/ui/refreshGuard";
 
 /** A guard on a simulated clock, with the number of refreshes that it has sent. */
 function guarded(isVisible: () => boolean = () => true): {
@@ -32,48 +32,48 @@ test.afterEach(() => {
 
 test("a refresh that VS Code answers with a request for rows is sent once", () => {
   const { guard, sent, pass } = guarded();
-  guard.start();
+  guard.refresh();
   pass(30);
-  guard.requested();
-  pass(10 * LIMIT);
+  guard.rowsRequested();
+  pass(10 * REQUEST_LIMIT_MS);
   assert.equal(sent(), 1);
 });
 
 test("a refresh that VS Code lost is repeated until the rows are requested", () => {
   const { guard, sent, pass } = guarded();
-  guard.start();
-  pass(LIMIT);
-  pass(LIMIT);
+  guard.refresh();
+  pass(REQUEST_LIMIT_MS);
+  pass(REQUEST_LIMIT_MS);
   assert.equal(sent(), 3);
-  guard.requested();
-  pass(10 * LIMIT);
+  guard.rowsRequested();
+  pass(10 * REQUEST_LIMIT_MS);
   assert.equal(sent(), 3);
 });
 
 test("a request that belongs to the refresh before does not count for one that VS Code has delayed", () => {
   const { guard, sent, pass } = guarded();
-  guard.start();
+  guard.refresh();
   pass(20);
-  guard.start();
+  guard.refresh();
   pass(20);
-  guard.requested();
-  pass(LIMIT);
+  guard.rowsRequested();
+  pass(REQUEST_LIMIT_MS);
   assert.equal(sent(), 3);
 });
 
 test("the refresh of a hidden tree is repeated only if VS Code does not request the rows after the tree is shown", () => {
   let visible = false;
   const { guard, sent, pass } = guarded(() => visible);
-  guard.start();
-  pass(10 * LIMIT);
+  guard.refresh();
+  pass(10 * REQUEST_LIMIT_MS);
   visible = true;
-  guard.shown();
-  pass(LIMIT - 1);
+  guard.treeShown();
+  pass(REQUEST_LIMIT_MS - 1);
   assert.equal(sent(), 1);
   pass(1);
   assert.equal(sent(), 2);
-  guard.requested();
-  guard.shown();
-  pass(10 * LIMIT);
+  guard.rowsRequested();
+  guard.treeShown();
+  pass(10 * REQUEST_LIMIT_MS);
   assert.equal(sent(), 2);
 });

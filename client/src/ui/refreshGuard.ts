@@ -4,54 +4,54 @@
 // request is still under way, it may use the answer to that one instead. The rows on screen are then unknown to the extension host:
 // until the next change, their commands arrive without a row.
 
-/** Milliseconds in which VS Code combines further changes into one refresh. */
-const COMBINE = 200;
-/** Milliseconds after which a refresh without a request for rows counts as lost. */
-export const LIMIT = 1000;
+/** The time after a change in which VS Code combines further changes into one refresh. */
+const COMBINE_MS = 200;
+/** The time after which a refresh counts as lost if VS Code has not requested the rows. */
+export const REQUEST_LIMIT_MS = 1000;
 
 export class RefreshGuard {
   private timer: NodeJS.Timeout | undefined;
-  private isLate = false;
+  /** Whether the time passed while the tree was hidden. VS Code requests the rows of a hidden tree only when it shows the tree. */
+  private isOverdue = false;
   private refreshedAt = -Infinity;
-  /** A request for rows belongs to the last refresh only from this time on. */
+  /** The time from which a request for rows belongs to the last refresh. */
   private effectiveAt = 0;
 
-  /** `refresh` reports a change to VS Code; `now` returns milliseconds. */
+  /** `reportChange` tells VS Code that the tree has changed. `now` returns milliseconds. */
   constructor(
-    private readonly refresh: () => void,
+    private readonly reportChange: () => void,
     private readonly isVisible: () => boolean,
     private readonly now: () => number,
   ) {}
 
   /** Refreshes the tree, repeatedly until VS Code requests its rows. */
-  start(): void {
+  refresh(): void {
     const now = this.now();
-    this.effectiveAt = now - this.refreshedAt < COMBINE ? now + COMBINE : now;
+    this.effectiveAt = now - this.refreshedAt < COMBINE_MS ? now + COMBINE_MS : now;
     this.refreshedAt = now;
-    this.wait();
-    this.refresh();
+    this.waitForRequest();
+    this.reportChange();
   }
 
-  /** VS Code has requested the top rows. */
-  requested(): void {
+  /** Notes that VS Code has requested the top rows. */
+  rowsRequested(): void {
     if (this.now() < this.effectiveAt) return;
     clearTimeout(this.timer);
-    this.isLate = false;
+    this.isOverdue = false;
   }
 
-  /** The tree is visible again: VS Code gets the time to request the rows that it has not requested yet. */
-  shown(): void {
-    if (this.isLate) this.wait();
+  /** Gives VS Code time again, because it requests rows that are overdue when the tree is shown. */
+  treeShown(): void {
+    if (this.isOverdue) this.waitForRequest();
   }
 
-  private wait(): void {
-    this.isLate = false;
+  private waitForRequest(): void {
+    this.isOverdue = false;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
-      // VS Code requests the rows of a hidden tree when it shows the tree
-      if (this.isVisible()) this.start();
-      else this.isLate = true;
-    }, LIMIT);
+      if (this.isVisible()) this.refresh();
+      else this.isOverdue = true;
+    }, REQUEST_LIMIT_MS);
   }
 
   dispose(): void {

@@ -22,7 +22,7 @@ export abstract class StoreTree<Node> implements vscode.TreeDataProvider<Node>, 
   );
   private readonly update = throttled(() => {
     const rows = fingerprint(this.withDescendants());
-    if (rows !== this.shownRows) this.guard.start();
+    if (rows !== this.shownRows) this.guard.refresh();
     this.shownRows = rows;
     // after the refresh: VS Code delays a refresh that follows a change of the view's message
     this.updateHeader();
@@ -47,7 +47,7 @@ export abstract class StoreTree<Node> implements vscode.TreeDataProvider<Node>, 
     });
     const visibility = this.view.onDidChangeVisibility(({ visible }) => {
       if (!visible) return;
-      this.guard.shown();
+      this.guard.treeShown();
       this.onShown?.();
     });
     this.disposables = [{ dispose: unsubscribe }, visibility, this.update, this.guard, this.view, this.changed];
@@ -68,7 +68,7 @@ export abstract class StoreTree<Node> implements vscode.TreeDataProvider<Node>, 
   protected abstract updateHeader(): void;
 
   getChildren(node?: Node): Node[] {
-    if (node === undefined) this.guard.requested();
+    if (node === undefined) this.guard.rowsRequested();
     const rows = this.rows(node);
     this.onRowsRequested?.(rows, node);
     return rows;
@@ -89,7 +89,7 @@ export abstract class StoreTree<Node> implements vscode.TreeDataProvider<Node>, 
 
   /** Makes VS Code request all rows again, even if they have not changed. */
   refresh(): void {
-    this.guard.start();
+    this.guard.refresh();
   }
 
   private withDescendants(node?: Node): unknown[] {
