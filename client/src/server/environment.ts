@@ -62,10 +62,10 @@ export async function makeEnvironment(
       const temporary = path.join(storage, `${UNFINISHED}${randomBytes(4).toString("hex")}`);
       try {
         report(t("creating a virtual environment"));
-        await checked(installer.environment(temporary, python), signal);
+        await checked(installer.environmentCommand(temporary, python), signal);
         report(t("installing the server's packages with {0}", installer.name));
-        await checked([...installer.install(temporary), ...listed(packages, "server")], signal);
-        await checked([...installer.install(temporary), "--no-deps", packages.wheel], signal);
+        await checked([...installer.installCommand(temporary), ...listed(packages, "server")], signal);
+        await checked([...installer.installCommand(temporary), "--no-deps", packages.wheel], signal);
         await fs.rm(folder, { recursive: true, force: true });
         await fs.rename(temporary, folder);
       } finally {
@@ -87,7 +87,7 @@ export async function addExtra(
     if (await isEnvironmentReady(folder, extra)) return;
     await firstThatWorks(packages.installers, report, signal, async (installer) => {
       report(t("installing the packages for {0}", extra));
-      await checked([...installer.install(folder), ...listed(packages, extra)], signal);
+      await checked([...installer.installCommand(folder), ...listed(packages, extra)], signal);
     });
   });
 }

@@ -13,16 +13,16 @@ export type Command = readonly [string, ...string[]];
 
 export interface Installer {
   readonly name: string;
-  /** Makes an empty environment in a folder. */
-  environment(folder: string, python: string): Command;
-  /** Installs into an environment. What to install follows. */
-  install(folder: string): Command;
+  /** The command that makes an empty environment in a folder. */
+  environmentCommand(folder: string, python: string): Command;
+  /** The command that installs packages into an environment, without the arguments that name the packages. */
+  installCommand(folder: string): Command;
 }
 
 export const pip: Installer = {
   name: "pip",
-  environment: (folder, python) => [python, "-m", "venv", folder],
-  install: (folder) => {
+  environmentCommand: (folder, python) => [python, "-m", "venv", folder],
+  installCommand: (folder) => {
     return [venvPython(folder), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"];
   },
 };
@@ -30,9 +30,9 @@ export const pip: Installer = {
 export function uvInstaller(program: string): Installer {
   return {
     name: "uv",
-    environment: (folder, python) => [program, "venv", "--quiet", "--no-project", "--python", python, folder],
+    environmentCommand: (folder, python) => [program, "venv", "--quiet", "--no-project", "--python", python, folder],
     // compiled now, because otherwise the server would compile at each start if it may not write there
-    install: (folder) => {
+    installCommand: (folder) => {
       return [program, "pip", "install", "--quiet", "--compile-bytecode", "--python", venvPython(folder)];
     },
   };
