@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 import type { ChangedFile, EditorContext } from "../protocol";
-import { diffBelow } from "./diffs";
+import { prefixPaths } from "./gitDiffs";
 
 interface Change {
   readonly uri: vscode.Uri;
@@ -67,7 +67,7 @@ export async function uncommittedChanges(): Promise<string | undefined> {
   const diffs = await Promise.all(
     repositories.map(async ({ name, repository }) => {
       const diff = await changesOf(repository);
-      return repositories.length === 1 ? diff : diffBelow(name, diff);
+      return repositories.length === 1 ? diff : prefixPaths(name, diff);
     }),
   );
   return diffs.join("");

@@ -13,7 +13,7 @@ export interface CheckChoice {
 }
 
 /** A choice as a row of the list. */
-export interface CheckRow extends CheckChoice {
+export interface ListedCheck extends CheckChoice {
   /** The text in the box that the row was made for. */
   readonly typed: string;
 }
@@ -38,7 +38,7 @@ export function runChoices(items: readonly PlanItem[], suggestions: readonly Sug
 }
 
 /** The rows for a text in the box: the text as a command, then the choices that contain it. */
-export function listedChoices(typed: string, choices: readonly CheckChoice[]): CheckRow[] {
+export function listedChoices(typed: string, choices: readonly CheckChoice[]): ListedCheck[] {
   const command = typed.trim();
   const exact = choices.find((known) => known.command === command);
   const own = command === "" ? [] : [exact ?? choice(command, t("your command"))];
@@ -50,7 +50,7 @@ export function listedChoices(typed: string, choices: readonly CheckChoice[]): C
 /** The choice that Enter accepts. While rows for a new text are on their way, VS Code still reports an older one. */
 export function acceptedChoice(
   typed: string,
-  row: CheckRow | undefined,
+  row: ListedCheck | undefined,
   choices: readonly CheckChoice[],
 ): CheckChoice | undefined {
   return row?.typed === typed ? row : listedChoices(typed, typed.trim() === "" ? [] : choices)[0];

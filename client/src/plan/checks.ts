@@ -8,7 +8,7 @@ import {
   runChoices,
   stepChoices,
   type CheckChoice,
-  type CheckRow,
+  type ListedCheck,
 } from "./checkChoices";
 import type { PlanEdits } from "./planEdits";
 import type { StepNode } from "./planNodes";
@@ -152,7 +152,7 @@ async function pick(
   placeholder: string,
   choices: readonly CheckChoice[],
 ): Promise<CheckChoice | undefined> {
-  const box = vscode.window.createQuickPick<vscode.QuickPickItem & CheckRow>();
+  const box = vscode.window.createQuickPick<vscode.QuickPickItem & ListedCheck>();
   Object.assign(box, { title, placeholder, ignoreFocusOut: true });
   const show = (): void => {
     box.items = listedChoices(box.value, choices).map((row) => ({ ...row, alwaysShow: true }));

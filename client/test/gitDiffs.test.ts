@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { diffBelow } from "../src/context/diffs";
+import { prefixPaths } from "../src/context/gitDiffs";
 
 const DIFF = `diff --git a/src/a.ts b/src/a.ts
 index 1..2 100644
@@ -21,7 +21,7 @@ diff --cc both.txt
 
 test("in a diff of several repositories, each path begins with its folder", () => {
   assert.equal(
-    diffBelow("my $1 app", DIFF),
+    prefixPaths("my $1 app", DIFF),
     DIFF.replace("a/src/a.ts b/src/a.ts", "a/my $$1 app/src/a.ts b/my $$1 app/src/a.ts")
       .replace("--- a/src", "--- a/my $$1 app/src")
       .replace("+++ b/src", "+++ b/my $$1 app/src")
