@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { inspect } from "node:util";
 import { page } from "./page";
 import { cardsOf, cardView, objectIds, type Card } from "../src/conversation/cards";
-import { EntryFeed, PAGE } from "../src/conversation/entryFeed";
+import { EntryFeed, PAGE_SIZE } from "../src/conversation/entryFeed";
 import { parseIntention, type CardView } from "../src/conversation/messages";
 import { parseSent, slashCompletions } from "../src/conversation/slashCommands";
 import { Cards } from "../src/conversation/webview/cards";
@@ -190,16 +190,16 @@ test("of 10,000 messages the last are sent, earlier ones when they are asked for
   for (let index = 1; index < 10_000; index++) session.entries.push({ kind: "note", text: `note ${index}` });
   const feed = new EntryFeed(same);
   const first = feed.next(session);
-  assert.deepEqual([first?.isNew, first?.first, first?.changed.length], [true, 10_000 - PAGE, PAGE]);
+  assert.deepEqual([first?.isNew, first?.first, first?.changed.length], [true, 10_000 - PAGE_SIZE, PAGE_SIZE]);
   assert.equal(feed.next(session), undefined);
   store.addEvent({ sessionId: "s", seq: 1, kind: "text", text: "a" });
   store.addEvent({ sessionId: "s", seq: 2, kind: "text", text: "b" });
   assert.deepEqual(feed.next(session)?.changed, [[10_000, { kind: "answer", body: { text: "ab", omitted: 0 } }]]);
-  feed.showFrom(10_000 - 2 * PAGE);
+  feed.showFrom(10_000 - 2 * PAGE_SIZE);
   const earlier = feed.next(session);
   assert.deepEqual(
     [earlier?.isNew, earlier?.first, earlier?.changed.length, earlier?.changed[0]?.[0]],
-    [false, 10_000 - 2 * PAGE, PAGE, 10_000 - 2 * PAGE],
+    [false, 10_000 - 2 * PAGE_SIZE, PAGE_SIZE, 10_000 - 2 * PAGE_SIZE],
   );
   feed.showFrom(10_000);
   feed.showFrom(9_999);

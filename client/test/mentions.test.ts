@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { complete, completionsAt, LIMIT, type Mentionable } from "../src/context/completions";
+import { applyCompletion, completionsAt, MAX_COMPLETIONS, type Mentionable } from "../src/context/completions";
 import { mentionsIn, pathMention, unfinishedMention, urisIn } from "../src/context/mentions";
 import { completedText, acceptedPrompt, promptChoices } from "../src/sessions/promptChoices";
 
@@ -67,13 +67,13 @@ test("the word at the end is completed: keywords first, then files by name, open
 test("a completed mention ends with a blank, and replaces what was typed", () => {
   const [first] = completionsAt("Fix #file:a.ts", available);
   assert.ok(first);
-  assert.equal(complete("Fix #file:a.ts", first), "Fix #src/a.ts ");
+  assert.equal(applyCompletion("Fix #file:a.ts", first), "Fix #src/a.ts ");
   assert.equal(unfinishedMention("Fix #src/a.ts "), undefined);
 });
 
 test("a large workspace lists only some files", () => {
   const files = Array.from({ length: 10_000 }, (_, n) => `f${n}.ts`);
-  assert.equal(completionsAt("#f", { ...available, files }).length, LIMIT);
+  assert.equal(completionsAt("#f", { ...available, files }).length, MAX_COMPLETIONS);
 });
 
 const rows = (typed: string): ReturnType<typeof promptChoices> =>

@@ -21,7 +21,7 @@ export interface Mentionable {
   readonly keywords: Partial<Record<Keyword, string>>;
 }
 
-export const LIMIT = 50;
+export const MAX_COMPLETIONS = 50;
 
 /** The completions of the mention at the end of a text; none if there is no mention. */
 export function completionsAt(text: string, available: Mentionable): Completion[] {
@@ -34,11 +34,11 @@ export function completionsAt(text: string, available: Mentionable): Completion[
     if (description === undefined) return [];
     return [{ kind: "keyword", mention: `#${word}`, description, isExact: word === mention.typed }];
   });
-  return [...found, ...pathCompletions(mention.typed, available)].slice(0, LIMIT);
+  return [...found, ...pathCompletions(mention.typed, available)].slice(0, MAX_COMPLETIONS);
 }
 
 /** The text with the mention at its end completed. A blank follows, so that the next word can be typed. */
-export function complete(text: string, completion: Completion): string {
+export function applyCompletion(text: string, completion: Completion): string {
   const start = unfinishedMention(text)?.start ?? text.length;
   return `${text.slice(0, start)}${completion.mention} `;
 }
@@ -54,7 +54,7 @@ function pathCompletions(typed: string, { files, open }: Mentionable): Completio
     .map((each) => ({ ...each, rank: rankOf(each.path.toLowerCase(), wanted), isOpen: isOpen.has(each.path) }))
     .filter(({ rank }) => rank !== undefined)
     .sort((a, b) => orderOf(a) - orderOf(b) || a.path.length - b.path.length || (a.path < b.path ? -1 : 1))
-    .slice(0, LIMIT)
+    .slice(0, MAX_COMPLETIONS)
     .map(({ path, kind }) => ({
       kind,
       mention: pathMention(path),

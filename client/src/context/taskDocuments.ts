@@ -1,7 +1,7 @@
 // Mentions in the document of a task of several lines: completion, and dropped or pasted files.
 
 import * as vscode from "vscode";
-import { complete, completionsAt, type Completion } from "./completions";
+import { applyCompletion, completionsAt, type Completion } from "./completions";
 import { mentionable, mentionsOf } from "./contextItems";
 import { unfinishedMention, urisIn } from "./mentions";
 
@@ -39,7 +39,7 @@ async function provideCompletionItems(
       KINDS[completion.kind],
     );
     item.range = range;
-    item.insertText = complete(line, completion).slice(mention.start);
+    item.insertText = applyCompletion(line, completion).slice(mention.start);
     // VS Code would filter and sort by its own rules
     item.filterText = line.slice(mention.start);
     item.sortText = String(index).padStart(3, "0");

@@ -202,7 +202,7 @@ export class Conversation implements vscode.Disposable {
         page.isReady = true;
         this.draw();
         post(page, { kind: "draft", text: this.box.draft });
-        this.box.opened();
+        this.box.onShown();
         if (this.isFocusWanted && page.webview === this.view?.webview) await this.show();
         return;
       case "showFrom":
@@ -232,11 +232,11 @@ export class Conversation implements vscode.Disposable {
       }
       case "complete": {
         const { request } = intention;
-        post(page, { kind: "completions", request, items: await this.box.complete(intention.text) });
+        post(page, { kind: "completions", request, items: await this.box.completionsOf(intention.text) });
         return;
       }
       case "removeChip":
-        this.box.remove(intention.chip);
+        this.box.removeChip(intention.chip);
         this.draw();
         return;
       case "drop": {

@@ -114,7 +114,7 @@ export class ConversationActions implements vscode.Disposable {
       );
       return false;
     }
-    if (session?.running) return this.sessions.tell(session.id, sent.text);
+    if (session?.running) return this.sessions.sendMessage(session.id, sent.text);
     return this.runs.send(session?.id, sent.text, sent.mode ?? mode, omitted, pictures);
   }
 

@@ -6,7 +6,7 @@ import type { Plan } from "../protocolStates";
 import type { Entry, Session } from "../session";
 
 /** How many entries a webview gets at first, and with each request for earlier ones. */
-export const PAGE = 200;
+export const PAGE_SIZE = 200;
 
 const NONE: readonly Entry[] = [];
 
@@ -41,7 +41,7 @@ export class EntryFeed {
     const isNew = sessionId !== this.sessionId || entries !== this.entries || entries[0] !== this.head;
     if (isNew) {
       this.sent.clear();
-      this.first = Math.max(0, entries.length - PAGE);
+      this.first = Math.max(0, entries.length - PAGE_SIZE);
     }
     const changed: [number, EntryView][] = [];
     const stepsChanged = this.plan !== session?.plan || this.wasRunning !== session?.running;

@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import type { ChipView, CompletionView } from "./messages";
 import { slashCompletions } from "./slashCommands";
 import { linesText } from "../code/taskTexts";
-import { complete, completionsAt, type Mentionable } from "../context/completions";
+import { applyCompletion, completionsAt, type Mentionable } from "../context/completions";
 import { mentionable } from "../context/contextItems";
 import { fileEditor, type Omission } from "../context/editorContext";
 import type { ImageItem } from "../protocol";
@@ -39,8 +39,8 @@ export class PromptBox {
     private readonly onOpen: () => void,
   ) {}
 
-  /** The prompt is shown. */
-  opened(): void {
+  /** Calls `onOpen`, because the prompt is shown. */
+  onShown(): void {
     this.onOpen();
   }
 
@@ -79,7 +79,7 @@ export class PromptBox {
     return [taken.map(([, { item }]) => item), putBack];
   }
 
-  remove(chip: ChipView["id"]): void {
+  removeChip(chip: ChipView["id"]): void {
     this.pictures.delete(chip);
     for (const { id, label } of this.allChips()) if (id === chip) this.removed.add(label);
   }
@@ -93,7 +93,7 @@ export class PromptBox {
   }
 
   /** What completes the text before the cursor. */
-  async complete(text: string): Promise<CompletionView[]> {
+  async completionsOf(text: string): Promise<CompletionView[]> {
     const commands = slashCompletions(text);
     if (commands) return commands;
     if (!text.includes("#")) return [];
@@ -102,7 +102,7 @@ export class PromptBox {
       .map((completion) => ({
         label: completion.mention,
         description: completion.description,
-        text: complete(text, completion),
+        text: applyCompletion(text, completion),
       }));
   }
 

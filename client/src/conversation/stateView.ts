@@ -19,7 +19,7 @@ export function stateView(
     title: visibleText(session?.title ?? ""),
     replay: session?.model.startsWith("replay") ? visibleText(session.model.replace(/^replay \((.*)\)$/, "$1")) : "",
     isRunning: session?.running ?? false,
-    doing: session?.running ? visibleText(doing(session)) : "",
+    doing: session?.running ? visibleText(doingText(session)) : "",
     cards: cards.map((card) => cardView(card, idOf)),
     prompt: {
       ...prompt,
@@ -30,12 +30,12 @@ export function stateView(
 }
 
 /** What the agent of a running session does. */
-export function doing(session: Session): string {
-  return isBlocked(session) && !session.isStarting ? t("Waiting for you") : working(session);
+export function doingText(session: Session): string {
+  return isBlocked(session) && !session.isStarting ? t("Waiting for you") : activityText(session);
 }
 
-/** Like `doing`, but also while the session waits for the user. */
-export function working(session: Session): string {
+/** Like `doingText`, but also while the session waits for the user. */
+export function activityText(session: Session): string {
   if (session.isStarting) return t("Starting the agent");
   if (session.retry) return t("Waiting to send the request again");
   const step = session.plan?.items.find(({ status }) => status === "in_progress");

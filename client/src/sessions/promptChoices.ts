@@ -1,7 +1,7 @@
 // The rows of the box that asks for a task, and what Enter does: run a prompt, or complete a mention. Pure.
 
 import { t } from "@vscode/l10n";
-import { complete, type Completion } from "../context/completions";
+import { applyCompletion, type Completion } from "../context/completions";
 
 export interface PromptChoice {
   readonly label: string;
@@ -35,7 +35,7 @@ export function promptChoices(
         description: completion.description,
         prompt: typed,
         typed,
-        completed: complete(typed, completion),
+        completed: applyCompletion(typed, completion),
       }));
     const isComplete = rows.length === 0 || completions.some(({ isExact }) => isExact);
     // VS Code moves rows that match the text in the box to the top, so this one must not while a mention is half typed

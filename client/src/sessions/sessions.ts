@@ -15,7 +15,7 @@ const STATUS_MESSAGE_MS = 5000;
 
 export class Sessions implements vscode.Disposable {
   /** The sessions whose transcript was requested. */
-  private readonly transcripts = new Set<string>();
+  private readonly requestedTranscripts = new Set<string>();
   private readonly unsubscribe: () => void;
 
   constructor(
@@ -59,11 +59,11 @@ export class Sessions implements vscode.Disposable {
       placeHolder: t("What should the agent know?"),
       ignoreFocusOut: true,
     });
-    if (text !== undefined && text.trim() !== "") await this.tell(session.id, text);
+    if (text !== undefined && text.trim() !== "") await this.sendMessage(session.id, text);
   }
 
   /** Sends a message to a running session. Returns whether it will be read. */
-  async tell(sessionId: string, text: string): Promise<boolean> {
+  async sendMessage(sessionId: string, text: string): Promise<boolean> {
     if (warnIfStarting(this.store.get(sessionId))) return false;
     const params = { sessionId, text };
     const queued = await orShowWarning(() => this.server.request<{ queued: number }>(method.steer, params));
@@ -122,8 +122,8 @@ export class Sessions implements vscode.Disposable {
    */
   private loadTranscript({ id, row, entries }: Session, chosen: boolean): void {
     // a session without a title has not run yet
-    if (!row?.title || entries.length > 0 || this.transcripts.has(id)) return;
-    this.transcripts.add(id);
+    if (!row?.title || entries.length > 0 || this.requestedTranscripts.has(id)) return;
+    this.requestedTranscripts.add(id);
     void this.requestTranscript(id, chosen);
   }
 
@@ -131,7 +131,7 @@ export class Sessions implements vscode.Disposable {
     const open = (): Promise<OpenedSession> => this.server.request(method.openSession, { sessionId });
     const opened = await (chosen ? orShowWarning(open) : open().catch(() => undefined));
     if (opened) this.store.addTranscript(opened);
-    else this.transcripts.delete(sessionId);
+    else this.requestedTranscripts.delete(sessionId);
   }
 }
 

@@ -3,7 +3,7 @@
 // An extension can read only the setting, not whether VS Code has detected a screen reader.
 
 import * as vscode from "vscode";
-import { working } from "../conversation/stateView";
+import { activityText } from "../conversation/stateView";
 import { sessionName } from "../questions/noticeTexts";
 import type { Session } from "../session";
 import type { Store } from "../state";
@@ -48,7 +48,7 @@ export class SpokenProgress implements vscode.Disposable {
       this.spoken.delete(id);
       end();
     }
-    for (const session of wanted) this.say(this.spoken.get(session.id) ?? this.begin(session), working(session));
+    for (const session of wanted) this.say(this.spoken.get(session.id) ?? this.begin(session), activityText(session));
   }
 
   private say(spoken: Spoken, text: string): void {

@@ -40,14 +40,14 @@ export class Log {
       const before = this.last;
       this.last = this.metrics();
       if (this.isNearEnd()) this.followsEnd = true;
-      else if (isByUser(before, this.last)) this.followsEnd = false;
+      else if (isScrolledUp(before, this.last)) this.followsEnd = false;
     });
     // while the answer grows, each scroll also changes the height
     this.scroller.addEventListener("wheel", ({ deltaY }) => {
       if (deltaY < 0) this.followsEnd = false;
     });
     const observer = new ResizeObserver(() => {
-      if (this.followsEnd) this.toEnd();
+      if (this.followsEnd) this.scrollToEnd();
     });
     for (const observed of [this.scroller, this.element, ...below]) observer.observe(observed);
   }
@@ -69,7 +69,7 @@ export class Log {
     this.drawEarlier();
     // what the user reads stays where it is
     if (isEarlier) this.scroller.scrollTop = this.scroller.scrollHeight - before;
-    else if (this.followsEnd) this.toEnd();
+    else if (this.followsEnd) this.scrollToEnd();
     if (this.followsEnd && this.entries.size > MOST_ENTRIES) this.trim();
   }
 
@@ -113,7 +113,7 @@ export class Log {
       this.entries.delete(index);
     }
     this.drawEarlier();
-    this.toEnd();
+    this.scrollToEnd();
     this.showFrom(this.first);
   }
 
@@ -124,7 +124,7 @@ export class Log {
   }
 
   /** Scrolls to the end, and stays there. */
-  toEnd(): void {
+  scrollToEnd(): void {
     this.followsEnd = true;
     this.scroller.scrollTop = this.scroller.scrollHeight;
     this.last = this.metrics();
@@ -148,6 +148,6 @@ interface Metrics {
 }
 
 /** Whether the user scrolled up. If a height changed, the browser may have moved the list, because an entry was folded or drawn. */
-function isByUser(before: Metrics, now: Metrics): boolean {
+function isScrolledUp(before: Metrics, now: Metrics): boolean {
   return now.top < before.top && now.height === before.height && now.visible === before.visible;
 }

@@ -79,7 +79,7 @@ function onClick(event: MouseEvent): void {
   else if (action === "edit" && entry !== undefined) send({ kind: "edit", entry });
   else if (action === "send") {
     prompt.submit();
-    log.toEnd();
+    log.scrollToEnd();
   } else if (action === "stop" || action === "switchModel") send({ kind: action });
   else if (action === "removeChip" && chip !== undefined) {
     send({ kind: "removeChip", chip: chip as ChipView["id"] });
