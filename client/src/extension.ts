@@ -54,7 +54,7 @@ import { Terminals } from "./ui/terminals";
 const WALKTHROUGH = "fairlead.fairlead#start";
 
 let server: AgentServer | undefined;
-const loaded = performance.now();
+const loadedAt = performance.now();
 
 export function activate(context: vscode.ExtensionContext): void {
   const log = vscode.window.createOutputChannel("Fairlead", { log: true });
@@ -63,9 +63,9 @@ export function activate(context: vscode.ExtensionContext): void {
   const questions = new Questions(store);
   const agent = new AgentServer(context, store, approvals, questions, log);
   const isExample = (): boolean => exampleRecording(context.extensionPath) !== undefined;
-  const access = new ModelAccess(context.secrets, isExample);
+  const modelAccess = new ModelAccess(context.secrets, isExample);
   const isSeen = (sessionId: string): boolean => conversation.shows(sessionId);
-  const notices: Notices = new Notices(store, (act) => noticeActions.perform(act), isSeen);
+  const notices: Notices = new Notices(store, (action) => noticeActions.perform(action), isSeen);
   const warm = (): void => {
     void agent.warm();
   };
@@ -73,28 +73,28 @@ export function activate(context: vscode.ExtensionContext): void {
     warm();
     conversation.cancelFocus();
   });
-  const runs = new Runs(store, agent, prompts, access, isSeen);
+  const runs = new Runs(store, agent, prompts, modelAccess, isSeen);
   const editorTasks = new EditorTasks(runs);
   const noticeActions = new NoticeActions(store, approvals, questions, runs);
   const restored = restoreSessions(context.storageUri, agent, store);
-  const texts = new DiffContents(store, agent, restored);
-  const proposed = new ProposedFiles(store, agent, texts);
+  const diffContents = new DiffContents(store, agent, restored);
+  const proposedFiles = new ProposedFiles(store, agent, diffContents);
   const diffs = new Diffs(store, context.workspaceState, restored);
   const review = new Review(store, agent);
-  const progress = new ReviewProgress();
+  const reviewProgress = new ReviewProgress();
   const preview = new Preview(store);
-  const edits = new EditsView(store, progress);
+  const editsView = new EditsView(store, reviewProgress);
   const cursor = new ReviewCursor(store, review, diffs, preview);
   const sessions = new Sessions(store, agent, runs);
   const conversationActions = new ConversationActions(store, noticeActions, questions, runs, sessions, diffs);
-  const box = new PromptBox(context.workspaceState, warm);
+  const promptBox = new PromptBox(context.workspaceState, warm);
   const rewinds = new Rewinds(store, agent, runs, (prompt) => conversation.offer(prompt));
   const conversation: Conversation = new Conversation(
     context.extensionUri,
     store,
     conversationActions,
     prompts,
-    box,
+    promptBox,
     (session, prompt) => rewinds.rewind(session, prompt),
   );
   conversation.onDidChangeVisibility(() => {
@@ -104,11 +104,11 @@ export function activate(context: vscode.ExtensionContext): void {
   const planEdits = new PlanEdits(store, agent);
   const terminals = new Terminals(store, agent);
   const checks = new Checks(store, agent, planEdits, terminals);
-  const smallest = new SmallestSets(store, agent, review, diffs, checks);
+  const smallestSets = new SmallestSets(store, agent, review, diffs, checks);
   server = agent;
 
-  const plan = new PlanView(store, planEdits, warm);
-  const trees = [edits, plan, new SessionsView(store)];
+  const planView = new PlanView(store, planEdits, warm);
+  const trees = [editsView, planView, new SessionsView(store)];
   const onUnknownRow = async (): Promise<void> => {
     for (const tree of trees) tree.refresh();
     await vscode.window.showInformationMessage(t("That row just changed. Try again."));
@@ -131,8 +131,8 @@ export function activate(context: vscode.ExtensionContext): void {
     runOnFiles: (uri?: vscode.Uri, selected?: vscode.Uri[]) => runs.runOnFiles(selected ?? (uri ? [uri] : [])),
     stop: () => runs.stop(),
     tell: () => sessions.steer(),
-    setApiKey: () => access.setApiKey(),
-    setUpModel: () => setUpModel(access, agent),
+    setApiKey: () => modelAccess.setApiKey(),
+    setUpModel: () => setUpModel(modelAccess, agent),
     openExample: () => openExample(context.extensionPath),
     getStarted: () => vscode.commands.executeCommand("workbench.action.openWalkthrough", WALKTHROUGH),
     showConversation: () => conversation.show(),
@@ -155,9 +155,9 @@ export function activate(context: vscode.ExtensionContext): void {
       diffs.updateMultiDiffWhile(() => review.decideAll("accept", ({ id }) => checks.allowsAcceptAll(id))),
     rejectAll: () => diffs.updateMultiDiffWhile(() => review.decideAll("reject")),
     acceptFocused: () =>
-      edits.withFocused((row) => (row ? cursor.decideRow("accept", row, { advance: true }) : onUnknownRow())),
+      editsView.withFocused((row) => (row ? cursor.decideRow("accept", row, { advance: true }) : onUnknownRow())),
     rejectFocused: () =>
-      edits.withFocused((row) => (row ? cursor.decideRow("reject", row, { advance: true }) : onUnknownRow())),
+      editsView.withFocused((row) => (row ? cursor.decideRow("reject", row, { advance: true }) : onUnknownRow())),
     acceptActive: () => cursor.decideFile("accept"),
     rejectActive: () => cursor.decideFile("reject"),
     acceptShown: () => cursor.decideShown("accept"),
@@ -167,8 +167,8 @@ export function activate(context: vscode.ExtensionContext): void {
     runCheck: (node?: Partial<StepNode>) => checks.run(node),
     checkWithoutChange: (node?: Partial<StepNode>) => checks.runWithoutChange(node),
     checkAccepted: () => checks.runOnAccepted(),
-    findSmallestSet: () => smallest.find(),
-    acceptNeeded: () => smallest.accept(),
+    findSmallestSet: () => smallestSets.find(),
+    acceptNeeded: () => smallestSets.accept(),
     undoReview: () => review.undo(),
     redoReview: () => review.redo(),
     restartServer: () => agent.restart(),
@@ -195,8 +195,8 @@ export function activate(context: vscode.ExtensionContext): void {
     },
     stopCommand: (node: RunningNode) => terminals.stop(node),
     rewordStep: (step: StepNode) => planEdits.reword(step),
-    rewordFocused: () => plan.withFocused((step) => planEdits.reword(step)),
-    dropFocused: () => plan.withFocused((step) => planEdits.drop(step)),
+    rewordFocused: () => planView.withFocused((step) => planEdits.reword(step)),
+    dropFocused: () => planView.withFocused((step) => planEdits.drop(step)),
     setCheck: (step: StepNode) => checks.setCheck(step),
     dropStep: (step: StepNode) => planEdits.drop(step),
     holdStep: (step: StepNode) => planEdits.setHeld(step, true),
@@ -234,23 +234,23 @@ export function activate(context: vscode.ExtensionContext): void {
   for (const [name, run] of Object.entries({ ...commands, ...withKnownRow(rowCommands, onUnknownRow) })) {
     context.subscriptions.push(vscode.commands.registerCommand(`fairlead.${name}`, run));
   }
-  // so that the client shows the outcome, and saves edits in the diff first
+  // the client handles these commands, because it first saves what the user typed in a diff, and then shows the outcome
   agent.commandOverrides.set(serverCommand.accept, (params) =>
     cursor.decideFromCodeLens("accept", params as DecideParams),
   );
   agent.commandOverrides.set(serverCommand.reject, (params) =>
     cursor.decideFromCodeLens("reject", params as DecideParams),
   );
-  const example = (): void => {
+  const offerExampleTask = (): void => {
     void offerExample(context.workspaceState, prompts);
   };
-  example();
-  log.info(`activated in ${(performance.now() - loaded).toFixed(1)} ms`);
+  offerExampleTask();
+  log.info(`activated in ${(performance.now() - loadedAt).toFixed(1)} ms`);
   context.subscriptions.push(
     log,
     agent,
-    texts,
-    proposed,
+    diffContents,
+    proposedFiles,
     diffs,
     conversation,
     conversationActions,
@@ -262,12 +262,12 @@ export function activate(context: vscode.ExtensionContext): void {
     editorTasks,
     ...trees,
     new ContextKeys(store),
-    new Status(store, progress),
+    new Status(store, reviewProgress),
     new SpokenProgress(store, isSeen, (sessionId) => runs.stop(sessionId)),
     new SystemNotifications(store),
     new Decorations(store),
     new ProposedProblems(store),
-    vscode.workspace.onDidGrantWorkspaceTrust(example),
+    vscode.workspace.onDidGrantWorkspaceTrust(offerExampleTask),
     registerHelp(),
     registerTaskDocuments(),
     watchEditors(),

@@ -7,7 +7,7 @@ import { escapeInvisible } from "./text";
 
 /** Once the output is twice as long, only this many of its last characters are kept. */
 const KEPT_CHARACTERS = 500_000;
-const PLACES = { sandboxed: t("in the sandbox"), workspace: t("outside the sandbox") } as const;
+const MODE_TEXTS = { sandboxed: t("in the sandbox"), workspace: t("outside the sandbox") } as const;
 
 export class CommandOutput {
   private readonly header: string;
@@ -15,10 +15,10 @@ export class CommandOutput {
   private isTruncated = false;
 
   constructor(readonly started: CommandStarted) {
-    const place = [PLACES[started.mode], started.network ? t("with the network") : "", escapeInvisible(started.cwd)]
+    const where = [MODE_TEXTS[started.mode], started.network ? t("with the network") : "", escapeInvisible(started.cwd)]
       .filter(Boolean)
       .join(" · ");
-    this.header = `${bold(`$ ${withCrLf(escapeInvisible(started.command))}`)}\r\n${dim(place)}\r\n`;
+    this.header = `${bold(`$ ${withCrLf(escapeInvisible(started.command))}`)}\r\n${dim(where)}\r\n`;
   }
 
   /** The title of the terminal. */
@@ -54,7 +54,7 @@ export class CommandOutput {
       failed: t("could not be started"),
     }[ended];
     const gap = this.body === "" || this.body.endsWith("\n") ? "" : "\n";
-    return this.add(`\x1b[0m${gap}${dim(`[${words} · ${duration(seconds)} · ${PLACES[this.started.mode]}]`)}\n`);
+    return this.add(`\x1b[0m${gap}${dim(`[${words} · ${duration(seconds)} · ${MODE_TEXTS[this.started.mode]}]`)}\n`);
   }
 }
 

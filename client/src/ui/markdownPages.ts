@@ -11,11 +11,11 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
   private readonly changed = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
   readonly onDidChangeFile = this.changed.event;
   /** Increases with each change, and also when the extension restarts, because VS Code keeps the documents. */
-  private time = Date.now();
+  private lastChange = Date.now();
   /** Open pages whose change VS Code has reported to their preview, by URI, and whether each was hidden since. */
   private readonly announced = new Map<string, { uri: vscode.Uri; hidden: boolean }>();
   /** Whether VS Code was asked to show the pages again and has not opened a document since. */
-  private refreshing = false;
+  private isRefreshing = false;
   /** A preview drops a refresh while another one waits, as it does when it is shown again or its document opens. */
   private readonly repeatRefresh = delayed(refreshPreviews, PREVIEW_DELAY_MS);
   /** A separate timer, so that no other refresh shortens the wait after a document has opened. */
@@ -36,8 +36,8 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
       vscode.workspace.onDidOpenTextDocument(({ uri }) => {
         if (uri.scheme !== scheme) return;
         void this.redrawIfOutdated(uri);
-        if (this.refreshing) this.repeatAfterOpening.schedule();
-        this.refreshing = false;
+        if (this.isRefreshing) this.repeatAfterOpening.schedule();
+        this.isRefreshing = false;
       }),
       vscode.workspace.onDidCloseTextDocument(({ uri }) => {
         // VS Code forgets a change that it has not read before it closes the document
@@ -61,7 +61,7 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
 
   /** Draws a page again, if it is open. */
   redraw(uri: vscode.Uri): void {
-    this.time = Math.max(Date.now(), this.time + 1);
+    this.lastChange = Math.max(Date.now(), this.lastChange + 1);
     this.changed.fire([{ type: vscode.FileChangeType.Changed, uri }]);
     if (tabsOf(uri).length === 0) return;
     // VS Code closes the document of a page after three minutes, and then does not update the page
@@ -71,14 +71,14 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
 
   /** Lets VS Code read and show the open pages again: at once, and again when a preview that dropped the refresh can take it. */
   private refresh(): void {
-    this.refreshing = true;
+    this.isRefreshing = true;
     refreshPreviews();
     this.repeatRefresh.schedule();
   }
 
   async stat(uri: vscode.Uri): Promise<vscode.FileStat> {
     const size = Buffer.byteLength(await this.read(uri));
-    return { type: vscode.FileType.File, ctime: 0, mtime: this.time, size };
+    return { type: vscode.FileType.File, ctime: 0, mtime: this.lastChange, size };
   }
 
   async readFile(uri: vscode.Uri): Promise<Uint8Array> {

@@ -27,14 +27,14 @@ export function statusTexts(
   const running = sessions.filter((session) => session.running);
   const others = running.length - Number(active?.running === true);
   const isPaused = pauseReason(active) !== undefined;
-  const seconds = isWorking(active) && active?.retry ? Math.ceil((active.retry.at - now) / 1000) : 0;
+  const retrySeconds = isWorking(active) && active?.retry ? Math.ceil((active.retry.at - now) / 1000) : 0;
   const icon = waiting > 0 ? "question" : running.length > 0 ? "sync~spin" : isPaused ? "debug-pause" : "checklist";
   const what =
     waiting > 0
       ? t("Agent: {0} waiting for you", waiting)
-      : seconds > 0
-        ? t("Agent: retrying in {0} s", seconds)
-        : [restText(active, isPaused), othersText(others, active?.running === true)].filter(Boolean).join(" · ");
+      : retrySeconds > 0
+        ? t("Agent: retrying in {0} s", retrySeconds)
+        : [activeText(active, isPaused), othersText(others, active?.running === true)].filter(Boolean).join(" · ");
   return {
     text: `$(${icon}) ${what}${active?.model.startsWith("replay") ? t(" (replay)") : ""}`,
     tooltip: tooltip(active, sessions, relative),
@@ -47,12 +47,12 @@ export function reviewText(left: number, total: number): string {
   return left < total ? t("{0} of {1} left", left, total) : t("{0} to review", countText(left, "file"));
 }
 
-function othersText(others: number, more: boolean): string {
+function othersText(others: number, isActiveRunning: boolean): string {
   if (others === 0) return "";
-  return more ? t("{0} more running", others) : t("{0} running", others);
+  return isActiveRunning ? t("{0} more running", others) : t("{0} running", others);
 }
 
-function restText(session: Session | undefined, isPaused: boolean): string {
+function activeText(session: Session | undefined, isPaused: boolean): string {
   if (session?.isStarting) return t("Agent: starting");
   const what = ["Agent", isPaused ? t("paused") : "", planCount(session?.plan)];
   return [what.filter(Boolean).join(" "), session?.usage ? usageSummary(session.usage) : ""]

@@ -82,9 +82,9 @@ export abstract class StoreTree<Node> implements vscode.TreeDataProvider<Node>, 
     const before = this.view.selection;
     await vscode.commands.executeCommand("list.toggleSelection");
     const after = this.view.selection;
-    const without = (rows: readonly Node[], others: readonly Node[]): Node | undefined =>
+    const onlyIn = (rows: readonly Node[], others: readonly Node[]): Node | undefined =>
       rows.find((row) => !others.some((other) => keyOf(other) === keyOf(row)));
-    return without(after, before) ?? without(before, after);
+    return onlyIn(after, before) ?? onlyIn(before, after);
   }
 
   /** Makes VS Code request all rows again, even if they have not changed. */
