@@ -82,9 +82,9 @@ export interface CheckResults {
 
 export interface RunChecksParams {
   readonly sessionId: string;
-  /** Undefined: all checks that are set. */
+  /** A command; undefined: all checks that are set. */
   readonly check?: string;
-  /** Whether they run without the undecided changes. */
+  /** Set if the checks run without the undecided changes. */
   readonly base?: true;
 }
 
@@ -143,6 +143,7 @@ export type Mode = "agent" | "plan" | "ask";
 /** What a run continues without a prompt: a run that did not finish, or a plan that the user approved. */
 export type Continuation = "paused" | "plan";
 
+/** What a decision applies to: everything, a file, a hunk, some changes, or what a plan item (`item`, its id) changed. */
 export type Target =
   { all: true } | { uri: string } | { uri: string; hunk: string } | { changes: readonly ChangeId[] } | { item: string };
 
@@ -299,9 +300,9 @@ export interface EditorContext {
   readonly visibleRange: Range | null;
   readonly selection: Range | null;
   readonly openFiles: readonly string[];
-  /** In the open files. `files`: the worst few. */
+  /** The problems of the open files. `files` has only the worst few. */
   readonly problems: { readonly errors: number; readonly warnings: number } & DiagnosticsResult;
-  /** `files`: some of the changed ones. */
+  /** `changed` counts all changed files; `files` has only some of them. */
   readonly git: { readonly branch: string; readonly changed: number; readonly files: readonly ChangedFile[] } | null;
 }
 
@@ -313,7 +314,7 @@ export interface RecordResult {
   readonly markdown: string;
   /** Empty if nothing is accepted. */
   readonly commitMessage: string;
-  /** For others to verify. The client only copies it. */
+  /** The record as JSON, with which others can verify the work. The client only copies it. */
   readonly record: object;
 }
 

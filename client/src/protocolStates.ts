@@ -115,7 +115,7 @@ export interface Edits {
   readonly redoLabel: string | null;
   /** The failed check of what was accepted or, if none failed, the last one. Null as soon as a file or a proposal changes. */
   readonly checked: CheckResult | null;
-  /** The last smallest set that a search found, with the changes that are still undecided. Null if there is none, or if it no longer applies. */
+  /** The last smallest set that a search found, with only the undecided changes. Null if there is none or it no longer applies. */
   readonly smallest: SmallestSet | null;
 }
 

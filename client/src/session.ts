@@ -16,7 +16,7 @@ import { failureText } from "./ui/commandOutput";
 
 /** One entry of the conversation. A changed entry is a new object, so that views see what has changed. */
 export type Entry = Readonly<
-  /** `checkpoint` is where the session can be rewound to before it; null until the run has begun. */
+  /** `checkpoint` names the state before the prompt, to which the session can be rewound. Null until the run has begun. */
   | { kind: "prompt"; text: string; checkpoint: number | null; pictures?: readonly string[] }
   | { kind: "steered"; text: string }
   | { kind: "text"; text: string }
@@ -53,14 +53,14 @@ export interface Session {
   title: string;
   model: string;
   running: boolean;
-  /** Whether the server has not created it yet. It shows the user's task while the server starts. */
+  /** Whether this is a placeholder, which shows the user's task until the server has created the session. */
   readonly isStarting: boolean;
   /** The session in the server's list; undefined if it is not listed, for example because the server ended. */
   row: SessionRow | undefined;
   plan: Plan | undefined;
   edits: Edits | undefined;
   usage: UsageEvent | undefined;
-  /** A failed request that will be sent again: at which time, in milliseconds since the epoch, and why it failed. */
+  /** The failed request that will be sent again: when, in milliseconds since the epoch, and why it failed. */
   retry: { readonly at: number; readonly reason: string } | undefined;
   entries: Entry[];
   approvals: ApproveParams[];
@@ -81,9 +81,13 @@ export interface Session {
   stoppedRuns: Map<number, EndEntry>;
 }
 
+/**
+ * What has changed. `list`: the session in the server's list. `sessions`: which sessions exist, or which one is active. `approvals`: the
+ * open approvals and questions.
+ */
 export type Change = "plan" | "edits" | "conversation" | "run" | "approvals" | "sessions" | "list";
 
-/** Events that change more than the conversation. */
+/** What an event changes, if that is not only the conversation. */
 const CHANGES: Partial<Record<AgentEvent["kind"], Change>> = {
   run_started: "run",
   command: "run",
@@ -95,8 +99,8 @@ const CHANGES: Partial<Record<AgentEvent["kind"], Change>> = {
 /** Events that are shown even after the user stopped the run: what ended, and what it cost. */
 const FINAL_EVENTS: readonly AgentEvent["kind"][] = ["command_ended", "tool_finished", "usage", "run_finished"];
 
-/** The beginning of the call ids of the checks that the user runs. */
-const CHECK_CALL = "check-";
+/** The prefix of the call ids of checks that the user runs. */
+const CHECK_CALL_PREFIX = "check-";
 
 /** Stop reasons of a run that the user can continue. */
 const PAUSES = ["budget", "max_turn_requests", "loop"];
@@ -135,7 +139,7 @@ export function closeRun(session: Session, result: RunEnd): EndEntry {
   session.running = false;
   session.retry = undefined;
   session.pause = PAUSES.includes(result.stopReason) ? { reason: result.message } : undefined;
-  // the confirmation of a protected file belongs to an accept of the user, not to the run
+  // the approval of a protected file confirms the user's own accept, and does not belong to the run
   session.approvals = session.approvals.filter(({ toolCallId }) => toolCallId === null);
   session.questions = [];
   session.entries.push(end);
@@ -146,7 +150,7 @@ export function endEntry({ stopReason, message, record, error }: RunEnd): EndEnt
   return { kind: "end", stopReason, message, record, errorKind: error?.kind ?? "" };
 }
 
-// by the tag with which the feedback begins (docs/protocol.md)
+/** What the conversation shows for feedback, by the tag with which it begins (docs/protocol.md). */
 const FEEDBACK_NOTES: Readonly<Record<string, string>> = {
   user_message: t("Message delivered."),
   review: t("The agent was told about your decisions."),
@@ -159,7 +163,7 @@ const FEEDBACK_NOTES: Readonly<Record<string, string>> = {
 /** Applies an event, and returns what changed. An event of a run that the user stopped changes nothing, unless it is final. */
 export function applyEvent(session: Session, event: AgentEvent): Change | undefined {
   if (event.kind === "check_search" || event.kind === "smallest_set") return undefined;
-  const isCheck = "toolCallId" in event && event.toolCallId?.startsWith(CHECK_CALL);
+  const isCheck = "toolCallId" in event && event.toolCallId?.startsWith(CHECK_CALL_PREFIX);
   if (isStopping(session) && !FINAL_EVENTS.includes(event.kind) && !isCheck) return undefined;
   if (!isCheck) session.retry = undefined;
   switch (event.kind) {
@@ -235,7 +239,7 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
   return CHANGES[event.kind] ?? "conversation";
 }
 
-/** An entry of the conversation of an earlier window. */
+/** Converts a line of the transcript of an earlier window to an entry. */
 export function transcriptEntry(line: OpenedSession["transcript"][number]): Entry {
   const { role, text, failed, result, checkpoint } = line;
   switch (role) {
@@ -261,7 +265,7 @@ export function namePictures(entries: Entry[]): void {
   }
 }
 
-/** The names of the pictures in the list that a context begins with (docs/protocol.md, `ContextItem`). */
+/** Returns the names of the pictures in the list with which a context begins (docs/protocol.md, `ContextItem`). */
 function picturesIn(context: string): string[] {
   const [list = ""] = context.split("\n\n", 1);
   if (!list.startsWith("The user refers to:\n")) return [];
@@ -272,7 +276,7 @@ function picturesIn(context: string): string[] {
 export const isRewindable = (entry: Entry): entry is PromptEntry =>
   entry.kind === "prompt" && entry.checkpoint !== null;
 
-/** Removes the entries from a prompt on, because the session was rewound to before it. */
+/** Removes a prompt and all entries after it, because the session was rewound to before the prompt. */
 export function rewindEntries(session: Session, checkpoint: number): void {
   const index = session.entries.findIndex((entry) => entry.kind === "prompt" && entry.checkpoint === checkpoint);
   // a new array, so that views draw the entries again
@@ -293,7 +297,7 @@ function isStopping({ stoppedRuns, runsEnded }: Session): boolean {
   return [...stoppedRuns.keys()].some((run) => run > runsEnded);
 }
 
-/** The name and the title of a call, from the text of a transcript's line. */
+/** Returns the name and the title of a call from its line in a transcript. */
 function calledTool(text: string): Pick<ToolEntry, "name" | "title"> {
   const [name = ""] = text.split(" ", 1);
   return { name, title: name === "bash" ? text.slice(name.length + 1) : text };
@@ -309,7 +313,7 @@ function changeTool(session: Session, id: string, change: (tool: ToolEntry) => P
   if (tool?.kind === "tool") session.entries[index] = { ...tool, ...change(tool) };
 }
 
-/** Takes a new version of the plan. While the agent works, the conversation shows which steps began. */
+/** Replaces the plan. During a run, adds an entry for each step that has begun. */
 export function applyPlan(session: Session, plan: Plan): void {
   const begun = new Set(session.plan?.items.filter(isInProgress).map(({ id }) => id));
   session.plan = plan;

@@ -24,11 +24,11 @@ export class Store {
   private readonly byId = new Map<string, Session>();
   private readonly listeners = new Set<(change: Change, session: Session) => void>();
   private readonly eventListeners = new Set<(event: AgentEvent) => void>();
-  /** Null: the next task begins a new session. */
+  /** Null: the next task begins a new session. Undefined: the first session that the server reports becomes the active one. */
   private activeId: string | null | undefined;
-  /** The sessions that the server has not created yet, each with the id of the one that was shown before it. */
+  /** The ids of placeholders for sessions that the server has not created yet, each with the id of the session that was active before. */
   private readonly starting = new Map<string, string | null | undefined>();
-  private starts = 0;
+  private startCount = 0;
 
   /** Calls `listener` after each change, until the returned function is called. */
   onChange(listener: (change: Change, session: Session) => void): () => void {
@@ -94,7 +94,7 @@ export class Store {
     if (active) this.emit("sessions", active);
   }
 
-  /** Replaces the server's list. */
+  /** Replaces the list of sessions with the server's. */
   setRows(rows: readonly SessionRow[]): void {
     const byId = new Map(rows.map((row) => [row.sessionId, row]));
     for (const id of new Set([...this.byId.keys(), ...byId.keys()])) {
@@ -148,16 +148,16 @@ export class Store {
     return session;
   }
 
-  /** Shows a task before the server has created its session. Returns the id of what is shown, for `endStart`. */
+  /** Shows a task in a placeholder before the server has created its session. Returns the placeholder's id, for `endStart`. */
   showStarting(prompt: string, mode: Mode): string {
-    const id = `starting-${++this.starts}`;
+    const id = `starting-${++this.startCount}`;
     this.starting.set(id, this.activeId);
     this.byId.set(id, newSession(id, true));
     this.startRun(id, prompt, mode);
     return id;
   }
 
-  /** Removes what `showStarting` showed. Returns false if it was already removed, because the user stopped it. */
+  /** Removes the placeholder. Returns false if it was already removed, because the user stopped the task. */
   endStart(id: string): boolean {
     const session = this.byId.get(id);
     if (!session) return false;
@@ -168,7 +168,7 @@ export class Store {
     return true;
   }
 
-  /** The user stopped the run: it is shown as ended at once, and later events of it are not shown. */
+  /** Shows the run as ended at once, because the user stopped it. Its later events are not shown. */
   stopRun(id: string): void {
     const session = this.session(id);
     if (!session.running) return;
@@ -177,7 +177,7 @@ export class Store {
     this.emitRunEnd(session);
   }
 
-  /** The server answered the session's run with this number. */
+  /** Ends the session's run with this number, because the server has answered the request. */
   endRun(id: string, run: number, result: RunEnd): void {
     const session = this.session(id);
     session.runsEnded = Math.max(session.runsEnded, run);
@@ -192,7 +192,7 @@ export class Store {
     }
   }
 
-  /** The server ended. Plan and conversation stay readable until the next server restores the sessions. */
+  /** Ends all runs, because the server has ended. Plans and conversations stay readable until the next server restores the sessions. */
   markServerGone(): void {
     for (const session of this.sessions) {
       session.edits = undefined;
@@ -210,6 +210,7 @@ export class Store {
     }
   }
 
+  /** Replaces the plan, unless the given one is older. */
   setPlan(plan: Plan): void {
     const session = this.session(plan.sessionId);
     if (session.plan && plan.version < session.plan.version) return;
@@ -217,7 +218,7 @@ export class Store {
     this.emit("plan", session);
   }
 
-  /** Changes the plan by a difference. Returns false if it does not apply to the plan here. */
+  /** Applies a difference to the plan. Returns false if the store does not have the version that the difference starts from. */
   changePlan({ sessionId, since, patch }: Changed): boolean {
     const plan = this.byId.get(sessionId)?.plan;
     if (plan?.version !== since) return false;
@@ -225,7 +226,7 @@ export class Store {
     return true;
   }
 
-  /** Changes the proposed files by a difference. Returns false if it does not apply to the files here. */
+  /** Applies a difference to the proposed files. Returns false as `changePlan` does. */
   changeEdits({ sessionId, since, patch }: Changed): boolean {
     const edits = this.byId.get(sessionId)?.edits;
     if (edits?.version !== since) return false;
@@ -233,6 +234,7 @@ export class Store {
     return true;
   }
 
+  /** Replaces the proposed files, unless the given ones are older. */
   setEdits(edits: Edits): void {
     const session = this.session(edits.sessionId);
     if (session.edits && edits.version < session.edits.version) return;
@@ -277,7 +279,7 @@ export class Store {
     if (!session) {
       session = newSession(id);
       this.byId.set(id, session);
-      if (this.activeId === undefined) this.activeId = id; // restored by the server
+      if (this.activeId === undefined) this.activeId = id;
     }
     return session;
   }

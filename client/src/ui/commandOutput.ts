@@ -5,8 +5,9 @@ import { duration } from "./format";
 import type { CommandEnded, CommandStarted } from "../protocol";
 import { escapeInvisible } from "./text";
 
-/** Once the output is twice as long, only this many of its last characters are kept. */
+/** When the output has become twice as long as this, it is cut to about this many of its last characters. */
 const KEPT_CHARACTERS = 500_000;
+/** Where a command runs, by its mode. */
 const MODE_TEXTS = { sandboxed: t("in the sandbox"), workspace: t("outside the sandbox") } as const;
 
 export class CommandOutput {
@@ -28,7 +29,7 @@ export class CommandOutput {
     return handle === null ? short : `${handle}: ${short}`;
   }
 
-  /** Everything so far, for a terminal that opens late. */
+  /** The header and the output so far, for a terminal that is opened while or after the command runs. */
   get text(): string {
     const mark = this.isTruncated ? `${dim(t("[... earlier output omitted ...]"))}\r\n` : "";
     return this.header + mark + this.body;

@@ -8,7 +8,7 @@ import { isRewindable } from "../session";
 import type { Store } from "../state";
 import { throttled } from "./throttle";
 
-/** Sets `fairlead.NAME`. */
+/** Sets the context key `fairlead.NAME`. */
 export function setContextKey(name: string, value: boolean): void {
   void vscode.commands.executeCommand("setContext", `fairlead.${name}`, value);
 }

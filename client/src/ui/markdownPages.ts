@@ -10,13 +10,13 @@ const PREVIEW_DELAY_MS = 500;
 export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
   readonly onDidChangeFile = this.changed.event;
-  /** Increases with each change, and also when the extension restarts, because VS Code keeps the documents. */
+  /** The time of the last change of any page. Starts with the current time, because VS Code keeps documents when the extension restarts. */
   private lastChange = Date.now();
-  /** Open pages whose change VS Code has reported to their preview, by URI, and whether each was hidden since. */
+  /** The open pages that changed while their document was open, by URI, and whether each is hidden. */
   private readonly announced = new Map<string, { uri: vscode.Uri; hidden: boolean }>();
   /** Whether VS Code was asked to show the pages again and has not opened a document since. */
   private isRefreshing = false;
-  /** A preview drops a refresh while another one waits, as it does when it is shown again or its document opens. */
+  /** Repeats a refresh. A preview drops one while another is pending, for example because it was just shown or its document was opened. */
   private readonly repeatRefresh = delayed(refreshPreviews, PREVIEW_DELAY_MS);
   /** A separate timer, so that no other refresh shortens the wait after a document has opened. */
   private readonly repeatAfterOpening = delayed(refreshPreviews, PREVIEW_DELAY_MS);
@@ -40,7 +40,7 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
         this.isRefreshing = false;
       }),
       vscode.workspace.onDidCloseTextDocument(({ uri }) => {
-        // VS Code forgets a change that it has not read before it closes the document
+        // if VS Code closes the document before it has read the change, the preview never shows the change
         if (this.announced.delete(uri.toString())) this.refresh();
       }),
       this.repeatRefresh,
@@ -69,7 +69,7 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
     else this.refresh();
   }
 
-  /** Lets VS Code read and show the open pages again: at once, and again when a preview that dropped the refresh can take it. */
+  /** Makes VS Code read and show the open pages again: at once, and again later in case a preview dropped the first refresh. */
   private refresh(): void {
     this.isRefreshing = true;
     refreshPreviews();
@@ -115,7 +115,7 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
     for (const disposable of this.disposables) disposable.dispose();
   }
 
-  /** Draws a page again whose text changed while VS Code opened its document, because VS Code does not notice that change. */
+  /** Draws a page again if its text changed while VS Code opened its document, because VS Code does not notice that change. */
   private async redrawIfOutdated(uri: vscode.Uri): Promise<void> {
     if ((await this.read(uri)) !== this.lastRead.get(uri.toString())) this.redraw(uri);
   }

@@ -1,5 +1,5 @@
-// The progress of runs as notifications, for screen readers: nothing else that an extension shows is read aloud. Other users see the
-// progress in the views, so that nothing covers the editor. Whatever waits for the user has its own notification.
+// The progress of runs as notifications, for screen readers: while the conversation is hidden, they read nothing else about it. Other users
+// see the progress in the views, where it does not cover the editor. What waits for the user has its own notifications.
 // An extension can read only the setting, not whether VS Code has detected a screen reader.
 
 import * as vscode from "vscode";

@@ -16,7 +16,10 @@ export interface StatusTexts {
   readonly isWaiting: boolean;
 }
 
-/** `active` is the session that the views show, if any; `now` is in milliseconds since the epoch. */
+/**
+ * Returns the texts of the status bar item about the agents. `active` is the session that the views show, if any. `now` is in milliseconds
+ * since the epoch.
+ */
 export function statusTexts(
   active: Session | undefined,
   sessions: readonly Session[],
@@ -42,7 +45,7 @@ export function statusTexts(
   };
 }
 
-/** How many of the proposed files are left, without the word for them: `12 of 100 left`. */
+/** Returns how many proposed files are left to review, such as `100 files to review`, or `12 of 100 left` after the first decisions. */
 export function reviewText(left: number, total: number): string {
   return left < total ? t("{0} of {1} left", left, total) : t("{0} to review", countText(left, "file"));
 }

@@ -9,7 +9,7 @@ import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import type { Store } from "../state";
 
-/** The number of commands whose output is kept. The oldest is removed first. */
+/** The maximum number of commands whose output is saved. The oldest ones without an open terminal are removed first. */
 const MAX_COMMANDS = 100;
 
 interface CommandTerminal {

@@ -10,8 +10,8 @@ export function escapeInvisible(text: string): string {
 const escapeCharacter = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 
 /**
- * A text of the model for reading: line endings are `\n`, and control and direction characters are written as escapes, except the two
- * that join characters, which emoji and some scripts need.
+ * Converts a text of the model for display: line endings become `\n`, and control and direction characters become escapes, except the
+ * zero-width joiner and non-joiner, which emoji and some scripts need.
  */
 export function visibleText(text: string): string {
   return text.replace(/\r\n?/g, "\n").replace(/(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}]/gu, escapeCharacter);
@@ -28,7 +28,7 @@ export function plainOutput(text: string): string {
   return text.replace(/\x1b\[[0-9;:]*m/g, "").replace(/^.*\r(?!\n|$)/gm, "");
 }
 
-/** The text without byte order mark and with `\n` line endings. VS Code stores both apart from the text. */
+/** Removes the byte order mark and makes all line endings `\n`, because VS Code stores the mark and the line ending apart from the text. */
 export function normalizedText(text: string): string {
   return text.replace(/^\ufeff/, "").replace(/\r\n?/g, "\n");
 }
@@ -39,7 +39,7 @@ export function hasUniformLineEndings(text: string): boolean {
   return kinds.size <= 1 && !kinds.has("\r");
 }
 
-/** Failed files grouped by reason: `a.py and b.py: Not found.` */
+/** Lists failed files by reason, such as `a.py and b.py: Not found.` */
 export function failureSummary(failed: readonly { readonly name: string; readonly message: string }[]): string {
   const byMessage = new Map<string, Set<string>>();
   for (const { name, message } of failed) byMessage.set(message, (byMessage.get(message) ?? new Set()).add(name));

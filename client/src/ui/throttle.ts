@@ -6,7 +6,7 @@ export interface Scheduled {
   dispose: () => void;
 }
 
-/** Draws at once, but not again for the given time, so that a busy server does not cause constant redrawing. */
+/** Draws as soon as it is scheduled, but only once in the given time, so that a busy server does not cause constant redrawing. */
 export function throttled(draw: () => void, milliseconds = 50): Scheduled {
   let last = -Infinity;
   const drawNow = (): void => {
@@ -16,7 +16,7 @@ export function throttled(draw: () => void, milliseconds = 50): Scheduled {
   return scheduled(drawNow, () => Math.max(0, last + milliseconds - performance.now()));
 }
 
-/** Draws after the given time. */
+/** Draws when the given time has passed after it was scheduled. */
 export function delayed(draw: () => void, milliseconds: number): Scheduled {
   return scheduled(draw, () => milliseconds);
 }

@@ -58,10 +58,10 @@ export abstract class StoreTree<Node> implements vscode.TreeDataProvider<Node>, 
 
   abstract getTreeItem(node: Node): vscode.TreeItem;
 
-  /** The rows below `node`, or the top rows: everything that they show and that their commands use. */
+  /** The rows below `node`, or the top rows. A row must contain everything that it shows and that its commands use. */
   protected abstract rows(node: Node | undefined): Node[];
 
-  /** Called when VS Code gets the rows below `parent`, or the top rows. */
+  /** Called when VS Code requests the rows below `parent`, or the top rows. */
   protected onRowsRequested?(rows: readonly Node[], parent: Node | undefined): void;
 
   /** Updates what the view shows around the rows: description, message, badge. */
@@ -101,7 +101,7 @@ export abstract class StoreTree<Node> implements vscode.TreeDataProvider<Node>, 
     this.update.schedule();
   }
 
-  /** Redraws only this row, which must be the object that VS Code got last. */
+  /** Redraws only this row. It must be the object that VS Code got last for the row. */
   protected redrawRow(row: Node): void {
     this.changed.fire(row);
   }
@@ -111,7 +111,7 @@ export abstract class StoreTree<Node> implements vscode.TreeDataProvider<Node>, 
   }
 }
 
-/** Gives a tree item what a row shows next to its label. */
+/** Shows a row in a tree item, apart from its label. */
 export function showRow(item: vscode.TreeItem, row: Row): void {
   item.description = row.description;
   item.tooltip = row.tooltip;
