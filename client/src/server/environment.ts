@@ -62,10 +62,10 @@ export async function makeEnvironment(
       const temporary = path.join(storage, `${UNFINISHED}${randomBytes(4).toString("hex")}`);
       try {
         report(t("creating a virtual environment"));
-        await checked(installer.environmentCommand(temporary, python), signal);
+        await runInstaller(installer.environmentCommand(temporary, python), signal);
         report(t("installing the server's packages with {0}", installer.name));
-        await checked([...installer.installCommand(temporary), ...listed(packages, "server")], signal);
-        await checked([...installer.installCommand(temporary), "--no-deps", packages.wheel], signal);
+        await runInstaller([...installer.installCommand(temporary), ...packageArguments(packages, "server")], signal);
+        await runInstaller([...installer.installCommand(temporary), "--no-deps", packages.wheel], signal);
         await fs.rm(folder, { recursive: true, force: true });
         await fs.rename(temporary, folder);
       } finally {
@@ -87,7 +87,7 @@ export async function addExtra(
     if (await isEnvironmentReady(folder, extra)) return;
     await firstThatWorks(packages.installers, report, signal, async (installer) => {
       report(t("installing the packages for {0}", extra));
-      await checked([...installer.installCommand(folder), ...listed(packages, extra)], signal);
+      await runInstaller([...installer.installCommand(folder), ...packageArguments(packages, extra)], signal);
     });
   });
 }
@@ -99,12 +99,12 @@ export async function markUsed(folder: string): Promise<void> {
 }
 
 /** The arguments that name the pinned packages of a list, and where to find them. */
-function listed({ wheel, wheels }: Packages, name: string): string[] {
+function packageArguments({ wheel, wheels }: Packages, name: string): string[] {
   const offline = wheels === undefined ? [] : ["--no-index", "--find-links", wheels];
   return [...offline, "-r", path.join(path.dirname(wheel), "requirements", `${name}.txt`)];
 }
 
-async function checked([program, ...args]: Command, signal: AbortSignal): Promise<void> {
+async function runInstaller([program, ...args]: Command, signal: AbortSignal): Promise<void> {
   await run(program, args, { signal, timeout: INSTALL_LIMIT, windowsHide: true });
 }
 
@@ -132,10 +132,10 @@ async function withLock(
   signal: AbortSignal,
   work: () => Promise<void>,
 ): Promise<void> {
-  const waiting = (): void => {
+  const onWait = (): void => {
     report(t("waiting for another window that is setting up the server"));
   };
-  await exclusively(path.join(path.dirname(folder), "servers.lock"), python, waiting, signal, work);
+  await exclusively(path.join(path.dirname(folder), "servers.lock"), python, onWait, signal, work);
 }
 
 /** Removes unfinished environments, and those of other versions that have not been used for a long time. */
@@ -143,10 +143,10 @@ async function removeUnused(folder: string): Promise<void> {
   const siblings = await fs.readdir(path.dirname(folder), { withFileTypes: true });
   for (const entry of siblings.filter((each) => each.isDirectory())) {
     const other = path.join(path.dirname(folder), entry.name);
-    const old =
+    const isUnused =
       entry.name.startsWith("server-") &&
       other !== folder &&
       (await fs.stat(other)).mtimeMs < Date.now() - UNUSED_AFTER;
-    if (old || entry.name.startsWith(UNFINISHED)) await fs.rm(other, { recursive: true, force: true });
+    if (isUnused || entry.name.startsWith(UNFINISHED)) await fs.rm(other, { recursive: true, force: true });
   }
 }

@@ -28,11 +28,11 @@ print("held", flush=True)
 sys.stdin.read()
 `;
 
-/** Runs `work` while holding the lock on `file`, which is not removed. Calls `waiting` if another process holds the lock. */
+/** Runs `work` while holding the lock on `file`, which is not removed. Calls `onWait` if another process holds the lock. */
 export async function exclusively<T>(
   file: string,
   python: string,
-  waiting: () => void,
+  onWait: () => void,
   signal: AbortSignal,
   work: () => Promise<T>,
 ): Promise<T> {
@@ -47,15 +47,14 @@ export async function exclusively<T>(
       resolve(new Error(`${file} cannot be locked: ${problem.trim()}`));
     });
   });
-  const held = (async () => {
+  const failure = await (async () => {
     for await (const line of createInterface({ input: holder.stdout })) {
       if (line === "held") return undefined;
-      waiting();
+      onWait();
     }
     return ended;
   })();
-  const failed = await held;
-  if (failed !== undefined) throw failed;
+  if (failure !== undefined) throw failure;
   try {
     return await work();
   } finally {

@@ -63,8 +63,8 @@ function environmentFolder(context: vscode.ExtensionContext): string {
 }
 
 async function setUp(folder: string, wheel: string, log: vscode.LogOutputChannel): Promise<void> {
-  const [ofExtension, uv] = await Promise.all([interpreterOfPythonExtension(log), findUv()]);
-  const { python, attempts } = await findPython(candidates(ofExtension), { withUv: uv !== undefined });
+  const [extensionPython, uv] = await Promise.all([interpreterOfPythonExtension(log), findUv()]);
+  const { python, attempts } = await findPython(candidates(extensionPython), { withUv: uv !== undefined });
   for (const attempt of attempts) log.info(`Python: ${attempt.command} ${attempt.problem}`);
   if (python) log.info(`Python ${python.version.join(".")} at ${python.executable}`);
   await withProgress(t("Fairlead: setting up"), log, async (report, signal) => {
@@ -118,14 +118,14 @@ async function withProgress(
   );
 }
 
-function* candidates(ofExtension: string | undefined): Iterable<readonly string[]> {
+function* candidates(extensionPython: string | undefined): Iterable<readonly string[]> {
   const chosen = configuredPython();
   // a configured interpreter is never silently replaced by another one
   if (chosen !== undefined) {
     yield [chosen];
     return;
   }
-  if (ofExtension !== undefined) yield [ofExtension];
+  if (extensionPython !== undefined) yield [extensionPython];
   yield* pythonCommands(process.platform);
 }
 

@@ -21,7 +21,7 @@ export class ModelAccess {
 
   /** Whether access is configured in the settings, the environment or the secret storage. */
   async isConfigured(): Promise<boolean> {
-    return this.isExample() || hasAccess(configured(), process.env, await this.secrets.get(API_KEY_SECRET));
+    return this.isExample() || hasAccess(accessSettings(), process.env, await this.secrets.get(API_KEY_SECRET));
   }
 
   /** Asks for the API key. An empty one removes the key. Returns whether a key was set. */
@@ -42,7 +42,7 @@ export class ModelAccess {
 
   /** Asks for the kind of access and configures it. Returns false if the user closes a box. */
   async ask(placeHolder = t("Choose how to reach a model. Your task then runs.")): Promise<boolean> {
-    const ways: AccessOption[] = [
+    const options: AccessOption[] = [
       {
         label: t("$(key) Anthropic API key"),
         detail: t("Saved in VS Code's secret storage."),
@@ -68,12 +68,12 @@ export class ModelAccess {
         configure: () => configureCloud("vertex", t("The model's name in Vertex AI, such as claude-...@20260901.")),
       },
     ];
-    const way = await vscode.window.showQuickPick(ways, {
+    const chosen = await vscode.window.showQuickPick(options, {
       title: TITLE,
       placeHolder,
       ignoreFocusOut: true,
     });
-    return way ? way.configure() : false;
+    return chosen ? chosen.configure() : false;
   }
 }
 
@@ -103,13 +103,13 @@ async function askModel(prompt: string): Promise<string | undefined> {
   const model = await vscode.window.showInputBox({
     title: TITLE,
     prompt,
-    value: configured().model,
+    value: accessSettings().model,
     ignoreFocusOut: true,
   });
   return model?.trim() === "" ? undefined : model?.trim();
 }
 
-function configured(): AccessSettings & { readonly model: string } {
+function accessSettings(): AccessSettings & { readonly model: string } {
   const settings = vscode.workspace.getConfiguration("fairlead");
   return {
     provider: settings.get("provider", "anthropic"),

@@ -66,13 +66,13 @@ export class AgentServer implements vscode.Disposable {
   /** Sends a request. Starts the server first if it is not running. */
   async request<Result>(name: string, params: unknown, token?: vscode.CancellationToken): Promise<Result> {
     const client = await this.started();
-    let leave: (() => void) | undefined;
+    let abandon: (() => void) | undefined;
     // when the language client restarts the server, it never answers the requests to the old one
     const serverGone = new Promise<never>((_, reject) => {
-      leave = () => {
+      abandon = () => {
         reject(new ServerGone("The agent's server stopped."));
       };
-      this.pendingRequests.add(leave);
+      this.pendingRequests.add(abandon);
     });
     const answer = token ? client.sendRequest<Result>(name, params, token) : client.sendRequest<Result>(name, params);
     try {
@@ -82,7 +82,7 @@ export class AgentServer implements vscode.Disposable {
         ? new ServerGone("The agent's server stopped.")
         : error;
     } finally {
-      if (leave) this.pendingRequests.delete(leave);
+      if (abandon) this.pendingRequests.delete(abandon);
     }
   }
 
@@ -136,7 +136,7 @@ export class AgentServer implements vscode.Disposable {
 
   private onServerGone(): void {
     this.store.markServerGone();
-    for (const leave of this.pendingRequests) leave();
+    for (const abandon of this.pendingRequests) abandon();
   }
 
   private settings(): Record<string, unknown> {
@@ -152,7 +152,7 @@ export class AgentServer implements vscode.Disposable {
     setContextKey("serverWanted", true);
     try {
       const python = await serverPython(this.context, this.log);
-      const client = this.client(python);
+      const client = this.createClient(python);
       await client.start();
       await this.sendCredentials(client);
       return client;
@@ -164,7 +164,7 @@ export class AgentServer implements vscode.Disposable {
     }
   }
 
-  private client(python: string): LanguageClient {
+  private createClient(python: string): LanguageClient {
     const options: LanguageClientOptions = {
       documentSelector: [{ scheme: "file" }, { scheme: scheme.proposed }],
       outputChannel: this.log,
@@ -174,11 +174,11 @@ export class AgentServer implements vscode.Disposable {
         storageDir: (this.context.storageUri ?? this.context.globalStorageUri).fsPath,
       }),
       middleware: {
-        ...onlyFiles(),
-        ...translating(),
+        ...fileFilter(),
+        ...titleTranslation(),
         executeCommand: (command, args: unknown[], next): unknown => {
-          const own = this.commandOverrides.get(command);
-          return own ? own(args[0]) : next(command, args);
+          const override = this.commandOverrides.get(command);
+          return override ? override(args[0]) : next(command, args);
         },
         workspace: { handleApplyEdit: (params) => applyEdit(params, savesAfterAccept()) },
       },
@@ -280,7 +280,7 @@ export class AgentServer implements vscode.Disposable {
 }
 
 /** Reports only files as open documents: the server knows its proposed texts. */
-function onlyFiles(): Middleware {
+function fileFilter(): Middleware {
   const isFile = ({ uri }: vscode.TextDocument): boolean => uri.scheme === "file";
   return {
     didOpen: async (document, next) => (isFile(document) ? next(document) : undefined),
@@ -291,7 +291,7 @@ function onlyFiles(): Middleware {
 }
 
 /** Shows the server's CodeLenses and code actions in the user's language. */
-function translating(): Middleware {
+function titleTranslation(): Middleware {
   const translate = (command: vscode.Command | undefined): void => {
     if (command) command.title = translateTitle(command.title);
   };
