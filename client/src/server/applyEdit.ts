@@ -8,7 +8,7 @@ import type { ApplyEditParams } from "../protocol";
 
 type Change = NonNullable<WorkspaceEdit["documentChanges"]>[number];
 
-/** Applies one workspace edit. `applied: false` always has a reason; what was applied before a failure stays. */
+/** Applies a workspace edit. `applied: false` always has a reason. What was applied before a failure is not undone. */
 export async function applyEdit(params: ApplyEditParams, saveAfter: boolean): Promise<ApplyWorkspaceEditResult> {
   const changes = params.edit.documentChanges ?? [];
   const mismatch = await mismatchReason(params);
@@ -63,7 +63,7 @@ function workspaceEdit(changes: readonly Change[]): vscode.WorkspaceEdit {
   return edit;
 }
 
-/** Why a change must not be applied. VS Code would apply it anyway, or refuse without a reason. */
+/** Returns why a change must not be applied; undefined if it may be. VS Code would apply it anyway, or refuse it without a reason. */
 function refusalReason(change: Change): string | undefined {
   const uris = urisOf(change);
   const notebook = uris.find(isNotebook);
@@ -139,6 +139,7 @@ function openDocument(uri: vscode.Uri): vscode.TextDocument | undefined {
   return vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());
 }
 
+/** Returns the text that a change puts into a new file; empty if the change is about something else. */
 function textFor(uri: string, change: Change): string {
   if ("kind" in change || change.textDocument.uri !== uri) return "";
   return change.edits.map((one) => ("newText" in one ? one.newText : "")).join("");

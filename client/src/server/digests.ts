@@ -7,9 +7,9 @@ import { messageOf } from "./errors";
 import type { ApplyEditParams } from "../protocol";
 
 /**
- * Why a file does not match its digest; undefined if all match.
+ * Returns why a file does not match its digest; undefined if all files match.
  *
- * Loads the files that the edit changes first, so that this checks the text that VS Code will change.
+ * First loads the files that the edit changes, so that it checks the text that VS Code will change.
  */
 export async function mismatchReason({ digests = {}, edit }: ApplyEditParams): Promise<string | undefined> {
   const edits = (edit.documentChanges ?? []).flatMap((change) => ("kind" in change ? [] : [change.textDocument]));
@@ -20,7 +20,10 @@ export async function mismatchReason({ digests = {}, edit }: ApplyEditParams): P
   return found.find((one) => one !== undefined);
 }
 
-/** `version`: the version that the server knows; null for a closed document, undefined if the edit does not change the text. */
+/**
+ * Returns why one file does not match; undefined if it matches. `version` is the one that the server knows: null for a closed document,
+ * undefined if the edit does not change the text.
+ */
 async function fileMismatch(
   uri: vscode.Uri,
   digest: string,

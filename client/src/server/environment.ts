@@ -11,7 +11,7 @@ import { venvPython, type Command, type Installer } from "./installers";
 
 const run = promisify(execFile);
 const INSTALL_LIMIT = 10 * 60_000;
-/** Milliseconds without use after which the environment of another version is removed. Open windows may still use it before. */
+/** The environment of another version is removed after this many milliseconds without use. Until then, open windows may use it. */
 const UNUSED_AFTER = 30 * 86_400_000;
 const UNFINISHED = "unfinished-";
 /** For each extra of the package, a module that it installs. An extra has the name of the provider that needs it. */
@@ -37,14 +37,14 @@ export async function isEnvironmentReady(folder: string, extra?: string): Promis
     });
     return true;
   } catch (error) {
-    return (error as { killed?: boolean }).killed === true; // a timeout on a busy machine: it exists and may be in use
+    return (error as { killed?: boolean }).killed === true; // a timeout on a busy machine: the environment exists and may be in use
   }
 }
 
 /**
  * Creates an environment with the wheel, unless another window has created it meanwhile. Only one window at a time creates or changes
- * environments. The environment gets its final name when it is complete, so a window that closes too early leaves nothing broken.
- * The next one removes what it left.
+ * environments. The environment gets its final name when it is complete. If a window closes before that, the next window removes the
+ * unfinished environment.
  */
 export async function makeEnvironment(
   folder: string,
@@ -92,13 +92,13 @@ export async function addExtra(
   });
 }
 
-/** Marks an environment as used now. If that fails, the environment cannot be removed either. */
+/** Marks an environment as used now. Ignores a failure, because then nobody may remove the environment either. */
 export async function markUsed(folder: string): Promise<void> {
   const now = new Date();
   await fs.utimes(folder, now, now).catch(() => undefined);
 }
 
-/** The arguments that name the pinned packages of a list, and where to find them. */
+/** Returns the arguments that name the pinned packages in the list `name`, and where to find them. */
 function packageArguments({ wheel, wheels }: Packages, name: string): string[] {
   const offline = wheels === undefined ? [] : ["--no-index", "--find-links", wheels];
   return [...offline, "-r", path.join(path.dirname(wheel), "requirements", `${name}.txt`)];

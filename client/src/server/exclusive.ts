@@ -3,7 +3,7 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
-// prints "waiting" if another process has the lock, then "held"; releases the lock when standard input closes, as when this process ends
+// prints "waiting" if another process has the lock, then "held"; holds it until standard input closes, at the latest when VS Code ends
 const LOCK_SCRIPT = `
 import sys
 file = open(sys.argv[1], "a")

@@ -1,4 +1,4 @@
-// The programs that make a virtual environment and install packages into it: uv where the user has it, because it is much faster, and pip.
+// The programs that make a virtual environment and install packages into it: uv, which is much faster but may be missing, and pip.
 
 import { execFile } from "node:child_process";
 import * as os from "node:os";
@@ -31,14 +31,14 @@ export function uvInstaller(program: string): Installer {
   return {
     name: "uv",
     environmentCommand: (folder, python) => [program, "venv", "--quiet", "--no-project", "--python", python, folder],
-    // compiled now, because otherwise the server would compile at each start if it may not write there
+    // --compile-bytecode: a server that may not write into the environment would compile the packages at each start
     installCommand: (folder) => {
       return [program, "pip", "install", "--quiet", "--compile-bytecode", "--python", venvPython(folder)];
     },
   };
 }
 
-/** The uv program, if there is one: the one on the PATH, else the one at the place where uv's installer puts it. */
+/** Returns the uv program on the PATH, or else where uv's own installer puts it; undefined if there is none. */
 export async function findUv(): Promise<string | undefined> {
   const home = os.homedir();
   for (const program of ["uv", path.join(home, ".local", "bin", "uv"), path.join(home, ".cargo", "bin", "uv")]) {
@@ -46,7 +46,7 @@ export async function findUv(): Promise<string | undefined> {
       await run(program, ["--version"], { timeout: PROBE_LIMIT, windowsHide: true });
       return program;
     } catch {
-      // not there
+      // try the next one
     }
   }
   return undefined;

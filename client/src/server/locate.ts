@@ -1,4 +1,4 @@
-// The Python that runs the server. In development it belongs to the project's environment, otherwise to one created for the extension.
+// Finds the Python that runs the server: in development that of the project's environment, otherwise that of one made for the extension.
 
 import * as fs from "node:fs";
 import * as path from "node:path";
@@ -10,7 +10,7 @@ import { findPython, pythonCommands, uvPython, OLDEST, type Attempt, type Python
 import { configuredCloud, configuredPython, configuredWheels } from "./settings";
 
 const PYTHON_EXTENSION_LIMIT = 3000;
-/** uv may have to download it. */
+/** uv may have to download a Python first. */
 const PYTHON_OF_UV_LIMIT = 5 * 60_000;
 
 export class NoPython extends Error {
@@ -19,7 +19,7 @@ export class NoPython extends Error {
   }
 }
 
-/** The Python executable of an environment with the server's package. Creates the environment at the first start, with progress. */
+/** Returns the Python executable of the server's environment. At the first start, creates the environment and shows the progress. */
 export async function serverPython(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): Promise<string> {
   const wheel = bundledWheel(context.extensionPath);
   if (wheel === undefined) return venvPython(path.join(context.extensionPath, ".venv"));
@@ -73,7 +73,7 @@ async function setUp(folder: string, wheel: string, log: vscode.LogOutputChannel
   });
 }
 
-/** A Python that uv finds or downloads. A configured interpreter is not replaced by it. */
+/** Returns a Python that uv finds or downloads. Throws NoPython if the user has configured an interpreter, which uv must not replace. */
 async function pythonOfUv(
   uv: string | undefined,
   attempts: readonly Attempt[],
@@ -87,7 +87,7 @@ async function pythonOfUv(
   return found.python;
 }
 
-/** A .vsix for one platform has the packages' wheels beside the server's own. */
+/** Returns where the packages come from. A .vsix for one platform contains their wheels, next to the server's own. */
 function packages(wheel: string, uv: string | undefined): Packages {
   const bundled = path.join(path.dirname(wheel), "wheels");
   return {
@@ -139,7 +139,7 @@ interface PythonExtension {
   readonly environments?: { getActiveEnvironmentPath(): { readonly path?: string } };
 }
 
-/** The interpreter of the Python extension, if it is installed and answers in time. */
+/** Returns the interpreter that the user chose in the Python extension, if that is installed and answers in time. */
 async function interpreterOfPythonExtension(log: vscode.LogOutputChannel): Promise<string | undefined> {
   const extension = vscode.extensions.getExtension<PythonExtension>("ms-python.python");
   if (!extension) return undefined;

@@ -1,4 +1,4 @@
-// Access to a model: an API key, another server, or a cloud. Asks for it once, before anything is installed.
+// Access to a model: an API key, another server, or a cloud. The user is asked before anything is installed.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -8,7 +8,7 @@ export const API_KEY_SECRET = "fairlead.apiKey";
 const TITLE = t("Agent: Choose a Model");
 
 interface AccessOption extends vscode.QuickPickItem {
-  /** Asks for the settings. Returns false if the user closes a box. */
+  /** Asks for what this kind of access needs. Returns false if the user closes a box. */
   readonly configure: () => Promise<boolean>;
 }
 

@@ -16,7 +16,7 @@ const EFFORT_LABELS: Record<string, string> = {
   high: t("High"),
 };
 
-/** The rows of the choice. `known` are models that were chosen before, or are the default; the current values have a check mark. */
+/** Returns the rows of the list. `known` are the models that were chosen before, and the default. The current values have a check mark. */
 export function modelChoices(model: string, effort: string, known: readonly string[]): ModelChoice[] {
   const models = [...new Set([model, ...known])].filter((name) => name !== "");
   const efforts = [...new Set([...EFFORTS, effort])];
@@ -40,7 +40,7 @@ export function modelLabel(model: string, effort: string): string {
   return effort === "" || model === "" ? model : `${model} · ${EFFORT_LABELS[effort] ?? effort}`;
 }
 
-/** The models that were chosen, the last one first. */
+/** Returns the chosen models, the new one first, without the oldest if there are more than five. */
 export function withChosen(chosen: string, earlier: readonly string[]): string[] {
   return [chosen, ...earlier.filter((name) => name !== chosen)].slice(0, 5);
 }

@@ -1,4 +1,4 @@
-// Choosing a model outside of a task: asks how to reach it, and tests it with a small request.
+// Sets up the access to a model without a task: asks how to reach the model, and tests it with a small request.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";

@@ -25,6 +25,7 @@ export function pythonCommands(platform: NodeJS.Platform): readonly (readonly st
   return [["python3"], ...newest.map((version) => [`python${version}`]), ["python"]];
 }
 
+/** How to look for a Python. */
 export interface Search {
   /** Whether uv makes the environment. It needs neither Python's venv module nor pip. */
   readonly withUv?: boolean;

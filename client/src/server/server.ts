@@ -30,15 +30,18 @@ import type { Store } from "../state";
 import { setContextKey } from "../ui/contextKeys";
 
 const CONNECTION_LOST = new Set<unknown>([ErrorCodes.PendingResponseRejected, ErrorCodes.ConnectionInactive]);
+/** How often the server is restarted after it died, within RESTART_WINDOW milliseconds. */
 const RESTARTS = 4;
 const RESTART_WINDOW = 3 * 60_000;
 
 export class AgentServer implements vscode.Disposable {
   /** Commands in the server's CodeLenses that the client handles instead. */
   readonly commandOverrides = new Map<string, (params: unknown) => unknown>();
+  /** Resolves to the client when its server has started. Undefined if no server is wanted. */
   private starting: Promise<LanguageClient> | undefined;
+  /** Functions that reject the requests that have no answer yet. */
   private readonly pendingRequests = new Set<() => void>();
-  /** The sessions whose states are being read again. */
+  /** The sessions whose plan and edits are being requested again. */
   private readonly refetching = new Set<string>();
   private readonly disposables: vscode.Disposable[];
 
@@ -67,7 +70,7 @@ export class AgentServer implements vscode.Disposable {
   async request<Result>(name: string, params: unknown, token?: vscode.CancellationToken): Promise<Result> {
     const client = await this.started();
     let abandon: (() => void) | undefined;
-    // when the language client restarts the server, it never answers the requests to the old one
+    // when the language client restarts the server, requests to the old server never get an answer
     const serverGone = new Promise<never>((_, reject) => {
       abandon = () => {
         reject(new ServerGone("The agent's server stopped."));
@@ -98,8 +101,8 @@ export class AgentServer implements vscode.Disposable {
   }
 
   /**
-   * Has the server prepare for a task, which then begins sooner. Starts it if nothing must be installed first. If that fails, the task
-   * will say why.
+   * Lets the server prepare for a task, so that the task begins sooner. Starts the server, unless something must be installed first.
+   * A failure is only logged, because the task will report it.
    */
   async warm(): Promise<void> {
     if (!vscode.workspace.isTrusted || !vscode.workspace.workspaceFolders?.length) return;
@@ -148,7 +151,7 @@ export class AgentServer implements vscode.Disposable {
   }
 
   private async start(): Promise<LanguageClient> {
-    // from now on, “Stop and Restart Server” makes sense
+    // shows “Stop and Restart Server” in the command palette, even if the start fails
     setContextKey("serverWanted", true);
     try {
       const python = await serverPython(this.context, this.log);
@@ -184,7 +187,7 @@ export class AgentServer implements vscode.Disposable {
       },
       errorHandler: this.restartPolicy(),
     };
-    // -I: modules of the workspace or the environment must not be imported
+    // -I: Python must not import modules from the workspace, PYTHONPATH or the user's site-packages
     const run = {
       command: python,
       args: ["-I", "-m", "fairlead", "serve"],
@@ -219,7 +222,7 @@ export class AgentServer implements vscode.Disposable {
     );
     client.onDidChangeState(({ oldState, newState }) => {
       if (oldState === State.Running && newState !== State.Running) this.onServerGone();
-      // after an automatic restart, the new server has no key
+      // after an automatic restart, the new server does not have the key
       if (newState === State.Running && this.starting) void this.sendCredentials(client);
     });
     return client;
@@ -248,7 +251,7 @@ export class AgentServer implements vscode.Disposable {
     await client.sendRequest(method.credentials, { apiKey: apiKey ?? null });
   }
 
-  /** Gets both states of a session whole, after a difference from a state that is not here. */
+  /** Requests the whole plan and edits of a session, because a difference does not fit the ones in the store. */
   private async refetch(client: LanguageClient, sessionId: string): Promise<void> {
     if (this.refetching.has(sessionId)) return;
     this.refetching.add(sessionId);
@@ -279,7 +282,7 @@ export class AgentServer implements vscode.Disposable {
   }
 }
 
-/** Reports only files as open documents: the server knows its proposed texts. */
+/** Reports only files as open documents, because the server already has the proposed texts. */
 function fileFilter(): Middleware {
   const isFile = ({ uri }: vscode.TextDocument): boolean => uri.scheme === "file";
   return {

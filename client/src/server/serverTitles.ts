@@ -31,10 +31,10 @@ const PATTERNS: readonly (readonly [RegExp, (...parts: string[]) => string])[] =
   [/^Accept All (\d+) Changes in This File$/, (count) => t("Accept All {0} Changes in This File", count)],
   [/^Reject All (\d+) Changes in This File$/, (count) => t("Reject All {0} Changes in This File", count)],
 ];
-/** Before a title in the user's file; with the session if several propose changes there. */
+/** What precedes a title in the user's own file: with the session's name if several sessions propose changes there. */
 const PREFIX = /^Fairlead(?: \(.*\))?: /;
 
-/** The translation of a title; a title that is not known stays as it is. */
+/** Translates a title. Returns an unknown title unchanged. */
 export function translateTitle(title: string): string {
   const [prefix] = PREFIX.exec(title) ?? [];
   if (prefix !== undefined) return prefix + translateTitle(title.slice(prefix.length));

@@ -4,7 +4,7 @@
 import * as vscode from "vscode";
 import { SERVER_SETTINGS } from "./settingNames";
 
-/** `recording` is played if the settings name no recording. */
+/** Returns the server's settings. Plays `recording` if the settings name no recording. */
 export function serverSettings(recording = ""): Record<string, unknown> {
   const configuration = vscode.workspace.getConfiguration("fairlead");
   const settings: Record<string, unknown> = {};

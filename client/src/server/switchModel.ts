@@ -1,10 +1,10 @@
-// Choosing the model and its effort from a list, which writes the user's settings.
+// Lets the user choose the model and its effort from a list, and writes them to the user's settings.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { modelChoices, withChosen, type ModelChoice } from "./modelChoices";
 
-/** The settings that decide which model answers. */
+/** The search in the settings editor for the settings that decide which model answers. */
 const MODEL_SETTINGS = "@id:fairlead.model,fairlead.effort,fairlead.provider,fairlead.baseUrl";
 const CHOSEN_KEY = "fairlead.chosenModels";
 
