@@ -49,12 +49,12 @@ export function stepRow(
   const errors = errorCount(item.newErrors);
   const lines = [
     item.content,
-    sentence(look.word) + (doing && item.activeForm ? `: ${item.activeForm}` : ""),
+    capitalized(look.word) + (doing && item.activeForm ? `: ${item.activeForm}` : ""),
     errors ? t("Its proposed changes cause {0}.", errors) : "",
     changed,
     item.check ? checkText(item.checkByUser, escapeInvisible(item.check)) : "",
     item.byUser ? t("Your wording.") : "",
-    ...laterChanges.map((words) => `${sentence(words)}.`),
+    ...laterChanges.map((words) => `${capitalized(words)}.`),
     ...evidenceLines(item.evidence),
   ];
   return {
@@ -211,4 +211,4 @@ function evidenceLines(evidence: Evidence): string[] {
 const checkText = (byUser: boolean, check: string): string =>
   byUser ? t("Check, set by you: {0}", check) : t("Check, set by the agent: {0}", check);
 
-const sentence = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
+const capitalized = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);

@@ -16,14 +16,14 @@ const MARK_TEXT =
 const OFFERED = "fairlead.exampleOffered";
 
 /** The recording that replaces the model, if the window shows the example. */
-export function exampleRecording(extension: string): string | undefined {
-  return exampleFolder() === undefined ? undefined : path.join(source(extension), "refactor.replay.yaml");
+export function exampleRecording(extensionPath: string): string | undefined {
+  return exampleFolder() === undefined ? undefined : path.join(exampleSource(extensionPath), "refactor.replay.yaml");
 }
 
 /** Copies the example to a new folder and opens it, in another window if this one has a folder. */
-export async function openExample(extension: string): Promise<void> {
+export async function openExample(extensionPath: string): Promise<void> {
   const folder = await fs.mkdtemp(path.join(os.tmpdir(), PREFIX));
-  await fs.cp(path.join(source(extension), "workspace"), folder, { recursive: true });
+  await fs.cp(path.join(exampleSource(extensionPath), "workspace"), folder, { recursive: true });
   await fs.writeFile(path.join(folder, MARK), MARK_TEXT);
   const forceNewWindow = (vscode.workspace.workspaceFolders?.length ?? 0) > 0;
   await vscode.commands.executeCommand("vscode.openFolder", vscode.Uri.file(folder), { forceNewWindow });
@@ -46,7 +46,7 @@ function exampleFolder(): vscode.Uri | undefined {
 }
 
 /** The files of the example, in a package or in a checkout. */
-function source(extension: string): string {
-  const packaged = path.join(extension, "example");
-  return existsSync(packaged) ? packaged : path.join(extension, "server", "fairlead", "example");
+function exampleSource(extensionPath: string): string {
+  const packaged = path.join(extensionPath, "example");
+  return existsSync(packaged) ? packaged : path.join(extensionPath, "server", "fairlead", "example");
 }

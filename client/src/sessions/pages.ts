@@ -101,11 +101,11 @@ export class Pages implements vscode.Disposable {
   }
 
   private async fetch(uri: vscode.Uri): Promise<string> {
-    const asked =
+    const request =
       uri.authority === RULES.authority
         ? this.request(method.commandRules, {})
         : this.request(method.planHistory, { sessionId: uri.authority });
-    const text = safeMarkdown(await asked);
+    const text = safeMarkdown(await request);
     this.texts.set(uri.toString(), text);
     return text;
   }

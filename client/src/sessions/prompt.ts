@@ -26,18 +26,18 @@ export class Prompts {
   async ask(title: string, placeholder = t("What should the agent do?")): Promise<string | undefined> {
     this.onOpen();
     const pick = vscode.window.createQuickPick<vscode.QuickPickItem & PromptChoice>();
-    const inEditor = {
+    const editorButton = {
       iconPath: new vscode.ThemeIcon("edit"),
       tooltip: t("Write the Task in an Editor (Several Lines)"),
     };
     pick.title = title;
     pick.placeholder = placeholder;
     pick.ignoreFocusOut = true;
-    pick.buttons = [inEditor];
+    pick.buttons = [editorButton];
     pick.value = this.draft;
     let available: Mentionable | undefined;
     let rows: PromptChoice[] = [];
-    const show = (): void => {
+    const updateRows = (): void => {
       rows = promptChoices(pick.value, this.history, available ? completionsAt(pick.value, available) : []);
       setContextKey(
         "completing",
@@ -54,17 +54,17 @@ export class Prompts {
     /** Searches the files when the first mention begins. */
     const loadMentionable = once(async () => {
       available = await mentionable();
-      show();
+      updateRows();
     });
     const onValue = (): void => {
-      show();
+      updateRows();
       if (pick.value.includes("#")) void loadMentionable();
     };
     const completeWith = (chosen: PromptChoice | undefined): boolean => {
       const completed = completedText(pick.value, chosen, rows);
       if (completed === undefined) return false;
       pick.value = completed;
-      show();
+      updateRows();
       return true;
     };
     this.completeInBox = () => completeWith(pick.activeItems[0]);

@@ -64,7 +64,7 @@ export class Rewinds {
       title: t("Agent: Rewind to Before This Message"),
       placeHolder: t("What should be restored?"),
     });
-    if (!chosen || !(await this.isStopped(session, chosen.scope))) return;
+    if (!chosen || !(await this.ensureStopped(session, chosen.scope))) return;
     const params = { sessionId: session.id, checkpoint, scope: chosen.scope };
     const result = await orShowWarning(() => this.server.request<RewindResult>(method.rewindSession, params));
     if (!result) return;
@@ -79,7 +79,7 @@ export class Rewinds {
   }
 
   /** Stops a running session if the user agrees. Returns whether it can be rewound. */
-  private async isStopped({ id }: Session, scope: RewindScope): Promise<boolean> {
+  private async ensureStopped({ id }: Session, scope: RewindScope): Promise<boolean> {
     if (scope === "fork" || !this.store.get(id)?.running) return true;
     const stop = t("Stop and Rewind");
     const detail = t("The run is stopped first.");

@@ -26,7 +26,7 @@ import { failedEnd, pauseReason, isReadyToGo } from "../questions/waiting";
 import { plainSummary } from "../ui/text";
 
 /** A task with a prompt. */
-interface Prompt {
+interface PromptTask {
   readonly prompt: string;
   /** The places that the task is about, in addition to those that it mentions. */
   readonly context?: readonly ContextItem[];
@@ -34,7 +34,7 @@ interface Prompt {
   readonly omitted?: readonly Omission[];
 }
 
-type Task = Prompt | { readonly continue: Continuation };
+type Task = PromptTask | { readonly continue: Continuation };
 
 /** What the conversation shows in place of a prompt. */
 const CONTINUATION_TITLES: Record<Continuation, string> = { paused: t("Continue"), plan: t("Start the plan") };
@@ -192,19 +192,19 @@ export class Runs {
     if (!canRunHere()) return false;
     let id = sessionId;
     let isStarted = false;
-    const isSent = "omitted" in task;
+    const isFromConversation = "omitted" in task;
     const shown = "prompt" in task ? task.prompt : CONTINUATION_TITLES[task.continue];
     if ("prompt" in task && isTyped) void this.prompts.remember(task.prompt);
     try {
-      id ??= await this.newSession(shown, mode, !isSent);
-      if (id === undefined || !(await this.isReady())) {
-        if ("prompt" in task && isTyped && !isSent) this.prompts.setDraft(task.prompt);
+      id ??= await this.newSession(shown, mode, !isFromConversation);
+      if (id === undefined || !(await this.makeReady())) {
+        if ("prompt" in task && isTyped && !isFromConversation) this.prompts.setDraft(task.prompt);
         return false;
       }
       const run = this.store.startRun(id, shown, mode).runsStarted;
       isStarted = true;
       // the conversation shows the answer
-      if (mode === "ask" && !isSent) await vscode.commands.executeCommand("fairlead.showConversation");
+      if (mode === "ask" && !isFromConversation) await vscode.commands.executeCommand("fairlead.showConversation");
       const result = await this.requestRun(id, task, mode).catch((error: unknown) => {
         if (id !== undefined && !(error instanceof ServerGone))
           this.store.endRun(id, run, { stopReason: "error", message: String(error), record: "" });
@@ -213,8 +213,8 @@ export class Runs {
       this.store.endRun(id, run, result);
       await this.showResult(result, mode);
     } catch (error) {
-      const failed = id;
-      const resume = failed === undefined ? undefined : () => this.run(failed, { continue: "paused" }, mode);
+      const interrupted = id;
+      const resume = interrupted === undefined ? undefined : () => this.run(interrupted, { continue: "paused" }, mode);
       await this.showFailure(error, resume);
     }
     return isStarted;
@@ -231,7 +231,7 @@ export class Runs {
       if (showPlan) void vscode.commands.executeCommand("fairlead.plan.focus", { preserveFocus: true });
     };
     try {
-      if (!(await this.isReady(begin))) return undefined;
+      if (!(await this.makeReady(begin))) return undefined;
       const { sessionId } = await this.server.request<{ sessionId: string }>(method.createSession, {});
       if (starting !== undefined && this.store.get(starting)) return sessionId;
       await this.server.request(method.deleteSession, { sessionId });
@@ -245,7 +245,7 @@ export class Runs {
    * Whether a run can start. Asks for access to a model before setting up the server, which can take a while. Calls `onStart` between
    * the two.
    */
-  private async isReady(onStart?: () => void): Promise<boolean> {
+  private async makeReady(onStart?: () => void): Promise<boolean> {
     const isConfigured = await this.access.isConfigured();
     if (!isConfigured && !(await this.access.ask())) return false;
     onStart?.();

@@ -46,7 +46,7 @@ function node(session: Session, row: SessionRow, shown: boolean, now: number): S
     isShown: shown,
     label,
     description: [word, count, files, when].filter(Boolean).join(" · "),
-    tooltip: [label, sentence(look.word), count && t("{0} steps", count), review, sentence(when)]
+    tooltip: [label, capitalized(look.word), count && t("{0} steps", count), review, capitalized(when)]
       .filter(Boolean)
       .join("\n"),
     icon: look.icon,
@@ -74,4 +74,4 @@ export function ago(milliseconds: number): string {
   return oneOrMany(days, t("1 day ago"), t("{0} days ago", days));
 }
 
-const sentence = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
+const capitalized = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
