@@ -37,7 +37,7 @@ async function apply(choice: ModelChoice, current: string, remember: (model: str
     case "other": {
       const model = await vscode.window.showInputBox({
         title: t("Agent: Switch Model"),
-        prompt: t("The name of the model, as its server knows it."),
+        prompt: t("The model's name, as the server knows it."),
         value: current,
       });
       if (model?.trim())

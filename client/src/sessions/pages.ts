@@ -83,7 +83,7 @@ export class Pages implements vscode.Disposable {
   private activeId(): string | undefined {
     const sessionId = this.store.active?.id;
     if (sessionId === undefined)
-      void vscode.window.showInformationMessage(t("There is no record yet. Run a task first."));
+      void vscode.window.showInformationMessage(t("There is no session yet. Run a task first."));
     return sessionId;
   }
 
