@@ -29,7 +29,7 @@ export async function openExample(extensionPath: string): Promise<void> {
   await vscode.commands.executeCommand("vscode.openFolder", vscode.Uri.file(folder), { forceNewWindow });
 }
 
-/** In the example's window, offers its task once. */
+/** Offers the example's task once, if the window shows the example. */
 export async function offerExample(memory: vscode.Memento, prompts: Prompts): Promise<void> {
   const folder = exampleFolder();
   if (folder === undefined || !vscode.workspace.isTrusted || memory.get(OFFERED) === true) return;

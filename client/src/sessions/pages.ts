@@ -40,12 +40,12 @@ export class Pages implements vscode.Disposable {
     return this.copy(t("Record copied."), (result) => result.markdown);
   }
 
-  /** Copies the record for others, who can verify it. */
+  /** Copies the record as JSON, with which others can verify the work. */
   copyRecordAsJson(): Promise<void> {
     return this.copy(t("Record copied as JSON."), (result) => `${JSON.stringify(result.record, null, 2)}\n`);
   }
 
-  /** Writes a message about what was accepted into the input of Source Control. The user commits. */
+  /** Writes a commit message about the accepted changes into the input box of Source Control. The user commits. */
   async writeCommitMessage(): Promise<void> {
     const result = await this.record();
     if (result === undefined) return;
@@ -80,6 +80,7 @@ export class Pages implements vscode.Disposable {
     return orShowWarning(() => this.server.request<RecordResult>(method.record, { sessionId }));
   }
 
+  /** Returns the id of the active session. Shows a message if there is none. */
   private activeId(): string | undefined {
     const sessionId = this.store.active?.id;
     if (sessionId === undefined)
@@ -87,7 +88,7 @@ export class Pages implements vscode.Disposable {
     return sessionId;
   }
 
-  /** Shows the current text of a page. It does not change until it is shown again. */
+  /** Shows a page with its current text, which does not change until the user shows the page again. */
   private async show(uri: vscode.Uri): Promise<void> {
     if ((await orShowWarning(() => this.fetch(uri))) === undefined) return;
     this.pages.redraw(uri);
@@ -126,7 +127,7 @@ async function pickRepository(): Promise<CommitInput | undefined> {
   return (await vscode.window.showQuickPick(items, { title, placeHolder: t("For which repository?") }))?.each;
 }
 
-/** Whether a message may replace what the user wrote. */
+/** Returns whether a message may replace what the user wrote. Asks the user if that would lose text. */
 async function mayReplace(written: string, message: string): Promise<boolean> {
   if (written.trim() === "" || written === message) return true;
   const detail = t("Your text:\n\n{0}", written);

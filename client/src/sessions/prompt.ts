@@ -51,7 +51,7 @@ export class Prompts {
       // VS Code selects the first row, but Enter in an empty box must not run a task
       if (pick.value.trim() === "") pick.activeItems = [];
     };
-    /** Searches the files when the first mention begins. */
+    // searches the files only when the first mention begins
     const loadMentionable = once(async () => {
       available = await mentionable();
       updateRows();
@@ -78,7 +78,7 @@ export class Prompts {
       });
       pick.onDidTriggerButton(() => {
         void this.openEditor(pick.value);
-        resolve("");
+        resolve(""); // the text is now in the editor, so it is no draft
       });
       pick.onDidHide(() => {
         resolve(undefined);
@@ -120,7 +120,7 @@ export class Prompts {
   }
 }
 
-/** A function that calls `run` only the first time. */
+/** Returns a function that calls `run` the first time, and then returns the same result. */
 function once(run: () => Promise<void>): () => Promise<void> {
   let result: Promise<void> | undefined;
   return () => (result ??= run());

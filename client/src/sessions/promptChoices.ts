@@ -6,6 +6,7 @@ import { applyCompletion, type Completion } from "../context/completions";
 export interface PromptChoice {
   readonly label: string;
   readonly description?: string;
+  /** The task that the row runs; empty for the heading. */
   readonly prompt: string;
   /** The text of the box for which the row was listed. */
   readonly typed: string;
@@ -16,10 +17,10 @@ export interface PromptChoice {
 const ICONS: Record<Completion["kind"], string> = { keyword: "symbol-keyword", file: "file", folder: "folder" };
 
 /**
- * The rows: for an empty box a heading (the row without a prompt) and the earlier tasks, else the typed text, which follows the
- * completions of a mention at its end unless the mention is complete.
+ * Returns the rows of the box. An empty box lists the earlier tasks below a heading. Otherwise, the rows are the typed text, which Enter
+ * runs, and the completions of a mention at its end. The text comes first if the mention is complete or nothing completes it, else last.
  *
- * VS Code selects a row while the user types, and reports the row of Enter by its position in a list that may have changed since.
+ * VS Code selects a row while the user types, and when the user presses Enter, reports its position in a list that may have changed since.
  * So no earlier task may have the position of the row with the typed text.
  */
 export function promptChoices(
@@ -48,16 +49,16 @@ export function promptChoices(
   return rows.length > 0 ? [{ label: t("Earlier tasks"), prompt: "", typed }, ...rows] : [];
 }
 
-/** The prompt that Enter runs, or undefined. Ignores a row that was listed for another text. */
+/** Returns the prompt that Enter runs; undefined if it runs none. Ignores a row that was listed for another text. */
 export function acceptedPrompt(typed: string, chosen: PromptChoice | undefined): string | undefined {
   const prompt = (chosen?.typed === typed ? chosen.prompt : typed).trim();
   return prompt === "" ? undefined : prompt;
 }
 
 /**
- * The text that Enter puts into the box instead of running it, or undefined.
+ * Returns the text that Enter puts into the box instead of running it; undefined if Enter runs it.
  *
- * If the row was listed for another text, the first of the rows counts: `rows` are those for the text in the box.
+ * `rows` are the rows for the text in the box. If `chosen` was listed for another text, uses the first of them.
  */
 export function completedText(
   typed: string,

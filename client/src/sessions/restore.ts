@@ -6,12 +6,12 @@ import type { SessionList } from "../protocolStates";
 import type { AgentServer } from "../server/server";
 import type { Store } from "../state";
 
-/** How the names of the files of saved sessions end, after the id. */
+/** What follows the id in the file name of a saved session. */
 const SUFFIX = ".jsonl";
 
 /**
- * Starts the server if there are saved sessions, and waits until their list is in the store. The server reads them from `folder`, which it
- * gets at its start. Returns the ids of the saved sessions, also of those that an earlier server still has open.
+ * Starts the server if there are saved sessions, and waits until their list is in the store. The server reads them from the same `folder`.
+ * Returns the ids of the saved sessions, including those that an earlier server still has open.
  */
 export async function restoreSessions(
   folder: vscode.Uri | undefined,
@@ -20,8 +20,8 @@ export async function restoreSessions(
 ): Promise<ReadonlySet<string>> {
   const saved = folder === undefined ? new Set<string>() : await savedSessions(vscode.Uri.joinPath(folder, "sessions"));
   if (saved.size === 0) return saved;
-  // A page that is drawn before the list has no title and no transcript.
-  const list = await server.request<SessionList>(method.listSessions, {}).catch(() => undefined); // the user has seen the reason
+  // wait for the list, because a conversation that is drawn without it has no title and no transcript; the user has seen why it failed
+  const list = await server.request<SessionList>(method.listSessions, {}).catch(() => undefined);
   if (list) store.setRows(list.sessions);
   return saved;
 }

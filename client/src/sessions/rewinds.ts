@@ -33,7 +33,7 @@ const SCOPES: readonly ScopeItem[] = [
 ];
 
 export class Rewinds {
-  /** `offer` gives the user the prompt that is no longer in the conversation. */
+  /** `offer` shows the user the prompt that is no longer in the conversation, to edit and send it again. */
   constructor(
     private readonly store: Store,
     private readonly server: AgentServer,
@@ -57,7 +57,7 @@ export class Rewinds {
     if (chosen) await this.rewind(session, chosen.prompt);
   }
 
-  /** Asks what to rewind, and does it. */
+  /** Asks what to rewind, and rewinds it to before a prompt. */
   async rewind(session: Session, { checkpoint }: PromptEntry): Promise<void> {
     if (checkpoint === null) return;
     const chosen = await vscode.window.showQuickPick(SCOPES, {
@@ -78,7 +78,7 @@ export class Rewinds {
     void vscode.window.showWarningMessage(kept);
   }
 
-  /** Stops a running session if the user agrees. Returns whether it can be rewound. */
+  /** Stops the session if it is running and the user agrees. Returns whether it can be rewound. */
   private async ensureStopped({ id }: Session, scope: RewindScope): Promise<boolean> {
     if (scope === "fork" || !this.store.get(id)?.running) return true;
     const stop = t("Stop and Rewind");

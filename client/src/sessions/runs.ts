@@ -1,4 +1,4 @@
-// Runs: starting them in a new or an existing session, stopping them, and reporting their end.
+// Starts runs in a new or an existing session, stops them, and reports how they end.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -28,7 +28,7 @@ import { plainSummary } from "../ui/text";
 /** A task with a prompt. */
 interface PromptTask {
   readonly prompt: string;
-  /** The places that the task is about, in addition to those that it mentions. */
+  /** What the task is about, in addition to what it mentions. */
   readonly context?: readonly ContextItem[];
   /** What the user removed from the context. Set if the task comes from the conversation, which then keeps the focus. */
   readonly omitted?: readonly Omission[];
@@ -50,7 +50,7 @@ export class Runs {
     private readonly server: AgentServer,
     private readonly prompts: Prompts,
     private readonly access: ModelAccess,
-    /** Whether the user sees the session's conversation. It then shows what a message would say. */
+    /** Whether the user sees the session's conversation, so that no message is needed. */
     private readonly isSeen: (sessionId: string) => boolean,
   ) {}
 
@@ -72,7 +72,7 @@ export class Runs {
     return this.run(sessionId, { prompt, omitted, context }, mode);
   }
 
-  /** Runs a task on places in files, in a new session. Asks for the task if only a title is given. */
+  /** Runs a task about files, or lines in them, in a new session. If only a title is given, asks for the task in a box with this title. */
   async runOn(
     context: readonly ContextItem[],
     task: { prompt: string } | { title: string },
@@ -178,15 +178,15 @@ export class Runs {
       return;
     }
     if (!canRunHere()) return;
-    // the task is in the history from here on, so nothing is lost
+    // nothing is lost, because running the task adds it to the history
     if (editor?.document.languageId === "fairlead-task")
       await vscode.commands.executeCommand("workbench.action.revertAndCloseActiveEditor");
     await this.runTask(prompt);
   }
 
   /**
-   * Runs a task, and returns when it has ended: false if it did not start. `isTyped`: whether the user typed the prompt, so that the
-   * next box offers it again.
+   * Runs a task. When the run has ended, returns whether it had started. `isTyped`: whether the user typed the prompt, so that the next
+   * box offers it again.
    */
   private async run(sessionId: string | undefined, task: Task, mode: Mode = "agent", isTyped = true): Promise<boolean> {
     if (!canRunHere()) return false;
@@ -221,8 +221,8 @@ export class Runs {
   }
 
   /**
-   * Creates a session, and shows its task already while the server starts. Returns undefined if the server does not start or the user
-   * stops the task.
+   * Creates a session. While the server starts, a placeholder already shows the task. Returns undefined if the server does not start, or
+   * if the user stops the task.
    */
   private async newSession(prompt: string, mode: Mode, showPlan: boolean): Promise<string | undefined> {
     let starting: string | undefined;
@@ -242,8 +242,8 @@ export class Runs {
   }
 
   /**
-   * Whether a run can start. Asks for access to a model before setting up the server, which can take a while. Calls `onStart` between
-   * the two.
+   * Asks for access to a model if none is configured, calls `onStart`, and then starts the server, which can take a while. Returns whether
+   * a run can start.
    */
   private async makeReady(onStart?: () => void): Promise<boolean> {
     const isConfigured = await this.access.isConfigured();
@@ -291,7 +291,7 @@ export class Runs {
       return;
     }
     if (mode === "ask" && result.stopReason === "end_turn") return;
-    // the notice and the row of the pause stay until the user continues
+    // no message, because the notice and the row of the pause stay until the user continues
     if (session?.pause) return;
     if (isReadyToGo(session)) {
       await this.showPlanReady(result.sessionId);
@@ -328,6 +328,7 @@ export class Runs {
   }
 }
 
+/** Returns whether the session is running. If it is, tells the user to wait or to stop it. */
 function warnIfRunning(session: Session): boolean {
   if (session.running)
     void vscode.window.showInformationMessage(
@@ -336,7 +337,7 @@ function warnIfRunning(session: Session): boolean {
   return session.running;
 }
 
-/** The task, what it mentions, and what the user is looking at. */
+/** Returns the params of `agent/runTask`, apart from the session and the mode. */
 async function paramsOf(task: Task): Promise<object> {
   if ("continue" in task) return { continue: task.continue, context: [], editor: editorContext() };
   const context: ContextItem[] = [...(task.context ?? []), ...(await contextItems(task.prompt))];
@@ -346,7 +347,7 @@ async function paramsOf(task: Task): Promise<object> {
   return { prompt: task.prompt, context, ...editor };
 }
 
-/** Whether a task can run in this window. If not, shows what is missing, with a button. */
+/** Returns whether a task can run in this window. If not, shows what is missing, with a button. */
 function canRunHere(): boolean {
   if (!vscode.workspace.workspaceFolders?.length) {
     void showErrorWithButton(

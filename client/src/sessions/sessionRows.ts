@@ -64,7 +64,7 @@ function node(session: Session, row: SessionRow, shown: boolean, now: number): S
   };
 }
 
-/** `just now`, `5 min ago`, `2 h ago`, `3 days ago`. */
+/** Returns how long ago something was: `just now`, `5 min ago`, `2 h ago`, `3 days ago`. */
 export function ago(milliseconds: number): string {
   const minutes = Math.floor(milliseconds / 60_000);
   if (minutes < 1) return t("just now");

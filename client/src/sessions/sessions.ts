@@ -62,7 +62,7 @@ export class Sessions implements vscode.Disposable {
     if (text !== undefined && text.trim() !== "") await this.sendMessage(session.id, text);
   }
 
-  /** Sends a message to a running session. Returns whether it will be read. */
+  /** Sends a message to a running session. Returns whether the agent will read it. */
   async sendMessage(sessionId: string, text: string): Promise<boolean> {
     if (warnIfStarting(this.store.get(sessionId))) return false;
     const params = { sessionId, text };
@@ -117,8 +117,8 @@ export class Sessions implements vscode.Disposable {
   }
 
   /**
-   * Requests the transcript of a session of an earlier window. A refused request is repeated with the next change of the session,
-   * because an old server may still hold the session. The reason is shown if the user chose the session.
+   * Requests the transcript of a session of an earlier window. If the server refuses, the next change of the session requests it again,
+   * because an earlier server may still have the session open. The user sees the reason only after choosing the session.
    */
   private loadTranscript({ id, row, entries }: Session, chosen: boolean): void {
     // a session without a title has not run yet
@@ -135,6 +135,7 @@ export class Sessions implements vscode.Disposable {
   }
 }
 
+/** Returns whether the session is only a placeholder. If it is, tells the user to try again. */
 function warnIfStarting(session: Session | undefined): boolean {
   if (session?.isStarting) void vscode.window.showInformationMessage(t("The task is starting. Send this in a moment."));
   return session?.isStarting === true;
