@@ -46,7 +46,7 @@ export function cardsOf(
   relative: (uri: string) => string,
   sessions: readonly Session[] = [],
 ): Card[] {
-  const blocked = blockingCard(readiness);
+  const blocked = blockingCards(readiness);
   const others = otherWaiting(sessions, session).map(otherCard);
   if (!session) return [...blocked, ...others];
   return [
@@ -74,7 +74,7 @@ export function cardsOf(
       question,
     })),
     ...blocked,
-    ...(session.running ? [] : restCards(session)),
+    ...(session.running ? [] : idleCards(session)),
     ...others,
   ];
 }
@@ -85,7 +85,7 @@ function otherCard(session: Session): Card {
 }
 
 /** What the user can do while nothing runs. */
-function restCards(session: Session): Card[] {
+function idleCards(session: Session): Card[] {
   const last = session.entries.at(-1);
   const cards: Card[] = [];
   const retry = { kind: "retry", sessionId: session.id } as const;
@@ -105,28 +105,28 @@ function restCards(session: Session): Card[] {
     cards.push({ about: "stopped", title: t("The run did not finish."), buttons });
   }
   if (isReadyToGo(session)) {
-    const buttons = [command(t("Go"), "fairlead.go"), command(t("Show Plan"), "fairlead.plan.focus")];
+    const buttons = [commandButton(t("Go"), "fairlead.go"), commandButton(t("Show Plan"), "fairlead.plan.focus")];
     cards.push({ about: "plan", title: t("The plan is ready. Edit it if you like, then choose Go."), buttons });
   }
   const files = session.edits?.files.length ?? 0;
   if (files > 0) {
-    const buttons = [command(t("Review Changes"), "fairlead.reviewAll")];
+    const buttons = [commandButton(t("Review Changes"), "fairlead.reviewAll")];
     cards.push({ about: "review", title: t("{0} to review.", countText(files, "file")), buttons });
   }
   return cards;
 }
 
-function blockingCard({ hasFolder, isTrusted }: Readiness): Card[] {
+function blockingCards({ hasFolder, isTrusted }: Readiness): Card[] {
   if (!hasFolder) {
-    const buttons = [command(t("Open Folder"), "vscode.openFolder")];
+    const buttons = [commandButton(t("Open Folder"), "vscode.openFolder")];
     return [{ about: "folder", title: t("Open the folder that the agent should work in."), buttons }];
   }
   if (isTrusted) return [];
-  const buttons = [command(t("Manage Trust"), "workbench.trust.manage")];
+  const buttons = [commandButton(t("Manage Trust"), "workbench.trust.manage")];
   return [{ about: "trust", title: t("The agent runs only in a workspace that you trust."), buttons }];
 }
 
-const command = (label: string, name: string): Card["buttons"][number] => ({
+const commandButton = (label: string, name: string): Card["buttons"][number] => ({
   label,
   action: { kind: "command", command: name },
 });

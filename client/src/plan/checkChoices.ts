@@ -20,10 +20,10 @@ export interface ListedCheck extends CheckChoice {
 
 /** The choices of a check for a step, without what the user types. */
 export function stepChoices({ check, checkByUser }: PlanItem, suggestions: readonly SuggestedCheck[]): CheckChoice[] {
-  const now = check === "" ? [] : [choice(check, checkByUser ? t("set by you") : t("set by the agent"))];
+  const current = check === "" ? [] : [choice(check, checkByUser ? t("set by you") : t("set by the agent"))];
   const others = suggestions.filter(({ command }) => command !== check).map(suggested);
   const none = { command: "", label: t("No Check"), description: t("the agent can complete the step without a check") };
-  return [...now, ...others, ...(check === "" ? [] : [none])];
+  return [...current, ...others, ...(check === "" ? [] : [none])];
 }
 
 /** The choices of a check to run. */
@@ -41,10 +41,10 @@ export function runChoices(items: readonly PlanItem[], suggestions: readonly Sug
 export function listedChoices(typed: string, choices: readonly CheckChoice[]): ListedCheck[] {
   const command = typed.trim();
   const exact = choices.find((known) => known.command === command);
-  const own = command === "" ? [] : [exact ?? choice(command, t("your command"))];
-  const fitting = choices.filter(({ label }) => label.toLowerCase().includes(command.toLowerCase()));
-  const others = command === "" ? fitting : fitting.filter((other) => other !== exact);
-  return [...own, ...others].map((listed) => ({ ...listed, typed }));
+  const typedChoice = command === "" ? [] : [exact ?? choice(command, t("your command"))];
+  const matching = choices.filter(({ label }) => label.toLowerCase().includes(command.toLowerCase()));
+  const others = command === "" ? matching : matching.filter((other) => other !== exact);
+  return [...typedChoice, ...others].map((listed) => ({ ...listed, typed }));
 }
 
 /** The choice that Enter accepts. While rows for a new text are on their way, VS Code still reports an older one. */

@@ -71,10 +71,10 @@ export class Checks {
 
   /** Whether all changes of a session may be accepted: its checks pass, it has none, or the user agrees. */
   async allowsAcceptAll(sessionId: string): Promise<boolean> {
-    const isSet = this.store.get(sessionId)?.plan?.items.some(({ check }) => check !== "");
+    const hasStepCheck = this.store.get(sessionId)?.plan?.items.some(({ check }) => check !== "");
     const configuration = vscode.workspace.getConfiguration("fairlead");
     const general = configuration.get<readonly string[]>("checks") ?? [];
-    if (!configuration.get<boolean>("check.beforeAcceptAll") || (!isSet && general.length === 0)) return true;
+    if (!configuration.get<boolean>("check.beforeAcceptAll") || (!hasStepCheck && general.length === 0)) return true;
     const results = await this.request({ sessionId });
     if (!results) return false;
     const failed = results.find(({ passed }) => passed !== true);

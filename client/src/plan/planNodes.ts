@@ -78,17 +78,17 @@ export type PlanNode =
 /** The top rows. `relative` converts a URI to a path for display. */
 export function topNodes(session: Session, relative: (uri: string) => string): PlanNode[] {
   const waiting = [
-    ...restNodes(session),
+    ...idleNodes(session),
     ...session.approvals.map((approval): PlanNode => ({ kind: "approval", approval })),
     ...session.questions.map((question): PlanNode => ({ kind: "question", question })),
   ];
   const { plan } = session;
   const ids = new Set(plan?.items.map(({ id }) => id));
-  const unplaced = session.commands.filter(({ itemId }) => itemId === null || !ids.has(itemId)).map(runningNode);
-  if (!plan) return [...waiting, ...unplaced];
+  const otherCommands = session.commands.filter(({ itemId }) => itemId === null || !ids.has(itemId)).map(runningNode);
+  if (!plan) return [...waiting, ...otherCommands];
   const files = session.edits?.files ?? [];
   const pending = new Set(files.flatMap(({ itemIds }) => itemIds));
-  const beside = (id: Outside["id"]): PlanNode[] =>
+  const outsideNodes = (id: Outside["id"]): PlanNode[] =>
     plan.outside
       .filter((outside) => outside.id === id)
       .map((outside) => ({ kind: "outside", sessionId: session.id, outside, row: outsideRow(outside) }));
@@ -103,7 +103,7 @@ export function topNodes(session: Session, relative: (uri: string) => string): P
     running: session.commands.filter(({ itemId }) => itemId === item.id),
   }));
   const inferred = plan.inferred.map((text, index): PlanNode => ({ kind: "inferred", row: inferredRow(text, index) }));
-  return [...waiting, ...unplaced, ...beside("before"), ...steps, ...inferred, ...beside("unplanned")];
+  return [...waiting, ...otherCommands, ...outsideNodes("before"), ...steps, ...inferred, ...outsideNodes("unplanned")];
 }
 
 /** The rows of the other sessions that wait for the user. */
@@ -116,7 +116,7 @@ export function otherNodes(sessions: readonly Session[], shown: Session | undefi
 }
 
 /** What the user can do while nothing runs. */
-function restNodes(session: Session): WaitingNode[] {
+function idleNodes(session: Session): WaitingNode[] {
   const [sessionId, pause, end] = [session.id, pauseReason(session), failedEnd(session)];
   const { plan } = session;
   if (pause !== undefined) return [{ kind: "pause", sessionId, row: pauseRow(pause) }];
@@ -132,13 +132,13 @@ export function childNodes(session: Session, node: PlanNode, relative: (uri: str
   const fileNode = (uri: string): PlanNode => {
     const edits = session.edits?.files.find((file) => file.uri === uri || file.newUri === uri);
     const toReview = item !== undefined && (edits?.itemIds.includes(item) ?? false);
-    const again = item !== undefined && edits ? laterChanges(session, edits, item) : [];
+    const later = item !== undefined && edits ? laterChanges(session, edits, item) : [];
     return {
       kind: "file",
       sessionId: session.id,
       uri,
       item,
-      row: fileRow(node.row.id, uri, relative(uri), toReview, again, edits?.problems ?? []),
+      row: fileRow(node.row.id, uri, relative(uri), toReview, later, edits?.problems ?? []),
     };
   };
   return [

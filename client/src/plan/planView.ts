@@ -43,11 +43,11 @@ export class PlanView extends StoreTree<PlanNode> {
 
   constructor(
     private readonly store: Store,
-    moving: vscode.TreeDragAndDropController<PlanNode>,
+    dragAndDrop: vscode.TreeDragAndDropController<PlanNode>,
     /** Called when the user opens the view and may soon run a task. */
     private readonly onOpen: () => void,
   ) {
-    super(VIEW, store, (change) => change !== "conversation", moving);
+    super(VIEW, store, (change) => change !== "conversation", dragAndDrop);
   }
 
   getTreeItem(node: PlanNode): vscode.TreeItem {
@@ -161,14 +161,14 @@ export class PlanView extends StoreTree<PlanNode> {
 
   private stepItem(node: StepNode): vscode.TreeItem {
     const current = node.item.status === "in_progress";
-    const below = hasChildren(node);
-    const item = rowItem(node.row, below ? (current ? Expanded : Collapsed) : None);
+    const isParent = hasChildren(node);
+    const item = rowItem(node.row, isParent ? (current ? Expanded : Collapsed) : None);
     if (node === this.current) {
       const elapsed = Math.floor(this.clock.elapsed(node.sessionId, node.item));
       if (elapsed > 0) item.description = `${node.row.description} · ${duration(elapsed)}`;
     }
     // VS Code keeps the expansion state of a row that it knows, so a step that starts or gets its first child needs another id
-    if (current) item.id = `${node.row.id} now${below ? "" : " bare"}`;
+    if (current) item.id = `${node.row.id} now${isParent ? "" : " bare"}`;
     item.contextValue = contextValue(node);
     if (node.item.newErrors > 0)
       item.command = { command: "fairlead.showProblem", title: t("Show First Error"), arguments: [node] };
@@ -191,7 +191,7 @@ function contextValue({ item, reviewable }: StepNode): string {
 function message(session: Store["active"]): string {
   if (!session) return "";
   const replay = session.model.startsWith("replay") ? t("Replay: a recorded conversation replaces the model.") : "";
-  const idle =
+  const status =
     session.plan && session.plan.total > 0
       ? ""
       : session.isStarting
@@ -199,7 +199,7 @@ function message(session: Store["active"]): string {
         : session.running
           ? t("Working. No plan yet.")
           : t("This session has no plan.");
-  return [replay, idle].filter(Boolean).join(" ");
+  return [replay, status].filter(Boolean).join(" ");
 }
 
 function rowItem(row: PlanRow, collapsible = None): vscode.TreeItem {

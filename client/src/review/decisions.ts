@@ -18,33 +18,30 @@ export class DecisionHistory {
   }
 
   /** Removes the last decision that can be undone or redone, at least in part. Returns its sessions in the order to process. */
-  pop(way: Direction, can: (sessionId: string) => boolean): DecisionSteps {
-    const stack = this.stacks[way];
+  pop(direction: Direction, can: (sessionId: string) => boolean): DecisionSteps {
+    const stack = this.stacks[direction];
     const last = stack.findLast((decision) => decision.some(can));
     if (last === undefined) return [];
     stack.splice(stack.indexOf(last), 1);
     const steps = last.filter(can);
-    return way === "undo" ? steps.reverse() : steps;
+    return direction === "undo" ? steps.reverse() : steps;
   }
 
   /** Adds back a processed decision: the steps in `done` can now be reversed, those in `left` could not be processed. */
-  push(way: Direction, done: DecisionSteps, left: DecisionSteps): void {
-    const other = way === "undo" ? "redo" : "undo";
-    for (const [onto, steps] of [
-      [other, done],
-      [way, left],
-    ] as const) {
-      if (steps.length > 0) this.stacks[onto].push(way === "undo" ? steps.toReversed() : [...steps]);
-    }
+  push(direction: Direction, done: DecisionSteps, left: DecisionSteps): void {
+    const other = direction === "undo" ? "redo" : "undo";
+    const inOrder = (steps: DecisionSteps): DecisionSteps => (direction === "undo" ? steps.toReversed() : [...steps]);
+    if (done.length > 0) this.stacks[other].push(inOrder(done));
+    if (left.length > 0) this.stacks[direction].push(inOrder(left));
   }
 }
 
 /** The number of steps that the server made of a decision. It accepts protected files in a separate step, after their confirmation. */
 export function stepCount({ outcomes }: ReviewResult, before: Edits | undefined): number {
-  const guarded = new Set(before?.files.filter((file) => file.protected).map(({ uri }) => uri));
+  const protectedUris = new Set(before?.files.filter((file) => file.protected).map(({ uri }) => uri));
   const kinds = outcomes.flatMap(({ uri, outcome }) => {
     if (outcome === "rejected") return ["reject"];
-    return outcome === "applied" ? [guarded.has(uri) ? "guarded" : "accept"] : [];
+    return outcome === "applied" ? [protectedUris.has(uri) ? "accept protected" : "accept"] : [];
   });
   return new Set(kinds).size;
 }
