@@ -18,7 +18,7 @@ export interface ListedCheck extends CheckChoice {
   readonly typed: string;
 }
 
-/** The choices of a check for a step, without what the user types. */
+/** Returns the checks that the user can choose for a step, without what the user types. */
 export function stepChoices({ check, checkByUser }: PlanItem, suggestions: readonly SuggestedCheck[]): CheckChoice[] {
   const current = check === "" ? [] : [choice(check, checkByUser ? t("set by you") : t("set by the agent"))];
   const others = suggestions.filter(({ command }) => command !== check).map(suggested);
@@ -26,7 +26,7 @@ export function stepChoices({ check, checkByUser }: PlanItem, suggestions: reado
   return [...current, ...others, ...(check === "" ? [] : [none])];
 }
 
-/** The choices of a check to run. */
+/** Returns the checks that the user can choose to run, without what the user types. */
 export function runChoices(items: readonly PlanItem[], suggestions: readonly SuggestedCheck[]): CheckChoice[] {
   const set = new Map(items.filter(({ check }) => check !== "").map(({ check, content }) => [check, content]));
   const all = { command: undefined, label: t("All Checks"), description: t("of the steps and the settings") };
@@ -37,7 +37,7 @@ export function runChoices(items: readonly PlanItem[], suggestions: readonly Sug
   ];
 }
 
-/** The rows for a text in the box: the text as a command, then the choices that contain it. */
+/** Returns the rows for a text in the box: the text as a command, then the choices that contain it. */
 export function listedChoices(typed: string, choices: readonly CheckChoice[]): ListedCheck[] {
   const command = typed.trim();
   const exact = choices.find((known) => known.command === command);
@@ -47,7 +47,10 @@ export function listedChoices(typed: string, choices: readonly CheckChoice[]): L
   return [...typedChoice, ...others].map((listed) => ({ ...listed, typed }));
 }
 
-/** The choice that Enter accepts. While rows for a new text are on their way, VS Code still reports an older one. */
+/**
+ * Returns the choice that Enter accepts. Before VS Code shows the rows for a new text, it still reports an older row. Enter then accepts
+ * the typed text, or nothing if the box is empty.
+ */
 export function acceptedChoice(
   typed: string,
   row: ListedCheck | undefined,

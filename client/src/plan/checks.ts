@@ -1,4 +1,4 @@
-// Checks: choosing one for a step, and running them on all proposed changes, without them, or on what was accepted.
+// Lets the user choose a check for a step, and runs checks on all proposed changes, without them, or on what was accepted.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -69,7 +69,7 @@ export class Checks {
     for (const session of sessions) if (session) await this.runAndReport({ sessionId: session.id, base: true });
   }
 
-  /** Whether all changes of a session may be accepted: its checks pass, it has none, or the user agrees. */
+  /** Returns whether all changes of a session may be accepted: its checks pass, it has none, or the user agrees. */
   async allowsAcceptAll(sessionId: string): Promise<boolean> {
     const hasStepCheck = this.store.get(sessionId)?.plan?.items.some(({ check }) => check !== "");
     const configuration = vscode.workspace.getConfiguration("fairlead");
@@ -109,7 +109,7 @@ export class Checks {
     if (toolCallId !== null) this.terminals.show({ sessionId, callId: toolCallId });
   }
 
-  /** The results; undefined if the server refused, or the user cancelled. */
+  /** Returns the results; undefined if the server refused or the user cancelled. */
   private async request(params: RunChecksParams): Promise<readonly CheckResult[] | undefined> {
     const options = { location: vscode.ProgressLocation.Notification, title: t("Running checks"), cancellable: true };
     return vscode.window.withProgress(options, async (_, token) => {
@@ -136,7 +136,7 @@ export class Checks {
   }
 }
 
-/** A message of the server as plain text for a notification. */
+/** Converts a message of the server to plain text for a notification. */
 const plainText = (message: string): string => withoutLinks(escapeInvisible(message).replaceAll("`", ""));
 
 /** Whether VS Code passed a step. The command palette passes nothing. */
@@ -144,9 +144,10 @@ function isStep(step: Partial<StepNode> | undefined): step is StepNode {
   return step?.kind === "item";
 }
 
+/** Returns the `check` of `RunChecksParams`, which is left out to run all checks. */
 export const checkParam = (check: string | undefined): { check?: string } => (check === undefined ? {} : { check });
 
-/** Lets the user choose, or type a command. Undefined if they do neither. */
+/** Lets the user choose or type a command. Returns undefined if the user closes the box. */
 async function pick(
   title: string,
   placeholder: string,

@@ -8,7 +8,10 @@ import type { Diagnostic, EvidenceCommand } from "../protocolStates";
 import { problemCount, problemLines } from "../review/problemTexts";
 import { escapeInvisible } from "../ui/text";
 
-/** `toReview`: whether the step's changes to the file are undecided. `laterChanges`: texts that say what changed them again. */
+/**
+ * Returns the row of a file that a step changed. `toReview`: whether the step's changes to the file are undecided. `laterChanges`: texts
+ * that say what changed them again.
+ */
 export function fileRow(
   parent: string,
   uri: string,

@@ -73,7 +73,7 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
     if (after !== undefined) await this.editStep(step, { op: "move", id: step.item.id, after });
   }
 
-  /** The current item, if it is still as the user saw it. */
+  /** Returns the current item, if nothing that the user saw of it has changed. */
   private unchangedItem({ sessionId, item }: StepNode): PlanItem | undefined {
     const now = this.store.get(sessionId)?.plan?.items.find(({ id }) => id === item.id);
     return now?.content === item.content &&
@@ -84,7 +84,7 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
       : undefined;
   }
 
-  /** Sends a change of a step. The server refuses it if this step changed since the user saw it; changes of other steps do not matter. */
+  /** Sends a change of a step. If this step has changed since the user saw it, the server refuses; changes of other steps do not matter. */
   private async editStep(step: StepNode, op: PlanOp): Promise<void> {
     const now = this.store.get(step.sessionId)?.plan?.revision;
     await this.send(step.sessionId, this.unchangedItem(step) && now !== undefined ? now : step.revision, op);
@@ -96,7 +96,7 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
   }
 }
 
-/** The step after which `moved` belongs: null for the first position, undefined if it does not move. */
+/** Returns the step after which `moved` belongs: null for the first position, undefined if it does not move. */
 function moveTarget(items: readonly PlanItem[], moved: string, target: string | undefined): string | null | undefined {
   const ids = items.map(({ id }) => id);
   const from = ids.indexOf(moved);

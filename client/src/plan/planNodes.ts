@@ -75,7 +75,7 @@ export type PlanNode =
   | { readonly kind: "approval"; readonly approval: ApproveParams }
   | { readonly kind: "question"; readonly question: AskParams };
 
-/** The top rows. `relative` converts a URI to a path for display. */
+/** Returns the top rows. `relative` converts a URI to a path for display. */
 export function topNodes(session: Session, relative: (uri: string) => string): PlanNode[] {
   const waiting = [
     ...idleNodes(session),
@@ -106,7 +106,7 @@ export function topNodes(session: Session, relative: (uri: string) => string): P
   return [...waiting, ...otherCommands, ...outsideNodes("before"), ...steps, ...inferred, ...outsideNodes("unplanned")];
 }
 
-/** The rows of the other sessions that wait for the user. */
+/** Returns the rows of the other sessions that wait for the user. */
 export function otherNodes(sessions: readonly Session[], shown: Session | undefined): PlanNode[] {
   return otherWaiting(sessions, shown).map((session) => ({
     kind: "other",
@@ -115,7 +115,7 @@ export function otherNodes(sessions: readonly Session[], shown: Session | undefi
   }));
 }
 
-/** What the user can do while nothing runs. */
+/** Returns the row of what the user can do next while the session does not run. */
 function idleNodes(session: Session): WaitingNode[] {
   const [sessionId, pause, end] = [session.id, pauseReason(session), failedEnd(session)];
   const { plan } = session;
@@ -124,7 +124,7 @@ function idleNodes(session: Session): WaitingNode[] {
   return plan && isReadyToGo(session) ? [{ kind: "go", sessionId, row: goRow(plan.total - plan.completed) }] : [];
 }
 
-/** The rows below one. */
+/** Returns the rows below a row. */
 export function childNodes(session: Session, node: PlanNode, relative: (uri: string) => string): PlanNode[] {
   if (node.kind !== "item" && node.kind !== "outside") return [];
   const item = node.kind === "item" ? node.item.id : undefined;
@@ -170,7 +170,7 @@ const runningNode = (command: CommandStarted): RunningNode => ({
 const evidenceOf = (node: StepNode | OutsideNode): Evidence =>
   (node.kind === "item" ? node.item : node.outside).evidence;
 
-/** What later changed the step's part of a file, as texts. */
+/** Returns texts that say what later changed the step's part of a file. */
 function laterChanges({ plan }: Session, file: FileEdits, item: string): string[] {
   return file.overtaken
     .filter(({ itemId }) => itemId === item)

@@ -34,7 +34,8 @@ const OUTSIDE_TEXTS: Record<Outside["id"], { label: string; tooltip: string }> =
 export type Activity = "working" | "waiting" | "idle";
 
 /**
- * `relative` converts a URI to a path for display. `laterChanges`: texts that say what changed the step's edits again.
+ * Returns the row of a step. `relative` converts a URI to a path for display. `laterChanges`: texts that say what changed the step's edits
+ * again.
  */
 export function stepRow(
   item: PlanItem,
@@ -67,7 +68,7 @@ export function stepRow(
   };
 }
 
-/** The row of a paused run, which continues it. */
+/** Returns the row of a paused run. A click on it continues the run. */
 export function pauseRow(reason: string): PlanRow {
   const shown = escapeInvisible(reason);
   return {
@@ -94,7 +95,7 @@ export function goRow(steps: number): PlanRow {
   };
 }
 
-/** The row of a run that failed, which tries again. With `needsKey`, it asks for the API key first. */
+/** Returns the row of a run that failed. A click on it continues the run; with `needsKey`, after asking for the API key. */
 export function retryRow(message: string, needsKey: boolean): PlanRow {
   const shown = escapeInvisible(message);
   const label = needsKey ? t("Set API Key") : t("Retry");
@@ -137,7 +138,7 @@ export function outsideRow({ id, evidence }: Outside): PlanRow {
   };
 }
 
-/** The row of something that an agent without a plan did. */
+/** Returns the row of something that the agent did without a plan. */
 export function inferredRow(text: string, index: number): PlanRow {
   return {
     id: `inferred-${index}`,
@@ -150,7 +151,7 @@ export function inferredRow(text: string, index: number): PlanRow {
   };
 }
 
-/** The progress such as `2/5`; empty without a plan. */
+/** Returns how many steps are completed, such as `2/5`; empty without a plan. */
 export function planCount(plan: Plan | undefined): string {
   return plan && plan.total > 0 ? `${plan.completed}/${plan.total}` : "";
 }
@@ -197,7 +198,7 @@ function completedAppearance({ verification, decidedBy, changedSince, flaky }: P
   }
 }
 
-/** Two lines: the amount of evidence, and its cost. */
+/** Returns at most two lines: the amount of evidence, and its cost. */
 function evidenceLines(evidence: Evidence): string[] {
   const { files, commands, looks } = evidence;
   const counts = [

@@ -27,7 +27,7 @@ const { None, Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
 const VIEW = "fairlead.plan";
 const SECOND = 1000;
 
-/** The command that a click runs, for the rows of what waits for the user. */
+/** The command that a click on a row of what waits for the user runs. */
 const WAITING_COMMANDS: Record<WaitingNode["kind"], { readonly command: string; readonly title: string }> = {
   pause: { command: "fairlead.continueRun", title: t("Continue") },
   go: { command: "fairlead.go", title: t("Go") },
@@ -37,6 +37,7 @@ const WAITING_COMMANDS: Record<WaitingNode["kind"], { readonly command: string; 
 
 export class PlanView extends StoreTree<PlanNode> {
   private readonly clock = new StepClock(() => performance.now());
+  /** The row of the step on which the agent works. It shows the elapsed time. */
   private current: StepNode | undefined;
   private tick: NodeJS.Timeout | undefined;
   private endProgress: (() => void) | undefined;
@@ -149,7 +150,7 @@ export class PlanView extends StoreTree<PlanNode> {
     }
   }
 
-  /** Updates the time of the step in progress each second. */
+  /** Starts to update the elapsed time each second, if a step is in progress. */
   private scheduleTick(): void {
     clearTimeout(this.tick);
     if (!this.current) return;
@@ -176,7 +177,7 @@ export class PlanView extends StoreTree<PlanNode> {
   }
 }
 
-/** What the menus in package.json match. */
+/** Returns the words by which the menus in package.json choose the commands of a step. */
 function contextValue({ item, reviewable }: StepNode): string {
   const words = [
     "item",
@@ -188,6 +189,7 @@ function contextValue({ item, reviewable }: StepNode): string {
   return words.filter(Boolean).join(" ");
 }
 
+/** Returns the text above the rows. */
 function message(session: Store["active"]): string {
   if (!session) return "";
   const replay = session.model.startsWith("replay") ? t("Replay: a recorded conversation replaces the model.") : "";

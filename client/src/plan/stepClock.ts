@@ -8,7 +8,7 @@ export class StepClock {
   /** `now` returns milliseconds, from any starting point. */
   constructor(private readonly now: () => number) {}
 
-  /** The seconds of this step. If the server repeats a number, the time since its first arrival is added. */
+  /** Returns the seconds of this step: those that the server reported last, and the time since it first reported this number. */
   elapsed(sessionId: string, item: PlanItem): number {
     const id = `${sessionId} ${item.id}`;
     const { seconds } = item.evidence;
@@ -17,7 +17,7 @@ export class StepClock {
     return seconds + (this.now() - this.lastCount.at) / 1000;
   }
 
-  /** No step is in progress. */
+  /** Forgets the step, because no step is in progress. */
   reset(): void {
     this.lastCount = undefined;
   }
