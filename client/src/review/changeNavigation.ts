@@ -66,13 +66,13 @@ export function nextAfterDecision(
   now: readonly ChangeLocation[],
   decided: (location: ChangeLocation) => boolean,
 ): ChangeLocation | undefined {
-  const left = (location: ChangeLocation): ChangeLocation | undefined =>
+  const find = (location: ChangeLocation): ChangeLocation | undefined =>
     now.find((other) => isSameChange(other, location));
-  if (before.some((location) => decided(location) && left(location))) return undefined;
+  if (before.some((location) => decided(location) && find(location))) return undefined;
   const end = before.findLastIndex(decided) + 1;
   for (const location of [...before.slice(end), ...before.slice(0, end)]) {
-    const same = left(location);
-    if (same) return same;
+    const left = find(location);
+    if (left) return left;
   }
   return now[0];
 }

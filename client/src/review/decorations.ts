@@ -51,11 +51,11 @@ export class Decorations implements vscode.FileDecorationProvider, vscode.Dispos
         if (problems) marks.set(rowUri(id, file.uri).toString(), problems);
       }
     }
-    const others = [...new Set([...marks.keys(), ...this.marks.keys()])].filter(
+    const changedUris = [...new Set([...marks.keys(), ...this.marks.keys()])].filter(
       (uri) => !isSame(marks.get(uri), this.marks.get(uri)),
     );
     this.marks = marks;
-    if (others.length > 0) this.changed.fire(others.map((uri) => vscode.Uri.parse(uri)));
+    if (changedUris.length > 0) this.changed.fire(changedUris.map((uri) => vscode.Uri.parse(uri)));
   }
 }
 

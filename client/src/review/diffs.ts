@@ -36,7 +36,7 @@ export class Diffs implements vscode.Disposable {
       if (change === "edits") void this.closeSettled([session]);
     });
     const tabs = vscode.window.tabGroups;
-    const updateKey = (): void => {
+    const onTabsChanged = (): void => {
       setContextKey("reviewInFront", this.multiDiffs.active !== undefined);
       const tab = activeTab();
       if (tab === this.lastActive) return;
@@ -49,8 +49,8 @@ export class Diffs implements vscode.Disposable {
     });
     this.disposables = [
       { dispose: unsubscribe },
-      tabs.onDidChangeTabs(updateKey),
-      tabs.onDidChangeTabGroups(updateKey),
+      tabs.onDidChangeTabs(onTabsChanged),
+      tabs.onDidChangeTabGroups(onTabsChanged),
     ];
   }
 
@@ -185,8 +185,8 @@ export class Diffs implements vscode.Disposable {
     hunk?: Hunk,
     preserveFocus = false,
   ): Promise<void> {
-    const there = editsOfStep(file, item).hunks.find(({ id }) => id === hunk?.id);
-    const selection = there ? { selection: startOf(there) } : {};
+    const stepHunk = editsOfStep(file, item).hunks.find(({ id }) => id === hunk?.id);
+    const selection = stepHunk ? { selection: startOf(stepHunk) } : {};
     const options: vscode.TextDocumentShowOptions = { preview: true, preserveFocus, ...selection };
     await vscode.commands.executeCommand(
       "vscode.diff",

@@ -81,11 +81,11 @@ export class EditsView extends StoreTree<EditRow> {
   /** Calls `decide` with the focused row. If that removes the row, focuses the next one. */
   async withFocused(decide: (row: EditRow | undefined) => Promise<void>): Promise<void> {
     const row = await this.focusedRow(rowId);
-    const beside = row && neighborRow(this.all, row);
+    const neighbor = row && neighborRow(this.all, row);
     await decide(row);
     const left = this.all;
-    const there = (one: EditRow): EditRow | undefined => left.find((other) => rowId(other) === rowId(one));
-    const next = row && beside && !there(row) ? there(beside) : undefined;
+    const find = (one: EditRow): EditRow | undefined => left.find((other) => rowId(other) === rowId(one));
+    const next = row && neighbor && !find(row) ? find(neighbor) : undefined;
     if (next && this.view.visible) await this.view.reveal(next, { focus: true, select: false });
   }
 

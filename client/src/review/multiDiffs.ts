@@ -155,7 +155,7 @@ export class MultiDiffs {
 }
 
 /** Puts the cursor into the first change. VS Code does this only if it has compared the texts within a second. */
-async function putCursor(uri: vscode.Uri, place: vscode.Range): Promise<void> {
+async function putCursor(uri: vscode.Uri, range: vscode.Range): Promise<void> {
   const find = (): vscode.TextEditor | undefined =>
     vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === uri.toString());
   const editor =
@@ -173,7 +173,7 @@ async function putCursor(uri: vscode.Uri, place: vscode.Range): Promise<void> {
       });
     }));
   if (editor?.selection.isEqual(new vscode.Selection(0, 0, 0, 0)))
-    editor.selection = new vscode.Selection(place.start, place.end);
+    editor.selection = new vscode.Selection(range.start, range.end);
 }
 
 export const activeTab = (): vscode.Tab | undefined => vscode.window.tabGroups.activeTabGroup.activeTab;

@@ -9,7 +9,7 @@ import { proposedUri } from "./diffUris";
 export class ProposedProblems implements vscode.Disposable {
   private readonly shown = vscode.languages.createDiagnosticCollection("fairlead");
   /** What is shown for each document, so that only changed ones are set again. */
-  private texts = new Map<string, string>();
+  private shownProblems = new Map<string, string>();
   private readonly redraw = throttled(() => {
     this.show();
   });
@@ -34,12 +34,12 @@ export class ProposedProblems implements vscode.Disposable {
         if (file.problems.length === 0) continue;
         const [uri, text] = [proposedUri(id, file), JSON.stringify(file.problems)];
         found.set(uri.toString(), text);
-        if (this.texts.get(uri.toString()) !== text) changed.push([uri, file.problems.map(toDiagnostic)]);
+        if (this.shownProblems.get(uri.toString()) !== text) changed.push([uri, file.problems.map(toDiagnostic)]);
       }
     }
-    for (const uri of this.texts.keys()) if (!found.has(uri)) this.shown.delete(vscode.Uri.parse(uri));
+    for (const uri of this.shownProblems.keys()) if (!found.has(uri)) this.shown.delete(vscode.Uri.parse(uri));
     this.shown.set(changed);
-    this.texts = found;
+    this.shownProblems = found;
   }
 }
 

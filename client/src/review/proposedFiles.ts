@@ -93,8 +93,8 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
     }
     const loaded = this.loadedRevisions.get(uri.toString());
     if (loaded !== undefined && loaded !== current.revision && !this.isOverwrite(uri, current)) {
-      const renewed = this.texts.markChanged(uri);
-      if (renewed) this.saveAttempts.set(uri.toString(), { before: undefined, last: renewed.revision });
+      const marked = this.texts.markChanged(uri);
+      if (marked) this.saveAttempts.set(uri.toString(), { before: undefined, last: marked.revision });
       throw userError(
         t("The agent just changed its proposal for {0}. Your text is not saved: save again to compare the two.", name),
       );
@@ -174,8 +174,8 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
 }
 
 /** A number that depends on the text and its change marks. It is small, because VS Code asks before it opens large files. */
-function pseudoSize({ text, changeMarks: renewed }: DiffText): number {
-  return parseInt(createHash("sha256").update(`${renewed}\n${text}`).digest("hex").slice(0, 5), 16);
+function pseudoSize({ text, changeMarks }: DiffText): number {
+  return parseInt(createHash("sha256").update(`${changeMarks}\n${text}`).digest("hex").slice(0, 5), 16);
 }
 
 function documentAt(uri: vscode.Uri): vscode.TextDocument | undefined {

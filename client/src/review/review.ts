@@ -20,7 +20,9 @@ export type DecisionOptions = Pick<DecideParams, "version" | "resolution" | "rea
 
 /** The part of a decision about several sessions that concerns one of them. */
 interface Part {
-  readonly taken: DecisionSteps;
+  /** The steps of the whole decision so far. This part adds its own. */
+  readonly steps: DecisionSteps;
+  /** The edits of the session that the user saw. */
   readonly shown: Edits | undefined;
 }
 
@@ -29,7 +31,8 @@ const STATUS_MESSAGE_MS = 5000;
 const STALE = -32801;
 
 export class Review {
-  private revisions = Promise.resolve();
+  /** The undo or redo that runs last. */
+  private lastRevision = Promise.resolve();
   /** The decisions that are being made. */
   private readonly deciding = new Set<string>();
 
@@ -58,9 +61,9 @@ export class Review {
       const shown = session.edits;
       if (await allows(session)) parts.push({ id: session.id, shown });
     }
-    const taken: DecisionSteps = [];
+    const steps: DecisionSteps = [];
     for (const { id, shown } of parts)
-      await this.decide(decision, { sessionId: id, target: { all: true } }, { taken, shown });
+      await this.decide(decision, { sessionId: id, target: { all: true } }, { steps, shown });
   }
 
   /** Asks for a reason and rejects. Closing the box rejects nothing. */
@@ -101,12 +104,12 @@ export class Review {
     const seen =
       amended === "saved" || this.isUnchangedHunk(params) ? current?.version : (params.version ?? shown?.version);
     const asked = { ...params, ...(seen === undefined ? {} : { version: seen }) };
-    const result = await this.ask(
+    const result = await this.perform(
       () => this.decideAsShown(name, asked, shown),
       // what an earlier decision has already decided needs no message
       () => this.isStillPending(params),
     );
-    if (result) this.store.decisions.record(part?.taken ?? [], sessionId, stepCount(result, shown));
+    if (result) this.store.decisions.record(part?.steps ?? [], sessionId, stepCount(result, shown));
     return result;
   }
 
@@ -121,43 +124,43 @@ export class Review {
 
   /** Undoes what the user accepted of a plan step, whatever they decided since. */
   async undoStep(sessionId: string, item: string, content: string): Promise<void> {
-    const result = await this.ask(() => this.server.request(method.undo, { sessionId, item }));
+    const result = await this.perform(() => this.server.request(method.undo, { sessionId, item }));
     if (!hasOutcome(result, "applied")) return;
     this.store.decisions.record([], sessionId);
     vscode.window.setStatusBarMessage(t("Undone: {0}", content), STATUS_MESSAGE_MS);
   }
 
   /** Runs one undo or redo at a time, because each depends on the result of the one before. */
-  private revise(way: Direction): Promise<void> {
-    return (this.revisions = this.revisions.then(() => this.reviseNext(way)));
+  private revise(direction: Direction): Promise<void> {
+    return (this.lastRevision = this.lastRevision.then(() => this.reviseNext(direction)));
   }
 
   /** Undoes or redoes the last decision, in every session that it changed. */
-  private async reviseNext(way: Direction): Promise<void> {
-    const label = `${way}Label` as const;
-    const able = this.store.revisable(label);
-    const known = this.store.decisions.pop(way, (id) => able.some((session) => session.id === id));
+  private async reviseNext(direction: Direction): Promise<void> {
+    const label = `${direction}Label` as const;
+    const sessions = this.store.revisable(label);
+    const known = this.store.decisions.pop(direction, (id) => sessions.some((session) => session.id === id));
     // the order of the decisions of an earlier window is unknown
-    const steps = known.length > 0 ? known : able.slice(0, 1).map(({ id }) => id);
+    const steps = known.length > 0 ? known : sessions.slice(0, 1).map(({ id }) => id);
     if (steps.length === 0)
       void vscode.window.showInformationMessage(
-        way === "undo" ? t("There is nothing to undo.") : t("There is nothing to redo."),
+        direction === "undo" ? t("There is nothing to undo.") : t("There is nothing to redo."),
       );
     const [done, left, labels]: [DecisionSteps, DecisionSteps, string[]] = [[], [], []];
     for (const sessionId of steps) {
       const what = this.store.get(sessionId)?.edits?.[label];
       if (!what) continue;
-      const result = await this.ask(() => this.server.request(method[way], { sessionId }));
+      const result = await this.perform(() => this.server.request(method[direction], { sessionId }));
       if (!result || hasOutcome(result, "failed")) left.push(sessionId);
       if (!result) continue;
       done.push(sessionId);
       labels.push(what);
     }
-    this.store.decisions.push(way, done, left);
+    this.store.decisions.push(direction, done, left);
     if (labels.length === 0) return;
     const what = labels.join(", ");
     vscode.window.setStatusBarMessage(
-      way === "undo" ? t("Undone: {0}", what) : t("Redone: {0}", what),
+      direction === "undo" ? t("Undone: {0}", what) : t("Redone: {0}", what),
       STATUS_MESSAGE_MS,
     );
   }
@@ -176,20 +179,20 @@ export class Review {
     }
   }
 
-  /** Sends a decision and shows what failed, unless `matters` says that it no longer does. */
-  private async ask(
+  /** Sends a decision and shows what failed, unless `isRelevant` says that it no longer does. */
+  private async perform(
     request: () => Promise<ReviewResult>,
-    matters: () => boolean = () => true,
+    isRelevant: () => boolean = () => true,
   ): Promise<ReviewResult | undefined> {
     const result = await orShowWarning(async () => {
       try {
         return await request();
       } catch (error) {
-        if ((error as { code?: unknown }).code === STALE && !matters()) return undefined;
+        if ((error as { code?: unknown }).code === STALE && !isRelevant()) return undefined;
         throw error;
       }
     });
-    if (result && matters()) showFailures(result);
+    if (result && isRelevant()) showFailures(result);
     return result;
   }
 
@@ -262,9 +265,9 @@ const hasOutcome = (result: ReviewResult | undefined, wanted: Outcome["outcome"]
   result?.outcomes.some(({ outcome }) => outcome === wanted) ?? false;
 
 function showFailures(result: ReviewResult): void {
-  const bad = result.outcomes.filter(({ outcome }) => outcome === "failed" || outcome === "conflict");
-  if (bad.length === 0) return;
+  const failed = result.outcomes.filter(({ outcome }) => outcome === "failed" || outcome === "conflict");
+  if (failed.length === 0) return;
   void vscode.window.showWarningMessage(
-    failureSummary(bad.map(({ uri, message }) => ({ name: relative(uri), message }))),
+    failureSummary(failed.map(({ uri, message }) => ({ name: relative(uri), message }))),
   );
 }
