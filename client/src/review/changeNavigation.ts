@@ -1,4 +1,4 @@
-// The locations of the proposed changes, in the order of the tree: finding the next change, and the change at a line. Pure.
+// The locations of the proposed changes in the order of the tree, the next change after a location, and the change at a line. Pure.
 
 import type { Target } from "../protocol";
 import type { FileEdits, Hunk } from "../protocolStates";
@@ -43,7 +43,7 @@ export function changeLocations(sessions: readonly Session[]): ChangeLocation[] 
   );
 }
 
-/** The change after or before the cursor. Wraps around at the ends. */
+/** Returns the change after or before the cursor, wrapping around at the ends. */
 export function adjacentChange(
   all: readonly ChangeLocation[],
   cursor: CursorPosition | undefined,
@@ -58,8 +58,8 @@ export function adjacentChange(
 }
 
 /**
- * The change to show after a decision: the first that is left after the decided ones, in all files, wrapping around.
- * Undefined if one of the decided changes is left, or none is.
+ * Returns the change to show after a decision: the first one after the decided ones, in all files, wrapping around. Undefined if a decided
+ * change is still there, or if no change is left.
  */
 export function nextAfterDecision(
   before: readonly ChangeLocation[],
@@ -77,7 +77,7 @@ export function nextAfterDecision(
   return now[0];
 }
 
-/** Whether a target includes a change. */
+/** Whether a decision on a target includes a change. */
 export function isInTarget(sessionId: string, target: Target, location: ChangeLocation): boolean {
   if (location.sessionId !== sessionId) return false;
   if ("item" in target)
@@ -96,16 +96,16 @@ export function isInTarget(sessionId: string, target: Target, location: ChangeLo
 export const isSameChange = (one: ChangeLocation, other: ChangeLocation): boolean =>
   one.sessionId === other.sessionId && one.file.uri === other.file.uri && one.hunk?.id === other.hunk?.id;
 
-/** The hunk at a line of one side. */
+/** Returns the hunk at a line of one side. */
 export function hunkAt(file: FileEdits, side: "base" | "proposed", line: number): Hunk | undefined {
   return file.hunks.find((hunk) => {
     const [start, lines] = side === "base" ? [hunk.oldStart, hunk.oldLines] : [hunk.newStart, hunk.newLines];
-    // if this side has no line of the hunk, the lines around the gap count
+    // if this side has no line of the hunk, the lines before and after the gap belong to it
     return lines === 0 ? line === start || line === start + 1 : line >= start && line < start + lines;
   });
 }
 
-/** A file's hunks of one plan item, at their positions in the text that contains only them (`?item=ID`, docs/protocol.md). */
+/** Returns a file with only the hunks of one plan item, at their positions in the text with only these (`?item=ID`, docs/protocol.md). */
 export function editsOfStep(file: FileEdits, item: string): FileEdits {
   let shift = 0;
   const hunks = file.hunks

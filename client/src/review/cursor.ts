@@ -1,4 +1,4 @@
-// Review at the cursor: decides on the change, file or multi-file diff that the user looks at, and goes to the next change.
+// Reviews at the cursor: decides on the change, file or multi-file diff that the user looks at, and goes to the next change.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -58,7 +58,7 @@ export class ReviewCursor {
     else vscode.window.setStatusBarMessage(t("No proposed change at the cursor."), 5000);
   }
 
-  /** Handles a decision from a CodeLens. The editor does not scroll while other changes to the file are left. */
+  /** Handles a decision from a CodeLens. The editor does not scroll to the next change while other changes to the file are left. */
   async decideFromCodeLens(decision: Decision, params: DecideParams): Promise<void> {
     const shown = this.shown();
     if (shown)
@@ -72,8 +72,8 @@ export class ReviewCursor {
   }
 
   /**
-   * Handles a decision from a row of the list. With `advance`, if the active diff shows the row's changes, the diff then moves on to
-   * the next change; the focus stays in the list.
+   * Handles a decision from a row of the list. With `advance`, if the active diff shows the row's changes, then goes to the next change in
+   * the diff. The focus stays in the list.
    */
   async decideRow(decision: Decision, row: EditRow, { advance = false, ...options }: RowOptions = {}): Promise<void> {
     if (row.kind === "check") return;
@@ -135,7 +135,7 @@ export class ReviewCursor {
         targets.some((target) => isInTarget(sessionId, target, location)),
       );
       if (!next || !isTabActive() || !mayAdvance()) return;
-      // until VS Code has updated the text, the old lines are valid; the update then moves the cursor with its line
+      // VS Code may still show the old text: then go to the old line, because the update moves the cursor together with its line
       const old = text?.version === version ? before.find((location) => isSameChange(location, next)) : undefined;
       await this.diffs.showNext(old ?? next, preserveFocus);
     });
@@ -153,9 +153,10 @@ export class ReviewCursor {
     };
   }
 
+  /** Returns the side and the file of the diff that the user looks at. */
   private shown(): ShownDiff | undefined {
     const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
-    // in a multi-file diff, the focused editor determines the file; in a text editor's tab, the focused editor could be a preview
+    // a multi-file diff does not name its file, so ask the focused editor; in the tab of a text editor, that could be the one in a preview
     const uri =
       input instanceof vscode.TabInputTextDiff
         ? input.modified
@@ -180,7 +181,7 @@ function hunkTarget({ side: { item }, file }: ShownDiff): Target | undefined {
   const editor = vscode.window.activeTextEditor;
   if (!editor || !parseDiffUri(editor.document.uri)) return undefined;
   const side = editor.document.uri.scheme === scheme.base ? "base" : "proposed";
-  // in a conflict, this side has the user's lines, and the lines of the hunks are those of the base
+  // in a conflict, this side shows the user's text, but the hunks give the lines of the base
   if (side === "base" && file.state === "conflict") return undefined;
   const hunk = hunkAt(item === undefined ? file : editsOfStep(file, item), side, editor.selection.active.line + 1);
   return hunk && { uri: file.uri, hunk: hunk.id };

@@ -1,10 +1,10 @@
 // The order of the user's decisions across all sessions. The server undoes the last decision of one session; only the client knows
-// the order between sessions. What an undo changes, and whether it is possible, the server decides. Pure.
+// the order between sessions. The server decides what an undo changes, and whether it is possible. Pure.
 
 import type { ReviewResult } from "../protocol";
 import type { Edits } from "../protocolStates";
 
-/** One decision of the user: the sessions in which it became a step of the undo history, in order. A session can occur more than once. */
+/** The steps of one decision in the undo history: each is the session of the step. A session can occur more than once. */
 export type DecisionSteps = string[];
 export type Direction = "undo" | "redo";
 
@@ -17,7 +17,7 @@ export class DecisionHistory {
     for (let step = 0; step < steps; step++) decision.push(sessionId);
   }
 
-  /** Removes the last decision that can be undone or redone, at least in part. Returns its sessions in the order to process. */
+  /** Removes the last decision of which a step can be undone or redone. Returns these steps in the order in which to do that. */
   pop(direction: Direction, can: (sessionId: string) => boolean): DecisionSteps {
     const stack = this.stacks[direction];
     const last = stack.findLast((decision) => decision.some(can));
@@ -27,16 +27,17 @@ export class DecisionHistory {
     return direction === "undo" ? steps.reverse() : steps;
   }
 
-  /** Adds back a processed decision: the steps in `done` can now be reversed, those in `left` could not be processed. */
+  /** Records the result of an undo or redo: `done` can now be reversed, and `left`, which failed at least in part, can be tried again. */
   push(direction: Direction, done: DecisionSteps, left: DecisionSteps): void {
     const other = direction === "undo" ? "redo" : "undo";
+    // an undo processes the steps in reverse
     const inOrder = (steps: DecisionSteps): DecisionSteps => (direction === "undo" ? steps.toReversed() : [...steps]);
     if (done.length > 0) this.stacks[other].push(inOrder(done));
     if (left.length > 0) this.stacks[direction].push(inOrder(left));
   }
 }
 
-/** The number of steps that the server made of a decision. It accepts protected files in a separate step, after their confirmation. */
+/** Returns the number of steps of a decision in the server's undo history. Accepted protected files are a separate step. */
 export function stepCount({ outcomes }: ReviewResult, before: Edits | undefined): number {
   const protectedUris = new Set(before?.files.filter((file) => file.protected).map(({ uri }) => uri));
   const kinds = outcomes.flatMap(({ uri, outcome }) => {

@@ -1,5 +1,4 @@
-// Decorations of files with proposed changes, in the Explorer, on tabs and in lists, and of the rows of files whose proposed text has
-// problems.
+// Decorations of files with proposed changes in the Explorer, on tabs and in lists, and of rows of files whose proposed text has problems.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -65,7 +64,7 @@ const isSame = (one: vscode.FileDecoration | undefined, other: vscode.FileDecora
 function problemMark({ problems }: FileEdits): vscode.FileDecoration | undefined {
   const words = problemCount(problems);
   if (words === "") return undefined;
-  const count = parseInt(words);
+  const count = parseInt(words); // the text begins with the count in every language
   const color = hasErrors(problems) ? "list.errorForeground" : "list.warningForeground";
   return new vscode.FileDecoration(count > 9 ? "9+" : String(count), words, new vscode.ThemeColor(color));
 }

@@ -15,7 +15,7 @@ export interface DiffText {
   readonly text: string;
   /** Increases with each new text, across all documents. */
   readonly revision: number;
-  /** How often the unchanged text was marked as changed. */
+  /** How often the text was marked as changed although it was not. */
   readonly changeMarks: number;
   /** The version of the edits that the text belongs to; undefined if the session no longer exists. */
   readonly version: number | undefined;
@@ -26,6 +26,7 @@ export class DiffContents implements vscode.Disposable {
   /** Fires when a text that was read before has changed. */
   readonly onDidChange = this.changed.event;
   private readonly texts = new Map<string, DiffText>();
+  /** The sessions whose texts must be requested again. */
   private readonly stale = new Set<string>();
   private revisions = 0;
   private readonly refresh = throttled(() => void this.readStale());
@@ -48,7 +49,7 @@ export class DiffContents implements vscode.Disposable {
     ];
   }
 
-  /** The text of a URI, as of the latest edits. */
+  /** Returns the current text of a URI. Requests it if the edits have changed since it was read. */
   async read(uri: vscode.Uri): Promise<DiffText> {
     const cached = this.texts.get(uri.toString());
     return cached && cached.version === this.version(uri) ? cached : this.request(uri);
@@ -59,15 +60,15 @@ export class DiffContents implements vscode.Disposable {
     return this.texts.get(uri.toString());
   }
 
-  /** Replaces the text with what the user saved as the proposal. */
+  /** Sets the text that the user saved as the proposal. */
   set(uri: vscode.Uri, text: string): DiffText {
     const saved = this.save(uri, text, this.version(uri));
-    // the server may have changed it
+    // the server may have changed the saved text
     this.refreshSoon(uri.authority);
     return saved;
   }
 
-  /** Gives the unchanged text a new revision. */
+  /** Marks a text as changed although it is not, so that VS Code refuses the next save and offers to compare. */
   markChanged(uri: vscode.Uri): DiffText | undefined {
     const known = this.known(uri);
     if (!known) return undefined;

@@ -17,7 +17,7 @@ export function baseUri(sessionId: string, file: FileEdits): vscode.Uri {
   return vscode.Uri.from({ scheme: scheme.base, authority: sessionId, path: vscode.Uri.parse(file.uri).path });
 }
 
-/** The proposed text. With `item`, the text with only that plan item's changes. */
+/** Returns the URI of the proposed text; with `item`, of the text with only that plan item's changes. */
 export function proposedUri(sessionId: string, file: FileEdits, item?: string): vscode.Uri {
   const query = item === undefined ? "" : `item=${encodeURIComponent(item)}`;
   return vscode.Uri.from({
@@ -29,30 +29,31 @@ export function proposedUri(sessionId: string, file: FileEdits, item?: string): 
 }
 
 /**
- * The URI of a file's row in a session. It is only for the icon and the mark of problems: a scheme of its own prevents the
- * decorations that VS Code shows on files.
+ * Returns the URI of a file's row in a session, for its icon and its mark of problems. Because the scheme is not `file`, VS Code does not
+ * show the file's own decorations on the row.
  */
 export function rowUri(sessionId: string, uri: string): vscode.Uri {
   return vscode.Uri.parse(uri).with({ scheme: "fairlead-row", authority: sessionId });
 }
 
-/** The side that a URI names; undefined for a URI of another scheme. */
+/** Returns the side of a diff that a URI names; undefined for a URI of another scheme. */
 export function parseDiffUri(uri: vscode.Uri): DiffSide | undefined {
   if (uri.scheme !== scheme.proposed && uri.scheme !== scheme.base) return undefined;
   return { sessionId: uri.authority, path: uri.path, item: new URLSearchParams(uri.query).get("item") ?? undefined };
 }
 
-/** The URI in the server's notation. VS Code would escape the `=` in the query. */
+/** Returns the URI in the server's notation. VS Code would escape the `=` in the query. */
 export function wireUri(uri: vscode.Uri): string {
   const item = parseDiffUri(uri)?.item;
   return uri.with({ query: "" }).toString() + (item === undefined ? "" : `?item=${encodeURIComponent(item)}`);
 }
 
-/** The proposed changes of a side's file, if there are any. */
+/** Returns the proposed changes to the file of a side, if there are any. */
 export function fileAt(store: Store, { sessionId, path }: DiffSide): FileEdits | undefined {
   return fileOf(store.get(sessionId), path);
 }
 
+/** Returns the proposed changes to the file at a path, if there are any. */
 export function fileOf(session: Session | undefined, path: string): FileEdits | undefined {
   return session?.edits?.files.find((file) => vscode.Uri.parse(file.uri).path === path);
 }
@@ -65,7 +66,7 @@ export function fileOrRenamed(session: Session | undefined, path: string): FileE
   );
 }
 
-/** Documents of proposed texts that the user has edited but not saved. */
+/** Returns the documents of proposed texts that the user has edited but not saved. */
 export function unsavedProposals(sessionId: string): vscode.TextDocument[] {
   return vscode.workspace.textDocuments.filter(
     ({ uri, isDirty }) => isDirty && uri.scheme === scheme.proposed && uri.authority === sessionId,

@@ -96,12 +96,12 @@ export class Diffs implements vscode.Disposable {
     await this.openStepDiff(location.sessionId, location.file, item, location.hunk, preserveFocus);
   }
 
-  /** See `MultiDiffs.go`. */
+  /** Goes to the next or previous change in the active multi-file diff (see `MultiDiffs.go`). */
   goInMultiDiff(direction: "next" | "previous", file: FileEdits): Promise<boolean> {
     return this.multiDiffs.go(direction, file);
   }
 
-  /** Removes decided files from the active multi-file diff after `decide`, and as soon as it waits for an answer of the user. */
+  /** Removes decided files from the active multi-file diff after `decide`, and already while `decide` waits for an answer of the user. */
   async updateMultiDiffWhile(decide: () => Promise<unknown>): Promise<void> {
     const unsubscribe = this.store.onChange((change) => {
       if (change === "approvals") void this.multiDiffs.updateActive();
@@ -119,7 +119,7 @@ export class Diffs implements vscode.Disposable {
     if (await this.multiDiffs.updateActive()) await vscode.commands.executeCommand("fairlead.edits.focus");
   }
 
-  /** Opens a file's diff at a hunk; if none is given, at the first problem of the proposed text, if it has any. */
+  /** Opens a file's diff at a hunk. If no hunk is given, opens it at the first problem of the proposed text, if there is one. */
   async open(sessionId: string, file: FileEdits, hunk?: Hunk, preserveFocus = false): Promise<void> {
     const options: vscode.TextDocumentShowOptions = { preview: true, preserveFocus };
     const [problem] = file.problems;
@@ -171,7 +171,7 @@ export class Diffs implements vscode.Disposable {
     }
   }
 
-  /** Opens the change of a CodeLens in the user's file. */
+  /** Opens the diff of the change that a CodeLens in the user's file is about. */
   async openTarget({ sessionId, target }: DecideParams): Promise<void> {
     const file = "uri" in target ? fileOf(this.store.get(sessionId), vscode.Uri.parse(target.uri).path) : undefined;
     if (file)
@@ -198,8 +198,8 @@ export class Diffs implements vscode.Disposable {
   }
 
   /**
-   * Closes the diffs in which everything is decided, unless they contain unsaved text. If the focus is in one of them, VS Code moves
-   * it to the next editor.
+   * Closes the diffs in which everything is decided, unless they contain unsaved text. If one of them has the focus, VS Code then focuses
+   * the next editor.
    */
   private async closeSettled(sessions: readonly Session[]): Promise<void> {
     const isSettled = (tab: vscode.Tab): boolean =>

@@ -39,7 +39,7 @@ export type EditRow =
       readonly tooltip: string;
     };
 
-/** Whether VS Code passed a row. A command in the title of a diff gets the URI of the diff instead. */
+/** Whether VS Code passed a row to a command. A command in the title of a diff gets the URI of the diff instead. */
 export function isEditRow(argument: unknown): argument is EditRow {
   return typeof argument === "object" && argument !== null && "kind" in argument && "sessionId" in argument;
 }
@@ -131,7 +131,7 @@ function checkRow(sessionId: string, result: CheckResult): CheckRow {
   const plain = (text: string): string => escapeInvisible(text).replaceAll("`", "");
   const [message, command] = [plain(result.message), plain(result.command)] as const;
   const progress = t("{0} of {1} accepted", result.accepted, result.total);
-  // such as `2 of 5 changes accepted: pytest passes (3 s).`; the label is the part after the command
+  // the label is what follows the command in a message such as `2 of 5 changes accepted: pytest passes (3 s).`
   const [, verdict = message] = message.split(`: ${command} `);
   return {
     kind: "check",
@@ -200,7 +200,7 @@ function kindLabel(file: FileEdits, relative: (uri: string) => string): string {
   }
 }
 
-/** The proposed permissions. Only the executable bit can change. */
+/** Returns the proposed permissions in words. Only the executable bit can change. */
 function permissionLabel(file: FileEdits): string {
   if (file.mode === null) return "";
   return /[1357]/.test(file.mode) ? t("executable") : t("not executable");
@@ -261,12 +261,12 @@ const folder = (path: string): string => path.split("/").slice(0, -1).join("/");
 /** Counts how many of the proposed files are left to review, for the view's title and the status bar. */
 export class ReviewProgress {
   private readonly seen = new Set<string>();
-  /** How many runs had started when nothing was left to review. */
+  /** How many runs had started when the last file was decided; undefined while files are left. */
   private runsAtEnd: number | undefined;
 
   /**
-   * The number of files that are left, and of all files in this review. The next run's proposals are a new review; an undo continues
-   * the old one.
+   * Returns the number of files that are left, and of all files in this review. When nothing is left, the proposals of the next run begin a
+   * new review, but an undo continues the old one.
    */
   count(sessions: readonly Session[]): { readonly left: number; readonly total: number } {
     const left = sessions.flatMap(({ id, edits }) => (edits?.files ?? []).map(({ uri }) => `${id} ${uri}`));

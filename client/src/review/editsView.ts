@@ -111,7 +111,7 @@ export class EditsView extends StoreTree<EditRow> {
   }
 }
 
-/** What the menus in package.json match. A conflict and a file that the user deleted have other commands. */
+/** Returns the words by which the menus in package.json choose the commands of a row: other ones in a conflict, and for a deleted file. */
 function contextValue(row: EditRow): string {
   if (row.kind === "file" && isDeletedByUser(row.file)) return "file deleted";
   const conflict =

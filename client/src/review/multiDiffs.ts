@@ -34,7 +34,7 @@ export class MultiDiffs {
     private readonly state: vscode.Memento,
   ) {
     const saved = state.get<[string, MultiDiffContent][]>(MULTI_DIFFS_KEY, []);
-    // VS Code may restore older tabs than those of the last moment, also two of one diff: each opens again when it is active
+    // VS Code may restore tabs that are older than what was saved, even two of one diff: each diff opens again when its tab is active
     this.open = new Map(saved.map(([label, { sessionId, item }]) => [label, { sessionId, item, uris: [] }]));
   }
 
@@ -44,12 +44,12 @@ export class MultiDiffs {
     return tab && this.contentOf(tab);
   }
 
-  /** What the tab shows, if it is a multi-file diff of proposed changes. */
+  /** Returns what a tab shows, if it is a multi-file diff of proposed changes. */
   contentOf(tab: vscode.Tab): OpenMultiDiff | undefined {
     return tab.input instanceof vscode.TabInputText ? undefined : this.open.get(labelOf(tab));
   }
 
-  /** `wanted`, with a number if another multi-file diff has this label. */
+  /** Returns the label `wanted`, with a number if another multi-file diff already has this label. */
   private uniqueLabel(wanted: string, what: MultiDiffContent): string {
     const taken = (label: string): boolean => {
       const other = this.open.get(label);
@@ -91,7 +91,7 @@ export class MultiDiffs {
     return true;
   }
 
-  /** Opens the active multi-file diff again if it no longer shows the files that it is about. Returns whether it did. */
+  /** Opens the active multi-file diff again if its files have changed. Returns whether it did. */
   async updateActive(): Promise<boolean> {
     const [tab, shown] = [activeTab(), this.active];
     if (!tab || tab.isDirty || !shown) return false;
@@ -101,7 +101,7 @@ export class MultiDiffs {
     return true;
   }
 
-  /** Opens a multi-file diff, under this label or, if another one has it, with a number. */
+  /** Opens a multi-file diff with this label, to which a number is added if another diff has the label. */
   async openAs(label: string, what: MultiDiffContent): Promise<void> {
     await this.openMultiDiff(this.uniqueLabel(label, what), this.filesOf(what), what);
   }
@@ -147,7 +147,7 @@ export class MultiDiffs {
     if (isActive()) await vscode.commands.executeCommand("workbench.action.keepEditor");
     const opened = activeTab();
     const isOpened = opened !== undefined && isOfThis(opened) && !earlier.has(opened);
-    // unless the user has chosen another tab, not by `earlier`: VS Code may have other objects for the same tabs by now
+    // VS Code may have replaced the tab objects in `earlier`, so compare with the new tab, unless the user has chosen another tab since
     const isStale = (tab: vscode.Tab): boolean => (isOpened ? tab !== opened && isOfThis(tab) : earlier.has(tab));
     await vscode.window.tabGroups.close(allTabs().filter(isStale));
     await this.remember();
@@ -178,13 +178,14 @@ async function putCursor(uri: vscode.Uri, range: vscode.Range): Promise<void> {
 
 export const activeTab = (): vscode.Tab | undefined => vscode.window.tabGroups.activeTabGroup.activeTab;
 export const allTabs = (): vscode.Tab[] => vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+/** Returns the label without the number of files, which VS Code appends. */
 const labelOf = (tab: vscode.Tab | undefined): string => tab?.label.replace(/ \(\d+ [^()]*\)$/, "") ?? "";
 const isUpToDate = ({ uris }: OpenMultiDiff, files: readonly FileEdits[]): boolean =>
   files.length === uris.length && files.every(({ uri }) => uris.includes(uri));
 const isSameContent = (one: MultiDiffContent, other: MultiDiffContent): boolean =>
   one.sessionId === other.sessionId && one.item === other.item;
 
-/** Where the cursor goes to show a hunk. */
+/** Returns where the cursor goes to show a hunk. */
 export function startOf(hunk: Hunk): vscode.Range {
   const line = firstLine(hunk) - 1;
   return new vscode.Range(line, 0, line, 0);

@@ -44,7 +44,7 @@ export class Preview implements vscode.Disposable {
     const editor = vscode.window.visibleTextEditors.find(
       ({ document: { uri } }) => uri.scheme === "file" && uri.path === path,
     );
-    // decided since, and VS Code still shows the CodeLens
+    // the change is decided, but VS Code still shows its CodeLens
     if (!file || !hunk || !editor) return;
     const start = firstLine(hunk) - 1;
     const proposed = new vscode.Range(start, 0, start + Math.max(0, hunk.newLines - 1), Number.MAX_SAFE_INTEGER);

@@ -4,17 +4,18 @@ import { t } from "@vscode/l10n";
 import type { Diagnostic, Hunk } from "../protocolStates";
 import { countText } from "../ui/format";
 
+/** Severities of LSP. */
 const [ERROR, WARNING] = [1, 2];
 const MOST_LINES = 5;
 
-/** `2 errors`; without errors `1 warning`; empty if there is neither. */
+/** Returns the number of errors, such as `2 errors`, or else of warnings; empty if there is neither. */
 export function problemCount(problems: readonly Diagnostic[]): string {
   const count = (severity: number): number => problems.filter((problem) => problem.severity === severity).length;
   if (count(ERROR) > 0) return errorCount(count(ERROR));
   return count(WARNING) > 0 ? countText(count(WARNING), "warning") : "";
 }
 
-/** `2 errors`; empty if there are none. */
+/** Returns the number of errors, such as `2 errors`; empty if there are none. */
 export function errorCount(errors: number): string {
   return errors > 0 ? countText(errors, "error") : "";
 }
@@ -23,7 +24,7 @@ export function hasErrors(problems: readonly Diagnostic[]): boolean {
   return problems.some(({ severity }) => severity === ERROR);
 }
 
-/** What is wrong, a line for each of the first problems. */
+/** Returns a line for each of the first problems, and one that says how many more there are. */
 export function problemLines(problems: readonly Diagnostic[]): string[] {
   const lines = problems
     .slice(0, MOST_LINES)

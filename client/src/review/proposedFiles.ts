@@ -19,7 +19,7 @@ import { normalizedText, hasUniformLineEndings } from "../ui/text";
 
 const BOM = "\ufeff";
 
-/** The revisions at the start of the last two attempts to save a document. */
+/** The revisions of the proposed text when VS Code began the last two attempts to save a document. */
 interface SaveAttempts {
   readonly before: number | undefined;
   readonly last: number;
@@ -146,7 +146,7 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
     }
   }
 
-  /** The change whose proposed text the user can edit. VS Code would not preserve mixed line endings. */
+  /** Returns the proposed changes to a file, if the user can edit its proposed text. VS Code would not preserve mixed line endings. */
   private amendable(uri: vscode.Uri, text: string): FileEdits | undefined {
     const side = uri.scheme === scheme.proposed ? parseDiffUri(uri) : undefined;
     const file = side && side.item === undefined ? fileAt(this.store, side) : undefined;
@@ -173,7 +173,7 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
   }
 }
 
-/** A number that depends on the text and its change marks. It is small, because VS Code asks before it opens large files. */
+/** Returns a number that depends on the text and its change marks. It is small, because VS Code asks before it opens large files. */
 function pseudoSize({ text, changeMarks }: DiffText): number {
   return parseInt(createHash("sha256").update(`${changeMarks}\n${text}`).digest("hex").slice(0, 5), 16);
 }
@@ -188,7 +188,7 @@ function needsByteOrderMark(uri: vscode.Uri): boolean {
   return files.get("encoding") !== "utf8" || files.get("autoGuessEncoding") === true;
 }
 
-/** An error for the user. VS Code shows its name before the text. */
+/** Returns an error for the user. VS Code shows its name before the text. */
 function userError(text: string): Error {
   return Object.assign(new Error(text), { name: "Fairlead" });
 }

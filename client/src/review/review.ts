@@ -41,7 +41,7 @@ export class Review {
     private readonly server: AgentServer,
   ) {}
 
-  /** Decides on all proposals of all sessions that `allows` says. */
+  /** Decides on all proposals of the sessions for which `allows` returns true. */
   async decideAll(
     decision: Decision,
     allows: (session: Session) => Promise<boolean> = () => Promise.resolve(true),
@@ -79,8 +79,8 @@ export class Review {
   }
 
   /**
-   * Makes a decision and shows the outcome. Ignores a decision on a change that is already decided or being decided, because VS Code
-   * shows a CodeLens for another half second after its change was decided.
+   * Makes a decision and shows the outcome. Ignores a decision on a change that is already decided or being decided: VS Code still shows
+   * the CodeLens of a change for half a second after its decision.
    */
   async decide(decision: Decision, params: DecideParams, part?: Part): Promise<ReviewResult | undefined> {
     const what = JSON.stringify([params.sessionId, params.target]);
@@ -106,7 +106,7 @@ export class Review {
     const asked = { ...params, ...(seen === undefined ? {} : { version: seen }) };
     const result = await this.perform(
       () => this.decideAsShown(name, asked, shown),
-      // what an earlier decision has already decided needs no message
+      // no message if an earlier decision included this one
       () => this.isStillPending(params),
     );
     if (result) this.store.decisions.record(part?.steps ?? [], sessionId, stepCount(result, shown));
@@ -122,7 +122,7 @@ export class Review {
     await this.revise("redo");
   }
 
-  /** Undoes what the user accepted of a plan step, whatever they decided since. */
+  /** Undoes what the user accepted of a plan step, even if they have made other decisions since. */
   async undoStep(sessionId: string, item: string, content: string): Promise<void> {
     const result = await this.perform(() => this.server.request(method.undo, { sessionId, item }));
     if (!hasOutcome(result, "applied")) return;
@@ -165,7 +165,7 @@ export class Review {
     );
   }
 
-  /** Sends a decision. If it is stale because an earlier part of it removed some proposals, sends it for those that are left. */
+  /** Sends a decision. If the server refuses it because an earlier part of it removed proposals, sends it again for those that are left. */
   private async decideAsShown(name: string, params: DecideParams, shown: Edits | undefined): Promise<ReviewResult> {
     try {
       return await this.server.request<ReviewResult>(name, params);
@@ -179,7 +179,7 @@ export class Review {
     }
   }
 
-  /** Sends a decision and shows what failed, unless `isRelevant` says that it no longer does. */
+  /** Sends a decision and shows what failed, unless `isRelevant` returns false by then. */
   private async perform(
     request: () => Promise<ReviewResult>,
     isRelevant: () => boolean = () => true,

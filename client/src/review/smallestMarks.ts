@@ -15,7 +15,7 @@ export interface Mark {
 
 type Found = SmallestSet | null | undefined;
 
-/** The mark of a hunk, or of a file that is decided as a whole (`hunk` null). */
+/** Returns the mark of a hunk, or of a file that is decided as a whole (`hunk` is null). */
 export function markOfChange(found: Found, uri: string, hunk: string | null): Mark | undefined {
   if (!found) return undefined;
   const text = textsOf(found);
@@ -24,7 +24,7 @@ export function markOfChange(found: Found, uri: string, hunk: string | null): Ma
   return found.outcome === "minimal" ? text.needed : text.maybeNeeded;
 }
 
-/** The mark of a file whose hunks are decided one by one, if the result is about all of them. */
+/** Returns the mark of a file whose hunks are decided one by one, if the result includes all of them. */
 export function markOfFile(found: Found, file: FileEdits): Mark | undefined {
   const marks = file.hunks.flatMap(({ id }) => markOfChange(found, file.uri, id) ?? []);
   const [first] = marks;
@@ -41,12 +41,12 @@ export function markOfFile(found: Found, file: FileEdits): Mark | undefined {
 const includes = (changes: readonly ChangeId[], uri: string, hunk: string | null): boolean =>
   changes.some((change) => change.uri === uri && change.hunk === hunk);
 
-/** The session whose set the user can accept. */
+/** Returns the session whose smallest set the user can accept. */
 export function sessionWithSet(store: Store): Session | undefined {
   return store.reviewable.find(({ edits }) => (edits?.smallest?.needed.length ?? 0) > 0);
 }
 
-/** What the view says above the rows. */
+/** Returns the text above the rows of the view. */
 export function headline(found: SmallestSet): string {
   const text = textsOf(found);
   const [needed, count] = [found.needed.length, found.needed.length + found.notNeeded.length];
@@ -57,7 +57,7 @@ export function headline(found: SmallestSet): string {
 /** A message of the server as plain text for a notification or a view. */
 export const plainMessage = (message: string): string => escapeInvisible(message).replaceAll("`", "");
 
-/** The texts for one check, which name its command, or the texts for several checks. */
+/** Returns the texts for one check, which name its command, or for several checks. */
 const textsOf = ({ commands: [only = "", ...others] }: SmallestSet) =>
   others.length > 0 ? SEVERAL_CHECKS : oneCheck(escapeInvisible(only));
 

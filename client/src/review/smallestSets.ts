@@ -28,7 +28,7 @@ export class SmallestSets {
     private readonly checks: Checks,
   ) {}
 
-  /** Searches in the session whose changes are shown first, with the checks that the user chooses. */
+  /** Searches in the session whose changes are shown first, with the check that the user chooses, or all checks. */
   async find(): Promise<void> {
     const [session] = this.store.reviewable;
     if (!session) {
@@ -51,7 +51,7 @@ export class SmallestSets {
     await this.acceptNeeded(sessionWithSet(this.store)?.id ?? "");
   }
 
-  /** Runs the search with its progress. Cancelling it gives the smallest set so far. */
+  /** Searches and shows the progress. If the user cancels, returns the smallest set so far. */
   private async search(params: { sessionId: string; check?: string }): Promise<SmallestSet> {
     const { sessionId } = params;
     const options = { location: vscode.ProgressLocation.Notification, title: TITLE, cancellable: true };
@@ -65,7 +65,7 @@ export class SmallestSets {
         if (event.kind !== "check_search" || event.sessionId !== sessionId) return;
         if (handle === undefined) {
           handle = event.handle;
-          stop();
+          stop(); // the user may have cancelled before the search had a handle
         }
         progress.report({ message: progressText(event) });
       });
@@ -88,7 +88,7 @@ export class SmallestSets {
     const accept = found.needed.length === 1 ? t("Accept This One") : t("Accept These {0}", found.needed.length);
     const chosen = await vscode.window.showInformationMessage(text, accept, REVIEW_OTHERS);
     if (chosen === accept) await this.acceptNeeded(sessionId);
-    else if (chosen === REVIEW_OTHERS) await this.openFirst(sessionId, found);
+    else if (chosen === REVIEW_OTHERS) await this.openFirstNotNeeded(sessionId, found);
   }
 
   private async acceptNeeded(sessionId: string): Promise<void> {
@@ -97,7 +97,7 @@ export class SmallestSets {
     else void vscode.window.showInformationMessage(t("The result is out of date. Search again."));
   }
 
-  private async openFirst(sessionId: string, { notNeeded }: SmallestSet): Promise<void> {
+  private async openFirstNotNeeded(sessionId: string, { notNeeded }: SmallestSet): Promise<void> {
     const files = this.store.get(sessionId)?.edits?.files ?? [];
     for (const { uri, hunk: id } of notNeeded) {
       const file = files.find((other) => other.uri === uri);
