@@ -22,7 +22,7 @@ type Command = readonly [name: string, ...args: unknown[]];
 
 const MOST_ACTIONS = 50;
 /** Opening a file with one of these endings starts the support of its language. */
-const SOURCES = [
+const SOURCE_ENDINGS = [
   "ts,tsx,mts,cts,js,jsx,mjs,cjs",
   "py,pyi",
   "rs",
@@ -104,7 +104,7 @@ class CodeAnswers {
         );
         return entries(edit as vscode.WorkspaceEdit | undefined);
       }),
-      version,
+      documentVersion,
     );
 
   /**
@@ -127,7 +127,7 @@ class CodeAnswers {
         title,
         ...(kind ? { kind: kind.value } : {}),
         ...(isPreferred ? { isPreferred } : {}),
-        edit: workspaceEdit(entries(edit), version),
+        edit: workspaceEdit(entries(edit), documentVersion),
       }));
   };
 
@@ -143,11 +143,11 @@ class CodeAnswers {
   ): Promise<readonly Found[]> {
     const { uri, languageId } = await open(textDocument.uri);
     const at = toPosition(position);
-    const askAnalyzed = async (): Promise<readonly Found[]> => {
-      await analyzed(uri, at);
+    const askWhenLoaded = async (): Promise<readonly Found[]> => {
+      await waitForProject(uri, at);
       return ask(uri, at);
     };
-    return this.readiness.ask(languageId, askAnalyzed, () => token.isCancellationRequested);
+    return this.readiness.ask(languageId, askWhenLoaded, () => token.isCancellationRequested);
   }
 }
 
@@ -164,7 +164,7 @@ async function open(uri: string): Promise<vscode.TextDocument> {
  * Waits until the project of a document is loaded. While TypeScript loads it, it answers from the open files alone, so
  * that a rename would be incomplete. Of the requests that it answers only afterwards, this one costs the least.
  */
-async function analyzed(uri: vscode.Uri, at: vscode.Position): Promise<void> {
+async function waitForProject(uri: vscode.Uri, at: vscode.Position): Promise<void> {
   const line = new vscode.Range(at.line, 0, at.line + 1, 0);
   await vscode.commands.executeCommand("vscode.provideDocumentRangeSemanticTokens", uri, line);
 }
@@ -172,7 +172,7 @@ async function analyzed(uri: vscode.Uri, at: vscode.Position): Promise<void> {
 /** Opens a file of each common language that the workspace contains. */
 async function startLanguages(): Promise<void> {
   const files = await Promise.all(
-    SOURCES.map((endings) => vscode.workspace.findFiles(`**/*.{${endings}}`, undefined, 1)),
+    SOURCE_ENDINGS.map((endings) => vscode.workspace.findFiles(`**/*.{${endings}}`, undefined, 1)),
   );
   await Promise.all(files.flat().map((file) => vscode.workspace.openTextDocument(file)));
 }
@@ -185,7 +185,7 @@ function entries(edit: vscode.WorkspaceEdit | undefined): readonly EditEntry[] {
   return all;
 }
 
-function version(uri: string): number | null {
+function documentVersion(uri: string): number | null {
   return vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri)?.version ?? null;
 }
 

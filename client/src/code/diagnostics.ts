@@ -22,7 +22,7 @@ export async function diagnostics({ uri }: DiagnosticsParams): Promise<Diagnosti
 export async function waitForDiagnostics(file: vscode.Uri): Promise<void> {
   const isFile = (other: vscode.Uri): boolean => other.toString() === file.toString();
   if (vscode.workspace.textDocuments.some(({ uri }) => isFile(uri))) return;
-  const said = new Promise<void>((resolve) => {
+  const reported = new Promise<void>((resolve) => {
     const timer = setTimeout(done, ANALYSIS_LIMIT);
     const listening = vscode.languages.onDidChangeDiagnostics(({ uris }) => {
       if (uris.some(isFile)) done();
@@ -34,7 +34,7 @@ export async function waitForDiagnostics(file: vscode.Uri): Promise<void> {
     }
   });
   await vscode.workspace.openTextDocument(file);
-  await said;
+  await reported;
 }
 
 export function toWireDiagnostic({ range, severity, message, source }: vscode.Diagnostic): Diagnostic {

@@ -172,13 +172,13 @@ export function workspaceEdit(
   }
   const count = [...texts.values()].reduce((sum, edits) => sum + edits.length, operations.length);
   if (count > MOST_TEXT_EDITS) throw new Unusable(`It would change ${count} places.`);
-  const leaving = new Set(operations.flatMap((each) => oldUri(each) ?? []));
+  const oldUris = new Set(operations.flatMap((each) => oldUri(each) ?? []));
   const changes = [...texts].map(([uri, edits]) => ({ textDocument: { uri, version: version(uri) }, edits }));
   return {
     documentChanges: [
-      ...changes.filter(({ textDocument }) => leaving.has(textDocument.uri)),
+      ...changes.filter(({ textDocument }) => oldUris.has(textDocument.uri)),
       ...operations,
-      ...changes.filter(({ textDocument }) => !leaving.has(textDocument.uri)),
+      ...changes.filter(({ textDocument }) => !oldUris.has(textDocument.uri)),
     ],
   };
 }

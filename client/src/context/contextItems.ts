@@ -40,14 +40,14 @@ async function contextItem(mention: Mention): Promise<ContextItem | undefined> {
 /** The files and folders of the workspace among these addresses as mentions, followed by a space; undefined if there are none. */
 export function mentionsOf(uris: readonly string[]): string | undefined {
   const paths = uris
-    .map(parsed)
+    .map(parseUri)
     .filter((uri) => uri !== undefined)
     .filter((uri) => vscode.workspace.getWorkspaceFolder(uri))
     .map(workspacePath);
   return paths.length > 0 ? `${paths.map(pathMention).join(" ")} ` : undefined;
 }
 
-function parsed(address: string): vscode.Uri | undefined {
+function parseUri(address: string): vscode.Uri | undefined {
   let uri: vscode.Uri;
   try {
     uri = vscode.Uri.parse(address);

@@ -10,23 +10,23 @@ import { gitState } from "./git";
 const MAX_OPEN = 100;
 const MAX_PROBLEMS = 5;
 
-/** The editor that showed a file last. A task may be written in an editor of its own. */
-let last: vscode.TextEditor | undefined;
+/** The editor that last showed a file. The active editor may be the one in which the user writes the task. */
+let lastEditor: vscode.TextEditor | undefined;
 
 /** Remembers which file the user looked at. */
 export function watchEditors(): vscode.Disposable {
-  const note = (editor: vscode.TextEditor | undefined): void => {
-    if (editor && fileOf(editor.document.uri)) last = editor;
+  const remember = (editor: vscode.TextEditor | undefined): void => {
+    if (editor && shownFile(editor.document.uri)) lastEditor = editor;
   };
-  note(vscode.window.activeTextEditor);
-  return vscode.window.onDidChangeActiveTextEditor(note);
+  remember(vscode.window.activeTextEditor);
+  return vscode.window.onDidChangeActiveTextEditor(remember);
 }
 
 /** The editor with the file that the user looks at, or looked at before the active page. */
 export function fileEditor(): vscode.TextEditor | undefined {
   const active = vscode.window.activeTextEditor;
-  if (active && fileOf(active.document.uri)) return active;
-  return last?.document.isClosed === false ? last : undefined;
+  if (active && shownFile(active.document.uri)) return active;
+  return lastEditor?.document.isClosed === false ? lastEditor : undefined;
 }
 
 /** What the user does not want to send with a task. */
@@ -34,7 +34,7 @@ export type Omission = "editor" | "selection";
 
 export function editorContext(omitted: readonly Omission[] = []): EditorContext {
   const editor = fileEditor();
-  const file = editor && fileOf(editor.document.uri);
+  const file = editor && shownFile(editor.document.uri);
   const openFiles = openUris();
   // the line numbers of the base text fit no file
   const hasLines = editor !== undefined && editor.document.uri.scheme !== scheme.base;
@@ -58,12 +58,12 @@ export function openUris(): vscode.Uri[] {
     if (input instanceof vscode.TabInputText) return [input.uri];
     return input instanceof vscode.TabInputTextDiff ? [input.modified] : [];
   });
-  const files = uris.map(fileOf).filter((uri) => uri !== undefined);
+  const files = uris.map(shownFile).filter((uri) => uri !== undefined);
   return [...new Map(files.map((uri) => [uri.toString(), uri])).values()];
 }
 
 /** The file that a document shows, also as a side of the agent's diff. */
-function fileOf(uri: vscode.Uri): vscode.Uri | undefined {
+function shownFile(uri: vscode.Uri): vscode.Uri | undefined {
   if (uri.scheme === "file") return uri;
   const side = parseDiffUri(uri);
   return side && vscode.Uri.from({ scheme: "file", path: side.path });

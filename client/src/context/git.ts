@@ -47,7 +47,7 @@ export function gitState(): EditorContext["git"] {
     const branch = branchOf(repository);
     return repositories.length === 1 ? branch : `${branch} (${name})`;
   });
-  const changed = repositories.flatMap(({ repository }) => [...changes(repository)]);
+  const changed = repositories.flatMap(({ repository }) => [...changedFiles(repository)]);
   const files = changed.slice(0, MAX_FILES).map(([uri, status]) => ({ uri, state: STATES[status] ?? "conflict" }));
   return { branch: branches.join(", "), changed: changed.length, files };
 }
@@ -57,7 +57,7 @@ function branchOf({ state: { HEAD: head } }: Repository): string {
 }
 
 export function hasChanges(): boolean {
-  return workspaceRepositories().some(({ repository }) => changes(repository).size > 0);
+  return workspaceRepositories().some(({ repository }) => changedFiles(repository).size > 0);
 }
 
 /** The uncommitted changes as a diff, with a line for each untracked file; undefined without a repository. */
@@ -66,7 +66,7 @@ export async function uncommittedChanges(): Promise<string | undefined> {
   if (repositories.length === 0) return undefined;
   const diffs = await Promise.all(
     repositories.map(async ({ name, repository }) => {
-      const diff = await changesOf(repository);
+      const diff = await uncommittedDiff(repository);
       return repositories.length === 1 ? diff : prefixPaths(name, diff);
     }),
   );
@@ -78,10 +78,10 @@ export function commitInputs(): readonly { readonly name: string; readonly input
   return workspaceRepositories().map(({ name, repository }) => ({ name, input: repository.inputBox }));
 }
 
-async function changesOf(repository: Repository): Promise<string> {
+async function uncommittedDiff(repository: Repository): Promise<string> {
   await repository.status(); // VS Code updates `state` some time after a change, but the diffs are current
   const [staged, unstaged] = await Promise.all([repository.diff(true), repository.diff(false)]);
-  const untracked = [...changes(repository)].filter(([, status]) => STATES[status] === "untracked");
+  const untracked = [...changedFiles(repository)].filter(([, status]) => STATES[status] === "untracked");
   const names = untracked.slice(0, MAX_FILES).map(([uri]) => {
     const name = vscode.Uri.parse(uri).path.slice(repository.rootUri.path.length + 1);
     return `diff --git a/${name} b/${name}\nnew file, untracked\n`;
@@ -90,7 +90,7 @@ async function changesOf(repository: Repository): Promise<string> {
 }
 
 /** The files that differ from the last commit, by URI, with their status. */
-function changes({ state }: Repository): ReadonlyMap<string, number> {
+function changedFiles({ state }: Repository): ReadonlyMap<string, number> {
   const all = [
     ...state.indexChanges,
     ...state.workingTreeChanges,

@@ -17,7 +17,7 @@ const PUNCTUATION = /[.,;:!?)\]}'"]$/;
 export function mentionsIn(text: string): Mention[] {
   const found = new Map<string, Mention>();
   for (const [, isFile, quoted, plain = ""] of text.matchAll(MENTION)) {
-    const words = quoted === undefined ? withoutPunctuation(plain) : [quoted];
+    const words = quoted === undefined ? possibleWords(plain) : [quoted];
     const keyword = (isFile ?? quoted) ? undefined : KEYWORDS.find((each) => words.includes(each));
     const paths = words.map(cleanPath).filter((path) => path !== "");
     const mention: Mention | undefined = keyword
@@ -31,7 +31,7 @@ export function mentionsIn(text: string): Mention[] {
 }
 
 /** The word, and the word without the punctuation that may belong to the sentence, longest first. */
-function withoutPunctuation(word: string): string[] {
+function possibleWords(word: string): string[] {
   const words = [word];
   while (PUNCTUATION.test(word)) words.push((word = word.slice(0, -1)));
   return words;

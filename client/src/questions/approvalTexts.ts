@@ -51,14 +51,14 @@ function describeCommand({ command, cwd, mode, reasons }: ApproveParams): Approv
   const question = isSandboxed ? t("Run “{0}” in the sandbox?", what) : t("Run “{0}” outside the sandbox?", what);
   const message = `${question} ${first}`.trim();
   // a notification shows a link without its address
-  const whole = message.length <= MAX_MESSAGE_LENGTH && !what.includes("\n") && withoutLinks(what) === what;
+  const isShownWhole = message.length <= MAX_MESSAGE_LENGTH && !what.includes("\n") && withoutLinks(what) === what;
   const longer = `${message} ${second}`.trim();
   return {
     subject: what,
     rowLabel: t("Allow: {0}", oneLine(what)),
     screenReaderLabel: t("The agent asks to run: {0}", what),
-    message: whole ? (longer.length <= MAX_MESSAGE_LENGTH ? longer : message) : undefined,
-    dialogTitle: whole
+    message: isShownWhole ? (longer.length <= MAX_MESSAGE_LENGTH ? longer : message) : undefined,
+    dialogTitle: isShownWhole
       ? t("The agent asks to run this command.")
       : `${longCommand(what.split("\n").length)} ${first}`.trim(),
     details: [
@@ -72,16 +72,16 @@ function describeCommand({ command, cwd, mode, reasons }: ApproveParams): Approv
 
 /** An approval without a tool call confirms the user's own accept of a protected file. */
 function describeFile({ toolCallId, reasons }: ApproveParams, what: string): ApprovalTexts {
-  const confirm = toolCallId === null;
-  const question = confirm ? t("Accept “{0}”?", what) : t("Allow “{0}”?", what);
+  const isConfirmation = toolCallId === null;
+  const question = isConfirmation ? t("Accept “{0}”?", what) : t("Allow “{0}”?", what);
   return {
     subject: what,
-    rowLabel: confirm ? t("Confirm: {0}", oneLine(what)) : t("Allow: {0}", oneLine(what)),
+    rowLabel: isConfirmation ? t("Confirm: {0}", oneLine(what)) : t("Allow: {0}", oneLine(what)),
     screenReaderLabel: [question, ...reasons].join(" "),
     message: [question, ...reasons].join(" "),
     dialogTitle: question,
     details: reasons.join("\n\n"),
-    choices: confirm ? CONFIRM_CHOICES : ALLOW_CHOICES,
+    choices: isConfirmation ? CONFIRM_CHOICES : ALLOW_CHOICES,
   };
 }
 

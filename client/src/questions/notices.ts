@@ -30,14 +30,14 @@ export class Notices implements vscode.Disposable {
     /** Whether the user sees the session's conversation, where its cards are. */
     private readonly isSeen: (sessionId: string) => boolean,
   ) {
-    const follow = (number: number, link: number): unknown => {
+    const followLink = (number: number, link: number): unknown => {
       const chosen = [...this.open.values()].find((other) => other.number === number)?.notice.links[link];
       return chosen && perform(chosen.action);
     };
     const unsubscribe = store.onChange((change) => {
       if (change !== "conversation") this.redraw.schedule();
     });
-    this.disposables = [vscode.commands.registerCommand(COMMAND, follow), { dispose: unsubscribe }, this.redraw];
+    this.disposables = [vscode.commands.registerCommand(COMMAND, followLink), { dispose: unsubscribe }, this.redraw];
   }
 
   /** Shows and closes notices after the user has opened or closed the conversation. */
