@@ -21,7 +21,7 @@ type Token = vscode.CancellationToken;
 type Command = readonly [name: string, ...args: unknown[]];
 
 const MOST_ACTIONS = 50;
-/** Opening a file with one of these endings starts the support of its language. */
+/** The file name endings of common languages. Opening a file starts the support of its language. */
 const SOURCE_ENDINGS = [
   "ts,tsx,mts,cts,js,jsx,mjs,cjs",
   "py,pyi",
@@ -33,6 +33,7 @@ const SOURCE_ENDINGS = [
   "php",
   "rb",
 ];
+/** Stands for a language in `Readiness` if a question is about all languages. */
 const ALL_LANGUAGES = "";
 
 /** Registers the answers to the server's `agent/editor/...` requests. */
@@ -56,7 +57,7 @@ export function registerCodeAnswers(client: LanguageClient): void {
   on(method.codeActions, answers.codeActions);
 }
 
-/** Params and results have LSP's shapes. If VS Code cannot answer, they throw an error with a message for the model. */
+/** The answers. Params and results have LSP's shapes. If VS Code cannot answer, a method throws an error with a message for the model. */
 class CodeAnswers {
   private readonly readiness = new Readiness();
   private languagesStarted: Promise<void> | undefined;
@@ -108,8 +109,8 @@ class CodeAnswers {
     );
 
   /**
-   * The actions that edit, for the problems that VS Code shows in the range. Their commands are left out: TypeScript's only report that the
-   * action was used.
+   * Returns the actions that edit, for the problems that VS Code shows in the range. Leaves out their commands, because those of TypeScript
+   * only report that the action was used.
    */
   codeActions = async ({ textDocument, range, context }: lsp.CodeActionParams): Promise<lsp.CodeAction[]> => {
     const uri = vscode.Uri.parse(textDocument.uri);
@@ -131,11 +132,12 @@ class CodeAnswers {
       }));
   };
 
-  /** What a provider finds at a position. */
+  /** Returns what a provider finds at a position. */
   private at<Found>(command: string, params: lsp.TextDocumentPositionParams, token: Token): Promise<readonly Found[]> {
     return this.whenStarted(params, token, (uri, at) => execute<Found>(command, uri, at));
   }
 
+  /** Asks about a position, after the project is loaded and the support of the language has started. */
   private async whenStarted<Found>(
     { textDocument, position }: lsp.TextDocumentPositionParams,
     token: Token,
@@ -161,8 +163,8 @@ async function open(uri: string): Promise<vscode.TextDocument> {
 }
 
 /**
- * Waits until the project of a document is loaded. While TypeScript loads it, it answers from the open files alone, so
- * that a rename would be incomplete. Of the requests that it answers only afterwards, this one costs the least.
+ * Waits until the project of a document is loaded. While TypeScript loads a project, it answers from the open files alone, so that a rename
+ * would be incomplete. It answers a request for semantic tokens only afterwards, and one for a single line costs the least.
  */
 async function waitForProject(uri: vscode.Uri, at: vscode.Position): Promise<void> {
   const line = new vscode.Range(at.line, 0, at.line + 1, 0);
@@ -177,7 +179,11 @@ async function startLanguages(): Promise<void> {
   await Promise.all(files.flat().map((file) => vscode.workspace.openTextDocument(file)));
 }
 
-/** @throws Error: this VS Code does not show file operations, so that an edit could be incomplete. */
+/**
+ * Returns all entries of an edit, including its file operations.
+ *
+ * @throws Error: this version of VS Code does not return file operations, so the edit could be incomplete.
+ */
 function entries(edit: vscode.WorkspaceEdit | undefined): readonly EditEntry[] {
   if (!edit) return [];
   const all = (edit as Partial<{ _allEntries(): readonly EditEntry[] }>)._allEntries?.();

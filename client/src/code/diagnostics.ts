@@ -7,7 +7,7 @@ import type { Diagnostic } from "../protocolStates";
 /** How long to wait for the diagnostics of a file that was not open, in milliseconds. */
 const ANALYSIS_LIMIT = 3000;
 
-/** The diagnostics as VS Code shows them. Opens a closed file first, so that they are computed. */
+/** Returns the diagnostics as VS Code shows them. Opens a closed file first, so that they are computed. */
 export async function diagnostics({ uri }: DiagnosticsParams): Promise<DiagnosticsResult> {
   if (uri === null) {
     const all = vscode.languages.getDiagnostics().filter(([file, found]) => file.scheme === "file" && found.length > 0);
@@ -18,7 +18,7 @@ export async function diagnostics({ uri }: DiagnosticsParams): Promise<Diagnosti
   return { files: [{ uri, diagnostics: vscode.languages.getDiagnostics(file).map(toWireDiagnostic) }] };
 }
 
-/** Opens a file without showing it, and waits for its diagnostics. There is a limit, because a file without problems gets none. */
+/** Opens a file without showing it, and waits a limited time for its diagnostics, because a file without problems gets none. */
 export async function waitForDiagnostics(file: vscode.Uri): Promise<void> {
   const isFile = (other: vscode.Uri): boolean => other.toString() === file.toString();
   if (vscode.workspace.textDocuments.some(({ uri }) => isFile(uri))) return;

@@ -1,4 +1,4 @@
-// Tasks that the user starts in an editor: run a task on the selection, fix problems, explain the code at the cursor.
+// The tasks that the user starts in an editor: a task on the selection, fixing problems, and explaining the code at the cursor.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";

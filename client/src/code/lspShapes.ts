@@ -1,4 +1,4 @@
-// VS Code's answers about code as LSP's JSON. Does not import VS Code, so that tests need no editor.
+// Converts VS Code's answers about code to LSP's JSON. Does not import VS Code, so that tests need no editor.
 
 import type * as lsp from "vscode-languageclient/node";
 
@@ -59,7 +59,10 @@ interface SymbolInformation {
   readonly location: Location;
 }
 
-/** What `WorkspaceEdit._allEntries()` contains. The public `entries()` leaves out everything but text edits. */
+/**
+ * What `WorkspaceEdit._allEntries()` contains: file operations (1), text edits (2), and edits of notebooks and snippets (the others). The
+ * public `entries()` contains only the text edits.
+ */
 export type EditEntry = FileEntry | TextEntry | { readonly _type: 3 | 5 | 6 };
 
 interface TextEntry {
@@ -113,7 +116,7 @@ export function hover(found: readonly Hover[]): lsp.Hover | null {
   return { contents: { kind: "markdown", value }, ...(at ? { range: range(at) } : {}) };
 }
 
-/** The outline of a document: at most the first `MOST_PLACES` symbols, with their parents. */
+/** Returns the outline of a document: at most the first `MOST_PLACES` symbols, with their parents. */
 export function documentSymbols(found: readonly DocumentSymbol[]): lsp.DocumentSymbol[] {
   let left = MOST_PLACES;
   const convert = (symbols: readonly DocumentSymbol[]): lsp.DocumentSymbol[] =>
@@ -143,14 +146,14 @@ export function symbolInformation(symbol: SymbolInformation): lsp.SymbolInformat
   };
 }
 
-/** VS Code counts kinds from 0, LSP from 1. */
+/** Converts a kind, which VS Code counts from 0 and LSP from 1. */
 function symbolKind(kind: number): lsp.SymbolKind {
   return (kind + 1) as lsp.SymbolKind;
 }
 
 /**
- * A workspace edit as `documentChanges`. Edits of files that are moved or deleted come first, then the file operations,
- * then all other edits: VS Code does not say in which order its provider gave them.
+ * Converts a workspace edit to `documentChanges`. Edits of files that are moved or deleted come first, then the file operations, then all
+ * other edits, because VS Code does not say in which order the provider gave them.
  *
  * @param version The version of a document, null if it is closed.
  * @throws Unusable: it contains something that LSP cannot express, or too much.

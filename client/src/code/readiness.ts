@@ -1,4 +1,4 @@
-// Waiting for language support that has just been started: until it is ready, it finds nothing and does not fail.
+// Waits for language support that has just been started. Until it is ready, it finds nothing, but does not fail.
 
 /** How long to repeat a question, in milliseconds. */
 const START_LIMIT = 5000;
@@ -21,7 +21,7 @@ export class Readiness {
 
   constructor(private readonly clock: Clock = CLOCK) {}
 
-  /** Asks, and asks again while nothing is found and the support of the language may be starting. */
+  /** Asks, and repeats the question while nothing is found and the support of the language may still be starting. */
   async ask<Found>(
     language: string,
     ask: () => Promise<readonly Found[]>,

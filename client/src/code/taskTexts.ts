@@ -18,7 +18,7 @@ export interface Problem {
   readonly code: string | undefined;
 }
 
-/** `line 4`, `lines 4 to 6 and line 9`. */
+/** Returns the lines in words: `line 4`, `lines 4 to 6 and line 9`. */
 export function linesText(ranges: readonly LineRange[]): string {
   const parts = mergeRanges(ranges).map(({ start, end }) =>
     start === end ? `line ${start + 1}` : `lines ${start + 1} to ${end + 1}`,
@@ -38,12 +38,12 @@ export function mergeRanges(ranges: readonly LineRange[]): LineRange[] {
   return found;
 }
 
-/** The problems that a task lists: the first ones in the file. */
+/** Returns the problems that a task lists: the first ones in the file. */
 export function problemsToFix<Found extends Problem>(problems: readonly Found[]): Found[] {
   return [...problems].sort((one, other) => one.line - other.line).slice(0, MOST_PROBLEMS);
 }
 
-/** The task to fix problems in a file. */
+/** Returns the task to fix problems in a file. */
 export function fixPrompt(path: string, problems: readonly Problem[]): string {
   const [first, ...others] = problemsToFix(problems);
   if (!first) return `Fix the problems in ${path}.`;
@@ -64,7 +64,7 @@ function problemText({ line, message, source, code }: Problem): string {
   return `line ${line + 1}: ${shown}${from ? ` [${from}]` : ""}`;
 }
 
-/** The question to explain the selected lines of a file, or a symbol in one of them. */
+/** Returns the task to explain the selected lines of a file, or a symbol in one of them. */
 export function explainPrompt(path: string, ranges: readonly LineRange[], symbol: string | undefined): string {
   const where = `${path}, ${linesText(ranges)}`;
   return symbol === undefined ? `Explain the code in ${where}.` : `Explain \`${symbol}\` in ${where}.`;

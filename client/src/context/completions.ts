@@ -1,4 +1,4 @@
-// What completes a mention at the end of a text: keywords, files and folders, the best match first. Pure.
+// The completions of a mention at the end of a text: keywords, files and folders, the best match first. Pure.
 
 import { KEYWORDS, pathMention, unfinishedMention, type Keyword } from "./mentions";
 
@@ -23,7 +23,7 @@ export interface Mentionable {
 
 export const MAX_COMPLETIONS = 50;
 
-/** The completions of the mention at the end of a text; none if there is no mention. */
+/** Returns the completions of the mention at the end of a text; none if there is no mention. */
 export function completionsAt(text: string, available: Mentionable): Completion[] {
   const mention = unfinishedMention(text);
   if (!mention) return [];
@@ -37,7 +37,7 @@ export function completionsAt(text: string, available: Mentionable): Completion[
   return [...found, ...pathCompletions(mention.typed, available)].slice(0, MAX_COMPLETIONS);
 }
 
-/** The text with the mention at its end completed. A blank follows, so that the next word can be typed. */
+/** Completes the mention at the end of a text. Adds a space, so that the user can type the next word. */
 export function applyCompletion(text: string, completion: Completion): string {
   const start = unfinishedMention(text)?.start ?? text.length;
   return `${text.slice(0, start)}${completion.mention} `;
@@ -63,12 +63,12 @@ function pathCompletions(typed: string, { files, open }: Mentionable): Completio
     }));
 }
 
-/** The better match first; of equal ones an open file, then other files, then folders. */
+/** Returns a number to sort by: better matches come first, and of equal ones open files, then other files, then folders. */
 function orderOf({ rank = 0, isOpen, kind }: { rank?: number | undefined; isOpen: boolean; kind: string }): number {
   return 3 * rank + (isOpen ? 0 : kind === "file" ? 1 : 2);
 }
 
-/** How well a path matches what was typed; the best is 0. Undefined: not at all. */
+/** Returns how well a path matches what was typed: 0 is best, undefined means not at all. */
 function rankOf(path: string, typed: string): number | undefined {
   const name = path.slice(path.lastIndexOf("/") + 1);
   if (path === typed || `${path}/` === typed) return 0;

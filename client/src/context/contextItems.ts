@@ -13,7 +13,7 @@ import { mentionsIn, pathMention, type Mention } from "./mentions";
 const MAX_FILES = 10_000;
 const NOT_LISTED = "**/{.git,node_modules,.venv,venv,__pycache__}/**";
 
-/** The context of a task. A mention that names nothing stays plain text. */
+/** Returns what a task mentions. A mention that names nothing stays plain text. */
 export async function contextItems(task: string): Promise<ContextItem[]> {
   const items = await Promise.all(mentionsIn(task).map(contextItem));
   return items.filter((item) => item !== undefined);
@@ -37,7 +37,7 @@ async function contextItem(mention: Mention): Promise<ContextItem | undefined> {
   }
 }
 
-/** The files and folders of the workspace among these addresses as mentions, followed by a space; undefined if there are none. */
+/** Returns mentions of those URIs that are in the workspace, followed by a space; undefined if none is. */
 export function mentionsOf(uris: readonly string[]): string | undefined {
   const paths = uris
     .map(parseUri)
@@ -59,7 +59,7 @@ function parseUri(address: string): vscode.Uri | undefined {
   return isRemote ? vscode.Uri.file(uri.path) : uri;
 }
 
-/** The selected lines; undefined if nothing is selected in a file. */
+/** Returns the selected lines; undefined if nothing is selected in a file. */
 export function selectionItem(): ContextItem | undefined {
   const editor = fileEditor();
   if (editor?.document.uri.scheme !== "file" || editor.selection.isEmpty) return undefined;
@@ -77,7 +77,7 @@ async function firstExisting(paths: readonly string[]): Promise<vscode.Uri | und
   return undefined;
 }
 
-/** What can be mentioned now. Searches the workspace for its files. */
+/** Returns what can be mentioned now. Searches the workspace for its files. */
 export async function mentionable(): Promise<Mentionable> {
   const found = await vscode.workspace.findFiles("**/*", NOT_LISTED, MAX_FILES);
   return { files: pathsOf(found), open: pathsOf(openUris()), keywords: keywords() };

@@ -1,4 +1,4 @@
-// What the user is looking at, as it is sent with a task.
+// Describes what the user is looking at, for a task.
 
 import * as vscode from "vscode";
 import { parseDiffUri } from "../review/diffUris";
@@ -22,7 +22,7 @@ export function watchEditors(): vscode.Disposable {
   return vscode.window.onDidChangeActiveTextEditor(remember);
 }
 
-/** The editor with the file that the user looks at, or looked at before the active page. */
+/** Returns the editor with the file that the user looks at, or the last one if the active editor shows no file. */
 export function fileEditor(): vscode.TextEditor | undefined {
   const active = vscode.window.activeTextEditor;
   if (active && shownFile(active.document.uri)) return active;
@@ -32,11 +32,12 @@ export function fileEditor(): vscode.TextEditor | undefined {
 /** What the user does not want to send with a task. */
 export type Omission = "editor" | "selection";
 
+/** Returns what the user is looking at, apart from what is omitted. */
 export function editorContext(omitted: readonly Omission[] = []): EditorContext {
   const editor = fileEditor();
   const file = editor && shownFile(editor.document.uri);
   const openFiles = openUris();
-  // the line numbers of the base text fit no file
+  // the base text of a proposal is not the text of the file, so its line numbers would be wrong
   const hasLines = editor !== undefined && editor.document.uri.scheme !== scheme.base;
   const visible = hasLines ? editor.visibleRanges : [];
   const [first, end] = [visible[0], visible.at(-1)];
@@ -51,7 +52,7 @@ export function editorContext(omitted: readonly Omission[] = []): EditorContext 
   };
 }
 
-/** The files in tabs, without duplicates. */
+/** Returns the files in tabs, without duplicates. */
 export function openUris(): vscode.Uri[] {
   const inputs = vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs.map(({ input }) => input));
   const uris = inputs.flatMap((input) => {
@@ -62,7 +63,7 @@ export function openUris(): vscode.Uri[] {
   return [...new Map(files.map((uri) => [uri.toString(), uri])).values()];
 }
 
-/** The file that a document shows, also as a side of the agent's diff. */
+/** Returns the file that a document shows, which can be a side of a diff of proposed changes. */
 function shownFile(uri: vscode.Uri): vscode.Uri | undefined {
   if (uri.scheme === "file") return uri;
   const side = parseDiffUri(uri);

@@ -1,4 +1,4 @@
-// The state of the repositories of the workspace's folders, from VS Code's own Git extension. This module runs no git.
+// Reads the state of the workspace's repositories from VS Code's own Git extension. This module does not run Git itself.
 
 import * as vscode from "vscode";
 import type { ChangedFile, EditorContext } from "../protocol";
@@ -34,12 +34,13 @@ interface GitExtension {
 }
 
 const MAX_FILES = 20;
+/** The states by the `Status` of the Git extension's API. All later numbers are conflicts. */
 const STATES: readonly ChangedFile["state"][] = [
   ...["modified", "added", "deleted", "renamed", "added"], // in the index
   ...["modified", "deleted", "untracked", "untracked", "added", "renamed", "modified"], // in the working tree
 ] as ChangedFile["state"][];
 
-/** The branch and the changed files; null without a repository. */
+/** Returns the branch and the changed files; null without a repository. */
 export function gitState(): EditorContext["git"] {
   const repositories = workspaceRepositories().filter(({ repository }) => branchOf(repository) !== "");
   if (repositories.length === 0) return null;
@@ -60,7 +61,7 @@ export function hasChanges(): boolean {
   return workspaceRepositories().some(({ repository }) => changedFiles(repository).size > 0);
 }
 
-/** The uncommitted changes as a diff, with a line for each untracked file; undefined without a repository. */
+/** Returns the uncommitted changes as a diff, in which an untracked file has only a header; undefined without a repository. */
 export async function uncommittedChanges(): Promise<string | undefined> {
   const repositories = workspaceRepositories();
   if (repositories.length === 0) return undefined;
@@ -73,13 +74,13 @@ export async function uncommittedChanges(): Promise<string | undefined> {
   return diffs.join("");
 }
 
-/** The repositories of the workspace's folders, to write a commit message in. */
+/** Returns the inputs for commit messages, with the names of their repositories. */
 export function commitInputs(): readonly { readonly name: string; readonly input: Repository["inputBox"] }[] {
   return workspaceRepositories().map(({ name, repository }) => ({ name, input: repository.inputBox }));
 }
 
 async function uncommittedDiff(repository: Repository): Promise<string> {
-  await repository.status(); // VS Code updates `state` some time after a change, but the diffs are current
+  await repository.status(); // otherwise `state` can be older than the diffs
   const [staged, unstaged] = await Promise.all([repository.diff(true), repository.diff(false)]);
   const untracked = [...changedFiles(repository)].filter(([, status]) => STATES[status] === "untracked");
   const names = untracked.slice(0, MAX_FILES).map(([uri]) => {
@@ -89,7 +90,7 @@ async function uncommittedDiff(repository: Repository): Promise<string> {
   return [staged, unstaged, ...names].map((part) => (part === "" || part.endsWith("\n") ? part : `${part}\n`)).join("");
 }
 
-/** The files that differ from the last commit, by URI, with their status. */
+/** Returns the status of the files that differ from the last commit, by URI. */
 function changedFiles({ state }: Repository): ReadonlyMap<string, number> {
   const all = [
     ...state.indexChanges,
@@ -100,7 +101,7 @@ function changedFiles({ state }: Repository): ReadonlyMap<string, number> {
   return new Map(all.map(({ uri, status }) => [uri.toString(), status]));
 }
 
-/** The repositories of the workspace's folders, each with the name of the first folder that it belongs to. */
+/** Returns the repositories of the workspace's folders, each with the name of the first folder in it. */
 function workspaceRepositories(): { name: string; repository: Repository }[] {
   const extension = vscode.extensions.getExtension<GitExtension>("vscode.git");
   if (!extension?.isActive || !extension.exports.enabled) return [];

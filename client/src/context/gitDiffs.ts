@@ -1,10 +1,11 @@
-// Diffs of several repositories as one. Pure.
+// Changes the paths in Git diffs, so that the diffs of several repositories can be one. Pure.
 
 const HEADS = /^(diff --git "?a\/)(.*?)( "?b\/)/gm;
 const NAMES = /^(--- "?a\/|\+\+\+ "?b\/|(?:rename|copy) (?:from|to) "?|diff --(?:cc|combined) "?)/gm;
 
-/** A diff of git in which each path begins with a folder. */
+/** Puts a folder before each path in a Git diff. */
 export function prefixPaths(folder: string, diff: string): string {
+  // in a replacement, `$$` stands for `$`
   const inserted = `${folder}/`.replaceAll("$", "$$$$");
   return diff.replace(HEADS, `$1${inserted}$2$3${inserted}`).replace(NAMES, `$1${inserted}`);
 }

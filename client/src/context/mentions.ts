@@ -13,7 +13,7 @@ const MENTION = /(?<![^\s([{"'])#(file:)?(?:"([^"\n]+)"|([^\s"#]+))/g;
 const UNFINISHED = /(?<![^\s([{"'])#(file:)?(?:"([^"\n]*)|([^\s"#]*))$/;
 const PUNCTUATION = /[.,;:!?)\]}'"]$/;
 
-/** The mentions of a text, in order and without duplicates. */
+/** Returns the mentions in a text, in order and without duplicates. */
 export function mentionsIn(text: string): Mention[] {
   const found = new Map<string, Mention>();
   for (const [, isFile, quoted, plain = ""] of text.matchAll(MENTION)) {
@@ -30,14 +30,14 @@ export function mentionsIn(text: string): Mention[] {
   return [...found.values()];
 }
 
-/** The word, and the word without the punctuation that may belong to the sentence, longest first. */
+/** Returns the word and the shorter ones without the punctuation at its end, which may belong to the sentence. The longest is first. */
 function possibleWords(word: string): string[] {
   const words = [word];
   while (PUNCTUATION.test(word)) words.push((word = word.slice(0, -1)));
   return words;
 }
 
-/** The path without `./` at its start and `/` at its end; empty if it leaves the workspace. */
+/** Removes `./` at the start of a path and `/` at its end. Returns an empty text if the path leaves the workspace. */
 function cleanPath(path: string): string {
   const parts = path
     .replaceAll("\\", "/")
@@ -56,7 +56,7 @@ export interface Unfinished {
   readonly isFile: boolean;
 }
 
-/** The mention at the end of the text, if there is one. A number is not a mention: it names an issue. */
+/** Returns the mention at the end of the text, if there is one. A number names an issue, so it is not a mention. */
 export function unfinishedMention(text: string): Unfinished | undefined {
   const found = UNFINISHED.exec(text);
   if (!found) return undefined;
@@ -66,12 +66,12 @@ export function unfinishedMention(text: string): Unfinished | undefined {
   return { start: found.index, typed, isFile: isFile !== undefined || quoted !== undefined };
 }
 
-/** The URIs in a list (`text/uri-list`, RFC 2483). */
+/** Returns the URIs in a list (`text/uri-list`, RFC 2483). */
 export function urisIn(list: string): string[] {
   return list.split(/\r?\n/).filter((line) => line !== "" && !line.startsWith("#"));
 }
 
-/** The mention of a file or folder. */
+/** Returns the mention of a file or folder. */
 export function pathMention(path: string): string {
   const isKeyword = (KEYWORDS as readonly string[]).includes(path);
   const isPlain = /^[^\s"#]*[^\s"#.,;:!?)\]}']$/.test(path) && !path.startsWith("file:") && !isKeyword;

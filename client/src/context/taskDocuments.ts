@@ -1,4 +1,4 @@
-// Mentions in the document of a task of several lines: completion, and dropped or pasted files.
+// Mentions in the document of a task of several lines: they can be completed, and a dropped file becomes one.
 
 import * as vscode from "vscode";
 import { applyCompletion, completionsAt, type Completion } from "./completions";

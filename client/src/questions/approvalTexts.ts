@@ -37,7 +37,7 @@ const CONFIRM_CHOICES: readonly Choice[] = [
 /** VS Code truncates longer notifications, and those with several lines. */
 const MAX_MESSAGE_LENGTH = 300;
 
-/** `relative` converts a URI to a path for display. */
+/** Returns the texts of an approval. `relative` converts a URI to a path for display. */
 export function describeApproval(approval: ApproveParams, relative: (uri: string) => string): ApprovalTexts {
   return approval.kind === "file"
     ? describeFile(approval, escapeInvisible(relative(approval.uri ?? "")))
@@ -50,7 +50,7 @@ function describeCommand({ command, cwd, mode, reasons }: ApproveParams): Approv
   const [first = "", second = ""] = reasons;
   const question = isSandboxed ? t("Run “{0}” in the sandbox?", what) : t("Run “{0}” outside the sandbox?", what);
   const message = `${question} ${first}`.trim();
-  // a notification shows a link without its address
+  // a notification would truncate a long command, and show a link in it without the address
   const isShownWhole = message.length <= MAX_MESSAGE_LENGTH && !what.includes("\n") && withoutLinks(what) === what;
   const longer = `${message} ${second}`.trim();
   return {
@@ -70,7 +70,7 @@ function describeCommand({ command, cwd, mode, reasons }: ApproveParams): Approv
   };
 }
 
-/** An approval without a tool call confirms the user's own accept of a protected file. */
+/** Returns the texts of an approval of a file. Without a tool call, the approval confirms the user's own accept of a protected file. */
 function describeFile({ toolCallId, reasons }: ApproveParams, what: string): ApprovalTexts {
   const isConfirmation = toolCallId === null;
   const question = isConfirmation ? t("Accept “{0}”?", what) : t("Allow “{0}”?", what);

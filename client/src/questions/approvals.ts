@@ -1,4 +1,4 @@
-// The pending approvals. The store makes them appear as rows, notices and in the status bar.
+// The pending approvals. They are in the store, so they appear as rows, as notices and in the status bar.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -44,6 +44,7 @@ export class Approvals {
     if (choice) this.decide(approval, choice.option);
   }
 
+  /** Answers an approval, if it is still pending. */
   decide(approval: ApproveParams, option: ApproveResult["option"]): void {
     this.pending.get(approval)?.({ option });
   }

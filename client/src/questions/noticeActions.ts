@@ -1,4 +1,4 @@
-// The actions of the links of a notice and the status bar item.
+// What the links of notices and the status bar item do.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -32,7 +32,7 @@ export class NoticeActions {
     }
   }
 
-  /** Opens the first question or approval that waits for the user, preferably of the active session. If there is none, opens whatever else waits. */
+  /** Opens the first question or approval that waits for the user, preferably in the active session, or else whatever else waits. */
   openFirst(): unknown {
     const { active, sessions } = this.store;
     const [session = sessions.find((other) => other !== active && needsDecision(other))] = this.store.awaitingAnswer;

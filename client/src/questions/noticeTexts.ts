@@ -6,7 +6,7 @@ import type { ApproveParams, ApproveResult, AskParams } from "../protocol";
 import type { Session } from "../session";
 import { withoutLinks, escapeInvisible } from "../ui/text";
 
-/** VS Code truncates a message after 1,000 characters, and the links are at its end. */
+/** VS Code truncates a message after 1,000 characters, which must include the links at the end. */
 const MAX_LENGTH = 600;
 const MAX_TITLE_LENGTH = 50;
 
@@ -24,14 +24,14 @@ export interface Notice {
   readonly links: readonly { readonly title: string; readonly action: NoticeAction }[];
 }
 
-/** The name of a session in a message: its task, in quotes. */
+/** Returns the name of a session for a message: its task, in quotes. */
 export function sessionName(session: Session | undefined): string {
   const title = escapeInvisible(session?.title ?? "").replace(/\s+/g, " ");
   const shown = title.length > MAX_TITLE_LENGTH ? `${title.slice(0, MAX_TITLE_LENGTH - 1).trimEnd()}…` : title;
   return shown === "" ? "Agent" : `“${shown}”`;
 }
 
-/** A notice for each thing in a session that waits for the user. */
+/** Returns a notice for everything in a session that waits for the user. */
 export function noticesOf(session: Session, relative: (uri: string) => string): Notice[] {
   const notices = [
     ...session.approvals.map((approval): Notice => ({
@@ -57,7 +57,7 @@ export function noticesOf(session: Session, relative: (uri: string) => string): 
   }));
 }
 
-/** The end of a session's last run, unless the user stopped it or it paused: `noticesOf` has the pause. */
+/** Returns a notice of the end of a session's last run; none if the user stopped it, or if it paused, which `noticesOf` reports. */
 export function endNotices(session: Session): Pick<Notice, "about" | "text">[] {
   const last = session.entries.at(-1);
   if (session.running || session.pause || last?.kind !== "end" || last.stopReason === "cancelled") return [];

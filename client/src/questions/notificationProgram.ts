@@ -29,7 +29,7 @@ export function notificationProgram(
   const [file, ...args] = own;
   if (file !== undefined) return { file, args: [...args, text], env: {} };
   switch (platform) {
-    case "linux": // the summary, because the body may be read as markup
+    case "linux": // the text is the summary, because the body may be read as markup
       return { file: "notify-send", args: ["--app-name=Fairlead", "--", text], env: {} };
     case "darwin":
       return { file: "osascript", args: [...APPLE_SCRIPT.flatMap((line) => ["-e", line]), text], env: {} };

@@ -64,7 +64,7 @@ export class Questions {
     box.show();
   }
 
-  /** Names the task if other sessions wait too, or another session is shown. */
+  /** Returns the title of the box. It names the session if others wait too, or if another one is shown. */
   private titleFor({ sessionId }: AskParams): string {
     const session = this.store.get(sessionId);
     const isOnly =

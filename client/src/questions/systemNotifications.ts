@@ -1,5 +1,5 @@
-// Notifications of the operating system: what waits for the user, and the end of a run, while the window does not have the focus. VS
-// Code has no API for them, so a program shows them.
+// Notifications of the operating system about what waits for the user and about the end of a run, while the window does not have the
+// focus. VS Code has no API for them, so a program shows them.
 
 import { spawn } from "node:child_process";
 import * as vscode from "vscode";
@@ -9,7 +9,7 @@ import { notificationProgram } from "./notificationProgram";
 import { endNotices, noticesOf } from "./noticeTexts";
 
 export class SystemNotifications implements vscode.Disposable {
-  /** What the current notices are about: the user has been notified, or saw it in the window. */
+  /** What the current notices are about, so that the user is notified only once. */
   private known: ReadonlySet<object> = new Set();
   private readonly unsubscribe: () => void;
 
@@ -24,7 +24,7 @@ export class SystemNotifications implements vscode.Disposable {
   }
 
   private update(): void {
-    // what an earlier window left is no news
+    // only sessions that ran in this window: what waits since an earlier window is not news
     const sessions = this.store.sessions.filter(({ runsStarted }) => runsStarted > 0);
     const notices = sessions.flatMap((session) => [...noticesOf(session, relative), ...endNotices(session)]);
     for (const { about, text } of notices) if (!this.known.has(about)) notify(text);

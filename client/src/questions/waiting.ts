@@ -6,31 +6,31 @@ import type { EndEntry, Session } from "../session";
 /** Stop reasons of a run that ended early, neither stopped by the user nor paused. */
 const FAILURES = ["error", "lost", "max_tokens"];
 
-/** The number of answers that a session waits for. */
+/** Returns the number of answers that a session waits for. */
 export function openRequests(session: Session | undefined): number {
   return session ? session.approvals.length + session.questions.length : 0;
 }
 
 /**
- * The number of things that wait for the user in all sessions. The pause and the plan of the active session are not counted: the
- * views show them.
+ * Returns the number of things that wait for the user in all sessions. Does not count the pause and the plan of the active session, because
+ * the views show them.
  */
 export function waitingCount(sessions: readonly Session[], active: Session | undefined): number {
   const hidden = sessions.filter((session) => session !== active && needsDecision(session));
   return sessions.reduce((sum, session) => sum + openRequests(session), hidden.length);
 }
 
-/** The other sessions that wait for the user, while one is shown. */
+/** Returns the sessions that wait for the user, apart from the shown one. */
 export function otherWaiting(sessions: readonly Session[], shown: Session | undefined): Session[] {
   return sessions.filter((session) => session !== shown && (openRequests(session) > 0 || needsDecision(session)));
 }
 
-/** Whether the session's run ended early or after a plan, so that the user can continue it. */
+/** Whether the session paused or has a plan that waits for approval, so that the user decides whether it continues. */
 export function needsDecision(session: Session): boolean {
   return session.pause !== undefined || isReadyToGo(session);
 }
 
-/** Whether the agent waits for an answer. It continues while a protected file waits for confirmation. */
+/** Whether the agent waits for an answer. While a protected file waits for confirmation, the agent continues. */
 export function isBlocked({ approvals, questions }: Session): boolean {
   return questions.length > 0 || approvals.some(({ toolCallId }) => toolCallId !== null);
 }
@@ -46,7 +46,7 @@ export function pauseReason(session: Session | undefined): string | undefined {
   return session.pause?.reason ?? (session.row?.state === "paused" ? t("The run stopped before its end.") : undefined);
 }
 
-/** How the last run ended, if it failed and nothing has run since. */
+/** Returns the end of the last run, if that failed. */
 export function failedEnd(session: Session): EndEntry | undefined {
   const last = session.entries.at(-1);
   if (session.running || pauseReason(session) !== undefined || last?.kind !== "end") return undefined;
