@@ -77,7 +77,7 @@ export class Conversation implements vscode.Disposable {
       }),
       vscode.window.registerWebviewViewProvider(VIEW, {
         resolveWebviewView: (view) => {
-          this.resolve(view);
+          this.attachView(view);
         },
       }),
       vscode.window.registerWebviewPanelSerializer(EDITOR, {
@@ -116,9 +116,9 @@ export class Conversation implements vscode.Disposable {
 
   /** Shows a text in the prompt, for the user to edit and send. */
   async offer(text: string): Promise<void> {
-    const page = [...this.pages].filter(({ isReady }) => isReady);
-    if (page.length === 0) await this.box.setDraft(text);
-    for (const each of page) post(each, { kind: "edit", text });
+    const ready = [...this.pages].filter(({ isReady }) => isReady);
+    if (ready.length === 0) await this.box.setDraft(text);
+    for (const page of ready) post(page, { kind: "edit", text });
     if (!this.editor?.visible) await this.show();
   }
 
@@ -156,7 +156,7 @@ export class Conversation implements vscode.Disposable {
     });
   }
 
-  private resolve(view: vscode.WebviewView): void {
+  private attachView(view: vscode.WebviewView): void {
     this.view = view;
     const page = this.attach(view.webview, view);
     view.onDidChangeVisibility(() => {
@@ -253,7 +253,7 @@ export class Conversation implements vscode.Disposable {
       case "send": {
         await this.box.setDraft("");
         const [pictures, putPicturesBack] = this.box.takePictures();
-        const isTaken = this.actions.send(
+        const isSent = this.actions.send(
           intention.text,
           intention.mode,
           this.box.takeOmissions(),
@@ -262,7 +262,7 @@ export class Conversation implements vscode.Disposable {
         );
         this.redraw.schedule();
         // a task that did not start is not lost
-        if (!(await isTaken)) {
+        if (!(await isSent)) {
           putPicturesBack();
           post(page, { kind: "draft", text: intention.text });
           this.draw();

@@ -26,7 +26,7 @@ type Click = Extract<
 >;
 
 /** Read-only documents with the whole text of an entry. */
-const WHOLE = "fairlead-entry";
+const WHOLE_TEXT_SCHEME = "fairlead-entry";
 
 export class ConversationActions implements vscode.Disposable {
   private readonly texts = new Map<string, string>();
@@ -40,7 +40,7 @@ export class ConversationActions implements vscode.Disposable {
     private readonly sessions: Sessions,
     private readonly diffs: Diffs,
   ) {
-    this.registered = vscode.workspace.registerTextDocumentContentProvider(WHOLE, {
+    this.registered = vscode.workspace.registerTextDocumentContentProvider(WHOLE_TEXT_SCHEME, {
       provideTextDocumentContent: (uri) => this.texts.get(uri.toString()) ?? t("This text is no longer available.\n"),
     });
   }
@@ -53,9 +53,9 @@ export class ConversationActions implements vscode.Disposable {
   async answer(card: Card, answer: Answer): Promise<void> {
     if (answer.kind === "press") {
       const button = card.buttons[answer.button];
-      if (button) await this.act(button.action);
+      if (button) await this.performCardAction(button.action);
     } else if (card.question && answer.text.trim() !== "") {
-      await this.act({ kind: "reply", question: card.question, text: answer.text.trim() });
+      await this.performCardAction({ kind: "reply", question: card.question, text: answer.text.trim() });
     }
   }
 
@@ -118,7 +118,7 @@ export class ConversationActions implements vscode.Disposable {
     return this.runs.send(session?.id, sent.text, sent.mode ?? mode, omitted, pictures);
   }
 
-  private async act(action: CardAction): Promise<void> {
+  private async performCardAction(action: CardAction): Promise<void> {
     switch (action.kind) {
       case "reply":
         this.questions.answer(action.question, action.text);
@@ -173,7 +173,7 @@ export class ConversationActions implements vscode.Disposable {
     const session = this.store.active;
     if (!entry || !session) return;
     const path = entry.kind === "text" ? `/Answer ${index + 1}.md` : `/Output ${index + 1}.txt`;
-    const uri = vscode.Uri.from({ scheme: WHOLE, authority: session.id, path });
+    const uri = vscode.Uri.from({ scheme: WHOLE_TEXT_SCHEME, authority: session.id, path });
     this.texts.set(uri.toString(), wholeText(entry));
     await vscode.window.showTextDocument(uri, { preview: true });
   }

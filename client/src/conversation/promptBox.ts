@@ -30,7 +30,7 @@ export class PromptBox {
   private readonly removed = new Set<string>();
   /** The pictures that are sent with the next task, by the id of their chip. */
   private readonly pictures = new Map<ChipView["id"], Picture>();
-  private added = 0;
+  private pictureCount = 0;
   private files: { readonly found: Promise<Mentionable>; readonly at: number } | undefined;
 
   /** `onOpen` is called when the prompt is shown, and when the user begins to type. */
@@ -56,7 +56,7 @@ export class PromptBox {
 
   /** What is sent with the next task unless the user removes it. */
   get chips(): ChipView[] {
-    return [...this.pictureChips(), ...this.allChips().filter(({ label }) => !this.removed.has(label))];
+    return [...this.pictureChips(), ...this.contextChips().filter(({ label }) => !this.removed.has(label))];
   }
 
   /** Adds a picture to the next task. Returns false if there are too many. */
@@ -65,7 +65,7 @@ export class PromptBox {
     const size = all.reduce((sum, { item }) => sum + item.data.length, data.length);
     if (all.length === MAX_PICTURES || size > MAX_DATA) return false;
     const item = { kind: "image", name: uniqueName(name, new Set(all.map((each) => each.item.name))), data } as const;
-    this.pictures.set(`picture-${++this.added}`, { item, thumbnail });
+    this.pictures.set(`picture-${++this.pictureCount}`, { item, thumbnail });
     return true;
   }
 
@@ -81,13 +81,13 @@ export class PromptBox {
 
   removeChip(chip: ChipView["id"]): void {
     this.pictures.delete(chip);
-    for (const { id, label } of this.allChips()) if (id === chip) this.removed.add(label);
+    for (const { id, label } of this.contextChips()) if (id === chip) this.removed.add(label);
   }
 
   /** What the user removed, which applies to one task. */
   takeOmissions(): Omission[] {
     const left = this.chips;
-    const omitted = this.allChips().filter(({ id }) => !left.some((chip) => chip.id === id));
+    const omitted = this.contextChips().filter(({ id }) => !left.some((chip) => chip.id === id));
     this.removed.clear();
     return omitted.map(({ id }) => (id === "selection" ? "selection" : "editor"));
   }
@@ -121,7 +121,7 @@ export class PromptBox {
     }));
   }
 
-  private allChips(): ChipView[] {
+  private contextChips(): ChipView[] {
     const editor = fileEditor();
     if (!editor || !vscode.workspace.getConfiguration("fairlead").get<boolean>("context.editor", true)) return [];
     const name = relative(editor.document.uri.with({ scheme: "file", authority: "", query: "" }).toString());

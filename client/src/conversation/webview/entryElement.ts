@@ -54,10 +54,10 @@ export class EntryElement {
   private drawAnswer(body: ShownText): void {
     const [markdown, rest] = this.element.children;
     const blocks = markdownBlocks(body.text, this.blocks);
-    const same = blocks.findIndex((block, index) => block !== this.blocks[index]);
-    const kept = same < 0 ? blocks.length : same;
-    for (const { element: old } of this.blocks.slice(kept)) old.remove();
-    markdown?.append(...blocks.slice(kept).map((block) => block.element));
+    const firstChanged = blocks.findIndex((block, index) => block !== this.blocks[index]);
+    const unchanged = firstChanged < 0 ? blocks.length : firstChanged;
+    for (const { element: old } of this.blocks.slice(unchanged)) old.remove();
+    markdown?.append(...blocks.slice(unchanged).map((block) => block.element));
     this.blocks = blocks;
     rest?.replaceChildren(...omission(body));
   }

@@ -20,7 +20,7 @@ export class Log {
   private readonly entries = new Map<number, EntryElement>();
   private first = 0;
   private followsEnd = true;
-  private last: Metrics = { top: 0, height: 0, visible: 0 };
+  private lastMetrics: Metrics = { top: 0, height: 0, visible: 0 };
 
   /** `showFrom` tells the extension which entries are shown from now on. `above` and `below` scroll with the entries. */
   constructor(
@@ -37,10 +37,10 @@ export class Log {
     this.scroller.setAttribute("aria-label", t("Messages"));
     this.scroller.append(above, this.element, ...below);
     this.scroller.addEventListener("scroll", () => {
-      const before = this.last;
-      this.last = this.metrics();
+      const before = this.lastMetrics;
+      this.lastMetrics = this.metrics();
       if (this.isNearEnd()) this.followsEnd = true;
-      else if (isScrolledUp(before, this.last)) this.followsEnd = false;
+      else if (isScrolledUp(before, this.lastMetrics)) this.followsEnd = false;
     });
     // while the answer grows, each scroll also changes the height
     this.scroller.addEventListener("wheel", ({ deltaY }) => {
@@ -127,7 +127,7 @@ export class Log {
   scrollToEnd(): void {
     this.followsEnd = true;
     this.scroller.scrollTop = this.scroller.scrollHeight;
-    this.last = this.metrics();
+    this.lastMetrics = this.metrics();
   }
 
   private isNearEnd(): boolean {

@@ -56,8 +56,8 @@ function drawState(state: StateView): void {
   replay.textContent = recording === "" ? "" : t("Replay. A recorded conversation replaces the model: {0}.", recording);
   working.textContent = doing === "" ? "" : `${doing}…`;
   cards.update(shown);
-  const asked = shown[0]?.title ?? "";
-  if (announcer.textContent !== asked) announcer.textContent = asked;
+  const firstCard = shown[0]?.title ?? "";
+  if (announcer.textContent !== firstCard) announcer.textContent = firstCard;
 }
 
 function onClick(event: MouseEvent): void {

@@ -4,8 +4,8 @@ import { t } from "@vscode/l10n";
 import { MAX_PICTURE, type Intention } from "../messages";
 
 /** The height of a picture in a chip: physical pixels, two per CSS pixel. */
-const HEIGHT = 40;
-const WIDEST = 80;
+const MAX_HEIGHT = 40;
+const MAX_WIDTH = 80;
 
 type AddPicture = Extract<Intention, { kind: "addPicture" }>;
 
@@ -40,7 +40,7 @@ async function thumbnail(file: File): Promise<string> {
   } catch {
     return "";
   }
-  const scale = Math.min(1, HEIGHT / picture.height, WIDEST / picture.width);
+  const scale = Math.min(1, MAX_HEIGHT / picture.height, MAX_WIDTH / picture.width);
   const canvas = document.createElement("canvas");
   canvas.width = Math.max(1, Math.round(picture.width * scale));
   canvas.height = Math.max(1, Math.round(picture.height * scale));
