@@ -1,4 +1,4 @@
-// What waits for the user in the shown session, as cards with buttons. Pure.
+// The cards with buttons for what waits for the user in the shown session. Pure.
 
 import { t } from "@vscode/l10n";
 import type { CardView } from "./messages";
@@ -10,7 +10,7 @@ import type { Session } from "../session";
 import { countText } from "../ui/format";
 import { escapeInvisible, visibleText } from "../ui/text";
 
-/** What a button does, through the same paths as the notices and the rows. */
+/** What a button does, in the same way as the notices and the rows. */
 export type CardAction =
   | NoticeAction
   | { readonly kind: "reply"; readonly question: AskParams; readonly text: string }
@@ -39,7 +39,7 @@ export interface Readiness {
 /** Stop reasons after which the run can continue. */
 const UNFINISHED = ["cancelled", "max_tokens", "lost"];
 
-/** `sessions` are all sessions: those that wait while `session` is shown have a card too. */
+/** Returns the cards while `session` is shown. `sessions` are all sessions: each other one that waits for the user has a card too. */
 export function cardsOf(
   session: Session | undefined,
   readiness: Readiness,
@@ -84,7 +84,7 @@ function otherCard(session: Session): Card {
   return { about: `session ${session.id}`, title: t("{0} is waiting for you.", sessionName(session)), buttons: [show] };
 }
 
-/** What the user can do while nothing runs. */
+/** Returns the cards for what the user can do next while the session does not run. */
 function idleCards(session: Session): Card[] {
   const last = session.entries.at(-1);
   const cards: Card[] = [];
@@ -116,6 +116,7 @@ function idleCards(session: Session): Card[] {
   return cards;
 }
 
+/** Returns a card that says why no task can run in this window; none if tasks can run. */
 function blockingCards({ hasFolder, isTrusted }: Readiness): Card[] {
   if (!hasFolder) {
     const buttons = [commandButton(t("Open Folder"), "vscode.openFolder")];
@@ -131,7 +132,7 @@ const commandButton = (label: string, name: string): Card["buttons"][number] => 
   action: { kind: "command", command: name },
 });
 
-/** `idOf` returns the same id for the same card. */
+/** Converts a card for the webview. `idOf` returns the same id for the same card. */
 export function cardView(card: Card, idOf: (about: object | string) => string): CardView {
   return {
     id: idOf(card.about),

@@ -114,7 +114,7 @@ export class Conversation implements vscode.Disposable {
     this.isFocusWanted = false;
   }
 
-  /** Shows a text in the prompt, for the user to edit and send. */
+  /** Puts a text into the prompt, which the user can edit and send. */
   async offer(text: string): Promise<void> {
     const ready = [...this.pages].filter(({ isReady }) => isReady);
     if (ready.length === 0) await this.box.setDraft(text);
@@ -277,7 +277,7 @@ export class Conversation implements vscode.Disposable {
   private draw(): void {
     const session = this.store.active;
     const settings = vscode.workspace.getConfiguration("fairlead");
-    // the next task uses the chosen model, unless a recording replaces it
+    // the model of the running task; otherwise the one that the next task will use, unless a recording replaces it
     const isFixed =
       session !== undefined && session.model !== "" && (session.running || session.model.startsWith("replay"));
     const model = isFixed ? session.model : modelLabel(settings.get("model", ""), settings.get("effort", ""));

@@ -1,4 +1,4 @@
-// What happens when the user clicks in the conversation. The webview's messages only say what the user wants.
+// Does what the user wants in the conversation. The webview's messages only say what that is.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -25,7 +25,7 @@ type Click = Extract<
   { kind: "open" | "openPath" | "showWhole" | "copy" | "copyText" | "stop" | "switchModel" }
 >;
 
-/** Read-only documents with the whole text of an entry. */
+/** The scheme of read-only documents with the whole text of an entry. */
 const WHOLE_TEXT_SCHEME = "fairlead-entry";
 
 export class ConversationActions implements vscode.Disposable {
@@ -59,6 +59,7 @@ export class ConversationActions implements vscode.Disposable {
     }
   }
 
+  /** Does what a click asks for. */
   async perform(intention: Click): Promise<void> {
     switch (intention.kind) {
       case "open":
@@ -146,6 +147,7 @@ export class ConversationActions implements vscode.Disposable {
     if (!session || uri.scheme !== "file" || !vscode.workspace.getWorkspaceFolder(uri)) return;
     const file = fileOrRenamed(session, uri.path);
     if (file) {
+      // the hunk at the line, or else the next one
       const hunk = file.hunks.find(({ newStart, newLines }) => line !== null && line < newStart + newLines);
       await this.diffs.open(session.id, file, line === null ? undefined : hunk);
       return;

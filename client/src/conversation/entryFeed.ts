@@ -5,7 +5,7 @@ import type { EntryView, Update } from "./messages";
 import type { Plan } from "../protocolStates";
 import type { Entry, Session } from "../session";
 
-/** How many entries a webview gets at first, and with each request for earlier ones. */
+/** How many entries a webview gets at first. */
 export const PAGE_SIZE = 200;
 
 const NONE: readonly Entry[] = [];
@@ -23,18 +23,18 @@ export class EntryFeed {
   /** `relative` converts a URI to a path for display. */
   constructor(private readonly relative: (uri: string) => string) {}
 
-  /** Forgets what the webview has, because it starts again. */
+  /** Forgets what the webview has, because its page is loaded again. */
   reset(): void {
     this.sessionId = undefined;
   }
 
-  /** The webview wants the entries from this one on, or no longer has those before it. */
+  /** Starts at this entry from now on, because the webview wants earlier entries, or has removed those before it. */
   showFrom(first: number): void {
     this.first = first;
     for (const index of this.sent.keys()) if (index < first) this.sent.delete(index);
   }
 
-  /** What the webview needs to show the session's entries, or undefined if it has them. */
+  /** Returns what the webview needs to show the session's entries; undefined if it has everything. */
   next(session: Session | undefined): Extract<Update, { kind: "entries" }> | undefined {
     const [sessionId, entries] = [session?.id ?? "", session?.entries ?? NONE];
     // a rewind replaces the array

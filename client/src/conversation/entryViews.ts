@@ -1,4 +1,4 @@
-// How each entry of a conversation is drawn. Pure.
+// Converts the entries of a conversation for the webview, which draws them. Pure.
 
 import { t } from "@vscode/l10n";
 import type { EntryView, Place, ShownText } from "./messages";
@@ -29,7 +29,7 @@ const MARKS: Record<string, string> = { "pass-filled": "✓", pass: "✓", error
 
 type Relative = (uri: string) => string;
 
-/** `relative` converts a URI to a path for display. */
+/** Converts an entry for the webview. `relative` converts a URI to a path for display. */
 export function entryView(entry: Entry, session: Session, relative: Relative): EntryView {
   switch (entry.kind) {
     case "prompt":
@@ -67,7 +67,7 @@ export function entryView(entry: Entry, session: Session, relative: Relative): E
   }
 }
 
-/** The text of an entry as the user copies it, or reads it in an editor. */
+/** Returns the text of an entry that the user copies, or reads in an editor. */
 export function wholeText(entry: Entry): string {
   switch (entry.kind) {
     case "tool":
@@ -115,8 +115,8 @@ function toolBody(tool: ToolEntry): string {
 }
 
 /**
- * The lines about steps that a rewrite of the plan could not complete, because their checks failed. Lines about checks that fail only
- * without the changes are not among them: that is no failure.
+ * Returns the lines about steps that a rewrite of the plan could not complete, because their checks failed. Leaves out the lines about
+ * checks that fail only without the changes, because that is not a failure.
  */
 function uncompletedSteps({ name, result }: ToolEntry): string {
   const lines = name === "todo" ? result.split("\n").filter((line) => /^#\S+ is not completed\b/.test(line)) : [];
@@ -136,11 +136,11 @@ function rulesView(uri: string, isCut: boolean, relative: Relative): { place: Pl
 
 function endView({ stopReason, message, record }: EndEntry): EntryView {
   const title = END_TEXTS[stopReason] ?? "";
-  // the message of a finished run is its last answer, which is above
+  // the message of a finished run is its last answer, which is already shown above
   return { kind: "end", title, body: shown(title === "" ? "" : message), record: visibleText(record) };
 }
 
-/** The beginning of a text, without invisible characters. */
+/** Returns the beginning of a text, with invisible characters as escapes. */
 function shown(text: string, limit = MAX_TEXT): ShownText {
   const cut = text.slice(0, limit).replace(/[\ud800-\udbff]$/, "");
   return { text: visibleText(cut), omitted: text.length - cut.length };

@@ -1,4 +1,4 @@
-// What the extension and the webview of the conversation send each other. Plain values, so that each side can be tested alone.
+// The messages between the extension and the webview of the conversation. They are plain values, so that each side can be tested alone.
 
 import type { Mode } from "../protocol";
 
@@ -82,7 +82,7 @@ export interface PromptView {
   readonly window: number | null;
 }
 
-/** Everything except the entries. */
+/** Everything that the webview shows except the entries. */
 export interface StateView {
   /** Empty if there is no session. */
   readonly title: string;
@@ -106,7 +106,7 @@ export type Update =
       readonly first: number;
       readonly changed: readonly (readonly [index: number, entry: EntryView])[];
     }
-  /** The text that was not sent: from an earlier page, or a task that did not start. It never replaces typed text. */
+  /** A text that was not sent: from an earlier page, or because the task did not start. It never replaces what the user has typed. */
   | { readonly kind: "draft"; readonly text: string }
   /** Put this text into the prompt. */
   | { readonly kind: "edit"; readonly text: string }
@@ -187,7 +187,7 @@ const INTENTIONS: Readonly<Record<Intention["kind"], Readonly<Record<string, Che
   switchModel: {},
 };
 
-/** A message of the webview as an intention, or undefined. The webview is not trusted, because it draws untrusted text. */
+/** Returns a message as an intention; undefined if it is not a valid one. The webview is not trusted, because it draws untrusted text. */
 export function parseIntention(message: unknown): Intention | undefined {
   if (typeof message !== "object" || message === null) return undefined;
   const { kind, ...fields } = message as Fields;

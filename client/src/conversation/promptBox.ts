@@ -1,4 +1,4 @@
-// What the prompt of the conversation needs from VS Code: what is sent along, completions, and the text that is not sent yet.
+// What the prompt of the conversation needs from the extension: the chips and pictures, the completions, and the text that is not sent yet.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -13,7 +13,7 @@ import { relative } from "../review/editsView";
 import { visibleText } from "../ui/text";
 
 const DRAFT_KEY = "fairlead.conversationDraft";
-/** How long the workspace's files are remembered while the user types, in milliseconds. */
+/** How long the found files of the workspace are used again while the user types, in milliseconds. */
 const FILES_VALID_MS = 10_000;
 
 const MAX_PICTURES = 10;
@@ -31,6 +31,7 @@ export class PromptBox {
   /** The pictures that are sent with the next task, by the id of their chip. */
   private readonly pictures = new Map<ChipView["id"], Picture>();
   private pictureCount = 0;
+  /** What can be mentioned, and when it was searched. */
   private files: { readonly found: Promise<Mentionable>; readonly at: number } | undefined;
 
   /** `onOpen` is called when the prompt is shown, and when the user begins to type. */
@@ -54,12 +55,12 @@ export class PromptBox {
     await this.memory.update(DRAFT_KEY, text === "" ? undefined : text);
   }
 
-  /** What is sent with the next task unless the user removes it. */
+  /** The chips: what is sent with the next task unless the user removes it. */
   get chips(): ChipView[] {
     return [...this.pictureChips(), ...this.contextChips().filter(({ label }) => !this.removed.has(label))];
   }
 
-  /** Adds a picture to the next task. Returns false if there are too many. */
+  /** Adds a picture to the next task. Returns false if that would be too many pictures, or too much data. */
   addPicture(name: string, data: string, thumbnail: string): boolean {
     const all = [...this.pictures.values()];
     const size = all.reduce((sum, { item }) => sum + item.data.length, data.length);
@@ -69,7 +70,7 @@ export class PromptBox {
     return true;
   }
 
-  /** The pictures of the next task, which then has none. The second result puts them back, if the task does not start. */
+  /** Removes and returns the pictures of the next task, and a function that puts them back if the task does not start. */
   takePictures(): [readonly ImageItem[], () => void] {
     const taken = [...this.pictures];
     this.pictures.clear();
@@ -84,7 +85,7 @@ export class PromptBox {
     for (const { id, label } of this.contextChips()) if (id === chip) this.removed.add(label);
   }
 
-  /** What the user removed, which applies to one task. */
+  /** Returns what the user removed, and forgets it, because it applies to one task. */
   takeOmissions(): Omission[] {
     const left = this.chips;
     const omitted = this.contextChips().filter(({ id }) => !left.some((chip) => chip.id === id));
@@ -92,7 +93,7 @@ export class PromptBox {
     return omitted.map(({ id }) => (id === "selection" ? "selection" : "editor"));
   }
 
-  /** What completes the text before the cursor. */
+  /** Returns the completions of the text before the cursor. */
   async completionsOf(text: string): Promise<CompletionView[]> {
     const commands = slashCompletions(text);
     if (commands) return commands;
@@ -146,7 +147,7 @@ export class PromptBox {
   }
 }
 
-/** The name, with a number if it is taken. All pasted pictures have the same name. */
+/** Returns the name, with a number if it is taken: all pasted pictures have the same name. */
 function uniqueName(name: string, taken: ReadonlySet<string>): string {
   const [, stem = name, ending = ""] = /^(.+?)(\.\w+)?$/.exec(name) ?? [];
   let unique = name;

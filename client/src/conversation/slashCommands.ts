@@ -35,7 +35,7 @@ export type Sent =
   /** The text is missing, or follows a command that takes none. */
   | { readonly kind: "incomplete" };
 
-/** A `/` that begins no known command is part of the text, as in a path. */
+/** Parses what the user sent. A `/` that does not begin a known command is part of the text, as in a path. */
 export function parseSent(text: string): Sent {
   const [, name, rest = ""] = /^\s*\/([a-z]+)(?:\s+([^]*))?$/.exec(text) ?? [];
   const found = COMMANDS.find((each) => each.name === name);
@@ -48,7 +48,7 @@ export function parseSent(text: string): Sent {
     : { kind: "task", text: words, mode: found.mode, isNew: found.isNew ?? false };
 }
 
-/** The completions of a command at the start of a text; undefined if there is none. */
+/** Returns the completions of a command at the start of a text; undefined if the text does not begin with one. */
 export function slashCompletions(text: string): { label: string; description: string; text: string }[] | undefined {
   const typed = /^\/([a-z]*)$/.exec(text)?.[1];
   if (typed === undefined) return undefined;

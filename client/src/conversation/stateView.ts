@@ -1,4 +1,4 @@
-// What the conversation shows next to its entries. Pure.
+// What the conversation shows in addition to its entries. Pure.
 
 import { t } from "@vscode/l10n";
 import { cardView, type Card } from "./cards";
@@ -29,12 +29,12 @@ export function stateView(
   };
 }
 
-/** What the agent of a running session does. */
+/** Returns what a running session does: it waits for the user, or works on something. */
 export function doingText(session: Session): string {
   return isBlocked(session) && !session.isStarting ? t("Waiting for you") : activityText(session);
 }
 
-/** Like `doingText`, but also while the session waits for the user. */
+/** Returns what a running session works on, even if it is waiting for the user. */
 export function activityText(session: Session): string {
   if (session.isStarting) return t("Starting the agent");
   if (session.retry) return t("Waiting to send the request again");

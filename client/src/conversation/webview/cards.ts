@@ -1,4 +1,4 @@
-// What waits for the user, below the entries.
+// The cards below the entries, for what waits for the user.
 
 import { t } from "@vscode/l10n";
 import type { CardView } from "../messages";
@@ -24,7 +24,7 @@ export class Cards {
     });
     for (const id of this.drawn.keys()) if (!cards.some((card) => card.id === id)) this.drawn.delete(id);
     for (const old of [...this.element.children]) if (!elements.some((each) => each === old)) old.remove();
-    // an element that is moved would lose the focus
+    // move only the elements that are at another position, because a moved element loses the focus
     elements.forEach((each, index) => {
       const here = this.element.children[index] ?? null;
       if (here !== each) this.element.insertBefore(each, here);

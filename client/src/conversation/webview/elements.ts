@@ -1,6 +1,6 @@
 // Small helpers that make elements.
 
-/** An element with a class and children; strings become text. */
+/** Makes an element with a class and children. Strings become text. */
 export function element<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   className: string,
@@ -12,7 +12,7 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-/** A button. The handler of the click reads `action`. */
+/** Makes a button. `main.ts` handles the click by `action`. Screen readers read `name`. */
 export function button(label: string, action: string, name = label): HTMLButtonElement {
   const made = element("button", "", label);
   made.type = "button";
@@ -21,7 +21,7 @@ export function button(label: string, action: string, name = label): HTMLButtonE
   return made;
 }
 
-/** A text of the user, in which names between backticks are code. */
+/** Returns a text as nodes, in which the words between backticks are code. */
 export function withCode(text: string): (Node | string)[] {
   return text.split(/`([^`\n]+)`/).map((part, index) => (index % 2 === 1 ? element("code", "", part) : part));
 }

@@ -22,7 +22,7 @@ export class EntryElement {
     this.draw();
   }
 
-  /** Draws the entry again. Keeps what the user folded or unfolded. */
+  /** Draws the entry again. What the user has folded or unfolded stays so. */
   update(view: EntryView): void {
     const isSame = view.kind === this.view.kind;
     const isOpen = this.element.querySelector("details")?.open;
@@ -50,7 +50,7 @@ export class EntryElement {
     }
   }
 
-  /** Replaces only the blocks that changed: text that the user reads or has selected above does not change, and a screen reader announces only what is new. */
+  /** Replaces only the changed blocks and those after them, so that a selection above stays and a screen reader reads only what is new. */
   private drawAnswer(body: ShownText): void {
     const [markdown, rest] = this.element.children;
     const blocks = markdownBlocks(body.text, this.blocks);
@@ -130,7 +130,7 @@ function markdownPart({ text }: ShownText): HTMLElement {
   return element("div", "markdown", ...markdownBlocks(text).map((block) => block.element));
 }
 
-/** The note below a text that is not shown completely. */
+/** Returns the note below a text that is not shown completely. */
 function omission({ omitted }: ShownText): Node[] {
   if (omitted === 0) return [];
   const count = t("{0} more characters.", omitted.toLocaleString("en"));

@@ -7,7 +7,9 @@ import { EntryElement } from "./entryElement";
 
 /** With more entries than this, the earliest are removed while the end is shown. */
 const MOST_ENTRIES = 600;
+/** The number of entries that are left then. */
 const ENTRIES_LEFT = 200;
+/** How many earlier entries the user gets at a time. */
 const EARLIER = 200;
 /** How far from its end the list counts as being at its end, in pixels. */
 const NEAR_END = 40;
@@ -42,7 +44,7 @@ export class Log {
       if (this.isNearEnd()) this.followsEnd = true;
       else if (isScrolledUp(before, this.lastMetrics)) this.followsEnd = false;
     });
-    // while the answer grows, each scroll also changes the height
+    // while an answer grows, the height changes with each scroll, so `isScrolledUp` does not notice that the user scrolls
     this.scroller.addEventListener("wheel", ({ deltaY }) => {
       if (deltaY < 0) this.followsEnd = false;
     });
@@ -67,13 +69,13 @@ export class Log {
       else this.insert(new EntryElement(index, view));
     }
     this.drawEarlier();
-    // what the user reads stays where it is
+    // the entries that the user reads stay at their position on the screen
     if (isEarlier) this.scroller.scrollTop = this.scroller.scrollHeight - before;
     else if (this.followsEnd) this.scrollToEnd();
     if (this.followsEnd && this.entries.size > MOST_ENTRIES) this.trim();
   }
 
-  /** The number of the entry that contains an element of the page. */
+  /** Returns the index of the entry that contains an element of the page. */
   entryOf(target: Element): number | undefined {
     const index = target.closest<HTMLElement>("[data-entry]")?.dataset.entry;
     return index === undefined ? undefined : Number(index);
@@ -123,7 +125,7 @@ export class Log {
     else if (this.earlier.textContent !== label) this.earlier.replaceChildren(button(label, "earlier"));
   }
 
-  /** Scrolls to the end, and stays there. */
+  /** Scrolls to the end, and follows it from then on. */
   scrollToEnd(): void {
     this.followsEnd = true;
     this.scroller.scrollTop = this.scroller.scrollHeight;
@@ -147,7 +149,7 @@ interface Metrics {
   readonly visible: number;
 }
 
-/** Whether the user scrolled up. If a height changed, the browser may have moved the list, because an entry was folded or drawn. */
+/** Whether the user scrolled up. If a height has changed, it may have been the browser, because an entry was folded or drawn. */
 function isScrolledUp(before: Metrics, now: Metrics): boolean {
   return now.top < before.top && now.height === before.height && now.visible === before.visible;
 }

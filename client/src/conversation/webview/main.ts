@@ -98,7 +98,7 @@ function onSubmit(event: SubmitEvent): void {
 document.addEventListener("click", onClick);
 document.addEventListener("submit", onSubmit);
 window.addEventListener("focus", () => {
-  // VS Code gives the focus to the page, the user means the prompt
+  // VS Code focuses the page, but the user wants to type into the prompt
   if (document.activeElement === document.body) prompt.focus();
 });
 window.addEventListener("message", ({ data }: MessageEvent<Update>) => {

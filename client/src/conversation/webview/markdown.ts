@@ -15,7 +15,7 @@ export interface Block {
 
 /** A longer paragraph is shown as plain text. The parser's time for emphasis grows with the square of the length. */
 const MAX_PARAGRAPH = 4000;
-/** Nested quotes and lists at the start of a line. */
+/** The first 20 nested quotes and lists at the start of a line. A text with more of them could exhaust the parser. */
 const DEEP = /^((?:[ \t]*(?:>[ \t]?|[*+-][ \t]+|\d{1,9}[.)][ \t]+)){20})/gm;
 const TAGS = "a blockquote br code del em h1 h2 h3 h4 h5 h6 hr li ol p pre strong table tbody td th thead tr ul".split(
   " ",
@@ -36,7 +36,7 @@ const marked = new Marked({
   },
 });
 
-/** The blocks of a text. Unchanged blocks are taken from `known`, so that they stay in the page. */
+/** Returns the blocks of a text. Takes unchanged blocks from `known`, so that they stay in the page. */
 export function markdownBlocks(text: string, known: readonly Block[] = []): Block[] {
   const tokens = tokensOf(text).filter(({ type }) => type !== "space" && type !== "def");
   return tokens.map((token, index) => {
@@ -47,7 +47,7 @@ export function markdownBlocks(text: string, known: readonly Block[] = []): Bloc
 
 function tokensOf(text: string): Token[] {
   const lexer = new Lexer({ gfm: true });
-  // the escaped character begins no further quote or list
+  // a backslash after these, so that the next character begins no further quote or list
   lexer.blockTokens(text.replace(DEEP, "$1\\"), lexer.tokens);
   for (const { src, tokens } of lexer.inlineQueue) {
     if (src.length <= MAX_PARAGRAPH) lexer.inlineTokens(src, tokens);
@@ -84,13 +84,13 @@ function sanitized(html: string): DocumentFragment {
     ALLOW_ARIA_ATTR: false,
     RETURN_DOM_FRAGMENT: true,
   });
-  // an entity such as `&#x202e;` is a character only here
+  // only now are entities such as `&#x202e;` characters that can be escaped
   const texts = document.createNodeIterator(fragment, NodeFilter.SHOW_TEXT);
   for (let text = texts.nextNode(); text; text = texts.nextNode()) text.nodeValue = visibleText(text.nodeValue ?? "");
   return fragment;
 }
 
-/** The attributes of a link: a web address is also its title. Empty for an address that leads neither to the web nor to a file. */
+/** Returns the attributes of a link. A web address is also the title. Empty if the link leads neither to the web nor to a file. */
 function linkAttributes(href: string): string {
   if (WEB.test(href)) return ` href="${escapeHtml(href)}" title="${escapeHtml(href)}"`;
   const [, encoded = "", fragment, suffix] = FILE.exec(href) ?? [];
@@ -109,7 +109,7 @@ function decoded(path: string): string {
   }
 }
 
-/** A block of code with a button that copies it. */
+/** Makes a block of code with a button that copies it. */
 export function codeBlock(text: string, language: string): HTMLElement {
   const block = document.createElement("div");
   block.className = "code";
@@ -127,7 +127,7 @@ export function codeBlock(text: string, language: string): HTMLElement {
   return block;
 }
 
-/** Text without formatting, which can also be scrolled with the keyboard. */
+/** Makes an element with preformatted text, which can also be scrolled with the keyboard. */
 export function preformatted(text: string, label: string): HTMLElement {
   const pre = document.createElement("pre");
   pre.textContent = text;

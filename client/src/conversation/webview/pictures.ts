@@ -3,13 +3,13 @@
 import { t } from "@vscode/l10n";
 import { MAX_PICTURE, type Intention } from "../messages";
 
-/** The height of a picture in a chip: physical pixels, two per CSS pixel. */
+/** The maximum size of a picture in a chip, in physical pixels: two per CSS pixel. */
 const MAX_HEIGHT = 40;
 const MAX_WIDTH = 80;
 
 type AddPicture = Extract<Intention, { kind: "addPicture" }>;
 
-/** A picture made from a file, or a text that tells the user why it cannot be sent. */
+/** Reads a picture from a file. Returns a text for the user if the file cannot be sent. */
 export async function readPicture(file: File): Promise<AddPicture | string> {
   if (file.size > MAX_PICTURE) return t("{0} is too large. The limit for a picture is 5 MB.", file.name);
   const bytes = new Uint8Array(await file.arrayBuffer());
@@ -18,7 +18,7 @@ export async function readPicture(file: File): Promise<AddPicture | string> {
   return { kind: "addPicture", name: file.name, data: base64(bytes), thumbnail: await thumbnail(file) };
 }
 
-/** Whether the bytes begin as those of a picture that models read. The server checks it too. */
+/** Whether the bytes begin like those of a picture that models can read. The server checks this too. */
 export function isPicture(bytes: Uint8Array): boolean {
   const start = String.fromCharCode(...bytes.subarray(0, 12));
   const signatures = ["\x89PNG\r\n\x1a\n", "\xff\xd8\xff", "GIF87a", "GIF89a"];
@@ -32,7 +32,7 @@ export function base64(bytes: Uint8Array): string {
   return btoa(parts.join(""));
 }
 
-/** A small version as a `data:` URL; empty if the picture cannot be drawn. */
+/** Returns a small version as a `data:` URL; an empty text if the picture cannot be drawn. */
 async function thumbnail(file: File): Promise<string> {
   let picture: ImageBitmap;
   try {

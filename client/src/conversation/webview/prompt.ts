@@ -28,7 +28,7 @@ export class Prompt {
   private readonly stopButton = button(t("Stop"), "stop");
   private readonly model = button("", "switchModel");
   private readonly spent = element("p", "spent");
-  /** Names the added files that are not pictures. */
+  /** Says which added files cannot be sent. */
   private readonly notice = element("p", "notice");
   private readonly list: CompletionList;
   /** The chips on the page, as JSON. */
@@ -119,7 +119,7 @@ export class Prompt {
     if (this.input.value === "" && text !== "") this.setText(text);
   }
 
-  /** Inserts a text for the user to edit and send, above anything that is already typed. */
+  /** Puts a text into the prompt for the user to edit and send, above what is already typed. */
   edit(text: string): void {
     const typed = this.input.value.trim();
     this.setText(typed === "" || typed === text.trim() ? text : `${text}\n\n${typed}`);
@@ -155,7 +155,7 @@ export class Prompt {
     else void this.addPictures(files);
   }
 
-  /** Adds files as pictures, in their order. Tells the user which ones are not pictures. */
+  /** Adds files as pictures, in their order. Tells the user which ones cannot be sent. */
   private async addPictures(files: readonly File[]): Promise<void> {
     const problems: string[] = [];
     for (const file of files) {
@@ -196,7 +196,7 @@ export class Prompt {
     return true;
   }
 
-  /** Shows the previous task if the cursor is at the start, or the next one if it is at the end. Returns whether it did. */
+  /** Shows an earlier task if the cursor is at the start, or a later one if it is at the end. Returns whether it did. */
   private goThroughHistory(key: "ArrowUp" | "ArrowDown"): boolean {
     const { selectionStart, selectionEnd, value } = this.input;
     const edge = key === "ArrowUp" ? 0 : value.length;

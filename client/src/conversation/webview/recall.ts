@@ -1,13 +1,16 @@
-// Going through the earlier tasks with the arrow keys. Pure.
+// Goes through the earlier tasks for the arrow keys. Pure.
 
-/** What is recalled: its place in the history, the text, and what was typed before. */
+/** The task that the prompt shows: its index in the history, its text, and what the user had typed before. */
 export interface Recall {
   readonly index: number;
   readonly shown: string;
   readonly typed: string;
 }
 
-/** The next (`1`) or previous (`-1`) of the earlier tasks, newest first; undefined if there is none. */
+/**
+ * Returns the next older (`1`) or newer (`-1`) task of the history, which begins with the newest. After the newest comes what the user had
+ * typed. Undefined if there is nothing.
+ */
 export function recalled(
   by: 1 | -1,
   text: string,
