@@ -112,7 +112,7 @@ test("links lead to the web, which shows their address, or to a file and line of
   ]);
 });
 
-test("of an answer that grows, the blocks that are the same stay in the page", () => {
+test("the unchanged blocks of a growing answer stay in the page", () => {
   const first = markdownBlocks("One.\n\nTwo");
   const second = markdownBlocks("One.\n\nTwo words.\n\n- three", first);
   assert.equal(second[0], first[0]);
@@ -122,7 +122,7 @@ test("of an answer that grows, the blocks that are the same stay in the page", (
   );
 });
 
-test("docs/faults.md 41: an answer that is made to be slow or deep is drawn all the same", () => {
+test("docs/faults.md 41: an answer that is made to be slow or deeply nested is still drawn", () => {
   const size = 100_000;
   const attacks = [
     "[",

@@ -184,7 +184,7 @@ test("docs/faults.md 41: a message of the webview is an intention only if each f
   for (const message of bad) assert.equal(parseIntention(message), undefined, inspect(message).slice(0, 100));
 });
 
-test("of 10,000 messages the last are sent, earlier ones when they are asked for, and later only what changed", () => {
+test("of 10,000 messages, only the last are sent at first, then what has changed, and earlier ones on request", () => {
   const store = new Store();
   const session = store.startRun("s", "Task");
   for (let index = 1; index < 10_000; index++) session.entries.push({ kind: "note", text: `note ${index}` });

@@ -91,7 +91,7 @@ test("a subset of the shown changes counts as shown; a changed text does not", (
   assert.equal(allWasShown(binary, binary), false);
 });
 
-test("a diff of an earlier window is of no use if its session is decided or gone, but not while another server has it", () => {
+test("a session of an earlier window has no proposals left if it is decided or gone, unless another server has it", () => {
   const store = new Store();
   const state = (pendingFiles: number): boolean => {
     const row = { title: "Task", updatedAt: "2026-01-01T00:00:00Z", state: "idle", completed: 0, total: 0 } as const;

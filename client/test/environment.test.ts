@@ -70,7 +70,7 @@ function maker(storage: string): string {
 }
 
 test(
-  "fault 57: windows that set up the server at the same time create one environment, and all use it",
+  "docs/faults.md 57: windows that set up the server at the same time create one environment, and all use it",
   posix,
   async () => {
     const storage = fs.mkdtempSync(path.join(folder, "storage-"));
@@ -88,7 +88,7 @@ test(
 );
 
 test(
-  "fault 57: an unfinished environment of a closed window is removed, one that another version uses is not",
+  "docs/faults.md 57: an unfinished environment of a closed window is removed, one that another version uses is not",
   posix,
   async () => {
     const storage = fs.mkdtempSync(path.join(folder, "storage-"));
@@ -103,7 +103,7 @@ test(
   },
 );
 
-test("fault 57: the lock of a killed process is released at once", posix, async () => {
+test("docs/faults.md 57: the lock of a killed process is released at once", posix, async () => {
   const file = path.join(folder, "some.lock");
   const holder = spawn("python3", [
     "-c",

@@ -30,7 +30,7 @@ test("a link to a definition becomes the place of the name that it leads to", ()
   for (const found of [link, plain, bare]) assert.deepEqual(locations([found]), [{ uri: "file:///b.ts", range: NAME }]);
 });
 
-test("of very many places the first ones are sent", () => {
+test("only the first of very many places are sent", () => {
   const found = Array.from({ length: 50_000 }, (_, line) => ({ uri: uri("b.ts"), range: span(line, 0, 1) }));
   assert.equal(locations(found).length, MOST_PLACES);
 });
@@ -65,7 +65,7 @@ test("symbols have the kinds of LSP, which count from 1", () => {
   });
 });
 
-test("of a very large outline the first symbols are sent, with their parents", () => {
+test("only the first symbols of a very large outline are sent, with their parents", () => {
   const count = (symbols: { children?: unknown[] }[]): number =>
     symbols.reduce((sum, { children = [] }) => sum + 1 + count(children as { children?: unknown[] }[]), 0);
   const many = Array.from({ length: 100 }, () =>

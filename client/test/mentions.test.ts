@@ -25,7 +25,7 @@ test("a task mentions keywords, files and folders", () => {
   assert.deepEqual(mentionsIn("#file:selection"), [{ kind: "path", paths: ["selection"] }]);
 });
 
-test("what is no mention stays text", () => {
+test("what is not a mention stays text", () => {
   for (const text of [
     "C# and a#b",
     "https://example.com/#top",
@@ -64,7 +64,7 @@ test("the word at the end is completed: keywords first, then files by name, open
   for (const text of ["Fix", "Fix #a ", "#12", "C#", "Fix #nothing", ""]) assert.deepEqual(mentions(text), [], text);
 });
 
-test("a completed mention ends with a blank, and replaces what was typed", () => {
+test("a completed mention ends with a space, and replaces what was typed", () => {
   const [first] = completionsAt("Fix #file:a.ts", available);
   assert.ok(first);
   assert.equal(applyCompletion("Fix #file:a.ts", first), "Fix #src/a.ts ");
@@ -79,7 +79,7 @@ test("a large workspace lists only some files", () => {
 const rows = (typed: string): ReturnType<typeof promptChoices> =>
   promptChoices(typed, [], completionsAt(typed, available));
 
-test("Enter on a half mention completes it, on a whole one runs the task", () => {
+test("Enter completes an unfinished mention, and runs the task after a complete one", () => {
   const half = rows("Fix #src/a");
   assert.equal(completedText("Fix #src/a", half[0], half), "Fix #src/a.ts ");
   assert.equal(completedText("Fix #src/a", half.at(-1), half), undefined);

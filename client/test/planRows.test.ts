@@ -91,7 +91,7 @@ test("a step's tooltip shows its evidence and its cost", () => {
   );
 });
 
-test("a flaky check is said in words", () => {
+test("a step says in words that its check is flaky", () => {
   const { description, screenReaderLabel } = stepRow(
     step({ status: "completed", verification: "unverified", decidedBy: "sh a.sh", flaky: true }),
     "idle",

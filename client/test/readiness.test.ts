@@ -21,13 +21,13 @@ function setup(readyAfter: number): { readiness: Readiness; ask: () => Promise<s
 }
 const never = (): boolean => false;
 
-test("support that is starting is asked again until it finds something", async () => {
+test("language support that is starting is asked again until it finds something", async () => {
   const { readiness, ask, asked } = setup(1000);
   assert.deepEqual(await readiness.ask("typescript", ask, never), ["found"]);
   assert.deepEqual(asked, [0, 100, 300, 700, 1500]);
 });
 
-test("nothing is an answer after five seconds, and from then on at once", async () => {
+test("finding nothing is an answer after five seconds, and from then on at once", async () => {
   const { readiness, ask, asked } = setup(Infinity);
   assert.deepEqual(await readiness.ask("plaintext", ask, never), []);
   assert.equal(asked.at(-1), 5000);
@@ -36,7 +36,7 @@ test("nothing is an answer after five seconds, and from then on at once", async 
   assert.equal(asked.length, before + 1);
 });
 
-test("a language that has found something is believed when it finds nothing", async () => {
+test("after the support of a language has found something, finding nothing is an answer at once", async () => {
   const { readiness, ask, asked } = setup(0);
   await readiness.ask("typescript", ask, never);
   const nothing = setup(Infinity);

@@ -128,7 +128,7 @@ test("without a server no session is listed, and the active one stays readable",
   assert.deepEqual([store.listed, store.active?.id, store.active?.entries.at(-1)?.kind], [[], first, "end"]);
 });
 
-test("the conversation of an earlier window can be read, and contains messages to the run", () => {
+test("the conversation of an earlier window can be read, and includes messages that were sent during the run", () => {
   const store = listed();
   const opened = golden<OpenedSession>("sessions.open.result").result;
   assert.ok(opened);
