@@ -14,3 +14,8 @@ export function urisOfPath(path: string): vscode.Uri[] {
 export function workspacePath(uri: vscode.Uri): string {
   return vscode.workspace.asRelativePath(uri);
 }
+
+/** As `workspacePath`, for a URI from the wire. */
+export function relative(uri: string): string {
+  return workspacePath(vscode.Uri.parse(uri));
+}

@@ -172,7 +172,7 @@ export class Store {
   stopRun(id: string): void {
     const session = this.session(id);
     if (!session.running) return;
-    const end = closeRun(session, { stopReason: "cancelled", message: "Stopped.", record: "" });
+    const end = closeRun(session, { stopReason: "cancelled", message: t("Stopped."), record: "" });
     session.stoppedRuns.set(session.runsStarted, end);
     this.emitRunEnd(session);
   }

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { childRows } from "../src/review/editRows";
-import { headline, markOfChange, markOfFile, plainMessage } from "../src/review/smallestMarks";
+import { headline, markOfChange, markOfFile } from "../src/review/smallestMarks";
 import type { ChangeId, Edits, FileEdits, SmallestSet } from "../src/protocolStates";
 import { Store } from "../src/state";
+import { plainMessage } from "../src/ui/text";
 import { params } from "./goldens";
 
 const uri = "file:///project/a.py";

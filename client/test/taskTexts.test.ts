@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { explainPrompt, fixPrompt, linesText, mergeRanges, problemsToFix, type Problem } from "../src/code/taskTexts";
+import {
+  explainPrompt,
+  fixPrompt,
+  linesLabel,
+  linesText,
+  mergeRanges,
+  problemsToFix,
+  type Problem,
+} from "../src/code/taskTexts";
 
 const problem = (line: number, message: string, source?: string, code?: string): Problem => ({
   line,
@@ -22,6 +30,7 @@ test("selections are in the order of the text, and those that touch a line are o
   ]);
   assert.equal(linesText(selected), "lines 1 to 5 and lines 9 to 10");
   assert.equal(linesText([{ start: 3, end: 3 }]), "line 4");
+  assert.equal(linesLabel(selected), "lines 1 to 5, lines 9 to 10");
   assert.equal(linesText([1, 3, 5].map((line) => ({ start: line, end: line }))), "line 2, line 4 and line 6");
 });
 

@@ -4,12 +4,12 @@ import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { oneOrMany } from "../ui/format";
 import type { ContextItem } from "../protocol";
-import { relative } from "../review/editsView";
+import { relative } from "../folders";
 import type { Runs } from "../sessions/runs";
 import {
   explainPrompt,
   fixPrompt,
-  linesText,
+  linesLabel,
   mergeRanges,
   problemsToFix,
   type LineRange,
@@ -36,7 +36,7 @@ export class EditorTasks implements vscode.CodeActionProvider, vscode.Disposable
       return;
     }
     const name = relative(editor.document.uri.toString()).split("/").at(-1) ?? "";
-    const title = t("Agent: Run Task on {0}", `${name}, ${linesText(ranges)}`);
+    const title = t("Agent: Run Task on {0}", `${name}, ${linesLabel(ranges)}`);
     await this.runs.runOn(contextOf(editor.document, ranges), { title });
   }
 

@@ -1,5 +1,6 @@
 // The prompts of tasks that are started in an editor, and texts for the lines that they concern. Pure.
 
+import { t } from "@vscode/l10n";
 import { escapeInvisible } from "../ui/text";
 
 const MOST_PROBLEMS = 20;
@@ -18,7 +19,15 @@ export interface Problem {
   readonly code: string | undefined;
 }
 
-/** Returns the lines in words: `line 4`, `lines 4 to 6 and line 9`. */
+/** Returns the lines in the language of the user: `line 4`, `lines 4 to 6, line 9`. */
+export function linesLabel(ranges: readonly LineRange[]): string {
+  const parts = mergeRanges(ranges).map(({ start, end }) =>
+    start === end ? t("line {0}", start + 1) : t("lines {0} to {1}", start + 1, end + 1),
+  );
+  return parts.join(", ");
+}
+
+/** Returns the lines in words of a prompt, which is English: `line 4`, `lines 4 to 6 and line 9`. */
 export function linesText(ranges: readonly LineRange[]): string {
   const parts = mergeRanges(ranges).map(({ start, end }) =>
     start === end ? `line ${start + 1}` : `lines ${start + 1} to ${end + 1}`,

@@ -1,5 +1,6 @@
 // The completions of a mention at the end of a text: keywords, files and folders, the best match first. Pure.
 
+import { t } from "@vscode/l10n";
 import { KEYWORDS, pathMention, unfinishedMention, type Keyword } from "./mentions";
 
 export interface Completion {
@@ -58,7 +59,7 @@ function pathCompletions(typed: string, { files, open }: Mentionable): Completio
     .map(({ path, kind }) => ({
       kind,
       mention: pathMention(path),
-      description: kind === "folder" ? "folder" : path.split("/").slice(0, -1).join("/"),
+      description: kind === "folder" ? t("folder") : path.split("/").slice(0, -1).join("/"),
       isExact: path === typed.replace(/\/$/, ""),
     }));
 }

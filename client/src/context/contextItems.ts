@@ -2,7 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { linesText } from "../code/taskTexts";
+import { linesLabel } from "../code/taskTexts";
 import { urisOfPath, workspacePath } from "../folders";
 import type { ContextItem } from "../protocol";
 import type { Mentionable } from "./completions";
@@ -92,7 +92,7 @@ function keywords(): Mentionable["keywords"] {
   const { start, end } = editor?.selection ?? new vscode.Range(0, 0, 0, 0);
   const name = editor ? workspacePath(editor.document.uri) : "";
   return {
-    ...(selectionItem() ? { selection: `${name}, ${linesText([{ start: start.line, end: end.line }])}` } : {}),
+    ...(selectionItem() ? { selection: `${name}, ${linesLabel([{ start: start.line, end: end.line }])}` } : {}),
     problems: t("the problems that the editor shows"),
     ...(hasChanges() ? { changes: t("the uncommitted changes") } : {}),
   };

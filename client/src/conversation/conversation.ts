@@ -12,7 +12,7 @@ import { pageHtml } from "./page";
 import { mentionsOf } from "../context/contextItems";
 import type { PromptBox } from "./promptBox";
 import { stateView } from "./stateView";
-import { relative } from "../review/editsView";
+import { relative } from "../folders";
 import { modelLabel } from "../server/modelChoices";
 import type { Prompts } from "../sessions/prompt";
 import type { PromptEntry, Session } from "../session";

@@ -25,7 +25,7 @@ const END_TEXTS: Record<string, string> = {
 };
 
 /** The glyphs for the icons that the Plan view shows for a step. */
-const MARKS: Record<string, string> = { "pass-filled": "✓", pass: "✓", error: "✗", warning: "⚠", person: "✓" };
+const MARKS: Record<string, string> = { "pass-filled": "✓", pass: "✓", error: "✗", warning: "⚠" };
 
 type Relative = (uri: string) => string;
 

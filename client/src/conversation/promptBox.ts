@@ -4,12 +4,12 @@ import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { ChipView, CompletionView } from "./messages";
 import { slashCompletions } from "./slashCommands";
-import { linesText } from "../code/taskTexts";
+import { linesLabel } from "../code/taskTexts";
 import { applyCompletion, completionsAt, type Mentionable } from "../context/completions";
 import { mentionable } from "../context/contextItems";
 import { fileEditor, type Omission } from "../context/editorContext";
 import type { ImageItem } from "../protocol";
-import { relative } from "../review/editsView";
+import { relative } from "../folders";
 import { visibleText } from "../ui/text";
 
 const DRAFT_KEY = "fairlead.conversationDraft";
@@ -127,7 +127,7 @@ export class PromptBox {
     if (!editor || !vscode.workspace.getConfiguration("fairlead").get<boolean>("context.editor", true)) return [];
     const name = relative(editor.document.uri.with({ scheme: "file", authority: "", query: "" }).toString());
     const { start, end, isEmpty } = editor.selection;
-    const lines = linesText([{ start: start.line, end: end.line }]);
+    const lines = linesLabel([{ start: start.line, end: end.line }]);
     const chips: ChipView[] = [
       {
         id: "editor",

@@ -18,7 +18,7 @@ import { orShowWarning, showFailure } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import type { Session } from "../session";
 import type { Store } from "../state";
-import { escapeInvisible, withoutLinks } from "../ui/text";
+import { plainMessage, withoutLinks } from "../ui/text";
 import type { Terminals } from "../ui/terminals";
 
 const SHOW_OUTPUT = t("Show Output");
@@ -79,7 +79,7 @@ export class Checks {
     if (!results) return false;
     const failed = results.find(({ passed }) => passed !== true);
     if (!failed) return true;
-    const detail = `${plainText(failed.message)}\n${t("Your files have not changed yet.")}`;
+    const detail = `${withoutLinks(plainMessage(failed.message))}\n${t("Your files have not changed yet.")}`;
     const accept = t("Accept Anyway");
     return (
       (await vscode.window.showWarningMessage(t("Accept all changes?"), { modal: true, detail }, accept)) === accept
@@ -94,7 +94,7 @@ export class Checks {
       results.find(({ passed }) => passed === null);
     const shown = worst ?? results.at(-1);
     if (!shown) return;
-    const text = plainText(shown.message);
+    const text = withoutLinks(plainMessage(shown.message));
     const allPass = results.length > 1 && results.every(({ passed }) => passed);
     const show = worst ? vscode.window.showWarningMessage : vscode.window.showInformationMessage;
     const actions = shown.toolCallId === null ? [] : [SHOW_OUTPUT];
@@ -135,9 +135,6 @@ export class Checks {
     return session;
   }
 }
-
-/** Converts a message of the server to plain text for a notification. */
-const plainText = (message: string): string => withoutLinks(escapeInvisible(message).replaceAll("`", ""));
 
 /** Whether VS Code passed a step. The command palette passes nothing. */
 function isStep(step: Partial<StepNode> | undefined): step is StepNode {

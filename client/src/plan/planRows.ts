@@ -5,7 +5,7 @@ import { countText, costSummary } from "../ui/format";
 import type { Evidence, Outside, Plan, PlanItem } from "../protocolStates";
 import type { Appearance, Row } from "../ui/row";
 import { errorCount } from "../review/problemTexts";
-import { escapeInvisible } from "../ui/text";
+import { capitalized, escapeInvisible } from "../ui/text";
 
 export interface PlanRow extends Row {
   /** Unique within the session. */
@@ -211,5 +211,3 @@ function evidenceLines(evidence: Evidence): string[] {
 
 const checkText = (byUser: boolean, check: string): string =>
   byUser ? t("Check, set by you: {0}", check) : t("Check, set by the agent: {0}", check);
-
-const capitalized = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);

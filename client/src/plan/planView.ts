@@ -4,7 +4,7 @@ import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { describeApproval } from "../questions/approvalTexts";
 import { rowUri } from "../review/diffUris";
-import { relative } from "../review/editsView";
+import { relative } from "../folders";
 import { duration, oneOrMany } from "../ui/format";
 import {
   hasChildren,

@@ -3,7 +3,7 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { describeApproval } from "./approvalTexts";
-import { relative } from "../review/editsView";
+import { relative } from "../folders";
 import type { ApproveParams, ApproveResult } from "../protocol";
 import type { Store } from "../state";
 

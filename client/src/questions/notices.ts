@@ -3,7 +3,7 @@
 
 import * as vscode from "vscode";
 import { throttled } from "../ui/throttle";
-import { relative } from "../review/editsView";
+import { relative } from "../folders";
 import { noticesOf, type NoticeAction, type Notice } from "./noticeTexts";
 import type { Store } from "../state";
 

@@ -3,7 +3,7 @@
 
 import { spawn } from "node:child_process";
 import * as vscode from "vscode";
-import { relative } from "../review/editsView";
+import { relative } from "../folders";
 import type { Store } from "../state";
 import { notificationProgram } from "./notificationProgram";
 import { endNotices, noticesOf } from "./noticeTexts";

@@ -1,5 +1,6 @@
 // The texts of both sides of a diff, requested from the server again when the proposals change.
 
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { method } from "../protocol";
 import type { AgentServer } from "../server/server";
@@ -7,9 +8,9 @@ import { parseDiffUri, wireUri } from "./diffUris";
 import { throttled } from "../ui/throttle";
 import { type Store } from "../state";
 
-const PROPOSAL_GONE =
-  "This proposal is no longer available, because the agent's server ended.\n" +
-  "Your files are unchanged. Run the task again to get a new proposal.\n";
+const PROPOSAL_GONE = t(
+  "This proposal is no longer available, because the agent's server ended.\nYour files are unchanged. Run the task again to get a new proposal.\n",
+);
 
 export interface DiffText {
   readonly text: string;
@@ -72,7 +73,7 @@ export class DiffContents implements vscode.Disposable {
   markChanged(uri: vscode.Uri): DiffText | undefined {
     const known = this.known(uri);
     if (!known) return undefined;
-    const renewed = { ...known, revision: ++this.revisions, renewed: known.changeMarks + 1 };
+    const renewed: DiffText = { ...known, revision: ++this.revisions, changeMarks: known.changeMarks + 1 };
     this.texts.set(uri.toString(), renewed);
     this.changed.fire(uri);
     return renewed;
@@ -112,7 +113,9 @@ export class DiffContents implements vscode.Disposable {
   private save(uri: vscode.Uri, text: string, version: number | undefined): DiffText {
     const before = this.known(uri);
     const same = before?.text === text;
-    const saved = same ? { ...before, version } : { text, version, revision: ++this.revisions, changeMarks: 0 };
+    const saved: DiffText = same
+      ? { ...before, version }
+      : { text, version, revision: ++this.revisions, changeMarks: 0 };
     this.texts.set(uri.toString(), saved);
     if (before && !same) this.changed.fire(uri);
     return saved;

@@ -4,7 +4,7 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { newName } from "./editRows";
-import { relative } from "./editsView";
+import { relative } from "../folders";
 import { editsOfStep, type ChangeLocation } from "./changeNavigation";
 import type { DecideParams } from "../protocol";
 import type { FileEdits, Hunk } from "../protocolStates";

@@ -6,7 +6,7 @@ import { markOfChange, markOfFile } from "./smallestMarks";
 import { isDecidedAsWhole, isDeletedByUser } from "./changeNavigation";
 import type { CheckResult, FileEdits, Hunk, SmallestSet } from "../protocolStates";
 import type { Session } from "../session";
-import { escapeInvisible } from "../ui/text";
+import { capitalized, plainMessage } from "../ui/text";
 import { problemCount, problemLines, problemsIn } from "./problemTexts";
 
 /** The last check of what the user accepted. */
@@ -128,8 +128,7 @@ function sessionRows(session: Session, relative: (uri: string) => string): EditR
 }
 
 function checkRow(sessionId: string, result: CheckResult): CheckRow {
-  const plain = (text: string): string => escapeInvisible(text).replaceAll("`", "");
-  const [message, command] = [plain(result.message), plain(result.command)] as const;
+  const [message, command] = [plainMessage(result.message), plainMessage(result.command)];
   const progress = t("{0} of {1} accepted", result.accepted, result.total);
   // the label is what follows the command in a message such as `2 of 5 changes accepted: pytest passes (3 s).`
   const [, verdict = message] = message.split(`: ${command} `);
@@ -137,7 +136,7 @@ function checkRow(sessionId: string, result: CheckResult): CheckRow {
     kind: "check",
     sessionId,
     result,
-    label: verdict.charAt(0).toUpperCase() + verdict.slice(1),
+    label: capitalized(verdict),
     description: `${progress} · ${command}`,
     tooltip: message,
   };

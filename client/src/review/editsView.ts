@@ -19,7 +19,7 @@ import { rowUri } from "./diffUris";
 import { isAllInConflict, isDecidedAsWhole, isDeletedByUser } from "./changeNavigation";
 import type { FileEdits, Hunk } from "../protocolStates";
 import type { Store } from "../state";
-import { workspacePath } from "../folders";
+import { relative } from "../folders";
 import { StoreTree } from "../ui/tree";
 
 const PROTECTED = new vscode.ThemeIcon("lock", new vscode.ThemeColor("charts.yellow"));
@@ -136,9 +136,4 @@ function hunkIcon(hunk: Hunk): vscode.ThemeIcon {
 
 function openCommand(row: EditRow): vscode.Command {
   return { command: "fairlead.openDiff", title: t("Open Diff"), arguments: [row] };
-}
-
-/** A file's path in the workspace. */
-export function relative(uri: string): string {
-  return workspacePath(vscode.Uri.parse(uri));
 }

@@ -4,7 +4,7 @@ import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { stepCount, type DecisionSteps, type Direction } from "./decisions";
 import type { CheckRow, EditRow } from "./editRows";
-import { relative } from "./editsView";
+import { relative } from "../folders";
 import { method, type DecideParams, type Outcome, type ReviewResult, type Target } from "../protocol";
 import type { Edits, FileEdits, Hunk } from "../protocolStates";
 import { allWasShown } from "./staleness";

@@ -54,9 +54,6 @@ export function headline(found: SmallestSet): string {
   return needed === 0 ? text.none(all) : text.some(found.outcome === "minimal", needed, all);
 }
 
-/** A message of the server as plain text for a notification or a view. */
-export const plainMessage = (message: string): string => escapeInvisible(message).replaceAll("`", "");
-
 /** Returns the texts for one check, which name its command, or for several checks. */
 const textsOf = ({ commands: [only = "", ...others] }: SmallestSet) =>
   others.length > 0 ? SEVERAL_CHECKS : oneCheck(escapeInvisible(only));

@@ -9,10 +9,10 @@ import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import type { Store } from "../state";
 import { countText } from "../ui/format";
-import { withoutLinks } from "../ui/text";
+import { plainMessage, withoutLinks } from "../ui/text";
 import type { Diffs } from "./diffs";
 import type { Review } from "./review";
-import { plainMessage, sessionWithSet } from "./smallestMarks";
+import { sessionWithSet } from "./smallestMarks";
 
 const TITLE = t("Finding the smallest set that passes");
 const REVIEW_OTHERS = t("Review the Others First");

@@ -73,7 +73,7 @@ export class AgentServer implements vscode.Disposable {
     // when the language client restarts the server, requests to the old server never get an answer
     const serverGone = new Promise<never>((_, reject) => {
       abandon = () => {
-        reject(new ServerGone("The agent's server stopped."));
+        reject(new ServerGone(t("The agent's server stopped.")));
       };
       this.pendingRequests.add(abandon);
     });
@@ -82,7 +82,7 @@ export class AgentServer implements vscode.Disposable {
       return await Promise.race([answer, serverGone]);
     } catch (error) {
       throw CONNECTION_LOST.has((error as { code?: unknown }).code)
-        ? new ServerGone("The agent's server stopped.")
+        ? new ServerGone(t("The agent's server stopped."))
         : error;
     } finally {
       if (abandon) this.pendingRequests.delete(abandon);

@@ -6,6 +6,7 @@ import type { SessionRow } from "../protocolStates";
 import type { Session } from "../session";
 import { openRequests } from "../questions/waiting";
 import type { Appearance, Row } from "../ui/row";
+import { capitalized } from "../ui/text";
 
 export interface SessionNode extends Row {
   readonly sessionId: string;
@@ -73,5 +74,3 @@ export function ago(milliseconds: number): string {
   const days = Math.floor(minutes / (24 * 60));
   return oneOrMany(days, t("1 day ago"), t("{0} days ago", days));
 }
-
-const capitalized = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);

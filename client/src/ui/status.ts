@@ -2,7 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { relative } from "../review/editsView";
+import { relative } from "../folders";
 import type { ReviewProgress } from "../review/editRows";
 import { reviewText, statusTexts } from "./statusTexts";
 import { throttled } from "./throttle";

@@ -1,5 +1,6 @@
 // Conversions of text: to a form without hidden characters for display, and to the form that VS Code uses.
 
+import { t } from "@vscode/l10n";
 import { lexer, type Token, type Tokens } from "marked";
 
 /** Writes control and direction characters as escapes, so that the user sees exactly what runs. */
@@ -16,6 +17,9 @@ const escapeCharacter = (character: string): string => `\\u{${(character.codePoi
 export function visibleText(text: string): string {
   return text.replace(/\r\n?/g, "\n").replace(/(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}]/gu, escapeCharacter);
 }
+
+/** A message of the server as plain text for a notification or a view. */
+export const plainMessage = (message: string): string => escapeInvisible(message).replaceAll("`", "");
 
 /** Prevents links: in a message, VS Code turns `[words](address)` into a link and hides the address. */
 export function withoutLinks(text: string): string {
@@ -48,9 +52,12 @@ export function failureSummary(failed: readonly { readonly name: string; readonl
 
 function listNames(names: readonly string[], limit = 3): string {
   const shown =
-    names.length > limit ? [...names.slice(0, limit - 1), `${names.length - limit + 1} other files`] : names;
-  return shown.length < 2 ? shown.join() : `${shown.slice(0, -1).join(", ")} and ${shown.at(-1) ?? ""}`;
+    names.length > limit ? [...names.slice(0, limit - 1), t("{0} other files", names.length - limit + 1)] : names;
+  return shown.length < 2 ? shown.join() : t("{0} and {1}", shown.slice(0, -1).join(", "), shown.at(-1) ?? "");
 }
+
+/** The words with an upper-case first letter. */
+export const capitalized = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
 
 /** The first paragraph of a Markdown text as one line of plain text, or a heading if there is nothing else. Skips code blocks. */
 export function plainSummary(markdown: string, limit = 160): string {
