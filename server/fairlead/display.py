@@ -48,3 +48,12 @@ def shorten(text: str, limit: int = 80) -> str:
     """A text for use in a sentence: on one line, of at most `limit` characters, with invisible characters escaped."""
     line = escape_invisible(" ".join(text.split()))
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def end_after_word(line: str, limit: int) -> str:
+    """The line with at most `limit` characters; a longer one ends after a word, or in a long one, with an ellipsis."""
+    if len(line) <= limit:
+        return line
+    start = line[: limit - 1]
+    words = start if line[limit - 1].isspace() else start.rpartition(" ")[0]
+    return f"{(words if len(words) > limit // 2 else start).rstrip()}…"

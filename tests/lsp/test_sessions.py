@@ -66,6 +66,17 @@ def script(tmp_path: Path, name: str, *turns: Json) -> Json:
     return {"replay": str(path)}
 
 
+async def test_a_title_is_cut_after_a_word(workspace: Path, tmp_path: Path) -> None:
+    """docs/protocol.md, `title`: the first line of the prompt; in the list and the record it says where it was cut."""
+    prompt = "Drop the legacy tables, and everything that reads them, from the schema and the reports\nCarefully."
+    async with Client(workspace, settings=script(tmp_path, "one", {"text": "Done."}), capabilities=SHOWING) as client:
+        session = (await client.run(prompt))["sessionId"]
+        title = "Drop the legacy tables, and everything that reads them, from the schema and the…"
+        await client.until(lambda: list(rows(client)) == [title])
+        record = (await client.request("agent/record", {"sessionId": session}))["markdown"]
+        assert title in record
+
+
 async def test_p11_two_sessions_at_once_keep_to_themselves(workspace: Path, tmp_path: Path) -> None:
     """docs/plan.md P11: while both run, each notification carries its own session's plan and proposals and nothing of
     the other's; the list shows the state of each; one ends, the other continues."""

@@ -57,3 +57,9 @@ def test_work_without_steps_and_a_long_title() -> None:
     record = replace(a_record("accepted", title="word " * 40), steps=())
     subject = commit_message(record)
     assert subject.endswith("word…\n") and "\n" not in subject[:-1] and len(subject) <= 73
+
+
+def test_a_long_title_without_spaces() -> None:
+    """Scripts without spaces are cut between characters: a title does not disappear."""
+    subject = commit_message(a_record("accepted", title="删除旧的表" * 20)).partition("\n")[0]
+    assert subject.startswith("删除旧的表") and subject.endswith("…") and len(subject) == 72

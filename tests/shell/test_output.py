@@ -7,7 +7,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from fairlead.display import escape_invisible, keep_colors, strip_sequences
+from fairlead.display import end_after_word, escape_invisible, keep_colors, strip_sequences
 from fairlead.shell.output import BATCH, HEAD, STREAM_LIMIT, TAIL, BoundedOutput, Stream
 
 PLAIN = {
@@ -177,3 +177,25 @@ def test_a_gigabyte_takes_bounded_memory() -> None:
     assert text.startswith("first\n")
     assert text.endswith("last\n")
     assert "[... 999,976,011 bytes left out ...]" in text
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("drop the legacy table", "drop the legacy table"),
+        ("drop the legacy tables", "drop the legacy…"),
+        ("drop the legacy, tables too", "drop the legacy,…"),
+        ("a reallyquitelongwordhere", "a reallyquitelongwor…"),
+        ("删除旧的表删除旧的表删除旧的表删除旧的表", "删除旧的表删除旧的表删除旧的表删除旧的表"),
+        ("删除旧的表 删除旧的表删除旧的表删除旧的表删", "删除旧的表 删除旧的表删除旧的表删除旧的…"),
+    ],
+)
+def test_a_long_line_ends_after_a_word(line: str, shown: str) -> None:
+    assert end_after_word(line, 21) == shown
+
+
+@given(st.text(st.sampled_from("ab 日")), st.integers(2, 30))
+def test_a_shortened_line_is_the_beginning_of_the_line(line: str, limit: int) -> None:
+    shown = end_after_word(line, limit)
+    assert len(shown) <= limit
+    assert shown == line or (len(line) > limit and shown.endswith("…") and line.startswith(shown[:-1]))

@@ -7,6 +7,7 @@ from typing import Literal
 
 from fairlead.agent.messages import Block, clean_text, text_block
 from fairlead.agent.tool import Mode
+from fairlead.display import end_after_word
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.proposal import Proposal
 from fairlead.session.context.context_item import ContextItem
@@ -47,6 +48,7 @@ MODES: dict[Mode, str] = {
     "edit or run anything.</mode>",
 }
 MAX_PROMPT_CHARS = 400_000
+MAX_TITLE_CHARS = 80
 
 Continuation = Literal["paused", "plan"]
 """What a run continues: a run that did not finish, or a plan that the user has approved."""
@@ -99,8 +101,8 @@ def system_prompt(roots: Roots) -> str:
 
 
 def title_of(prompt: str) -> str:
-    """The first line of a prompt, at most 80 characters."""
-    return "".join(prompt.strip().splitlines()[:1])[:80]
+    """The first line of a prompt, shortened if it is long."""
+    return end_after_word("".join(prompt.strip().splitlines()[:1]), MAX_TITLE_CHARS)
 
 
 def shown_prompt(prompt: str) -> str:

@@ -2,6 +2,7 @@
 
 import textwrap
 
+from fairlead.display import end_after_word
 from fairlead.session.record.document import SessionRecord, Verification
 
 SUBJECT_WIDTH = 72
@@ -25,7 +26,7 @@ def commit_message(record: SessionRecord) -> str:
 
 def _subject(title: str) -> str:
     subject = _one_line(title).rstrip(".") or "Apply the agent's changes"
-    subject = textwrap.shorten(subject, SUBJECT_WIDTH, placeholder="…") if len(subject) > SUBJECT_WIDTH else subject
+    subject = end_after_word(subject, SUBJECT_WIDTH)
     return subject[0].upper() + subject[1:]
 
 
