@@ -18,7 +18,7 @@ export interface Mentionable {
   readonly files: readonly string[];
   /** Those of them that are open. */
   readonly open: readonly string[];
-  /** The keywords that mean something now, with what they stand for. */
+  /** The keywords that can be used now, each with a description of what it refers to. */
   readonly keywords: Partial<Record<Keyword, string>>;
 }
 

@@ -164,6 +164,7 @@ export class Runs {
   async stop(sessionId?: string): Promise<void> {
     const running = this.store.sessions.filter(({ id, running }) => running && (sessionId ?? id) === id);
     if (running.length === 0) void vscode.window.showInformationMessage(t("The agent is not running."));
+    // the server does not know a session that is starting; to stop it, its placeholder is removed
     const known = running.filter(({ id, isStarting }) => !(isStarting && this.store.endStart(id)));
     for (const { id } of known) this.store.stopRun(id);
     await Promise.all(known.map(({ id }) => this.server.request(method.cancel, { sessionId: id })));
@@ -291,7 +292,7 @@ export class Runs {
       return;
     }
     if (mode === "ask" && result.stopReason === "end_turn") return;
-    // no message, because the notice and the row of the pause stay until the user continues
+    // no message, because a notice and a row in the plan show the pause until the user continues
     if (session?.pause) return;
     if (isReadyToGo(session)) {
       await this.showPlanReady(result.sessionId);

@@ -18,7 +18,7 @@ _MAX_COMPARED = 10
 
 
 def explain_missing(text: str, old: str) -> str:
-    """The error for an `old` that does not occur in `text`: a few dozen lines at most."""
+    """The error for an `old` that does not occur in `text`, with at most `_MAX_SHOWN` lines of the file."""
     lines = [body(line) for line in split_lines(text)]
     wanted = [body(line) for line in split_lines(old)]
     if not lines:

@@ -14,7 +14,7 @@ from fairlead.session.events import PlanChanged, SessionEvent
 
 
 class Progress:
-    """The progress tokens of the runs. A token that the server made is used once the client has accepted it."""
+    """The progress tokens of the runs. A token that the server made is used only after the client has accepted it."""
 
     def __init__(self, protocol: AgentProtocol) -> None:
         self._protocol = protocol

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-# seconds: how long everything may take to end after the client has disconnected, and then the process
-CLOSE_SECONDS, END_SECONDS = 4.0, 1.0
-# of glibc's mallopt: the maximum number of heaps
+# how long runs and other tasks may take to end after the client has disconnected
+CLOSE_SECONDS = 4.0
+# how long the process may take to exit after that
+END_SECONDS = 1.0
+# the parameter of glibc's mallopt for the maximum number of heaps
 _M_ARENA_MAX = -8
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 

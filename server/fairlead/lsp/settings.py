@@ -29,14 +29,14 @@ MINIMUM = {
 def read_settings(given: Any, before: Settings = DEFAULTS) -> tuple[Settings, list[str]]:
     """The settings after a change, and the problems in it, for the user.
 
-    Clients send an empty object, the settings of all their servers, or only the changed ones. A setting that is not
-    named keeps its value.
+    Clients send an empty object, the settings of all their servers, or only the settings that changed. A setting
+    that is not named keeps its value.
 
     Args:
         given: the settings, or an object with them in its section `fairlead`.
     """
     problems: list[str] = []
-    if given is None or given == []:
+    if given is None or given == []:  # [] is an empty table in Lua
         return before, problems
     if not is_object(given):
         return before, ["settings must be an object"]

@@ -98,8 +98,8 @@ class Bash:
         call.progress = "Cancelled before the command was run."
         if not background:
             await turn.enter_async_context(commands.foreground)
-        # before the view is created: a change in between must not count as verified
         found = find_check(command) if command.strip() in commands.checks() else find_verifications(command)
+        # before the view is created: a change in between must not count as verified
         state = commands.record_state(layer.where) if found.verified else None
         view = await commands.view(layer.roots) if layer.where == "sandboxed" else View()
         line, limits = found.with_pipefail(command), commands.limits

@@ -22,7 +22,7 @@ class PathEscape(WorkspaceError):
 def below(path: Path, root: Path) -> str | None:
     """`path` relative to `root`, "." for the root itself; None if it is not below it.
 
-    Ten times as fast as `Path.relative_to`, because a command may change thousands of files.
+    Ten times as fast as `Path.relative_to`, which matters because a command may change thousands of files.
     """
     name, prefix = str(path), _prefix(root)
     if name.startswith(prefix):
@@ -142,7 +142,7 @@ class Roots:
     def resolve(self, given: str) -> Path:
         """The absolute path that a given one leads to, with links followed.
 
-        It is below `Root.path` of a folder, even if that path goes through links, so that each file has one path.
+        The result begins with the `Root.path` of its folder, even if that contains links. So each file has one path.
 
         Raises:
             PathEscape: it is outside of the workspace, or a link leads outside.
@@ -171,6 +171,7 @@ class Roots:
         """The absolute path of a given one, without `..`. Follows no links; the result may be outside of the workspace.
 
         Raises:
+            PathEscape: it begins with `..` where the name of a folder is needed (`has_names`).
             WorkspaceError: it lacks the name of a folder (`has_names`).
         """
         if not self.has_names or os.path.isabs(given):
@@ -190,7 +191,7 @@ class Roots:
         )
 
     def scopes(self, given: str | None) -> list[Path]:
-        """The paths that a tool's argument names: one, or all folders for the whole workspace (None or ".").
+        """The paths that a tool's argument stands for: one, or all folders if it is None or "." (the whole workspace).
 
         Raises:
             WorkspaceError: as for `resolve`.
@@ -236,7 +237,7 @@ class Roots:
         return [self.relative(root.path / name) for name in inner] if self.has_names else list(inner)
 
     def names_in(self, root: Root, inner: Iterable[str]) -> Iterator[tuple[str, str]]:
-        """The files at these paths in a folder, each as its name and its path, without files of a nested folder."""
+        """The name and the path of each file at these paths in a folder. Leaves out files of a nested folder."""
         nested = [each for each in (below(other.path, root.path) for other in self.folders) if each not in (None, ".")]
         skipped = tuple(f"{each}/".replace(os.sep, "/") for each in nested)
         prefix = f"{root.name}/" if self.has_names else ""
@@ -244,7 +245,7 @@ class Roots:
 
 
 def _plain(name: str) -> str:
-    """A folder's name with `-` instead of separators and invisible characters; "" if nothing else is left."""
+    """A folder's name with `-` for separators and invisible characters; "" if only `-`, `.` and blanks are left."""
     plain = "".join(each if each.isprintable() and each not in _SEPARATORS else "-" for each in name)[:MAX_NAME]
     return "" if plain.strip(". -") == "" else plain.strip()
 

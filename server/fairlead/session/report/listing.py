@@ -36,12 +36,12 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One message of a conversation, what the model got with it, or one tool call with its first argument."""
+    """One message of a conversation, the context sent with it, or one tool call with its first text argument."""
 
     role: Literal["user", "context", "assistant", "tool"]
     text: str
     failed: bool = False
-    """Whether a tool call ended with an error, or its command did."""
+    """Whether a tool call ended with an error, or its command failed."""
     result: str = ""
     """What a tool call returned; only the beginning and the end if it is long."""
     checkpoint: int | None = None
@@ -54,7 +54,7 @@ def rows(sessions: Iterable[Session], unloaded: Iterable[Row]) -> tuple[Row, ...
 
 
 def settled_row(info: JournalInfo) -> Row:
-    """The row of a settled session, from the summary in its journal."""
+    """The row of a settled session (see `Summary` in store/reader.py), from the summary in its journal."""
     summary = info.summary
     assert summary is not None
     return Row(info.id, summary.title, summary.updated, "idle", summary.completed, summary.total, 0)
@@ -118,8 +118,9 @@ def _lines(message: Message, failed: Collection[str], results: Mapping[str, str]
             yield Line("assistant", block["text"])
         elif block["type"] == "text":
             user_message = _USER_MESSAGE.fullmatch(block["text"])
-            # notes follow a prompt or results, or continue a turn; the user's messages precede a summary
+            # any other text after the first is a note, except before a summary, where the user's messages are kept
             is_prompt = index == 0 or (is_summary and not is_context(block["text"]))
+            # the first text is also a note if it continues a turn
             is_note = is_generated(block["text"]) or _REVIEW.fullmatch(block["text"])
             if user_message or (is_prompt and not is_note):
                 yield Line("user", user_message[1] if user_message else block["text"])

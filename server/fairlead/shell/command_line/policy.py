@@ -40,7 +40,7 @@ def check_permission(
 
     Args:
         command: the command line.
-        where: where this system runs commands by default.
+        where: where the command runs if it is not `unsandboxed`.
         network: whether the command requests the network.
         unsandboxed: whether the command requests to run outside the sandbox.
         approvals: the user's setting.

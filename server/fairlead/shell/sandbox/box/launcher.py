@@ -28,8 +28,10 @@ FAILED = 125
 GRACE = 1.0
 # seconds between checks that the server is alive, because the kernel's signal may not come (docs/faults.md 28, 73)
 _SERVER_CHECK = 1.0
-# seconds for the init to kill its box; after that, the launcher kills what is left at this interval
-_INIT_GRACE, _KILL_INTERVAL = 2.0, 0.1
+# seconds for the init to kill its box
+_INIT_GRACE = 2.0
+# seconds between the launcher's attempts to kill what is left after that
+_KILL_INTERVAL = 0.1
 # processes to reap before the next check of the limits: in a fork loop they end as fast as they are reaped
 _REAPED_AT_ONCE = 100
 _KILLED = 128 + kernel.SIGKILL
@@ -48,7 +50,7 @@ def main() -> None:
 
 
 def loopback() -> None:
-    """`... SERVER_FOLDER UID GID`: holds a new user namespace with a network while standard input is open."""
+    """`... SERVER_FOLDER UID GID`: keeps a new user namespace and its loopback network while standard input is open."""
     uid, gid = map(int, sys.argv[2:])
     if os.geteuid() != uid:
         kernel.switch_user(uid, gid)
@@ -144,7 +146,7 @@ def _init(spec: "BoxSpec", wait: int) -> int:
     kernel.mount("proc", "/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
     limits.limit_pids(spec)
     if spec["bubblewrap"]:
-        for source, target, _ in view.outer_masks(spec):  # not by bubblewrap, which fails if a target is gone by then
+        for source, target, _ in view.outer_masks(spec):  # here, because bubblewrap fails if a target is gone by then
             if os.path.lexists(target):
                 tree = kernel.clone_tree(source)
                 kernel.restrict(tree, writable=False)
@@ -237,7 +239,7 @@ def _run_command(spec: "BoxSpec", status: int) -> None:
 
 
 def _bubblewrap(spec: "BoxSpec", status: int) -> list[str]:
-    # a user namespace within ours: as root of ours, bubblewrap would keep every capability
+    # in a user namespace of its own, because as root in ours, bubblewrap would keep every capability
     user = ["--unshare-user", "--uid", str(spec["uid"]), "--gid", str(spec["gid"]), "--disable-userns"]
     arguments = [spec["bubblewrap"], *user, "--cap-drop", "ALL", "--unshare-pid", "--new-session", "--die-with-parent"]
     os.set_inheritable(status, True)
