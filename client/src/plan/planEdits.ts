@@ -69,7 +69,7 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
     const step = data.get(MIME)?.value as StepNode | undefined;
     const items = step && this.store.get(step.sessionId)?.plan?.items;
     if (!items || (target && target.kind !== "item")) return;
-    const after = moveTarget(items, step.item.id, target?.item.id);
+    const after = predecessor(items, step.item.id, target?.item.id);
     if (after !== undefined) await this.editStep(step, { op: "move", id: step.item.id, after });
   }
 
@@ -97,7 +97,7 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
 }
 
 /** Returns the step after which `moved` belongs: null for the first position, undefined if it does not move. */
-function moveTarget(items: readonly PlanItem[], moved: string, target: string | undefined): string | null | undefined {
+function predecessor(items: readonly PlanItem[], moved: string, target: string | undefined): string | null | undefined {
   const ids = items.map(({ id }) => id);
   const from = ids.indexOf(moved);
   const to = target === undefined ? ids.length - 1 : ids.indexOf(target);

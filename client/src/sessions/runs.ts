@@ -202,16 +202,16 @@ export class Runs {
         if ("prompt" in task && isTyped && !isFromConversation) this.prompts.setDraft(task.prompt);
         return false;
       }
-      const run = this.store.startRun(id, shown, mode).runsStarted;
+      const runNumber = this.store.startRun(id, shown, mode).runsStarted;
       isStarted = true;
       // the conversation shows the answer
       if (mode === "ask" && !isFromConversation) await vscode.commands.executeCommand("fairlead.showConversation");
       const result = await this.requestRun(id, task, mode).catch((error: unknown) => {
         if (id !== undefined && !(error instanceof ServerGone))
-          this.store.endRun(id, run, { stopReason: "error", message: String(error), record: "" });
+          this.store.endRun(id, runNumber, { stopReason: "error", message: String(error), record: "" });
         throw error;
       });
-      this.store.endRun(id, run, result);
+      this.store.endRun(id, runNumber, result);
       await this.showResult(result, mode);
     } catch (error) {
       const interrupted = id;

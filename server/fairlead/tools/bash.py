@@ -35,7 +35,7 @@ PROPERTIES: dict[str, Any] = {
     "timeout_seconds": {"type": "integer", "description": f"{MAX_SECONDS} at most"},
     "background": {"type": "boolean", "description": "For servers and watchers: continues, see bash_output"},
 }
-WIDER: dict[str, Any] = {
+SANDBOX_PROPERTIES: dict[str, Any] = {
     "network": {"type": "boolean", "description": "With the network; the user is asked"},
     "unsandboxed": {"type": "boolean", "description": "On the files on disk, without proposals; the user is asked"},
 }
@@ -63,7 +63,7 @@ class Bash:
 
     def __init__(self, files: Files, approvals: Approvals, commands: Commands) -> None:
         self._files, self._approvals, self._commands = files, approvals, commands
-        description, more = (IN_WORKSPACE, {}) if commands.unavailable else (SANDBOXED, WIDER)
+        description, more = (IN_WORKSPACE, {}) if commands.unavailable else (SANDBOXED, SANDBOX_PROPERTIES)
         schema = {"type": "object", "properties": {**PROPERTIES, **more}, "required": ["command"]}
         self.spec = ToolSpec("bash", description, schema)
 

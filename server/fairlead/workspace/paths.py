@@ -63,9 +63,9 @@ class Roots:
     that the model knows stays valid when a folder is removed.
     """
 
-    def __init__(self, *folders: Root, names: bool = False, former: Sequence[Root] = ()) -> None:
+    def __init__(self, *folders: Root, has_names: bool = False, former: Sequence[Root] = ()) -> None:
         self.folders = folders
-        self.has_names = names or len(folders) > 1
+        self.has_names = has_names or len(folders) > 1
         self.former = former
         """The folders that were removed. No other folder gets their names."""
         self._key = tuple((root.path, root.real, root.name) for root in folders), self.has_names
@@ -94,7 +94,7 @@ class Roots:
             opened[root.real] = Root(path, known[root.path])
         open_paths = {root.path for root in opened.values()}
         former = [Root(path, name) for path, name in known.items() if path not in open_paths]
-        return Roots(*opened.values(), names=self.has_names, former=former)
+        return Roots(*opened.values(), has_names=self.has_names, former=former)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Roots) and self._key == other._key

@@ -82,10 +82,10 @@ def _row(session: Session) -> Row:
 
 def transcript(messages: Sequence[Message], record: Record, checkpoints: Sequence[Checkpoint] = ()) -> list[Line]:
     """The user's messages, the model's texts and its calls, without the generated notes to the model."""
-    commands = {run.call_id for evidence in record.by_step.values() for run in evidence.commands if run.failed}
+    failed_commands = {run.call_id for evidence in record.by_step.values() for run in evidence.commands if run.failed}
     blocks = (block for message in messages for block in message["content"] if block["type"] == "tool_result")
     results = {block["tool_use_id"]: block for block in blocks}
-    failed = commands | {call_id for call_id, block in results.items() if block.get("is_error")}
+    failed = failed_commands | {call_id for call_id, block in results.items() if block.get("is_error")}
     texts = {call_id: _shortened(block["content"]) for call_id, block in results.items()}
     return _with_checkpoints([line for message in messages for line in _lines(message, failed, texts)], checkpoints)
 
