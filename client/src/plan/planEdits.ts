@@ -28,8 +28,10 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
     if (sessionId === undefined) return;
     const content = await askForText(t("Agent: Add Step"), t("Describe the new step."), "");
     if (content === undefined) return;
-    const after = previous && this.unchangedItem(previous) ? { after: previous.item.id } : {};
-    await this.send(sessionId, this.store.get(sessionId)?.plan?.revision ?? 0, { op: "add", content, ...after });
+    const plan = this.store.get(sessionId)?.plan;
+    const isLeft = plan?.items.some(({ id }) => id === previous?.item.id);
+    const after = previous && isLeft ? { after: previous.item.id } : {};
+    await this.send(sessionId, plan?.revision ?? 0, { op: "add", content, ...after });
   }
 
   async reword(step: StepNode): Promise<void> {

@@ -270,7 +270,9 @@ export class Runs {
       return;
     }
     const chosen = await vscode.window.showErrorMessage(
-      t("The server crashed. Your files are unchanged. Continue?"),
+      resume
+        ? t("The server crashed. Your files are unchanged. Continue?")
+        : t("The server crashed. Your files are unchanged."),
       ...(resume ? [t("Continue")] : []),
       t("Show Log"),
     );

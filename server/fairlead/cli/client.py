@@ -113,7 +113,9 @@ class AgentClient:
         clients can open the others.
         """
         self._process = await self._start_server(self._log)
-        self._add_task(asyncio.ensure_future(self._read()))
+        reader = asyncio.ensure_future(self._read())
+        self._add_task(reader)
+        reader.add_done_callback(self._fail_pending)
         folders = [{"uri": root.path.as_uri(), "name": root.name} for root in self._workspace.folders]
         sessions = {"storageDir": str(storage), "restore": False} if storage is not None else {}
         answer = await self.request(
@@ -150,7 +152,7 @@ class AgentClient:
         self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
     async def stop(self) -> None:
-        """Shut down the server, and kill it if it does not end within `STOP_SECONDS`."""
+        """Shuts down the server, and kills it if it does not end within `STOP_SECONDS`."""
         process = self._process
         if process is None:
             return
@@ -185,9 +187,15 @@ class AgentClient:
                 self._dispatch(json.loads(await stream.readexactly(length)))
         except (asyncio.IncompleteReadError, ConnectionResetError):
             await self._process.wait()
-            for answer in self._pending.values():
-                if not answer.done():
-                    answer.set_exception(self._exit_error())
+
+    def _fail_pending(self, reader: asyncio.Task[None]) -> None:
+        """Fails all requests when nothing is read anymore: the server ended, or a message could not be handled."""
+        if reader.cancelled():
+            return
+        error = reader.exception() or self._exit_error()
+        for answer in self._pending.values():
+            if not answer.done():
+                answer.set_exception(error)
 
     def _dispatch(self, message: Json) -> None:
         method = message.get("method")

@@ -126,7 +126,7 @@ def _new_namespaces(spec: "BoxSpec") -> None:
 
 
 def _map_account(uid: int, gid: int) -> None:
-    """Map the account to itself in a new user namespace, and no other account."""
+    """Maps the account to itself in a new user namespace, and no other account."""
     limits.write_file("/proc/self/setgroups", "deny")
     limits.write_file("/proc/self/uid_map", f"{uid} {uid} 1")
     limits.write_file("/proc/self/gid_map", f"{gid} {gid} 1")

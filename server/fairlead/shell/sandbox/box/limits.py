@@ -49,7 +49,7 @@ def raise_session_priority() -> None:
 
 
 def limit_pids(spec: "BoxSpec") -> None:
-    """Limit the pids of the namespace for root, to whom RLIMIT_NPROC does not apply. Needs Linux 6.14."""
+    """Limits the pids of the namespace for root, to whom RLIMIT_NPROC does not apply. Needs Linux 6.14."""
     if spec["uid"] == 0 and kernel.version() >= (6, 14):
         write_file("/proc/sys/kernel/pid_max", str(_RESERVED_PIDS + spec["processes"] + SLACK))
 
