@@ -192,10 +192,9 @@ class AgentClient:
         """Fails all requests when nothing is read anymore: the server ended, or a message could not be handled."""
         if reader.cancelled():
             return
-        error = reader.exception() or self._exit_error()
-        for answer in self._pending.values():
+        for answer in self._pending.values():  # none if `stop` has closed the log
             if not answer.done():
-                answer.set_exception(error)
+                answer.set_exception(reader.exception() or self._exit_error())
 
     def _dispatch(self, message: Json) -> None:
         method = message.get("method")
