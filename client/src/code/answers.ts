@@ -33,7 +33,7 @@ const SOURCE_ENDINGS = [
   "php",
   "rb",
 ];
-/** Stands for a language in `Readiness` if a question is about all languages. */
+/** The key in `Readiness` of a question about all languages. */
 const ALL_LANGUAGES = "";
 
 /** Registers the answers to the server's `agent/editor/...` requests. */

@@ -5,7 +5,7 @@ const NAMES = /^(--- "?a\/|\+\+\+ "?b\/|(?:rename|copy) (?:from|to) "?|diff --(?
 
 /** Puts a folder before each path in a Git diff. */
 export function prefixPaths(folder: string, diff: string): string {
-  // in a replacement, `$$` stands for `$`
+  // in a replacement, `$$` means `$`
   const inserted = `${folder}/`.replaceAll("$", "$$$$");
   return diff.replace(HEADS, `$1${inserted}$2$3${inserted}`).replace(NAMES, `$1${inserted}`);
 }

@@ -191,7 +191,7 @@ class Roots:
         )
 
     def scopes(self, given: str | None) -> list[Path]:
-        """The paths that a tool's argument stands for: one, or all folders if it is None or "." (the whole workspace).
+        """The paths that a tool's argument means: one, or all folders if it is None or "." (the whole workspace).
 
         Raises:
             WorkspaceError: as for `resolve`.
