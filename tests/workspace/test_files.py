@@ -72,14 +72,14 @@ def test_fault_34_a_path_that_a_link_leads_elsewhere_is_not_the_same(files: File
     folder = path.parent / "sub"
     folder.mkdir()
     inner = folder / "b.txt"
-    assert files.resolves_to_itself(path)
-    assert files.resolves_to_itself(inner)
+    assert files.roots.leads_to_itself(path)
+    assert files.roots.leads_to_itself(inner)
     folder.rmdir()
     folder.symlink_to(path.parent.parent)
     path.unlink()
     path.symlink_to("b.txt")
-    assert not files.resolves_to_itself(inner)
-    assert not files.resolves_to_itself(path)
+    assert not files.roots.leads_to_itself(inner)
+    assert not files.roots.leads_to_itself(path)
 
 
 def test_fault_06_a_change_underneath_is_a_conflict_until_it_is_undone(files: Files, path: Path) -> None:

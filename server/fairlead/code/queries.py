@@ -256,7 +256,7 @@ class CodeQueries:
         def read(path: Path) -> str | None:
             if not roots.contains(path):
                 raise NoAnswer(f"The edit changes {path}, which is outside of the workspace, so nothing was proposed.")
-            if not self._files.resolves_to_itself(path):
+            if not roots.leads_to_itself(path):
                 raise NoAnswer(
                     f"The edit changes {roots.relative(path)}, which is not the file's own path, so nothing was "
                     "proposed. Make the change with edit_file."

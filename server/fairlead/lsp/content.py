@@ -26,8 +26,8 @@ class ProposedContent:
         self._protocol = protocol
         self._sessions = sessions
         self._sent: dict[str, Changeset] = {}
-        self._fetched: set[str] = set()
-        """The URIs whose text the client has requested. Others need no refresh."""
+        self._fetched: set[tuple[str, str, str]] = set()
+        """The texts that the client has requested, as (scheme, session id, path). Others need no refresh."""
         self._pending: set[asyncio.Task[None]] = set()
         self.registered = False
 
@@ -56,7 +56,7 @@ class ProposedContent:
         path = parsed.path
         with contextlib.suppress(WorkspaceError):  # a proposal of a removed folder is still shown
             path = files.roots.resolve(str(path))
-        self._fetched.add(proposal_uri(parsed.scheme, parsed.session_id, path))
+        self._fetched.add((parsed.scheme, parsed.session_id, str(path)))
         proposal = files.proposal(path) or files.changes.for_target(str(path))
         if proposal is None:
             try:
@@ -78,9 +78,9 @@ class ProposedContent:
         for path in changed_paths(old, changes):
             before, after = old.get(path), changes.get(path)
             for scheme, attribute in ((wire.BASE_SCHEME, "current"), (wire.PROPOSED_SCHEME, "proposed")):
-                uri = proposal_uri(scheme, session_id, Path(path))
-                if uri in self._fetched and getattr(before, attribute, None) != getattr(after, attribute, None):
-                    self._request_refresh(uri)
+                fetched = (scheme, session_id, path) in self._fetched
+                if fetched and getattr(before, attribute, None) != getattr(after, attribute, None):
+                    self._request_refresh(proposal_uri(scheme, session_id, Path(path)))
 
     def _request_refresh(self, uri: str) -> None:
         task = asyncio.ensure_future(self._refresh(uri))

@@ -86,6 +86,11 @@ class FileEdit:
         return "rename" if self.new_path is not None else None
 
     @property
+    def adds_path(self) -> bool:
+        """Whether the edit creates a file, or moves one to another path."""
+        return self.operation in ("create", "rename")
+
+    @property
     def is_permissions_only(self) -> bool:
         """Whether only the permissions change."""
         return self.mode is not None and self.old == self.new and self.data is None and self.new_path is None

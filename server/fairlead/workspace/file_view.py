@@ -107,13 +107,6 @@ class FileView:
         """
         return self.user_files.text(path)
 
-    def resolves_to_itself(self, path: Path) -> bool:
-        """Whether a resolved path still names the same file. A symbolic link may have been created since."""
-        try:
-            return self.roots.resolve(str(path)) == path
-        except WorkspaceError:
-            return False
-
     def texts_not_on_disk(self, changes: Changeset | None = None) -> Iterator[tuple[Path, str | None]]:
         """The proposed and the open files with their texts, which may differ from the disk; None: no file.
 

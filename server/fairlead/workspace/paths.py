@@ -51,6 +51,12 @@ class Root:
         """The same path with symbolic links resolved."""
         self.name = name or self.path.name
         """What paths in it begin with if there are several folders: unique, without slashes."""
+        self.prefix = os.path.join(self.path, "")
+        """The beginning of the paths below it."""
+
+    def contains(self, path: Path) -> bool:
+        """Whether an absolute path is in this folder, or the folder itself."""
+        return str(path).startswith(self.prefix) or path.is_relative_to(self.path)
 
     def __repr__(self) -> str:
         return f"Root({str(self.path)!r}, {self.name!r})"
@@ -69,7 +75,9 @@ class Roots:
         self.former = former
         """The folders that were removed. No other folder gets their names."""
         self._key = tuple((root.path, root.real, root.name) for root in folders), self.has_names
-        self._innermost = sorted(folders, key=lambda root: len(str(root.path)), reverse=True)
+        self._innermost = sorted(folders, key=lambda root: len(root.prefix), reverse=True)
+        real_prefixes = [(os.path.join(root.real, ""), root.prefix) for root in folders]
+        self._real_prefixes = sorted(real_prefixes, key=lambda pair: len(pair[0]), reverse=True)
 
     @classmethod
     def of(cls, *paths: Path) -> "Roots":
@@ -125,7 +133,7 @@ class Roots:
 
     def folder_of(self, path: Path) -> Root | None:
         """The folder that an absolute path belongs to; None if it is in none."""
-        return next((root for root in self._innermost if below(path, root.path) is not None), None)
+        return next((root for root in self._innermost if root.contains(path)), None)
 
     def enclosing(self, path: Path) -> list[tuple[Root, str]]:
         """All folders that contain an absolute path, the innermost first, with the path in each.
@@ -138,6 +146,15 @@ class Roots:
     def contains(self, path: Path) -> bool:
         """Whether a path is in one of the folders."""
         return self.folder_of(path) is not None
+
+    def leads_to_itself(self, path: Path) -> bool:
+        """Whether `resolve` returns this absolute path unchanged. An accept asks this for each file, so it is quick."""
+        try:
+            real = os.path.realpath(path)
+        except ValueError:  # a NUL or half of a surrogate pair
+            return False
+        found = next((pair for pair in self._real_prefixes if real.startswith(pair[0])), None)
+        return found is not None and str(path) == found[1] + real[len(found[0]) :]
 
     def resolve(self, given: str) -> Path:
         """The absolute path that a given one leads to, with links followed.

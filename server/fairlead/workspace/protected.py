@@ -179,7 +179,7 @@ def _protection(proposal: Proposal, roots: Roots, links: Mapping[Path, Mapping[s
     def by_link(targets: Mapping[str, str], name: str) -> str | None:
         return next((why for target, why in targets.items() if name == target or name.startswith(f"{target}/")), None)
 
-    return reason(proposal.path) or reason(proposal.target)
+    return reason(proposal.path) or (reason(proposal.target) if proposal.new_path is not None else None)
 
 
 def _name_risk(path: PurePath) -> Risk | None:

@@ -130,7 +130,7 @@ class Folder:
         Raises:
             PathEscape, OSError: as for `open_beneath`.
         """
-        self._path = path
+        self.path = path
         self._fd = open_beneath(path, root) if _HAS_DIR_FD else None
         if self._fd is None and root is not None and _has_link(path, root):
             raise _link_escape(path.name)
@@ -141,12 +141,12 @@ class Folder:
             os.close(self._fd)
 
     def _name(self, name: str) -> str:
-        return name if self._fd is not None else str(self._path / name)
+        return name if self._fd is not None else str(self.path / name)
 
     def names(self) -> list[str]:
         """The names in the folder."""
         if self._fd is None:
-            return os.listdir(self._path)
+            return os.listdir(self.path)
         with closing(os.open(".", os.O_RDONLY, dir_fd=self._fd)) as readable:
             return os.listdir(readable)
 

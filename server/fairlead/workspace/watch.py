@@ -7,6 +7,7 @@ An accept finds the changes that it misses (no watches left, a network folder), 
 import asyncio
 import contextlib
 import logging
+import os
 from collections.abc import AsyncGenerator, Callable, Collection
 from pathlib import Path
 from typing import Any
@@ -25,16 +26,17 @@ class Watcher:
     def __init__(self, on_change: Callable[[Collection[Path]], None]) -> None:
         """`on_change` gets the watched files that may have changed."""
         self._on_change = on_change
-        self._files: set[Path] = set()
+        self._files: dict[str, Path] = {}  # by normalized name, which is faster to look up than a path
         self._folders: set[Path] = set()
         self._interrupt = asyncio.Event()  # ends the current watch: there are new folders, or the watcher is closed
         self._task: asyncio.Task[None] | None = None
 
     def watch(self, path: Path) -> None:
         """Starts watching a file."""
-        if path in self._files:
+        name = os.path.normcase(path)
+        if name in self._files:
             return
-        self._files.add(path)
+        self._files[name] = path
         if path.parent not in self._folders and len(self._folders) < MAX_FOLDERS:
             self._folders.add(path.parent)
             self._interrupt.set()
@@ -69,17 +71,17 @@ class Watcher:
                 )
                 first = asyncio.ensure_future(anext(changes, None))
                 await asyncio.sleep(0)  # from here on, the folders are watched; what changed before is reported now
-                self._on_change(list(self._files))
+                self._on_change(list(self._files.values()))
                 found = await first
                 while found is not None:
-                    self._on_change({Path(name) for _, name in found})
+                    self._on_change({self._files[os.path.normcase(name)] for _, name in found})
                     found = await anext(changes, None)
             except (OSError, RuntimeError) as error:  # the library raises RuntimeError for some file names
                 log.warning("watching failed and is retried: %s", error)
                 await asyncio.sleep(RETRY_SECONDS)
 
     def _is_watched(self, _: object, path: str) -> bool:
-        return Path(path) in self._files
+        return os.path.normcase(path) in self._files
 
 
 def _awatch() -> Callable[..., AsyncGenerator[set[tuple[Any, str]], None]]:

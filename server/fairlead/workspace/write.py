@@ -81,27 +81,29 @@ class _Transaction:
     def __init__(self, roots: Roots | None, leftovers: "_Leftovers") -> None:
         self._roots = roots
         self._leftovers = leftovers
-        self._folders: dict[Path, Folder] = {}
+        self._folders: dict[str, Folder] = {}
         self._created: list[Path] = []
         self._temporaries: set[tuple[Folder, str]] = set()
         self._done: list[tuple[FileChange, str]] = []
 
     def set_aside(self, change: FileChange) -> None:
         """Deletes a file by moving it to a temporary name."""
-        folder = self._folder(change.path.parent)
-        temporary = self._temporary(change, _SET_ASIDE)
+        folder, name = self._place(change.path)
+        temporary = self._temporary(folder, name, _SET_ASIDE)
         folder.write(temporary, b"", 0o600)
-        self._move(change, change.path.name, temporary)
+        self._move(change, name, temporary)
 
     def stage(self, change: FileChange) -> str:
         """Writes the new bytes under a temporary name, which it returns."""
-        self._make_folders(change.path.parent)
-        folder = self._folder(change.path.parent)
-        self._leftovers.remove(folder, change.path)
-        temporary = self._temporary(change, _NEW)
-        mode = change.mode if change.mode is not None else _new_file_mode()
+        if change.before is None:
+            self._make_folders(change.path.parent)
+        folder, name = self._place(change.path)
+        self._leftovers.remove(folder, name)
+        temporary = self._temporary(folder, name, _NEW)
         if change.before is not None:
-            mode = folder.status(change.path.name).st_mode & 0o7777
+            mode = folder.status(name).st_mode & 0o7777
+        else:
+            mode = change.mode if change.mode is not None else _new_file_mode()
         folder.write(temporary, change.after or b"", mode)
         return temporary
 
@@ -112,7 +114,7 @@ class _Transaction:
     def undo(self) -> None:
         """Restores everything as far as the system allows."""
         for change, moved_to in reversed(self._done):
-            folder, name = self._folder(change.path.parent), change.path.name
+            folder, name = self._place(change.path)
             with contextlib.suppress(OSError):
                 if change.after is None:
                     folder.move(moved_to, name)
@@ -123,38 +125,43 @@ class _Transaction:
         self._remove_temporaries()
         for path in reversed(self._created):
             with contextlib.suppress(OSError, WorkspaceError):
-                self._folder(path.parent).rmdir(path.name)
+                folder, name = self._place(path)
+                folder.rmdir(name)
 
     def close(self) -> None:
         self._remove_temporaries()
         for folder in self._folders.values():
             folder.close()
 
-    def _folder(self, path: Path) -> Folder:
-        if path not in self._folders:
+    def _place(self, path: Path) -> tuple[Folder, str]:
+        """The open folder of a file, and the file's name in it."""
+        parent, name = os.path.split(path)
+        folder = self._folders.get(parent)
+        if folder is None:
             root = self._roots.folder_of(path) if self._roots is not None else None
             if self._roots is not None and root is None:
                 raise PathEscape(f"Path escapes workspace: {path}")
-            self._folders[path] = Folder(path, root.path if root is not None else None)
-        return self._folders[path]
+            folder = self._folders[parent] = Folder(Path(parent), root.path if root is not None else None)
+        return folder, name
 
-    def _temporary(self, change: FileChange, kind: str) -> str:
-        name = f"{_temporary_prefix(change.path.name)}.{kind}-{secrets.token_hex(4)}"
-        self._temporaries.add((self._folder(change.path.parent), name))
-        return name
+    def _temporary(self, folder: Folder, name: str, kind: str) -> str:
+        temporary = f"{_temporary_prefix(name)}.{kind}-{secrets.token_hex(4)}"
+        self._temporaries.add((folder, temporary))
+        return temporary
 
-    def _move(self, change: FileChange, name: str, to: str) -> None:
-        folder = self._folder(change.path.parent)
-        if folder.read(change.path.name) != change.before:
-            raise WorkspaceError(f"{change.path.name} changed at the same time.")
-        folder.move(name, to)
-        self._temporaries.discard((folder, name))
+    def _move(self, change: FileChange, moved: str, to: str) -> None:
+        folder, name = self._place(change.path)
+        if folder.read(name) != change.before:
+            raise WorkspaceError(f"{name} changed at the same time.")
+        folder.move(moved, to)
+        self._temporaries.discard((folder, moved))
         self._done.append((change, to))
 
     def _make_folders(self, path: Path) -> None:
         for folder in reversed(missing_folders(path)):
             with contextlib.suppress(FileExistsError):
-                self._folder(folder.parent).mkdir(folder.name)
+                parent, name = self._place(folder)
+                parent.mkdir(name)
                 self._created.append(folder)
 
     def _remove_temporaries(self) -> None:
@@ -175,13 +182,13 @@ class _Leftovers:
     def __init__(self) -> None:
         self._found: dict[Path, dict[str, list[str]]] = {}
 
-    def remove(self, folder: Folder, path: Path) -> None:
+    def remove(self, folder: Folder, name: str) -> None:
         """Removes the temporary files for one file in a folder."""
-        if path.parent not in self._found:
-            self._found[path.parent] = _leftovers(folder)
-        for name in self._found[path.parent].pop(_temporary_prefix(path.name), ()):
+        if folder.path not in self._found:
+            self._found[folder.path] = _leftovers(folder)
+        for leftover in self._found[folder.path].pop(_temporary_prefix(name), ()):
             with contextlib.suppress(OSError):
-                folder.remove(name)
+                folder.remove(leftover)
 
 
 def _temporary_prefix(name: str) -> str:

@@ -94,8 +94,7 @@ def _route(session: Session, edit: FileEdit, is_bulk: bool) -> Route:
 def _is_occupied(session: Session, edit: FileEdit) -> bool:
     """Whether a document with other text and no file is open at the path that the edit creates or moves to."""
     user_files = session.files.user_files
-    adds_path = edit.old is None or edit.new_path is not None
-    if edit.new is None or not adds_path or user_files.document_state(edit.target) != "stray":
+    if edit.new is None or not edit.adds_path or user_files.document_state(edit.target) != "stray":
         return False
     document = user_files.document(edit.target)
     return document is not None and document.text != edit.new and not (is_blank(document.text) and is_blank(edit.new))
@@ -274,13 +273,9 @@ def _write_file(session: Session, writer: FileWriter, edit: FileEdit, is_bulk: b
     try:
         if edit.data is not None:
             _remove_empty_folder(edit.path)
-        found = session.files.user_files.read(edit.path)
-        if (found[1].text if found is not None else None) != edit.old:
+        data, disk = _expected_content(session, edit)
+        if (None if data is None else disk.text) != edit.old:
             return EditResult(False, CHANGED.format(name=edit.path.name))
-        data, disk = found or (
-            None,
-            DiskText("", bom=BOM if edit.path in session.files.user_files.new_with_bom else b""),
-        )
         after = edit.data
         if after is None and edit.new is not None:
             after = data if edit.new == edit.old else disk.encode(edit.new, edit.path.name)
@@ -302,6 +297,23 @@ def _write_file(session: Session, writer: FileWriter, edit: FileEdit, is_bulk: b
     session.files.user_files.note_write(edit.target, after, replace(disk, text=edit.new))
     what = disk.oddity or DiskText(edit.new).oddity
     return EditResult(True, route.message or (WRITTEN_BY_SERVER.format(what=what) if what else ""))
+
+
+def _expected_content(session: Session, edit: FileEdit) -> tuple[bytes | None, DiskText]:
+    """What the edited file contains: its bytes (None: there is no file) and its text.
+
+    A file whose signature has not changed is not read again: `FileWriter` compares its bytes before it replaces them.
+
+    Raises:
+        WorkspaceError: the file cannot be read.
+    """
+    user_files = session.files.user_files
+    disk = user_files.on_disk(edit.path)
+    if disk is None:
+        return None, DiskText("", bom=BOM if edit.path in user_files.new_with_bom else b"")
+    if disk.encoding != "binary":
+        return disk.encode(disk.text), disk
+    return user_files.read(edit.path) or (None, disk)
 
 
 def _remove_empty_folder(path: Path) -> None:

@@ -66,7 +66,8 @@ async def accept(
         selections, outcomes = resolve_target(session, target, seen_version)
         why = session.protected()
         protected = [selection for selection in selections if selection.seen.path in why]
-        await _accept(session, [each for each in selections if each not in protected], overwrite_user_lines, outcomes)
+        others = [selection for selection in selections if selection.seen.path not in why]
+        await _accept(session, others, overwrite_user_lines, outcomes)
     session.publish()
     confirmed, refused = await confirm_protected(session, protected, why)
     outcomes += refused
@@ -82,7 +83,7 @@ async def _accept(
     session: Session, selections: Sequence[Selection], overwrite_user_lines: bool, outcomes: list[HunkOutcome]
 ) -> None:
     accepted: list[FileDecision] = []
-    paths = {path for each in selections for path in (each.path, Path(each.seen.target))}
+    paths = {path for each in selections for path in _paths(each.seen, each.path)}
     for attempt in range(APPLY_ATTEMPTS + 1):
         prepared = await _prepare_all(session, selections, overwrite_user_lines, outcomes)
         # the last attempt applies each file on its own, so that one failing file does not block the others
@@ -109,9 +110,9 @@ async def _prepare_all(
         proposal = session.files.proposal(selection.path)
         if proposal is None:
             outcomes += selection.outcomes("failed", NO_PROPOSAL)
-        elif not all(map(session.roots.contains, (paths := {selection.path, Path(proposal.target)}))):
+        elif not all(map(session.roots.contains, (paths := _paths(proposal, selection.path)))):
             outcomes += selection.outcomes("failed", NOT_OPEN)
-        elif not all(map(session.files.resolves_to_itself, paths)):
+        elif not all(map(session.roots.leads_to_itself, paths)):
             outcomes += selection.outcomes("failed", MOVED_AWAY)
         elif proposal.decided_as_whole != (selection.hunk_ids is None) or (
             proposal.decided_as_whole and _is_newer(proposal, selection.seen)
@@ -120,6 +121,11 @@ async def _prepare_all(
         else:
             prepared += _prepare(session, selection, proposal, overwrite_user_lines, outcomes)
     return prepared
+
+
+def _paths(proposal: Proposal, path: Path) -> list[Path]:
+    """The path of a proposal, and the one that its file is moved to."""
+    return [path] if proposal.new_path is None else [path, Path(proposal.new_path)]
 
 
 def _is_newer(proposal: Proposal, seen: Proposal) -> bool:
@@ -174,7 +180,7 @@ async def _apply(
     overwritten: list[tuple[Raw, tuple[str, ...]]] = []
     for each in prepared:
         await yielder.checkpoint()
-        overwritten.append((_raw_before(session, each), _missing_folders(Path(each.before.target))))
+        overwritten.append((_raw_before(session, each), _missing_folders(each.edit)))
     label = _label("Accept", [FileDecision(each.before, each.after, True) for each in prepared])
     results = await _apply_checked(session, label, prepared)
     retry: list[Selection] = []
@@ -219,16 +225,18 @@ def _raw_before(session: Session, prepared: _PreparedEdit) -> Raw:
     """The bytes and permissions that the edit removes or replaces; an undo needs them."""
     path, raw = prepared.selection.path, prepared.before.raw
     deletes = prepared.after.current is None
+    if raw == PLAIN and not deletes:
+        return PLAIN
     try:
-        mode = path.stat().st_mode & 0o7777 if deletes or raw != PLAIN else None
+        mode = path.stat().st_mode & 0o7777
         root = session.roots.folder_of(path)
         return Raw(read_bytes(path, root and root.path) if deletes or raw.data is not None else None, mode)
     except (WorkspaceError, OSError):
         return PLAIN
 
 
-def _missing_folders(path: Path) -> tuple[str, ...]:
-    return tuple(map(str, missing_folders(path.parent)))
+def _missing_folders(edit: FileEdit) -> tuple[str, ...]:
+    return tuple(map(str, missing_folders(edit.target.parent))) if edit.adds_path else ()
 
 
 async def reject(session: Session, target: Target, seen_version: int | None, reason: str = "") -> list[HunkOutcome]:
@@ -304,11 +312,10 @@ def _record(session: Session, decision: Decision) -> None:
     session.add_decision(decision)
     if decision.kind == "accept":
         for file in decision.files:
-            left = session.files.proposal(Path(file.before.path))
+            left = session.files.changes.get(file.before.path)
             part = f" (undecided changes: {len(left.hunks)})" if left is not None and left.hunks else ""
             session.feedback.accepted(session.roots.relative(Path(file.before.target)), part)
 
 
 def _label(verb: str, files: Sequence[FileDecision]) -> str:
-    names = [Path(file.before.path).name for file in files]
-    return f"{verb} {names[0]}" if len(names) == 1 else f"{verb} {len(names)} files"
+    return f"{verb} {Path(files[0].before.path).name}" if len(files) == 1 else f"{verb} {len(files)} files"

@@ -175,7 +175,7 @@ def inverse_edit(session: Session, decision: FileDecision, changed: str = CHANGE
     _check_open(session, now_at, path)
     if read_text(session, now_at) != decision.after.current:
         raise CannotUndo(changed.format(name=name))
-    if not session.files.resolves_to_itself(now_at):
+    if not session.roots.leads_to_itself(now_at):
         raise CannotUndo(f"{name} now leads elsewhere, through a symbolic link. Restore it first.")
     buffer = session.files.user_files.buffer(now_at)
     edit = FileEdit(now_at, decision.after.current, decision.before.current, buffer.version if buffer else None)
