@@ -144,7 +144,7 @@ async def test_p18_a_flaky_check_proves_nothing(workspace: Path, replay: Replay)
 async def test_p18_checks_run_one_at_a_time_beside_the_agent_and_can_be_stopped(
     workspace: Path, replay: Replay
 ) -> None:
-    """A second request waits. A stopped check has no result; the agent's run continues."""
+    """A second request waits. A stopped check has no result, and cannot be stopped again; the agent's run continues."""
     write_workspace(workspace)
     turns = [
         {"calls": [todo(*BEGIN, check="sleep 60"), edit("a.txt", "one", "two")]},
@@ -159,8 +159,10 @@ async def test_p18_checks_run_one_at_a_time_beside_the_agent_and_can_be_stopped(
         first, second = (asyncio.ensure_future(run_checks(client, check=each)) for each in ("sleep 60", "true"))
         await client.until(lambda: any(each["handle"] == "check-1" for each in client.events("command")))
         assert not any(each["handle"] == "check-2" for each in client.events("command"))
-        await client.request("agent/command/stop", {"sessionId": session(client), "handle": "check-1"})
+        stop: Json = {"sessionId": session(client), "handle": "check-1"}
+        await client.request("agent/command/stop", stop)
         [stopped] = await first
+        await client.request("agent/command/stop", stop)  # a second click does nothing
         assert (stopped["passed"], stopped["message"]) == (None, "`sleep 60` was stopped. It has no result.")
         [passed] = await second
         assert passed["passed"] is True

@@ -19,6 +19,7 @@ class CheckQueue:
         self._turn = asyncio.Lock()
         self._numbers = count(1)
         self._tasks: dict[str, asyncio.Task[Any]] = {}
+        self._ended: set[str] = set()
 
     async def run(self, work: Callable[[str], Coroutine[Any, Any, T]]) -> T:
         """Runs the work after all earlier requests have ended, and returns its result.
@@ -41,14 +42,15 @@ class CheckQueue:
             raise Stopped from None
         finally:
             del self._tasks[handle]
+            self._ended.add(handle)
 
     async def stop(self, handle: str) -> bool:
-        """Stops a waiting or running request and waits for its end. Returns whether there was one with this handle."""
+        """Stops a request that has not ended, and waits for its end. Returns whether the handle is known."""
         task = self._tasks.get(handle)
         if task is not None:
             task.cancel()
             await asyncio.wait([task])
-        return task is not None
+        return task is not None or handle in self._ended
 
     async def aclose(self) -> None:
         """Stops all requests and waits until their processes have ended."""
