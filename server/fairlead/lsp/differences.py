@@ -1,4 +1,4 @@
-"""The difference between two states as JSON Patch (RFC 6902), in time that grows with the difference where it can."""
+"""The difference between two states as JSON Patch (RFC 6902). Parts that both states share cost no time."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -41,6 +41,7 @@ def _list_difference(path: str, old: list[Any], new: list[Any]) -> list[states.P
         return []
     before, after = _keys(old, start), _keys(new, start)
     common = [key for key in before if key in after]
+    # after a reordering or with many additions and removals, the new list is shorter than the operations
     if common != [key for key in after if key in before] or len(before) + len(after) - 2 * len(common) > len(new):
         return [{"op": "replace", "path": path, "value": new}]
     operations: list[states.PatchOperation] = []

@@ -12,7 +12,7 @@ from fairlead.workspace.editor import Buffer
 
 
 class Document:
-    """An open document. Its text is stored in lines, so that the cost of a change depends on its own size."""
+    """An open document. Its text is stored as lines, so that a small change of a large text is cheap."""
 
     def __init__(self, uri: str, path: Path, text: str, version: int) -> None:
         self.uri = uri
@@ -48,7 +48,7 @@ class Document:
 
 
 def _line_and_offset(lines: list[str], position: dict[str, int], encoding: str) -> tuple[int, int]:
-    """The line of a position and the offset in it, limited to the end of the line and of the text."""
+    """The line of a position and the offset in that line, limited to the end of the line and of the text."""
     row = position["line"]
     if row >= len(lines):
         if lines and not lines[-1].endswith(("\n", "\r")):
@@ -71,7 +71,7 @@ class Documents:
         return self._change_token
 
     def open_buffer(self, path: Path) -> Buffer | None:
-        if path.name not in self._names:  # avoids `realpath`, because each round asks for every known file
+        if path.name not in self._names:  # `realpath` is slow, and each round asks for every known file
             return None
         document = self._documents.get(os.path.realpath(path))
         return Buffer(document.text, document.version, document.file_removed) if document is not None else None

@@ -25,7 +25,7 @@ METHODS = {
     types.TEXT_DOCUMENT_RENAME: wire.RENAME,
     types.TEXT_DOCUMENT_CODE_ACTION: wire.CODE_ACTIONS,
 }
-"""LSP's methods and the requests whose params and results are the same."""
+"""The request to the client for each of LSP's methods. Its params and its result are those of the method."""
 
 
 class EditorProvider:

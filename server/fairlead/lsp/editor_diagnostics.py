@@ -42,7 +42,7 @@ def read_diagnostics(answer: Any) -> Iterator[Diagnostic]:
     """The diagnostics of a `DiagnosticsResult`. Raises one of `MALFORMED` if the value has another shape."""
     for file in answer["files"]:
         path = file_path(file["uri"])
-        if path is None:  # not a file: an untitled document
+        if path is None:  # not a file, such as an untitled document
             continue
         for item in file["diagnostics"]:
             start, severity = item["range"]["start"], SEVERITIES[min(max(int(item["severity"]), 1), 4) - 1]

@@ -1,6 +1,6 @@
-"""The names on the wire, and the shapes of its params and results (docs/protocol.md).
+"""The method names of the protocol, and the shapes of its params and results (docs/protocol.md).
 
-JSON is camelCase, and every field is always present.
+Field names are camelCase. Every field is present unless it is marked as `NotRequired`.
 """
 
 from typing import Literal, NotRequired, TypedDict
@@ -9,6 +9,7 @@ from fairlead.lsp.protocol_states import CheckResultWire, DiagnosticWire, EditsW
 
 VERSION = 1
 
+# requests and notifications from the client
 CREATE_SESSION = "agent/sessions/create"
 LIST_SESSIONS = "agent/sessions/list"
 OPEN_SESSION = "agent/sessions/open"
@@ -35,6 +36,7 @@ WARM = "agent/warm"
 TEST_MODEL = "agent/model/test"
 TRUST = "agent/trust"
 
+# notifications from the server
 PLAN = "agent/plan"
 EDITS = "agent/edits"
 PLAN_CHANGED = "agent/plan/changed"
@@ -42,6 +44,7 @@ EDITS_CHANGED = "agent/edits/changed"
 EVENT = "agent/event"
 SESSIONS = "agent/sessions"
 
+# requests from the server
 APPROVE = "agent/approve"
 ASK = "agent/ask"
 DIAGNOSTICS = "agent/editor/diagnostics"
@@ -54,6 +57,7 @@ WORKSPACE_SYMBOLS = "agent/editor/workspaceSymbols"
 RENAME = "agent/editor/rename"
 CODE_ACTIONS = "agent/editor/codeActions"
 
+# commands of the server
 COMMAND_RUN_TASK = "fairlead.server.runTask"
 COMMAND_CANCEL = "fairlead.server.cancel"
 COMMAND_STEER = "fairlead.server.steer"

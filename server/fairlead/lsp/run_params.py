@@ -16,7 +16,7 @@ from fairlead.session.prompt import CONTINUATION_PROMPTS, Continuation, RunTask
 from fairlead.workspace.editor import Diagnostic
 
 MAX_FILES = 1000
-"""How many open or changed files are read. Far fewer are shown."""
+"""How many open or changed files are read. The model is shown far fewer."""
 
 
 @dataclass(frozen=True)

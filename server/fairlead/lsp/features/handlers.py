@@ -37,7 +37,7 @@ def current_edits(server: AgentServer, session: Session) -> states.EditsWire:
 
 
 def answered_edits(server: AgentServer, session: Session) -> states.EditsWire | None:
-    """The proposals after a decision; None for a client that has them already, as a difference."""
+    """The proposals for the answer to a decision; None if the client has received them as a difference."""
     return None if server.editor.capabilities.incremental else current_edits(server, session)
 
 

@@ -27,8 +27,8 @@ TEST_PROMPT = "Answer with OK."
 
 def use_initialization(server: AgentServer, given: Initialization) -> None:
     """Applies what the client sent in `initialize`."""
-    folder, no_storage = read_storage(given.options.get("storageDir"))
-    for warning in filter(None, (given.warning, no_storage)):
+    folder, storage_warning = read_storage(given.options.get("storageDir"))
+    for warning in filter(None, (given.warning, storage_warning)):
         server.show_warning(warning)
     server.context.roots = Roots().changed(given.folders)
     server.context.trusted = given.options.get("trusted") is not False
@@ -49,7 +49,7 @@ def use_initialization(server: AgentServer, given: Initialization) -> None:
 
 
 async def initialized(server: AgentServer, _: Any) -> None:
-    """`initialized`: starts what the first task needs."""
+    """`initialized`: prepares the first run, and opens the workspace."""
     server.warm_up()
     _open_workspace(server)  # before the first await: the next request may name a session
     if server.editor.capabilities.text_content:
@@ -57,7 +57,7 @@ async def initialized(server: AgentServer, _: Any) -> None:
 
 
 async def warm(server: AgentServer, params: Params) -> None:
-    """Prepares the next run: of the named session, else of a new one."""
+    """`agent/warm`: prepares the next run of the named session, or of a new one if the params name none."""
     session_id, roots = params.optional_text("sessionId"), server.context.workspace()
     if session_id is None:
         connecting = server.context.spare_model.connect(server.choose_model())
@@ -67,7 +67,7 @@ async def warm(server: AgentServer, params: Params) -> None:
 
 
 async def test_model(server: AgentServer, _: Params) -> dict[str, str]:
-    """Sends a small request to the model, so that the user knows whether a task can run."""
+    """`agent/model/test`: sends a small request to the model, so that the user knows whether a task can run."""
     model = open_model(server.choose_model())
     request = Request(TEST_SYSTEM, (), [{"role": "user", "content": [text_block(TEST_PROMPT)]}])
     try:
@@ -116,7 +116,7 @@ def configuration(server: AgentServer, params: types.DidChangeConfigurationParam
 
 
 async def credentials(server: AgentServer, params: Params) -> None:
-    """`agent/credentials`: replaces the keys, which stay in memory."""
+    """`agent/credentials`: replaces the keys and the base URL, which are held only in memory."""
     server.credentials = Credentials(
         params.optional_text("apiKey") or None,
         params.optional_text("authToken") or None,
