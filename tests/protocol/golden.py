@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -55,7 +54,6 @@ class RecordingClient:
 
     def __init__(self, answer: Any = None) -> None:
         self.sent: list[tuple[str, Any]] = []
-        self.before_answer: set[Callable[[], None]] = set()
         self._answer = answer
 
     @property

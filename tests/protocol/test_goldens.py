@@ -16,7 +16,7 @@ from fairlead.lsp import protocol as wire
 from fairlead.lsp import protocol_states as states
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
-from fairlead.lsp.params import ContentUri, Params, content_uri, read_ops, read_target
+from fairlead.lsp.params import ContentUri, Params, parse_content_uri, read_ops, read_target
 from fairlead.lsp.run_params import read_run
 from fairlead.plan import PlanOp
 from fairlead.session.context.context_item import ContextItem
@@ -164,8 +164,8 @@ async def test_the_server_reads_what_a_client_sends(made: dict[str, Golden]) -> 
     assert read("trust.params").boolean("trusted") is True
     for side, scheme in (("base", wire.BASE_SCHEME), ("proposed", wire.PROPOSED_SCHEME)):
         uri = made[f"content.params.{side}"].value["uri"]
-        assert content_uri(uri) == ContentUri(scheme, SESSION, FOLDER / "src/問候.py", None)
-    of_a_step = content_uri(made["content.params.item"].value["uri"])
+        assert parse_content_uri(uri) == ContentUri(scheme, SESSION, FOLDER / "src/問候.py", None)
+    of_a_step = parse_content_uri(made["content.params.item"].value["uri"])
     assert of_a_step == ContentUri(wire.PROPOSED_SCHEME, SESSION, FOLDER / "src/問候.py", "2")
 
 

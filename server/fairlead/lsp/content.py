@@ -10,7 +10,7 @@ from lsprotocol import types
 
 from fairlead.edits.changeset import Changeset, changed_paths
 from fairlead.lsp import protocol as wire
-from fairlead.lsp.params import content_uri
+from fairlead.lsp.params import parse_content_uri
 from fairlead.lsp.rpc import AgentProtocol
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.sessions import Sessions
@@ -46,7 +46,7 @@ class ProposedContent:
 
     async def text(self, uri: str) -> str:
         """The text of a URI, or an explanation: VS Code would show an error answer as a popup."""
-        parsed = content_uri(uri)
+        parsed = parse_content_uri(uri)
         if parsed is None:
             return f"Fairlead does not know this URI: {uri}\n"
         try:
@@ -54,7 +54,9 @@ class ProposedContent:
         except (WrongRequest, RequestRefused):
             return "This session no longer exists, so its proposed changes cannot be shown.\n"
         path = parsed.path
-        with contextlib.suppress(WorkspaceError):  # a proposal of a removed folder is still shown
+        with contextlib.suppress(
+            WorkspaceError
+        ):  # a proposal in a folder that was removed from the workspace is still shown
             path = files.roots.resolve(str(path))
         self._fetched.add((parsed.scheme, parsed.session_id, str(path)))
         proposal = files.proposal(path) or files.changes.for_target(str(path))

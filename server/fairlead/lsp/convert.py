@@ -1,4 +1,4 @@
-"""Converts core values to wire shapes, and positions to offsets. Pure functions."""
+"""Converts core values to wire shapes, and edits to LSP's text edits. Pure functions."""
 
 import contextlib
 from collections.abc import Iterable, Sequence
@@ -55,7 +55,7 @@ def session_row(row: Row) -> states.SessionRowWire:
 
 
 def transcript(lines: Sequence[Line]) -> list[wire.LineWire]:
-    """The conversation of a session that was not followed from its start."""
+    """The conversation of a session, for a client that has not received its events."""
     return [
         {
             "role": line.role,
@@ -95,7 +95,7 @@ def _uri(path: str) -> str:
 
 
 def plan_item(item: PlanItem, found: Evidence, support: Support) -> states.PlanItemWire:
-    """A plan item, its evidence and what supports it."""
+    """A plan item with its evidence and its verification."""
     return {
         "id": item.id,
         "content": item.content,
@@ -142,9 +142,9 @@ def edits(
     roots: Roots,
     state: EditsChanged,
     encoding: str = "utf-16",
-    known: PerProposal[states.FileWire] | None = None,
+    cache: PerProposal[states.FileWire] | None = None,
 ) -> states.EditsWire:
-    """The proposals, risky and protected files first. `known` caches the files from the last state."""
+    """The proposals, risky and protected files first. `cache` holds the converted files of the last state."""
     errors = {str(path): found for path, found in state.errors.items()}
 
     def converted(proposal: Proposal) -> states.FileWire:
@@ -152,7 +152,7 @@ def edits(
         return proposal.derive(file, roots, protected, errors.get(proposal.target, ()), encoding)
 
     inputs = roots, state.protected, errors, encoding
-    files = (known or PerProposal()).of(state.changes, converted, *inputs).values()
+    files = (cache or PerProposal()).of(state.changes, converted, *inputs).values()
     return {
         "sessionId": session_id,
         "version": state.version,

@@ -12,7 +12,7 @@ from fairlead.code.uris import file_path
 from fairlead.display import shorten
 from fairlead.edits.text import split_lines
 from fairlead.lsp import protocol as wire
-from fairlead.lsp.params import content_uri
+from fairlead.lsp.params import parse_content_uri
 from fairlead.lsp.review_commands import (
     CONFLICT_TITLES,
     Command,
@@ -49,7 +49,7 @@ class Lenses:
 
     async def for_document(self, uri: str) -> list[Lens]:
         """The lenses of a file or of a proposed text, from top to bottom."""
-        content = content_uri(uri)
+        content = parse_content_uri(uri)
         if content is not None:
             if content.scheme != wire.PROPOSED_SCHEME or content.item_id is not None:
                 return []
@@ -89,7 +89,7 @@ class Lenses:
 
 
 def _lenses(session: Session, path: Path, prefix: str = "") -> Iterator[Lens]:
-    """The lenses of the user's text, with a prefix for their titles; without one, those of the proposed text."""
+    """The lenses of a file: in the user's text if their titles have a prefix, otherwise in the proposed text."""
     proposal = proposal_of(session, path)
     if proposal is None:
         return

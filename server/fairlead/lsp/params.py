@@ -30,14 +30,14 @@ class Params:
         self._where = where
 
     def text(self, name: str) -> str:
-        """A text that must be present."""
+        """A string that must be present."""
         value = self.optional_text(name)
         if value is None:
             raise WrongRequest(f"{self._where}.{name} is missing; it must be a string")
         return value
 
     def optional_text(self, name: str) -> str | None:
-        """A text; None if the field is absent or null."""
+        """A string; None if the field is absent or null."""
         return self._typed(name, str, "a string")
 
     def optional_integer(self, name: str) -> int | None:
@@ -48,7 +48,7 @@ class Params:
         return value
 
     def data(self, name: str) -> bytes:
-        """The bytes of a base64 text that must be present."""
+        """The bytes of a base64 string that must be present."""
         text = self.text(name)
         try:
             return b64decode(text, validate=True)
@@ -74,7 +74,7 @@ class Params:
         return Params(self._value.get(name), f"{self._where}.{name}")
 
     def texts(self, name: str) -> list[str]:
-        """A list of texts; empty if the field is absent or null."""
+        """A list of strings; empty if the field is absent or null."""
         values: list[Any] = self._typed(name, list, "a list") or []
         if not all(isinstance(value, str) for value in values):
             raise WrongRequest(f"{self._where}.{name} must be a list of strings")
@@ -112,8 +112,8 @@ class Params:
             raise WrongRequest(f"{self._where}.{name} must be the URI of a file on this machine, not {uri[:200]!r}")
         return path
 
-    def unknown(self, name: str, given: str, choices: Sequence[str]) -> str:
-        """The message about a value that is not one of the choices."""
+    def unknown_value_message(self, name: str, given: str, choices: Sequence[str]) -> str:
+        """The error message for a value that is not one of the choices."""
         return f"{self._where}.{name} {given!r} is unknown; use {', '.join(choices[:-1])} or {choices[-1]}"
 
     def _typed(self, name: str, kind: type, what: str) -> Any:
@@ -144,7 +144,7 @@ def _read_change(change: Params) -> Change:
 
 
 def read_ops(params: Params) -> list[PlanOp]:
-    """Reads a list of `PlanOp` (docs/protocol.md). `add` without `after` appends; with null, it inserts first."""
+    """Reads a list of `PlanOp` (docs/protocol.md). `add` appends without `after`; `after: null` inserts at the start."""
     return [_read_op(op) for op in params.children("ops")]
 
 
@@ -173,12 +173,12 @@ def read_choice(params: Params, name: str, choices: Sequence[_Choice]) -> _Choic
             return choice
     if given is None:
         return None
-    raise WrongRequest(params.unknown(name, given, choices))
+    raise WrongRequest(params.unknown_value_message(name, given, choices))
 
 
 @dataclass(frozen=True)
 class ContentUri:
-    """A side of a diff: `scheme://session/abs/path`, with `?item=ID` only the hunks of that plan item."""
+    """The URI of a side of a diff: `scheme://session/abs/path`. `?item=ID` limits it to the hunks of that plan item."""
 
     scheme: str
     session_id: str
@@ -186,7 +186,7 @@ class ContentUri:
     item_id: str | None
 
 
-def content_uri(uri: str) -> ContentUri | None:
+def parse_content_uri(uri: str) -> ContentUri | None:
     """Parses a `fairlead-base:` or `fairlead-proposed:` URI. None for others."""
     scheme, _, rest = uri.partition("://")
     rest, _, query = rest.partition("?")
@@ -194,6 +194,6 @@ def content_uri(uri: str) -> ContentUri | None:
     if scheme not in (protocol.BASE_SCHEME, protocol.PROPOSED_SCHEME) or not slash:
         return None
     found = file_path(f"file:///{path}")
-    # an editor may percent-encode the "="
+    # an editor may percent-encode the "=" of the query
     name, _, item_id = unquote(query).partition("=")
     return ContentUri(scheme, session_id, found, item_id if name == "item" else None) if found else None

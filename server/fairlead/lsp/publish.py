@@ -1,4 +1,4 @@
-"""Turns session events into notifications. Deltas that follow each other are joined."""
+"""Turns session events into notifications. Successive deltas of one stream are joined."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.workspace.paths import Roots
 
 
-class Connection(Protocol):
+class NotificationSender(Protocol):
     """The part of `rpc.AgentProtocol` that the publisher needs."""
 
     def send_notification(self, method: str, params: Any) -> None: ...
@@ -28,7 +28,7 @@ class Publisher:
         self,
         session_id: str,
         roots: Callable[[], Roots],
-        connection: Connection,
+        sender: NotificationSender,
         token: Callable[[], int | str | None],
         seq: int = 0,
         encoding: str = "utf-16",
@@ -47,7 +47,7 @@ class Publisher:
         self._token = token
         self._roots = roots
         self._encoding = encoding
-        self._connection = connection
+        self._sender = sender
         self._seq = seq
         self._files = PerProposal[states.FileWire]()
         self._incremental = incremental
@@ -73,8 +73,8 @@ class Publisher:
             if before is not None:
                 patch = difference(before, state)
                 params = {"sessionId": self._session_id, "since": before["version"], "patch": patch}
-                return self._connection.send_notification(changed, params)
-        return self._connection.send_notification(whole, state)
+                return self._sender.send_notification(changed, params)
+        return self._sender.send_notification(whole, state)
 
     def _send(self, event: Event) -> None:
         self._seq += 1
@@ -82,11 +82,11 @@ class Publisher:
         fields = head | convert.event(self._roots(), event)
         if isinstance(event, RunStarted):
             fields["workDoneToken"] = self._token()
-        self._connection.send_notification(wire.EVENT, fields)
+        self._sender.send_notification(wire.EVENT, fields)
 
 
 def _stream(event: SessionEvent) -> Any:
-    """A key that is equal for deltas that can be joined. Each other event has its own."""
+    """A key that is equal for deltas that can be joined. Each other event has a key of its own."""
     match event:
         case Text() | Thinking():
             return type(event)

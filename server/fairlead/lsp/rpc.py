@@ -1,8 +1,8 @@
 """A strict JSON-RPC layer on pygls: every request is answered, and no traceback leaves the process.
 
-All workarounds for pygls 2.1 are here: it does not answer malformed params, or requests before `initialize` and after
-`shutdown`; it logs late answers to cancelled requests as errors; and its converter drops fields that equal their
-default, so custom messages are plain dicts in both directions.
+It works around what pygls 2.1 does wrong. pygls does not answer requests with malformed params, or requests before
+`initialize` and after `shutdown`. It logs late answers to cancelled requests as errors. Its converter drops fields that
+equal their default, so custom messages are plain dicts in both directions.
 """
 
 # pyright: reportUnknownMemberType=false
@@ -48,15 +48,16 @@ UNCONVERTED = (
 
 
 class AgentProtocol(LanguageServerProtocol):
-    """Receives and sends messages. `exit_code` is set when the client has asked the process to end."""
+    """Receives and sends messages."""
 
     def __init__(self, server: JsonRPCServer, converter: Converter) -> None:
         super().__init__(server, converter)  # type: ignore[arg-type]  pygls declares the subclass, which it does not need
         for method in UNCONVERTED:
             self.fm.builtin_features.pop(method, None)
         self.exit_code: int | None = None
-        self.before_answer: Callable[[], None] = lambda: None
-        """Called before a request or an answer is sent: sends the notifications that must come first."""
+        """Set when the client has asked the process to end."""
+        self.flush_notifications: Callable[[], None] = lambda: None
+        """Sends the notifications that are still held. Called before each request and each answer."""
         self.initialization: Initialization | None = None
         """What the client sent with `initialize`, once that is answered."""
         self._numbers = itertools.count(1)
@@ -120,7 +121,7 @@ class AgentProtocol(LanguageServerProtocol):
         msg_id = f"fairlead-{next(self._numbers)}"
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[msg_id] = answer
-        self.before_answer()
+        self.flush_notifications()
         self._send_data({"jsonrpc": "2.0", "id": msg_id, "method": method, "params": params})
         try:
             return await answer
@@ -186,7 +187,7 @@ class AgentProtocol(LanguageServerProtocol):
         self._send_data({"jsonrpc": "2.0", "id": msg_id, "error": {"code": code, "message": text}})
 
     def _send_response(self, msg_id: Any, result: Any = None, error: types.ResponseError | None = None) -> None:
-        self.before_answer()
+        self.flush_notifications()
         if error is not None and error.code == INTERNAL_ERROR:
             error = types.ResponseError(INTERNAL_ERROR, "Fairlead has an internal error. The log has the details.")
         if error is not None and self.writer is not None:

@@ -60,7 +60,7 @@ class AgentServer:
             self.documents, self.editor, self.choose_model, Settings(), watch=self.watcher.watch
         )
         self.sessions = Sessions(self.context, self._event_sink, self._publish_list)
-        self.protocol.before_answer = self.sessions.flush
+        self.protocol.flush_notifications = self.sessions.flush
         self.run_progress = Progress(self.protocol)
         self.content = ProposedContent(self.protocol, self.sessions)
         self.lenses = Lenses(self.protocol, self.sessions)
@@ -149,8 +149,8 @@ class AgentServer:
 
 def _import_all() -> None:
     if is_sdk_loaded():
-        return  # in a process that was forked from one with all modules, as in the tests
-    # `dataclass(slots=True)` creates each class twice: freed here, the first ones leave their memory to the SDK
+        return  # this process was forked from one that had imported everything, as in the tests
+    # `dataclass(slots=True)` creates each class twice; once the first copies are freed, the SDK can use their memory
     gc.unfreeze()
     gc.collect()
     gc.freeze()

@@ -1,6 +1,6 @@
 """The `fairlead.server.*` commands, for clients that send no custom requests (`workspace/executeCommand`).
 
-They take the params of the requests. Messages report the outcomes, because such a client does not read them either.
+A command takes the same params as the request. Such clients do not show the result, so a message reports it.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from fairlead.session.errors import RequestRefused
 
 
 async def run_in_background(server: AgentServer, params: Params) -> dict[str, str]:
-    """Answers with the session's id at once. A message reports the end of the run."""
+    """`fairlead.server.runTask`: starts a run and answers at once. A message reports the end of the run."""
     run = read_run(params)
     session = await session_for_run(server, run)
 
@@ -53,7 +53,7 @@ async def show_edits(server: AgentServer, params: Params) -> states.EditsWire:
 
 
 def _review_command(handler: Handler) -> Handler:
-    """A review handler that also shows the messages of its outcomes.
+    """A review handler that also shows the outcomes as messages.
 
     Some clients (eglot) report a changed document only after their command was answered. If the editor has applied
     an edit but has not reported the document, the answer is `None` at once, and the review continues.
@@ -63,7 +63,7 @@ def _review_command(handler: Handler) -> Handler:
         session = await named_session(server, params)
         async with session.reviewing:
             pass  # the previous review may be waiting for a report, too
-        review = asyncio.ensure_future(_with_messages(server, handler(server, params)))
+        review = asyncio.ensure_future(_show_outcomes(server, handler(server, params)))
         unreported = asyncio.ensure_future(session.awaiting_report.wait())
         try:
             await asyncio.wait((review, unreported), return_when=asyncio.FIRST_COMPLETED)
@@ -74,13 +74,13 @@ def _review_command(handler: Handler) -> Handler:
             unreported.cancel()
         if review.done():
             return review.result()
-        server.add_background(asyncio.ensure_future(_with_refusal(server, review)))
+        server.add_background(asyncio.ensure_future(_show_refusal(server, review)))
         return None
 
     return decide
 
 
-async def _with_messages(server: AgentServer, review: Awaitable[wire.ReviewResult]) -> wire.ReviewResult:
+async def _show_outcomes(server: AgentServer, review: Awaitable[wire.ReviewResult]) -> wire.ReviewResult:
     result = await review
     warnings = {o["message"] for o in result["outcomes"] if o["outcome"] in ("failed", "conflict")}
     notes = {o["message"] for o in result["outcomes"] if o["message"]} - warnings
@@ -90,7 +90,7 @@ async def _with_messages(server: AgentServer, review: Awaitable[wire.ReviewResul
     return result
 
 
-async def _with_refusal(server: AgentServer, review: Awaitable[object]) -> None:
+async def _show_refusal(server: AgentServer, review: Awaitable[object]) -> None:
     try:
         await review
     except RequestRefused as error:
