@@ -144,7 +144,7 @@ def _read_change(change: Params) -> Change:
 
 
 def read_ops(params: Params) -> list[PlanOp]:
-    """Reads a list of `PlanOp` (docs/protocol.md). `add` appends without `after`; `after: null` inserts at the start."""
+    """Reads a list of `PlanOp` (docs/protocol.md). Without `after`, `add` appends; with null, it inserts first."""
     return [_read_op(op) for op in params.children("ops")]
 
 
