@@ -33,7 +33,7 @@ def test_a_symbol_is_found_near_its_line(symbol: str, line: int | None, place: t
     ("symbol", "line", "message"),
     [
         ("helpers", 5, "a.py does not contain 'helpers'. Read the file and give the symbol as it is there."),
-        ("print", 1, "'print' is not near line 1 of a.py, but at 8. Name one of them."),
+        ("print", 1, "'print' is not near line 1 of a.py, but on line 8. Give the right line."),
         (" ", 1, "The symbol is empty. Give its text as it is in the line."),
     ],
 )

@@ -224,4 +224,4 @@ async def test_an_edit_through_a_link_is_refused(workspace: Path, replay: Replay
     settings = replay(turn, {"text": "."})
     async with Client(workspace, settings=settings, capabilities=ABLE, answers=answers) as client:
         await client.run()
-        assert "link.py, which is not the file's own path, so nothing was proposed" in results(client)[0]
+        assert "link.py through a link or another spelling of its path, so nothing was proposed" in results(client)[0]

@@ -1,4 +1,4 @@
-"""Asks the best provider about the code (`choice.py`)."""
+"""Asks about the code: each question goes to the best provider first (`choice.py`)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ METHODS: dict[Relation, str] = {
 FIX_KINDS = ("quickfix", "source.organizeImports", "source.fixAll", "refactor")
 MAX_NAMED = 3
 LONG_ANSWER = 1000
-"""The items of an answer above which it is decoded in a thread."""
+"""An answer with more items is decoded in a thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class _Source:
     def __init__(self, provider: Provider, read: Callable[[Path], str | None], shown: Mapping[Path, str]) -> None:
         """
         Args:
-            read: returns the text that the provider knows of a file now; None: there is no file.
+            read: returns a file's text as the provider knows it now; None: there is no file.
             shown: the texts of its open documents when it is asked.
         """
         self.provider, self.read, self.shown = provider, read, shown
@@ -258,12 +258,12 @@ class CodeQueries:
                 raise NoAnswer(f"The edit changes {path}, which is outside of the workspace, so nothing was proposed.")
             if not roots.leads_to_itself(path):
                 raise NoAnswer(
-                    f"The edit changes {roots.relative(path)}, which is not the file's own path, so nothing was "
-                    "proposed. Make the change with edit_file."
+                    f"The edit changes {roots.relative(path)} through a link or another spelling of its path, so "
+                    "nothing was proposed. Make the change with edit_file."
                 )
             if is_secret(roots.relative(path)):
                 raise NoAnswer(
-                    f"The edit changes {roots.relative(path)}, which looks like a secret: nothing was proposed."
+                    f"The edit changes {roots.relative(path)}, which looks like a secret, so nothing was proposed."
                 )
             if source.provider is self._editor() and self._files.has_proposal(path):
                 raise NoAnswer(
@@ -296,7 +296,7 @@ class CodeQueries:
             NoAnswer: there was no answer. The message is that of the last provider.
         """
         await self._files.user_files.preload(path)
-        unknown = self._unknown(path)
+        unknown = self._files_unknown_to_editor(path)
         order = who_answers(
             has_proposals=bool(unknown), editor=self.has_editor, server=bool(self.servers.name_for(path))
         )
@@ -318,7 +318,7 @@ class CodeQueries:
         return empty
 
     async def _server_source(self, path: Path) -> _Source:
-        """The language server for a file, which has been shown the texts as the agent sees them."""
+        """The language server for a file, once it has been shown the texts as the agent sees them."""
         server = await self.servers.server(path)
         texts = {file: text for file, text in self._files.texts_not_on_disk() if text is not None}
         own = self._files.read(path)
@@ -335,8 +335,8 @@ class CodeQueries:
         shown = {path: buffer.text for path, buffer in buffers.items() if buffer is not None}
         return _Source(editor, self._files.current, shown)
 
-    def _unknown(self, path: Path) -> list[Path]:
-        """The proposed files of the same language, whose texts the editor does not know."""
+    def _files_unknown_to_editor(self, path: Path) -> list[Path]:
+        """The proposed files in the language of a file: the editor does not know their proposed texts."""
         name, targets = self.servers.name_for(path), (Path(proposal.target) for proposal in self._files.changes)
         return [
             target

@@ -6,7 +6,7 @@ from fairlead.code.provider import NoAnswer
 from fairlead.edits.text import body, split_lines
 
 NEARBY = 3
-"""How many lines away from the line that the model named a symbol is still found."""
+"""The most lines between a symbol and the line that the model gave for it."""
 MAX_SHOWN = 12
 
 
@@ -30,8 +30,8 @@ def find_symbol(text: str, name: str, symbol: str, line: int | None) -> tuple[in
     nearest = min(found, key=lambda each: abs(each[0] + 1 - (line or 0))) if line is not None else found[0]
     if line is not None and abs(nearest[0] + 1 - line) > NEARBY:
         lines = ", ".join(str(row + 1) for row, _ in found[:MAX_SHOWN])
-        more = ", ..." if len(found) > MAX_SHOWN else ""
-        raise NoAnswer(f"{wanted!r} is not near line {line} of {name}, but at {lines}{more}. Name one of them.")
+        where = f"line {lines}" if len(found) == 1 else f"lines {lines}{', ...' if len(found) > MAX_SHOWN else ''}"
+        raise NoAnswer(f"{wanted!r} is not near line {line} of {name}, but on {where}. Give the right line.")
     row, match = nearest
     last_part = re.search(r"\w+\W*$", match.group())
     return row, match.start() + (last_part.start() if last_part else 0)
