@@ -92,7 +92,7 @@ async def test_fault_97_a_question_without_an_answer_ends_and_is_cancelled(works
         with pytest.raises(asyncio.CancelledError):
             await asking
         async with asyncio.timeout(20):
-            while "cancelled 3" not in server.connection.last_words():  # noqa: ASYNC110  another process writes it
+            while "cancelled 3" not in server.connection.stderr_tail():  # noqa: ASYNC110  another process writes it
                 await asyncio.sleep(0.01)
         assert await servers.server(path) is server
 

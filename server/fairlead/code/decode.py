@@ -1,4 +1,4 @@
-"""Converts the JSON that a provider answers to values. A malformed answer is a `NoAnswer`."""
+"""Converts a provider's answers from JSON to values. A malformed answer raises `NoAnswer`."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Renders answers about the code for the model: one line each, up to a limit, with the number of omitted ones."""
+"""Renders answers about the code for the model: one line each, up to a limit, and then how many are omitted."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import groupby
@@ -16,7 +16,10 @@ MAX_HOVER = 3000
 
 
 async def render_places(files: Files, found: Collection[Place]) -> str:
-    """A line `path:line: text` per place, those in the workspace first. Omits the text in secrets and outside files."""
+    """A line `path:line: text` per place, those in the workspace first.
+
+    Omits the text in secret files and in files outside of the workspace.
+    """
     places = sorted(found, key=lambda place: (not files.roots.contains(place.path), place))
     shown, lines, yielder = places[:MAX_LINES], list[str](), Yielder()
     is_secret = files.secret_filter()

@@ -13,7 +13,7 @@ def file_path(uri: str) -> Path | None:
         return None
     try:
         found = to_fs_path("file:" + re.sub(r"^//localhost(?=/)", "//", uri.partition(":")[2], flags=re.IGNORECASE))
-    except ValueError:  # brackets around something other than an address
+    except ValueError:  # the host has brackets around something other than an IPv6 address
         return None
     path = Path(found or "")
     return None if path_problem(path) else path

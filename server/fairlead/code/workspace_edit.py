@@ -17,20 +17,21 @@ class _Edited:
     def __init__(self, path: Path, old: str | None) -> None:
         self.path, self.old, self.new = path, old, old
         self.target = path
+        """The path after the operations so far."""
 
 
 def apply_workspace_edit(edit: Any, read: Callable[[Path], str | None], encoding: str) -> list[FileEdit]:
     """The changes of an edit, one per file, in the order in which it names the files.
 
     Args:
-        read: returns the text that the provider knows of a file; None: there is no file.
+        read: returns a file's text as the provider knows it; None: there is no file.
         encoding: the unit of the edit's columns.
 
     Raises:
         NoAnswer: it cannot be applied exactly.
         KeyError, TypeError, ValueError, AttributeError: it is not a workspace edit.
     """
-    found: dict[Path, _Edited] = {}  # by the path after the operations so far
+    found: dict[Path, _Edited] = {}  # by target
 
     def file(uri: str) -> _Edited:
         path = file_path(uri)

@@ -27,15 +27,15 @@ from fairlead.json_values import is_object
 log = logging.getLogger(__name__)
 
 MAX_MESSAGE = 32 << 20
-"""The most bytes of a message. A server that sends a longer one is ended."""
+"""The size of the longest allowed message, in bytes. A server that sends a longer one is ended."""
 MAX_UNSENT = 64 << 20
-"""The most bytes that wait for the server to read them. A server that does not read is ended."""
-PARSED_HERE = 64 << 10
-"""The most bytes of a message that is parsed on the event loop; longer ones are parsed in a thread."""
-LINE = 1 << 16
-"""The most bytes of a line of a header, and of what is read ahead."""
-_LINES = 32
-_STDERR = 2_000
+"""How many bytes may wait for the server to read them. A server with more is ended, because it does not read."""
+MAX_PARSED_ON_LOOP = 64 << 10
+"""Messages of more bytes are parsed in a thread, so that they do not block the event loop."""
+STREAM_LIMIT = 1 << 16
+"""The longest line of a header, and how much is read ahead, in bytes."""
+_MAX_HEADER_LINES = 32
+_MAX_STDERR = 2_000  # bytes
 _HEADER = re.compile(rb"([A-Za-z-]+): *([^\r\n]*)\r?\n")
 _METHOD_NOT_FOUND = -32601
 
@@ -168,9 +168,9 @@ class Connection(JsonRPCClient):
             with contextlib.suppress(TimeoutError):  # it may only have closed its output
                 await asyncio.wait_for(process.wait(), 2)
             await asyncio.wait(self._tasks[1:], timeout=1)
-            said, code = self.last_words(), process.returncode
+            stderr, code = self.stderr_tail(), process.returncode
             how = "it closed its output" if code is None else f"it ended with exit code {code}"
-            self.end(f"{how}{': ' + said if said else ''}")
+            self.end(f"{how}{': ' + stderr if stderr else ''}")
         except Ended as error:
             self.end(str(error))
         except RecursionError:
@@ -187,12 +187,12 @@ class Connection(JsonRPCClient):
             log.debug("%s: %s", self._name, chunk)
             self._stderr.append(chunk)
             size += len(chunk)
-            while size - len(self._stderr[0]) > _STDERR:
+            while size - len(self._stderr[0]) > _MAX_STDERR:
                 size -= len(self._stderr.popleft())
 
-    def last_words(self) -> str:
+    def stderr_tail(self) -> str:
         """The end of what the server wrote to its standard error, as one line."""
-        text = b"".join(self._stderr)[-_STDERR:].decode("utf-8", "replace").strip()
+        text = b"".join(self._stderr)[-_MAX_STDERR:].decode("utf-8", "replace").strip()
         return escape_to_one_line("\n".join(text.splitlines()[-5:]))[-500:]
 
     def _receive(self, message: Any) -> None:
@@ -236,7 +236,7 @@ async def _frame(stdout: asyncio.StreamReader) -> bytes:
         EOFError: the stream ended.
     """
     length = None
-    for _ in range(_LINES):
+    for _ in range(_MAX_HEADER_LINES):
         try:
             line = await stdout.readuntil(b"\n")
         except asyncio.IncompleteReadError as error:
@@ -260,7 +260,7 @@ async def _frame(stdout: asyncio.StreamReader) -> bytes:
 
 
 async def _rest(stdout: asyncio.StreamReader) -> bytes:
-    """More of a text that is not a message, because its first line alone may not explain it."""
+    """More of what the server wrote, for the error: the first line alone may not explain it."""
     try:
         async with asyncio.timeout(0.2):
             return await stdout.read(300)
@@ -269,8 +269,11 @@ async def _rest(stdout: asyncio.StreamReader) -> bytes:
 
 
 def _not_a_message(data: bytes) -> str:
-    said = escape_to_one_line(data.decode("utf-8", "replace").strip())[:200]
-    return f"it wrote something to standard output that is not a message: {said}"
+    return f"it wrote something to standard output that is not a message: {_quote(data)}"
+
+
+def _quote(data: bytes) -> str:
+    return escape_to_one_line(data.decode("utf-8", "replace").strip())[:200]
 
 
 async def _parsed(body: bytes) -> Any:
@@ -280,9 +283,9 @@ async def _parsed(body: bytes) -> Any:
         Ended: it is not JSON.
     """
     try:
-        return json.loads(body) if len(body) <= PARSED_HERE else await asyncio.to_thread(_parse_slowly, body)
+        return json.loads(body) if len(body) <= MAX_PARSED_ON_LOOP else await asyncio.to_thread(_parse_slowly, body)
     except (ValueError, RecursionError) as error:
-        raise Ended(f"it sent a message that is not valid JSON: {_not_a_message(body[:100])}") from error
+        raise Ended(f"it sent a message that is not valid JSON: {_quote(body[:100])}") from error
 
 
 def _parse_slowly(body: bytes) -> Any:

@@ -9,9 +9,9 @@ from pathlib import Path
 from fairlead.workspace.paths import real_path
 
 FOLDERS = (".venv/bin", "venv/bin", ".venv/Scripts", "venv/Scripts", "node_modules/.bin")
-"""Where environments in a workspace have their programs."""
+"""The folders of a workspace in which environments have their programs."""
 SEARCH_INTERVAL = 10.0
-"""Seconds until a program is searched again."""
+"""Seconds until a program is searched for again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Programs:
     def find(self, name: str) -> Program | None:
         """The program with this name or at this path; None if there is none.
 
-        A name is searched in the workspace's environments, then on PATH. A relative path is below the workspace.
+        Searches for a name in the workspace's environments, then on PATH. A relative path starts at the workspace.
         """
         until, found = self._found.get(name, (float("-inf"), None))
         if self._clock() >= until:
@@ -51,6 +51,6 @@ def _search(name: str, root: Path) -> Program | None:
     if found is None:
         return None
     path = Path(os.path.abspath(found))
-    folders = (root, real_path(root))
-    is_inside = any(each.is_relative_to(folder) for each in (path, real_path(path)) for folder in folders)
+    roots = (root, real_path(root))
+    is_inside = any(each.is_relative_to(folder) for each in (path, real_path(path)) for folder in roots)
     return Program(path, is_inside)

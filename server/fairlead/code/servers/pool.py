@@ -26,7 +26,7 @@ def _call_later(seconds: float, callback: Callable[[], None]) -> Timer:
 
 
 class ServerPool:
-    """Counts the running servers, and stops the least recently used one."""
+    """Limits the number of running servers, and stops idle ones."""
 
     def __init__(self, most: int = MAX_SERVERS, call_later: CallLater = _call_later) -> None:
         self._most, self._call_later = most, call_later
@@ -36,11 +36,11 @@ class ServerPool:
         self._changed = asyncio.Event()
 
     @asynccontextmanager
-    async def place(self) -> AsyncGenerator[None]:
-        """Reserves a place for a server. The block starts the server and calls `add`.
+    async def slot(self) -> AsyncGenerator[None]:
+        """Reserves one of the slots for running servers. The block starts a server and calls `add`.
 
-        If there is no free place, stops the least recently used server that has no open question. Waits until there is
-        one.
+        If no slot is free, stops the least recently used server that has no open question. If all servers have one,
+        waits.
         """
         while len(self._timers) + self._starting >= self._most:
             idle = next((server for server in self._timers if not server.is_busy), None)
@@ -61,8 +61,8 @@ class ServerPool:
         """Adds a server that has started. It is stopped once it has been idle for `IDLE` seconds."""
         self._timers[server] = self._call_later(IDLE, lambda: self._stop(server))
 
-    def used(self, server: Server) -> None:
-        """Restarts the server's idle time after a question."""
+    def note_use(self, server: Server) -> None:
+        """Restarts the idle time of a server that is used."""
         self._changed.set()
         if server in self._timers:
             self.remove(server)

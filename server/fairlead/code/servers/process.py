@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fairlead.agent.errors import ToolError
 from fairlead.code.provider import ADVICE, NoAnswer
-from fairlead.code.servers.connection import LINE, Connection
+from fairlead.code.servers.connection import STREAM_LIMIT, Connection
 from fairlead.code.servers.mirror import Mirror
 from fairlead.shell.layer import Box, Layer, Limits, View
 from fairlead.shell.process import GRACE, kill_all, signal_group
@@ -95,7 +95,7 @@ async def _spawn(box: Box, descriptors: Sequence[int]) -> asyncio.subprocess.Pro
         start_new_session=sys.platform != "win32",
         creationflags=windows_flags,
         pass_fds=tuple(launch.pass_fds),
-        limit=LINE,
+        limit=STREAM_LIMIT,
     )
 
 

@@ -17,8 +17,7 @@ class WorkspaceScan:
         """
         Args:
             message: a part of what the server logs when it has read the workspace; empty: it logs nothing.
-            seconds: the time from now after which `wait` no longer waits. So later work, such as a build, delays no
-                question.
+            seconds: how long after now `wait` still waits. Later work, such as a build, thus delays no question.
         """
         self._message, self._listed = message, not message
         self._deadline = asyncio.get_running_loop().time() + seconds

@@ -14,11 +14,12 @@ from fairlead.workspace.errors import WorkspaceError
 MAX_FILES = 20_000
 """In a workspace with more files, changes on disk are only seen after a restart of the server."""
 REST = 10
-"""Searching for changed files takes at most 1/REST of the time."""
+"""After a search for changed files, there is none for REST times as long as it took."""
 CREATED, CHANGED, DELETED = 1, 2, 3  # LSP 3.18, `FileChangeType`
 _SKIPPED = {"node_modules", "venv", "__pycache__", "target", "dist", "build"}
 _CONFIGURATION = (".json", ".toml", ".mod", ".sum", ".work")
 _Stamp = tuple[int, int, int]
+"""The modification time in nanoseconds, the size and the inode of a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,9 @@ class SeenFiles:
         self._suffixes = (*spec.languages, *_CONFIGURATION)
         self._proposed = dict(proposed)
         self._stamps: dict[str, _Stamp] | None = None
-        self._before: dict[str, _Stamp] = {}
+        """The files on disk at the last search; None before the first one."""
+        self._stamps_before: dict[str, _Stamp] = {}
+        """What `_stamps` was when `changes` was last called."""
         self._next_search = 0.0
 
     def changes(self, proposed: Mapping[str, Entry | None] | None, *, on_disk: bool) -> list[SeenChange]:
@@ -65,7 +68,9 @@ class SeenFiles:
         """
         before, changed = self._proposed, self._changed_on_disk()
         if on_disk:
-            return [_change(name, name in self._before, b"" if exists else None) for name, exists in changed.items()]
+            return [
+                _change(name, name in self._stamps_before, b"" if exists else None) for name, exists in changed.items()
+            ]
         now = before if proposed is None else proposed
         found: dict[str, bytes | None] = {}
         for name in changed.keys() | before.keys():
@@ -80,7 +85,7 @@ class SeenFiles:
 
     def _was_on_disk(self, name: str) -> bool:
         known = self._stamps is not None and name.endswith(self._suffixes)
-        return name in self._before if known else os.path.lexists(self._root / name)
+        return name in self._stamps_before if known else os.path.lexists(self._root / name)
 
     def _read(self, name: str) -> bytes | None:
         try:
@@ -91,18 +96,19 @@ class SeenFiles:
     def _changed_on_disk(self) -> dict[str, bool]:
         """The files that changed on disk since the last search, and whether they exist. Empty at the first search."""
         started = time.monotonic()
-        self._before = self._stamps or {}
+        self._stamps_before = self._stamps or {}
         if started < self._next_search:
             return {}
-        now = dict(self._look())
+        now = dict(self._search())
         is_first, self._stamps = self._stamps is None, now
         self._next_search = started + (time.monotonic() - started) * REST
         if is_first or len(now) >= MAX_FILES:
             return {}
-        before = self._before
+        before = self._stamps_before
         return {name: name in now for name in before.keys() | now.keys() if before.get(name) != now.get(name)}
 
-    def _look(self) -> Iterator[tuple[str, _Stamp]]:
+    def _search(self) -> Iterator[tuple[str, _Stamp]]:
+        """The files on disk that matter to the server, with their stamps."""
         folders, count = [""], 0
         while folders:
             folder = folders.pop()

@@ -41,9 +41,9 @@ class Seconds:
     request: float = 30.0
     diagnostics: float = 60.0
     scan: float = 15.0
-    """How long after the start a question about all files waits until the server has read the workspace."""
+    """Until this time after the start, questions about all files wait for the server to read the workspace."""
     index: float = 5.0
-    """How long such a question waits until the server has read the shown texts."""
+    """How long such a question waits for the server to read the shown texts."""
     exit: float = 2.0
     settle: float = 0.5
     """Diagnostics count as complete after this time without new ones: most servers publish syntax errors first."""
@@ -55,10 +55,14 @@ class Server:
     """Implements `LanguageServer`."""
 
     def __init__(
-        self, spec: ServerSpec, root: Path, process: ServerProcess, limits: Seconds, used: Callable[[], None]
+        self, spec: ServerSpec, root: Path, process: ServerProcess, seconds: Seconds, on_use: Callable[[], None]
     ) -> None:
-        self._spec, self._root, self._process, self._seconds = spec, root, process, limits
-        self._used = used
+        """
+        Args:
+            on_use: called after each question.
+        """
+        self._spec, self._root, self._process, self._seconds = spec, root, process, seconds
+        self._on_use = on_use
         self.connection = Connection(spec.name, self._notified, self._answer)
         self._capabilities: dict[str, Any] = {}
         self._registered: dict[str, str] = {}
@@ -67,15 +71,16 @@ class Server:
         """The versions of the documents that were shown. A version increases when a text is sent."""
         self._published: dict[Path, _Published] = {}
         self._unsure: set[Path] = set()
-        """The documents that were sent before the server may have noticed which files exist."""
+        """The documents that were sent while `_is_noticing`. They are sent again before their problems are read."""
         self._noticed_at = 0.0
+        """The event loop's time at which the server should have noticed which files were created or removed."""
         self._can_pull = asyncio.Event()
         """Set once the server answers requests for diagnostics, which some register only after the start."""
-        self._scan = WorkspaceScan(spec.scanned_message, limits.scan)
+        self._scan = WorkspaceScan(spec.scanned_message, seconds.scan)
         self._exit: asyncio.Task[None] | None = None
         self._questions = 0
         self.was_stopped = False
-        """Whether it was asked to end. A server that ended otherwise has failed."""
+        """Whether Fairlead asked the server to end. A server that ended otherwise has failed."""
         self.connection.ended.add_done_callback(self._begin_end)
 
     @property
@@ -89,12 +94,12 @@ class Server:
 
     @property
     def mirror(self) -> Mirror | None:
-        """Updates the files that it sees; None: it sees those on disk."""
+        """Updates the files that the server sees; None: it sees those on disk."""
         return self._process.mirror
 
     @property
     def is_running(self) -> bool:
-        """Whether it can be asked."""
+        """Whether the server can be asked."""
         return self._exit is None
 
     @property
@@ -109,7 +114,7 @@ class Server:
             yield
         finally:
             self._questions -= 1
-            self._used()
+            self._on_use()
 
     def supports(self, method: str) -> bool:
         if method == "codeAction/resolve":
@@ -156,7 +161,7 @@ class Server:
                     left -= 1
 
     async def _wait_until_checked(self) -> None:
-        """Waits until the server knows the shown texts, at most `Seconds.index`.
+        """Waits until the server has read the shown texts, at most `Seconds.index`.
 
         clangd answers from an index that it updates right before it publishes problems. Servers that are asked for
         problems read the texts first, so there is nothing to wait for.
@@ -253,6 +258,7 @@ class Server:
         return None
 
     def _is_noticing(self) -> bool:
+        """Whether the server may still not know that files were created or removed (`Seconds.notice`)."""
         return asyncio.get_running_loop().time() < self._noticed_at
 
     def files_changed(self, events: Mapping[Path, int]) -> None:
@@ -263,7 +269,7 @@ class Server:
         if any(kind != CHANGED for kind in events.values()):
             self._noticed_at = asyncio.get_running_loop().time() + self._seconds.notice
         if changes and not self._can_pull.is_set():
-            # the new versions tell problems that are published from now on from earlier ones
+            # with new versions, problems that are published from now on differ from earlier ones
             for path, text in self._shown.items():
                 self._send_text(path, text)
 
@@ -353,7 +359,7 @@ _ANSWERS: dict[str, Any] = {
     "window/workDoneProgress/create": None,
     "window/showMessageRequest": None,
     "window/showDocument": {"success": False},
-    "workspace/applyEdit": {"applied": False, "failureReason": "Fairlead changes nothing on request of a server."},
+    "workspace/applyEdit": {"applied": False, "failureReason": "Fairlead changes no files at a server's request."},
     "workspace/diagnostic/refresh": None,
     "workspace/semanticTokens/refresh": None,
     "workspace/inlayHint/refresh": None,

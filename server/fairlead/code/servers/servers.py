@@ -129,7 +129,7 @@ class SessionServers:
                 server = None
             if server is None:
                 server = await self._start(spec, program, state)
-            self._pool.used(server)
+            self._pool.note_use(server)
             try:
                 await self._update_uncancelled(server, state)
             except NoAnswer as error:
@@ -183,13 +183,13 @@ class SessionServers:
         seen = SeenFiles(self._workspace.root, spec, proposed, self._workspace.is_hidden)
         # the first search, before the server starts, so that no later change is missed
         await asyncio.to_thread(seen.changes, None, on_disk=True)
-        async with self._pool.place():
+        async with self._pool.slot():
             try:
                 process = await ServerProcess.start(argv, layer, self._workspace.root, view, self._workspace.limits())
             except NoAnswer as error:
                 self._note_failure(spec, state, str(error))
                 raise
-            server = Server(spec, self._workspace.root, process, self._seconds, lambda: self._pool.used(server))
+            server = Server(spec, self._workspace.root, process, self._seconds, lambda: self._pool.note_use(server))
             try:
                 await server.initialize()
             except BaseException as error:
