@@ -167,7 +167,7 @@ async def test_fault_25_a_region_that_differs_from_the_base_url_is_named(at: At)
             error = await failure(client)
             assert (error["kind"], error["retryable"]) == ("auth", False)
             assert "Credential should be scoped to a valid region, not 'us-east-1'" in error["message"]
-            assert f"cloud.region) is not the one of the base URL {api.url} (setting baseUrl)" in error["message"]
+            assert f"cloud.region) does not match the base URL {api.url} (setting baseUrl)" in error["message"]
             client.notify("workspace/didChangeConfiguration", {"settings": settings})
             assert (await client.run())["stopReason"] == "end_turn"
 

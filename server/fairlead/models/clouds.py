@@ -50,7 +50,7 @@ _NO_ACCESS = {
         "(settings model, cloud.region, cloud.project)."
     ),
 }
-_REGION_MISMATCH = "Or the region (setting cloud.region) is not the one of the base URL {base_url} (setting baseUrl)."
+_REGION_MISMATCH = "Or the region (setting cloud.region) does not match the base URL {base_url} (setting baseUrl)."
 _EXAMPLE_REGIONS = {"bedrock": "us-east-1", "vertex": "us-east5"}
 _EXAMPLE_NAMES = {
     "bedrock": "those of inference profiles, like us.anthropic.claude-…-v1:0",
@@ -129,7 +129,7 @@ class Cloud:
 async def create_client(
     sdk: Any, cloud: Cloud, base_url: str | None, silence: float, http_client: Callable[[Any], Any]
 ) -> Any:
-    """Creates the SDK's client for a cloud, in a thread, because it reads libraries, profiles and key files.
+    """Creates the SDK's client for a cloud, in a thread, because this reads libraries, profiles and key files.
 
     Args:
         sdk: the SDK's module.
@@ -288,8 +288,8 @@ def error_message(body: Any) -> str | None:
 def with_cache_marks(body: dict[str, Any]) -> dict[str, Any]:
     """A copy of the body with explicit cache marks instead of the automatic one, which clouds do not support.
 
-    They are after the tools and the last two user messages; the system prompt has one already. This request reads the
-    cache up to the last message but one, the next request up to the last one.
+    The marks are after the tools and after each of the last two user messages; the system prompt already has one. This
+    request reads the cache up to the first of the two messages, and the next request reads it up to the second.
     """
     if "cache_control" not in body:
         return body
