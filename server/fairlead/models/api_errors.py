@@ -96,7 +96,7 @@ def _refusal(
 
 
 def foreign_error(response: Any, beginning: bytes, endpoint: Endpoint) -> ModelError:
-    """Converts a response with a status of success that is no stream of events: a JSON error, or something foreign."""
+    """Converts a successful response that is not a stream of events: a JSON error, or something foreign."""
     body = error_in(beginning)
     if body is not None:
         status = body["error"].get("code") if isinstance(body["error"], dict) else None

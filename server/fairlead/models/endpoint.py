@@ -63,7 +63,7 @@ class Endpoint:
 
     @property
     def is_local(self) -> bool:
-        """Whether the server is on this machine or in the user's own network."""
+        """Whether the server is on this machine or on the user's own network."""
         host = urlsplit(self.base_url).hostname if self.base_url and _is_address(self.base_url) else None
         if host is None or self.cloud is not None:
             return False

@@ -23,7 +23,7 @@ class ClosableModel(Model, Protocol):
 
 @dataclass(frozen=True)
 class ModelChoice:
-    """What answers a session's requests."""
+    """The endpoint or the recording that answers a session's requests."""
 
     endpoint: Endpoint
     replay: Path | None = None

@@ -1,7 +1,7 @@
 """The model port over the Messages API. Only this module imports the anthropic SDK, and only when it is needed.
 
-The SDK connects, signs and sends. The stream is read here (`sse.py`), because the SDK's helper takes a truncated stream
-for a complete one. Each message is encoded only once.
+The SDK connects, signs and sends. The stream is read here (`sse.py`), because the SDK's helper mistakes a truncated
+stream for a complete one. Each message is encoded only once.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from fairlead.models.transport import CONNECT_TIMEOUT, decoding_errors, transpor
 from fairlead.per_item import PerItem
 
 DEFAULT_URL = "https://api.anthropic.com"
-# seconds that an idle connection stays open: the transport's default, 5, is less than a command takes between requests
+# seconds that an idle connection stays open: a command between two requests may take longer than the default, 5
 KEEP_SECONDS = 120.0
 DRAIN_TIMEOUT = 0.5  # seconds
 CLEARING_BETA = "context-management-2025-06-27"
@@ -198,7 +198,7 @@ class MessagesApiModel:
         if self._endpoint.effort:
             fields["output_config"] = {"effort": self._endpoint.effort}
         if request.clearing is not None and self._endpoint.cloud is None:
-            fields["context_management"] = {"edits": [_edit(request.clearing)]}
+            fields["context_management"] = {"edits": [_context_edit(request.clearing)]}
         return {name: value for name, value in fields.items() if name not in self._refused_fields | without}
 
     async def _send(self, sdk: Any, request: Request, fields: dict[str, Any]) -> Any:
@@ -283,8 +283,8 @@ def _encode(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _edit(clearing: ServerClearing) -> dict[str, Any]:
-    """The request for clearing in the form of CLEARING_BETA."""
+def _context_edit(clearing: ServerClearing) -> dict[str, Any]:
+    """The `edits` entry that lets the API clear old tool results, as CLEARING_BETA defines it."""
     return {
         "type": "clear_tool_uses_20250919",
         "trigger": {"type": "input_tokens", "value": clearing.trigger},

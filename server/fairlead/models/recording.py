@@ -72,11 +72,11 @@ else:
 
 
 class _Loader(_FastLoader):
-    """Reads all values but JSON's numbers and words as text, such as `yes`, `on`, `010`, `1:30` and dates."""
+    """Reads only JSON's numbers, true, false and null (also `~`) as such; the rest is text, even `yes` and dates."""
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes several lines as a block, to keep code readable, and quotes text that would be read as another type."""
+    """Writes multi-line text as a readable block, and quotes text that would be read as another type."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
@@ -284,7 +284,11 @@ def _value(node: yaml.Node, name: str = "the value") -> Any:
         return loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
         raise _Mistake(node, error.problem or str(error)) from error
-    except (ValueError, LookupError, AttributeError) as error:  # YAML's constructors check nothing, such as `!!int abc`
+    except (
+        ValueError,
+        LookupError,
+        AttributeError,
+    ) as error:  # YAML's constructors do not check values such as `!!int abc`
         kind = node.tag.rpartition(":")[2]
         raise _Mistake(node, f"{name} is not valid for the type {kind}; put it in quotes") from error
     finally:
@@ -292,7 +296,7 @@ def _value(node: yaml.Node, name: str = "the value") -> Any:
 
 
 class _Exact(str):
-    """Text with line breaks at an end, which a block would lose."""
+    """Text that begins or ends with line breaks, which a block would lose."""
 
     __slots__ = ()
 

@@ -1,6 +1,6 @@
 """Recognizes refusals: the request is too long or has a picture, `max_tokens` is too high, or the model is loading.
 
-Each server words them differently; tests/support/fixtures/refusals.yaml lists the texts with their sources.
+Each server words them differently; tests/support/fake_api/fixtures/refusals.yaml lists the texts with their sources.
 """
 
 import re

@@ -72,11 +72,12 @@ async def with_retries(
 
 
 class _ShownText:
-    """The text of an answer that was shown so far. After a restart, the beginning that is the same is skipped."""
+    """The text of an answer that the user has seen. After a restart, the part that was already shown is skipped."""
 
     def __init__(self) -> None:
         self._shown = ""
         self._expected: str = ""
+        """The part of the shown text that the new answer has not repeated yet; empty without a restart."""
 
     def restart(self) -> None:
         self._expected = self._shown

@@ -11,7 +11,7 @@ from fairlead.models.fields import nonsense
 from fairlead.models.foreign import quote
 
 _FIELD = re.compile(rb"[a-z]*(:|$)")  # unknown names are allowed; the body may end within a name
-LONGEST_FIELD = 20  # bytes that show whether a field begins
+LONGEST_FIELD = 20  # bytes that are enough to see whether a field begins
 MOST_BLANK = 100_000  # bytes before the first field
 # bytes of a foreign body that are read for the error message, and the seconds to wait for them
 BEGINNING, BEGINNING_TIMEOUT = 2000, 1.0
