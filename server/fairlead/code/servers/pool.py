@@ -77,6 +77,6 @@ class ServerPool:
 
     def _stop(self, server: Server) -> None:
         self.remove(server)
-        task = server.begin_end()
+        task = server.start_ending()
         self._stopping.add(task)
         task.add_done_callback(self._stopping.discard)

@@ -63,7 +63,7 @@ class Server:
         """
         self._spec, self._root, self._process, self._seconds = spec, root, process, seconds
         self._on_use = on_use
-        self.connection = Connection(spec.name, self._notified, self._answer)
+        self.connection = Connection(spec.name, self._on_notification, self._answer)
         self._capabilities: dict[str, Any] = {}
         self._registered: dict[str, str] = {}
         self._shown: dict[Path, str] = {}
@@ -81,7 +81,7 @@ class Server:
         self._questions = 0
         self.was_stopped = False
         """Whether Fairlead asked the server to end. A server that ended otherwise has failed."""
-        self.connection.ended.add_done_callback(self._begin_end)
+        self.connection.ended.add_done_callback(self._ensure_ending)
 
     @property
     def name(self) -> str:
@@ -275,28 +275,28 @@ class Server:
 
     async def end(self) -> None:
         """Ends the server and its processes. May be called repeatedly."""
-        await asyncio.shield(self.begin_end())
+        await asyncio.shield(self.start_ending())
 
-    def begin_end(self) -> asyncio.Task[None]:
+    def start_ending(self) -> asyncio.Task[None]:
         """Starts what `end` does, and returns its task. From now on, the server cannot be asked."""
         if not self.connection.ended.done():
             self.was_stopped = True
-        self._begin_end()
+        self._ensure_ending()
         assert self._exit is not None
         return self._exit
 
-    def _begin_end(self, _: object = None) -> None:
+    def _ensure_ending(self, _: object = None) -> None:
         if self._exit is None:
-            self._exit = asyncio.create_task(self._end())
+            self._exit = asyncio.create_task(self._shut_down())
 
-    async def _end(self) -> None:
+    async def _shut_down(self) -> None:
         with contextlib.suppress(NoAnswer):
             await self.connection.request("shutdown", None, self._seconds.exit)
             self.connection.notify("exit", None)
         await self.connection.aclose()
         await self._process.end()
 
-    def _notified(self, method: str, params: Any) -> None:
+    def _on_notification(self, method: str, params: Any) -> None:
         if method == "window/logMessage":
             message = str(fields_of(params).get("message"))[:1000]
             self._scan.on_message(message)
