@@ -3,7 +3,7 @@
 import pytest
 
 from fairlead.agent.model import Usage
-from fairlead.models.prices import context_of, price_list, price_of
+from fairlead.models.prices import price_list, price_of, window_of
 
 
 def test_a_usage_is_priced_by_the_model() -> None:
@@ -27,7 +27,7 @@ def test_a_usage_is_priced_by_the_model() -> None:
 def test_a_cloud_s_model_name_is_recognized(name: str) -> None:
     """Bedrock's with its region, also as an ARN, and Vertex AI's with its date."""
     assert price_of(name) == price_of("claude-sonnet-5-5") is not None
-    assert context_of(name) == context_of("claude-sonnet-5-5")
+    assert window_of(name) == window_of("claude-sonnet-5-5")
 
 
 def test_every_row_is_complete() -> None:
@@ -36,9 +36,9 @@ def test_every_row_is_complete() -> None:
     assert date.startswith("20")
     for name in rows:
         assert price_of(name) is not None
-        assert (context_of(name) or 0) > 0
+        assert (window_of(name) or 0) > 0
 
 
 def test_an_unknown_model_has_neither() -> None:
     """Then only tokens are counted, and the window is learned from refusals."""
-    assert (price_of("some-local-model"), context_of("some-local-model")) == (None, None)
+    assert (price_of("some-local-model"), window_of("some-local-model")) == (None, None)

@@ -41,7 +41,7 @@ def price_of(model: str) -> Price | None:
     return Price(row["input"], row["cacheRead"], row["cacheWrite"], row["output"]) if row is not None else None
 
 
-def context_of(model: str) -> int | None:
+def window_of(model: str) -> int | None:
     """The window of a model in tokens; None if it is not in the list."""
     row = _row(model)
     return int(row["context"]) if row is not None else None

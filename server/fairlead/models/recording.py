@@ -284,11 +284,7 @@ def _value(node: yaml.Node, name: str = "the value") -> Any:
         return loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
         raise _Mistake(node, error.problem or str(error)) from error
-    except (
-        ValueError,
-        LookupError,
-        AttributeError,
-    ) as error:  # YAML's constructors do not check values such as `!!int abc`
+    except (ValueError, LookupError, AttributeError) as error:  # from YAML's constructors, as for `!!int abc`
         kind = node.tag.rpartition(":")[2]
         raise _Mistake(node, f"{name} is not valid for the type {kind}; put it in quotes") from error
     finally:

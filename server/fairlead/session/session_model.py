@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fairlead.agent.model import Usage
 from fairlead.agent.window import Window
 from fairlead.models.factory import ClosableModel, ModelChoice, open_model
-from fairlead.models.prices import context_of, price_of
+from fairlead.models.prices import price_of, window_of
 
 
 class SpareModel:
@@ -61,7 +61,7 @@ class SessionModel:
                 closing.add_done_callback(self._closing.discard)
             self._model, self._choice = self._spare.take(choice) or open_model(choice), choice
             self.window = Window(choice.endpoint.is_hosted)
-        self.window.begin_run(context_tokens or context_of(self._model.name) if choice.replay is None else None)
+        self.window.begin_run(context_tokens or window_of(self._model.name) if choice.replay is None else None)
         return self._model
 
     async def connect(self) -> None:
