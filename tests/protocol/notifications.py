@@ -8,7 +8,7 @@ from fairlead.edits.changeset import Changeset
 from fairlead.edits.selection import only
 from fairlead.lsp import protocol_states
 from fairlead.lsp.progress import Progress
-from fairlead.lsp.publish import Publisher
+from fairlead.lsp.publish import Notifier
 from fairlead.plan import TodoManager
 from fairlead.plan.evidence import CommandRun, Record
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
@@ -78,17 +78,17 @@ def run_events() -> Iterator[Golden]:
 
 def _published(name: str, event: SessionEvent, shape: type | None = None) -> Golden:
     client = RecordingClient()
-    publisher = Publisher(SESSION, lambda: ROOT, client.protocol, lambda: "task-1")
-    publisher([event])
+    notifier = Notifier(SESSION, lambda: ROOT, client.protocol, lambda: "task-1")
+    notifier([event])
     [(method, params)] = client.sent
     return Golden(name, method, "server-to-client", "params", params, shape)
 
 
 def _difference(name: str, before: SessionEvent, after: SessionEvent) -> Golden:
     client = RecordingClient()
-    publisher = Publisher(SESSION, lambda: ROOT, client.protocol, lambda: None, incremental=True)
-    publisher([before])
-    publisher([after])
+    notifier = Notifier(SESSION, lambda: ROOT, client.protocol, lambda: None, incremental=True)
+    notifier([before])
+    notifier([after])
     [_, (method, params)] = client.sent
     return Golden(name, method, "server-to-client", "params", params, protocol_states.ChangedWire)
 

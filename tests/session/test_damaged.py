@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fairlead.lsp import convert
-from fairlead.lsp.publish import Publisher
+from fairlead.lsp.publish import Notifier
 from fairlead.models.factory import ModelChoice
 from fairlead.plan.history import history_page
 from fairlead.session.errors import RequestRefused
@@ -108,8 +108,8 @@ class Wire:
         json.dumps(params).encode()
 
 
-def as_a_client_sees(session_id: str, roots: Roots) -> Publisher:
-    return Publisher(session_id, lambda: roots, Wire(), lambda: None, 0)
+def as_a_client_sees(session_id: str, roots: Roots) -> Notifier:
+    return Notifier(session_id, lambda: roots, Wire(), lambda: None, 0)
 
 
 async def shown(folder: Path, workspace: Path, *, restores: bool) -> tuple[set[str], list[str]]:

@@ -17,7 +17,7 @@ from fairlead.session.errors import WrongRequest
 
 
 class ClientCapabilities:
-    """What the client announced in `initialize`."""
+    """What the client announced in `initialize` (docs/protocol.md, Initialize)."""
 
     def __init__(self, capabilities: types.ClientCapabilities | None = None) -> None:
         workspace = capabilities.workspace if capabilities else None

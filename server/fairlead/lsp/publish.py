@@ -16,12 +16,12 @@ from fairlead.workspace.paths import Roots
 
 
 class NotificationSender(Protocol):
-    """The part of `rpc.AgentProtocol` that the publisher needs."""
+    """The part of `rpc.AgentProtocol` that the notifier needs."""
 
     def send_notification(self, method: str, params: Any) -> None: ...
 
 
-class Publisher:
+class Notifier:
     """Sends the notifications of one session, in the order of docs/protocol.md."""
 
     def __init__(

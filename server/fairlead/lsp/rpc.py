@@ -154,6 +154,7 @@ class AgentProtocol(LanguageServerProtocol):
             answer.set_result(message.get("result"))
 
     def _wrong_phase(self, method: str) -> tuple[int, str] | None:
+        """The refusal of a message before `initialize`, of a second `initialize`, or of a message after `shutdown`."""
         if self._shutdown:
             return INVALID_REQUEST, "The server is shutting down."
         if method == types.INITIALIZE:
@@ -176,6 +177,7 @@ class AgentProtocol(LanguageServerProtocol):
         return None
 
     def _structured(self, message: dict[str, Any], method: str) -> Any:
+        """The message as an object of pygls. The params of `agent/` methods and of `UNCONVERTED` stay plain JSON."""
         if method.startswith("agent/") or method in UNCONVERTED:
             params = message.get("params")
             if "id" in message:

@@ -62,7 +62,7 @@ async def serve() -> int:
     return code
 
 
-def _import_server(connection: ClientConnection, given: Initialization) -> "AgentServer":
+def _import_server(connection: ClientConnection, initialization: Initialization) -> "AgentServer":
     """Imports most of Fairlead and starts the server, after `initialize` is answered, so that the client need not wait.
 
     The messages that arrive meanwhile wait in the queue of frames.
@@ -77,7 +77,7 @@ def _import_server(connection: ClientConnection, given: Initialization) -> "Agen
     # modules stay in memory, and examining them in each collection would stall the event loop
     gc.freeze()
     gc.enable()  # `main` has disabled it
-    return start_server(connection, given)
+    return start_server(connection, initialization)
 
 
 def _use_one_heap() -> None:

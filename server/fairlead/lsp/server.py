@@ -20,7 +20,7 @@ from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
 from fairlead.lsp.lenses import Lenses
 from fairlead.lsp.progress import Progress
-from fairlead.lsp.publish import Publisher
+from fairlead.lsp.publish import Notifier
 from fairlead.lsp.settings import read_settings
 from fairlead.models.clouds import Cloud
 from fairlead.models.endpoint import Endpoint
@@ -132,12 +132,12 @@ class AgentServer:
         progress = self.run_progress
         token, encoding = partial(progress.token, session_id), self.documents.encoding
         incremental = self.editor.capabilities.incremental
-        publisher = Publisher(
+        notifier = Notifier(
             session_id, lambda: self.context.roots, self.protocol, token, seq, encoding, incremental=incremental
         )
 
         def on_events(events: Sequence[SessionEvent]) -> None:
-            publisher(events)
+            notifier(events)
             for event in events:
                 progress.on_event(session_id, event)
                 if isinstance(event, EditsChanged):

@@ -25,25 +25,25 @@ TEST_SYSTEM = "You are a coding agent. The user checks whether you can be reache
 TEST_PROMPT = "Answer with OK."
 
 
-def use_initialization(server: AgentServer, given: Initialization) -> None:
+def use_initialization(server: AgentServer, initialization: Initialization) -> None:
     """Applies what the client sent in `initialize`."""
-    folder, storage_warning = read_storage(given.options.get("storageDir"))
-    for warning in filter(None, (given.warning, storage_warning)):
+    folder, storage_warning = read_storage(initialization.options.get("storageDir"))
+    for warning in filter(None, (initialization.warning, storage_warning)):
         server.show_warning(warning)
-    server.context.roots = Roots().changed(given.folders)
-    server.context.trusted = given.options.get("trusted") is not False
-    server.editor.capabilities = given.capabilities
-    if given.capabilities.editor:
+    server.context.roots = Roots().changed(initialization.folders)
+    server.context.trusted = initialization.options.get("trusted") is not False
+    server.editor.capabilities = initialization.capabilities
+    if initialization.capabilities.editor:
         server.context.diagnostics = EditorDiagnostics(server.protocol, server.documents)
         server.context.editor_code = EditorProvider(server.protocol, server.documents)
-    server.context.restores_sessions = given.options.get("restore") is not False
+    server.context.restores_sessions = initialization.options.get("restore") is not False
     server.context.journals = Journals(
         folder / "sessions" if folder is not None else None, server.show_warning, server.show_info
     )
     server.context.layers = CommandLayers(folder, server.show_warning)
-    server.lenses.can_refresh = given.capabilities.lens_refresh
-    server.lenses.has_diffs = given.capabilities.diffs
-    server.use_settings(given.options.get("settings"))
+    server.lenses.can_refresh = initialization.capabilities.lens_refresh
+    server.lenses.has_diffs = initialization.capabilities.diffs
+    server.use_settings(initialization.options.get("settings"))
     encoding = server.connection.workspace.position_encoding
     server.documents.encoding = str(getattr(encoding, "value", encoding))
 

@@ -57,11 +57,11 @@ NOTIFICATIONS: dict[str, NotificationHandler] = {
 }
 
 
-def start_server(connection: ClientConnection, given: Initialization) -> AgentServer:
+def start_server(connection: ClientConnection, initialization: Initialization) -> AgentServer:
     """The server for a client whose `initialize` is answered, with all handlers registered."""
     server = AgentServer(connection)
     requests = {**REQUESTS, **STANDARD_REQUESTS}
-    if not given.capabilities.diffs:
+    if not initialization.capabilities.diffs:
         requests[types.TEXT_DOCUMENT_CODE_ACTION] = documents.offer_actions
     for method, handler in requests.items():
         connection.feature(method)(request(server, handler))
@@ -74,5 +74,5 @@ def start_server(connection: ClientConnection, given: Initialization) -> AgentSe
         await lifecycle.initialized(server, params)
 
     connection.feature(types.INITIALIZED)(on_initialized)
-    lifecycle.use_initialization(server, given)
+    lifecycle.use_initialization(server, initialization)
     return server
