@@ -50,7 +50,7 @@ class ServerProcess:
                 await box.close()
                 raise
         except (OSError, ValueError, ToolError) as error:
-            raise NoAnswer(f"{argv[0]} cannot be started: {error} {ADVICE}") from error
+            raise NoAnswer(f"{argv[0]} cannot be started: {str(error).rstrip('.')}. {ADVICE}") from error
         finally:
             if mirror is not None:
                 mirror.close_inherited()
