@@ -76,8 +76,9 @@ class AgentServer:
         new = [problem for problem in problems if problem not in self._reported]
         self._reported.update(new)
         if new:
+            listed = "; ".join(problem.removesuffix(".") for problem in new)
             self.connection.show_message(
-                types.MessageType.Warning, f"Fairlead settings: {'; '.join(new)}. Defaults are used instead."
+                types.MessageType.Warning, f"Fairlead settings: {listed}. Defaults are used instead."
             )
 
     def show_warning(self, text: str) -> None:
