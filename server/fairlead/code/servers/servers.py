@@ -216,7 +216,8 @@ class SessionServers:
         state.approved = True
 
     def _note_failure(self, spec: ServerSpec, state: _State, reason: str) -> None:
-        reason = reason.removesuffix(ADVICE).rstrip(" .")  # `NoAnswer`s end with the advice, which follows only once
+        # a `NoAnswer` ends with the advice, and `_start` adds it again
+        reason = reason.removesuffix(ADVICE).rstrip(" .")
         log.warning("%s failed: %s", spec.name, reason)
         state.failures += 1
         if state.failures > len(PAUSES):
