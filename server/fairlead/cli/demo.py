@@ -48,7 +48,7 @@ async def run_demo(options: DemoOptions, terminal: Terminal, start_server: Start
         workspace, record = f"--workspace {shlex.quote(str(folder))}", folder / RECORD
         command = f'fairlead run "{PROMPT}" {workspace} --replay {RECORDING} --accept all --save-record {RECORD}'
         _print(terminal, f"\n{terminal.marks.command} {command}\n", "bold")
-        run = RunOptions(PROMPT, Roots.of(folder), replay=replay, accept="all", save_record=record)
+        run = RunOptions(PROMPT, Roots.of(folder), replay=replay, accept="all", record=record)
         code = await run_task(run, terminal, start_server)
     if code == DONE:
         _print(terminal, f"\n{terminal.marks.command} fairlead verify {RECORD} {workspace}\n", "bold")

@@ -14,7 +14,7 @@ from fairlead.agent.messages import clean_text
 from fairlead.cli.client import StartServer, spawn_server
 from fairlead.cli.demo import run_demo
 from fairlead.cli.options import DemoOptions, RunOptions, VerifyOptions
-from fairlead.cli.record import overwrite_problem
+from fairlead.cli.recording import overwrite_problem
 from fairlead.cli.run import run_task
 from fairlead.cli.saved_record import load_record, may_overwrite
 from fairlead.cli.signals import CANCELLED
@@ -238,7 +238,7 @@ def _workspace(given: Sequence[str] | None, fail: Callable[[str], NoReturn]) -> 
 
 def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[str], NoReturn]) -> RunOptions:
     workspace = _workspace(given.workspace, fail)
-    record = _path(given.record) if given.record else None
+    recording = _path(given.record) if given.record else None
     prompt: str | None = given.prompt
     if prompt is not None:
         prompt = clean_text(prompt)  # bytes that are not UTF-8 come from the shell as lone surrogates
@@ -252,14 +252,14 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
         fail("--provider cannot be used with --replay, which uses no model")
     if given.accept == "ask" and not can_ask:
         fail("--accept ask needs a terminal; use --accept all or --accept none")
-    if record is not None and (record.is_dir() or not record.absolute().parent.is_dir()):
+    if recording is not None and (recording.is_dir() or not recording.absolute().parent.is_dir()):
         fail(f"the recording must be a file in an existing folder: {given.record}")
-    if record is not None and (problem := overwrite_problem(record, resume=given.resume)):
+    if recording is not None and (problem := overwrite_problem(recording, resume=given.resume)):
         fail(f"{problem}: {given.record}")
-    saved = _path(given.save_record) if given.save_record else None
-    if saved is not None and (saved.is_dir() or not saved.absolute().parent.is_dir()):
+    record = _path(given.save_record) if given.save_record else None
+    if record is not None and (record.is_dir() or not record.absolute().parent.is_dir()):
         fail(f"the record must be a file in an existing folder: {given.save_record}")
-    if saved is not None and not may_overwrite(saved):
+    if record is not None and not may_overwrite(record):
         fail(f"the file exists and is not a record, so it is not overwritten; choose another one: {given.save_record}")
     return RunOptions(
         prompt=prompt,
@@ -274,8 +274,8 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
         max_tokens=given.max_tokens,
         max_silence=given.max_silence,
         accept=given.accept,
+        recording=recording.absolute() if recording else None,
         record=record.absolute() if record else None,
-        save_record=saved.absolute() if saved else None,
         allow_commands=given.allow_commands,
         checks=given.check,
     )

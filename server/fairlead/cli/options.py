@@ -34,10 +34,10 @@ class RunOptions:
     """In seconds."""
     accept: Accept | None = None
     """None: `ask` in a terminal, else `none`."""
+    recording: Path | None = None
+    """`--record`: where to write the conversation, for a replay (docs/replay.md)."""
     record: Path | None = None
-    """Where to write the conversation as a recording."""
-    save_record: Path | None = None
-    """Where to write what the session did (docs/record.md)."""
+    """`--save-record`: where to write what the session did and proved (docs/record.md)."""
     allow_commands: bool = False
     checks: Sequence[str] = ()
     """Commands that must pass before a step is completed."""

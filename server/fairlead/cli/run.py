@@ -16,7 +16,7 @@ from fairlead.cli.client import AgentClient, ServerExited, StartServer
 from fairlead.cli.keys import Interrupted, Keyboard
 from fairlead.cli.mentions import mentioned
 from fairlead.cli.options import Accept, RunOptions
-from fairlead.cli.record import ConversationRecorder
+from fairlead.cli.recording import ConversationRecorder
 from fairlead.cli.review import FileReport, Review
 from fairlead.cli.saved_sessions import NoSavedSession, delete_old_sessions, newest_session
 from fairlead.cli.signals import CANCELLED, ending_signals, suspend_signal
@@ -80,7 +80,7 @@ class Run:
         approvals = Approvals(display, keyboard, allow=options.allow_commands, attended=attended)
         self._client = AgentClient(options.workspace, self._on_notification, approvals.answer, start_server)
         self._transcript = Transcript(display, options.workspace)
-        self._recorder = ConversationRecorder(options.prompt or "") if options.record else None
+        self._recorder = ConversationRecorder(options.prompt or "") if options.recording else None
         self._edits: states.EditsWire | None = None
         self._window: Window = (0, None)
         self._session_id = ""
@@ -236,9 +236,9 @@ class Run:
         return "ask" if await ask(self._display, self._keyboard, question, REVIEW_OPTIONS) == "y" else None
 
     def _write_recording(self) -> bool:
-        if self._recorder is None or self._options.record is None:
+        if self._recorder is None or self._options.recording is None:
             return True
-        path, recording = self._options.record, self._recorder.recording()
+        path, recording = self._options.recording, self._recorder.recording()
         try:
             write_recording(path, recording)
         except OSError as error:
@@ -250,7 +250,7 @@ class Run:
         return True
 
     async def _save_record(self) -> bool:
-        path = self._options.save_record
+        path = self._options.record
         if path is None:
             return True
         try:
