@@ -57,7 +57,7 @@ class Approvals:
                 return await self._ask(params)
 
     async def _ask(self, params: dict[str, Any]) -> dict[str, Any]:
-        self._display.console.print(*self._request(params), sep="\n")
+        self._display.console.print(*self._request_lines(params), sep="\n")
         self._keyboard.discard_input()
         try:
             question, options = _question(params)
@@ -78,7 +78,7 @@ class Approvals:
             self._display.console.print()
             return {"option": "reject", "reason": "The run was stopped."}
 
-    def _request(self, params: dict[str, Any]) -> list[Text]:
+    def _request_lines(self, params: dict[str, Any]) -> list[Text]:
         """The command and its folder, or the file, with the reasons for asking."""
         console, width, marks = self._display.console, self._display.width, self._display.marks
         if params["kind"] == "file":

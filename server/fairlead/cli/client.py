@@ -53,7 +53,7 @@ class ServerProcess(Protocol):
 
 
 StartServer = Callable[[IO[bytes]], Awaitable[ServerProcess]]
-"""Starts a server whose stderr goes to the file."""
+"""Starts a server. Its stderr goes to the given file."""
 
 
 async def spawn_server(log: IO[bytes]) -> ServerProcess:
@@ -109,8 +109,8 @@ class AgentClient:
     async def start(self, settings: Json, storage: Path | None = None) -> Json:
         """Starts and initializes the server. Returns the result of `initialize`.
 
-        `storage` is the folder of the saved sessions. A session is restored only when a request names it, so that other
-        clients can open the others.
+        `storage` is the folder of the saved sessions. The server restores a session only when a request names it, so
+        other clients can open all the rest.
         """
         self._process = await self._start_server(self._log)
         reader = asyncio.ensure_future(self._read())
@@ -192,7 +192,7 @@ class AgentClient:
         """Fails all requests when nothing is read anymore: the server ended, or a message could not be handled."""
         if reader.cancelled():
             return
-        for answer in self._pending.values():  # none if `stop` has closed the log
+        for answer in self._pending.values():  # empty after `stop`, which closes the log that `_exit_error` reads
             if not answer.done():
                 answer.set_exception(reader.exception() or self._exit_error())
 

@@ -64,7 +64,7 @@ class Keyboard:
                 termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, saved)
 
     def discard_input(self) -> None:
-        """Discards everything typed so far, including Ctrl-C, because it does not answer the next question."""
+        """Discards everything typed so far, including Ctrl-C, because none of it answers the next question."""
         self._typed = ""
         self._interrupted = False
         if sys.platform == "win32":

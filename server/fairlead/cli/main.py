@@ -47,8 +47,8 @@ at the end, and your files change only where you accept.
 The model is Claude (ANTHROPIC_API_KEY), or a model that another server offers
 through the Messages API: Ollama, llama.cpp, LM Studio or vLLM, with the address
 in --base-url (or ANTHROPIC_BASE_URL). --provider selects Claude on Amazon Bedrock
-or Google Vertex AI, with your sign-in, region (AWS_REGION; CLOUD_ML_REGION) and
-project (ANTHROPIC_VERTEX_PROJECT_ID) there.
+or Google Vertex AI. It uses your sign-in there, and the region (AWS_REGION;
+CLOUD_ML_REGION) and project (ANTHROPIC_VERTEX_PROJECT_ID) that you set.
 
 With several --workspace, the agent works in all of these folders, and paths
 begin with the name of the folder.
@@ -82,10 +82,10 @@ an API key. Then it verifies the record of the session, and runs the changed scr
 """
 VERIFY_ABOUT = """\
 Checks a record (fairlead run --save-record, or Agent: Copy Record as JSON) against
-the files of a folder. Compares each file that the session knew, byte for byte, and
-runs again each command that verified the work and passed. The commands of a record
-are untrusted: they run only in the sandbox, without a network, and their changes
-are discarded. Needs no key and no model.
+the files of a folder. Compares each recorded file byte for byte, and reruns each
+command that verified the work and passed. The commands of a record are untrusted:
+they run only in the sandbox, without a network, and their changes are discarded.
+Needs no key and no model.
 """
 VERIFY_EXAMPLES = """\
 examples:
@@ -158,14 +158,14 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--max-tokens",
         metavar="N",
-        type=_count,
+        type=_positive_number,
         default=0,
         help="the longest answer, in tokens (default: 32000, or the rest of the model's window)",
     )
     run.add_argument(
         "--max-silence",
         metavar="SECONDS",
-        type=_count,
+        type=_positive_number,
         default=0,
         help="how long the model's server may send nothing (default: 180; 600 for a cloud, 3600 in your own network)",
     )
@@ -207,7 +207,7 @@ def _parser() -> argparse.ArgumentParser:
     verify.add_argument(
         "--timeout",
         metavar="SECONDS",
-        type=_count,
+        type=_positive_number,
         default=VerifyOptions.timeout,
         help="how long a command may run (default: %(default)s)",
     )
@@ -216,7 +216,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _count(text: str) -> int:
+def _positive_number(text: str) -> int:
     if not text.isascii() or not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number greater than 0")
     return int(text)
@@ -291,7 +291,7 @@ def _verify_options(given: argparse.Namespace, *, fail: Callable[[str], NoReturn
 
 
 def _address(given: argparse.Namespace) -> str:
-    """The address of the model, if it is not the provider's usual one (as in lsp/server.py)."""
+    """The address of the model, if it is not the provider's usual one. The order is that of lsp/server.py."""
     environment = os.environ.get("ANTHROPIC_BASE_URL", "") if given.provider in (None, "anthropic") else ""
     return without_password((given.base_url or environment).strip())
 

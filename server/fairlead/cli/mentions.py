@@ -16,7 +16,7 @@ def mentioned(task: str, workspace: Roots) -> list[wire.ContextItemWire]:
     """The files and folders that a task mentions, without duplicates. A mention of anything else is plain text."""
     found: dict[Path, None] = {}
     for quoted, plain in _MENTION.findall(task):
-        for name in [quoted] if quoted else _without_punctuation(plain):
+        for name in [quoted] if quoted else _possible_names(plain):
             path = _existing(name, workspace)
             if path is not None:
                 found[path] = None
@@ -24,12 +24,12 @@ def mentioned(task: str, workspace: Roots) -> list[wire.ContextItemWire]:
     return [{"kind": "file", "uri": path.as_uri()} for path in found]
 
 
-def _without_punctuation(word: str) -> list[str]:
-    """The word, and the word without the punctuation that may belong to the sentence, longest first."""
-    words = [word]
-    while words[-1][-1:] and words[-1][-1] in _PUNCTUATION:
-        words.append(words[-1][:-1])
-    return words
+def _possible_names(word: str) -> list[str]:
+    """The word, and the word without trailing punctuation, which may belong to the sentence; the longest first."""
+    names = [word]
+    while names[-1][-1:] and names[-1][-1] in _PUNCTUATION:
+        names.append(names[-1][:-1])
+    return names
 
 
 def _existing(name: str, workspace: Roots) -> Path | None:
@@ -37,10 +37,6 @@ def _existing(name: str, workspace: Roots) -> Path | None:
     try:
         path = workspace.path_of(name)
         exists = bool(name) and workspace.contains(path) and path.exists()
-    except (
-        OSError,
-        ValueError,
-        WorkspaceError,
-    ):  # a name that no file can have, or without its folder
+    except (OSError, ValueError, WorkspaceError):  # no file can have this name, or it lacks its folder's name
         return None
     return path if exists else None

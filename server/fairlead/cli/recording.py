@@ -91,7 +91,7 @@ def overwrite_problem(path: Path, *, resume: bool) -> str:
 def _joined(answers: list[_Answer]) -> list[_Answer]:
     """Joins each answer without calls, such as one that was cut off, with the next one.
 
-    It would end the run in a replay.
+    In a replay, an answer without calls would end the run.
     """
     joined: list[_Answer] = []
     for answer in answers:

@@ -59,7 +59,7 @@ class FileReport:
 
     @property
     def line(self) -> str:
-        """The file in the list of changed files."""
+        """The file as the summary lists it, for example `a.py (2 of 3 changes)`."""
         applied, total = self.counts["applied"], self.counts.total()
         if not applied:
             return self.name
@@ -83,7 +83,7 @@ class Review:
         self._reports = {file["uri"]: FileReport(self._name(file["uri"]), file["kind"]) for file in edits["files"]}
 
     async def decide(self, accept: Accept | None) -> None:
-        """Shows each file and decides on it as `accept` says. None: shows them and decides nothing.
+        """Shows each file and decides on it as `accept` says. `none` only shows them; None does nothing.
 
         Raises:
             Interrupted: Ctrl-C. Earlier decisions are not undone.
@@ -219,7 +219,7 @@ class Review:
         return sides
 
     def _problem(self, file: states.FileWire, problem: states.DiagnosticWire) -> str:
-        """A new error of the proposed text, in a line."""
+        """A new error of the proposed text, on one line."""
         name, line = self._name(file["newUri"] or file["uri"]), problem["range"]["start"]["line"] + 1
         return f"{self._display.marks.failed} {name}:{line}: {' '.join(clean(problem['message']).split())}"
 
@@ -265,7 +265,7 @@ def _decision_count(file: states.FileWire) -> int:
 def _is_decided_by_hunk(file: states.FileWire) -> bool:
     """Whether each hunk is decided on separately, not the file as a whole.
 
-    New, deleted, renamed and binary files and new permissions are decided as a whole, as is a file that the user has
+    New, deleted, renamed and binary files and new permissions are decided on as a whole, as is a file that the user has
     deleted, because it has no lines.
     """
     conflicts = (hunk["conflict"] for hunk in file["hunks"])

@@ -226,7 +226,7 @@ class Run:
             self._display.show([continue_line(self._options, finished=finished)])
 
     async def _choose_accept(self, files: int) -> Accept | None:
-        """How to decide on the changes. None: the run was stopped, and the user does not want to review them."""
+        """How to decide on the changes. None: the run was stopped, and the changes are not reviewed."""
         if not self._is_stopped:
             return self._accept
         if self._accept != "ask":

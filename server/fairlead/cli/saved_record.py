@@ -30,7 +30,7 @@ def load_record(path: Path) -> SessionRecord:
 
 
 def may_overwrite(path: Path) -> bool:
-    """Whether a record may be written there: over an older record, and never over another file."""
+    """Whether a record may be written to this path. It may replace an older record, but no other file."""
     if not path.is_file() or not path.stat().st_size:  # a device has no contents to lose
         return True
     try:

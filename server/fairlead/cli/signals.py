@@ -43,7 +43,7 @@ def ending_signals(stop: Callable[[], None], abort: Callable[[], None]) -> Gener
 
 @contextmanager
 def suspend_signal(suspended: Callable[[], AbstractContextManager[None]]) -> Generator[None]:
-    """Suspend the process within `suspended` at Ctrl-Z, until `fg` continues it. Does nothing on Windows."""
+    """At Ctrl-Z, suspends the process within `suspended`, until `fg` continues it. Does nothing on Windows."""
 
     def on_suspend() -> None:
         with suspended():

@@ -109,7 +109,7 @@ def usage_words(usage: wire.UsageWire, window: Window, seconds: float, marks: Ma
 
 
 def replay_line(options: RunOptions) -> Text:
-    """The line that names the recording that replaces the model."""
+    """The line that says which recording replaced the model."""
     assert options.replay is not None
     return Text(f"  This was a replay of {escape_hidden(options.replay.name)}. No model was used.", style="magenta")
 

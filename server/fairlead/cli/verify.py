@@ -56,9 +56,7 @@ class _Verification:
             self._line("\nChecks")
         for verification in verifications:
             if not verification.passed:
-                self._note(
-                    f"{escape_to_one_line(verification.command)}  not run: it did not pass in the session either"
-                )
+                self._note(f"{escape_to_one_line(verification.command)}  not run: it did not pass in the session")
         commands = [verification.command for verification in verifications if verification.passed]
         if commands and not self._options.run:
             self._note("not run (--no-run)")

@@ -38,7 +38,7 @@ class Display(Protocol):
         ...
 
     def without_status(self) -> AbstractContextManager[None]:
-        """Hide the status area, for example during a question."""
+        """Hides the status area, for example during a question."""
         ...
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The plan in color (docs/plan.md P9, P10), in the lines that the model reads."""
+"""The plan in color (docs/plan.md P9, P10), with the same lines that the model reads."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _NOTES: Mapping[str, Callable[[states.PlanItemWire], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A plan item, and what supports it in words."""
+    """A plan item, and a note in words: what supports it, and the new errors in its files."""
 
     item: PlanItem
     note: str = ""
@@ -61,7 +61,7 @@ def plan_lines(steps: Sequence[Step]) -> list[Text]:
 
 
 def changed_steps(before: Sequence[Step], after: Sequence[Step]) -> list[Text]:
-    """The lines of the items that have been started or completed since."""
+    """The lines of the items that were started or completed between the two plans."""
     known = {step.item.id: step.item.status for step in before}
     changed = [step for step in after if known.get(step.item.id) != step.item.status]
     return [_step_line(step) for step in changed if step.item.status != "pending"]

@@ -22,7 +22,7 @@ OUTPUT_TAIL = 5
 RETRY_REPORT_SECONDS = 30
 """After this time, a retry is reported again even if its reason is the same. Loading a local model can take minutes."""
 _EXIT = re.compile(r"\(exit code (-?\d+), ([\d.]+ s)\)\s*\Z")
-# a step that the model cannot complete (docs/plan.md P17), and why
+# a step that its check keeps open (docs/plan.md P17), and why
 _REFUSED = re.compile(r"^The check of (#.+?) (failed(?=: )|could not run: .*)", re.MULTILINE)
 _TAGS = re.compile(r"</?reminder>")
 
@@ -84,7 +84,7 @@ class Transcript:
         self._display.set_plan(self._plan)
 
     def on_edits(self, edits: states.EditsWire) -> None:
-        """Shows how many new errors the proposals have, if a check found more than before."""
+        """Shows how many new errors the proposals have, if a file has more than when they were last shown."""
         counts = {file["newUri"] or file["uri"]: len(file["problems"]) for file in edits["files"] if file["problems"]}
         if any(count > self._shown_errors.get(uri, 0) for uri, count in counts.items()):
             total = sum(counts.values())
@@ -93,7 +93,7 @@ class Transcript:
         self._shown_errors = counts
 
     def begin_with_plan(self, plan: states.PlanWire) -> None:
-        """Starts a continued run with this plan. It is printed first if no status area of the display shows it."""
+        """Starts a continued run with this plan. If the display has no status area, the plan is printed first."""
         self.on_plan(plan)
         if self._display.width is not None:
             self._shown_plan = self._plan
