@@ -1,4 +1,4 @@
-"""`animate.py FRAMES.json TO.png` joins pictures to an animated PNG. FRAMES is [{"file": path, "ms": duration}]."""
+"""`animate.py FRAMES.json TO.png` joins pictures into an animated PNG. FRAMES is [{"file": path, "ms": duration}]."""
 
 import json
 import sys
@@ -8,7 +8,7 @@ from PIL import Image
 
 
 def main(source: str, target: str) -> None:
-    """All frames share one palette: text on flat colors needs no more, and the file is a third as large."""
+    """Gives all frames one palette: text on flat colors needs no more colors, and the file is a third as large."""
     frames = json.loads(Path(source).read_text())
     pictures = [Image.open(frame["file"]).convert("RGB") for frame in frames]
     width, height = pictures[0].size

@@ -1,4 +1,5 @@
-// Runs the client's unit tests, client/test/**/*.test.ts. They are bundled first, because Node 20 does not read TypeScript.
+// Runs the client's unit tests, client/test/**/*.test.ts. They are bundled first, because Node 20 does not read
+// TypeScript.
 
 import { readdirSync, rmSync } from "node:fs";
 import path from "node:path";

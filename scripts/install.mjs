@@ -13,7 +13,7 @@ const OFFLINE = new RegExp(
   "i",
 );
 
-const PIP_MIRROR = "PIP_INDEX_URL, for a folder of wheels PIP_NO_INDEX=1 and PIP_FIND_LINKS";
+const PIP_MIRROR = "PIP_INDEX_URL; for a folder of wheels, set PIP_NO_INDEX=1 and PIP_FIND_LINKS";
 
 /** Creates an empty .venv in place of an older one. Returns its Python: `{ base, version }`. */
 export async function makeVenv() {
@@ -38,7 +38,7 @@ function removeVenv() {
   }
 }
 
-/** Installs these files of requirements/ into .venv, and the Python package in editable form. */
+/** Installs the packages that these files of requirements/ list into .venv, and Fairlead itself in editable form. */
 export async function pipInstall(files) {
   const requirements = files.flatMap((name) => ["-r", `requirements/${name}.txt`]);
   await step("install Python packages", async () => {
@@ -49,7 +49,10 @@ export async function pipInstall(files) {
   });
 }
 
-/** Unpacks wheels, without their dependencies, into a folder. An error has `noWheel` if there is none for this machine. */
+/**
+ * Unpacks wheels, without their dependencies, into a folder. The error has `noWheel: true` if there is no wheel for
+ * this machine.
+ */
 export async function installWheels(what, packages, folder) {
   await step(`install ${what}`, async () => {
     const { code, output } = await pip(["--no-deps", "--only-binary=:all:", "--target", folder, ...packages]);

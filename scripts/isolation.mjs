@@ -1,11 +1,11 @@
-// Gives a run of the tests one temporary folder for all files of the tests, which is deleted after the run.
+// Gives a run of `npm test` one temporary folder for everything that the tests write, and deletes it after the run.
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import path from "node:path";
 import { cacheDir } from "./vscode/packages.mjs";
 
-// Where a program of ours writes if it ignores the run's folder.
+// Where Fairlead or a test writes if it ignores the run's folder.
 const OUTSIDE = new Set(["/tmp", "/var/tmp", "/dev/shm", tmpdir()]);
 const AT_HOME = [
   ".local/state",

@@ -1,9 +1,9 @@
 // `npm run package`: builds the extension with its server as a .vsix in .build/.
-// `npm run package -- --target linux-x64`: the same for one platform, with the packages that the server needs. It needs no network when it
-// is installed.
+// `npm run package -- --target linux-x64`: the same for one platform, with the Python packages that the server needs,
+// so that its installation needs no network.
 //
-// It is assembled in a separate folder, because an extension that finds a wheel in dist/ takes itself for an installed one
-// and makes its own Python environment. Without a wheel it uses the .venv of this checkout.
+// The .vsix is assembled in a separate folder, because an extension that finds a wheel in dist/ assumes that it is
+// installed, and makes its own Python environment. Without a wheel, it uses the .venv of this checkout.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -71,7 +71,10 @@ function copy(from, to = from) {
   fs.cpSync(path.join(root, from), path.join(staging, to), { recursive: true });
 }
 
-/** A Markdown file for the extension page, where only web addresses work. Without one, pictures are left out and links are plain text. */
+/**
+ * The text of a Markdown file for the extension page, where only web addresses work. If the address of the repository
+ * is not known, pictures are left out and links become plain text.
+ */
 function standalone(file) {
   const text = fs.readFileSync(path.join(root, file), "utf8");
   if (repository === undefined)

@@ -1,4 +1,4 @@
-// `npm run pictures`: takes the pictures of the documentation from a real VS Code, in which a recording replaces the model.
+// `npm run pictures`: takes the pictures of the documentation in a real VS Code, with a recording instead of the model.
 // With `-- --only stills`, `animation`, `walkthrough` or `icon`, takes only these.
 
 import fs from "node:fs";
@@ -58,9 +58,9 @@ async function takeStills(theme) {
   const editor = await open(theme, await slowRecording(), size);
   const { page } = editor;
   await runTask(page, TASK);
-  await completedSteps(page, 2);
+  await waitForCompletedSteps(page, 2);
   await take(page, "plan");
-  await endOfRun(page);
+  await waitForEndOfRun(page);
   const rows = await page.rows("Proposed Changes");
   await page.clickRow("Proposed Changes", rows[1].index);
   await page.diffLines("modified", { wanted: (lines) => lines.length > 5 });
@@ -96,15 +96,15 @@ async function slowRecording() {
   return slow;
 }
 
-async function completedSteps(page, count) {
+async function waitForCompletedSteps(page, count) {
   const isCompleted = ({ level, icon }) => level === 1 && icon.startsWith("pass");
   await page.until(`${count} steps`, async () => (await page.viewDescription("Plan")) === `${count}/5`, 60_000);
   await page.rows("Plan", (rows) => rows.filter(isCompleted).length === count);
   await page.until("a plan", async () => !(await page.viewMessage("Plan")).includes("No plan"));
 }
 
-async function endOfRun(page) {
-  await completedSteps(page, 5);
+async function waitForEndOfRun(page) {
+  await waitForCompletedSteps(page, 5);
   await page.until(
     "the summary",
     async () => (await page.toasts()).some(({ buttons }) => buttons.includes("Review Changes")),
@@ -113,7 +113,7 @@ async function endOfRun(page) {
   await page.closeToast("");
 }
 
-/** The task is typed, the plan grows, a change is accepted in its diff, then the rest. */
+/** Takes the animation: the task is typed, the steps are completed, and one change is accepted, then all others. */
 async function takeAnimation() {
   const { temporaryFile } = await import("../tests/editor/host/temporary.mjs");
   const size = { viewport: { width: 1000, height: 600 }, scale: 1.5 };
@@ -135,10 +135,10 @@ async function takeAnimation() {
   }
   await page.press("Enter");
   for (let done = 0; done < 5; done++) {
-    await completedSteps(page, done);
+    await waitForCompletedSteps(page, done);
     await take(800);
   }
-  await endOfRun(page);
+  await waitForEndOfRun(page);
   await take(1000);
   const rows = await page.rows("Proposed Changes");
   await page.clickRow("Proposed Changes", rows[2].index);
@@ -175,7 +175,7 @@ async function drawIcon() {
   say("  icon.png");
 }
 
-/** Smaller copies of the stills, which are in the package. */
+/** Makes the smaller copies of the stills that the package contains. */
 async function shrinkForWalkthrough() {
   const target = path.join(root, "client/media/walkthrough");
   fs.mkdirSync(target, { recursive: true });

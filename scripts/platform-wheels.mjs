@@ -5,7 +5,10 @@ import { root, run, venvProgram } from "./process.mjs";
 import { SetupError } from "./python.mjs";
 
 const PYTHONS = ["3.11", "3.12", "3.13", "3.14"];
-/** VS Code's platforms, and pip's tags for what runs on them. Windows on ARM is missing, because PyYAML has no wheel for it. */
+/**
+ * VS Code's platforms, and pip's tags for what runs on them. Windows on ARM is missing, because PyYAML has no wheel for
+ * it.
+ */
 const TAGS = {
   "linux-x64": ["manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64"],
   "linux-arm64": ["manylinux_2_28_aarch64", "manylinux_2_17_aarch64", "manylinux2014_aarch64"],

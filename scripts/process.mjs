@@ -33,8 +33,9 @@ export function pythonEnvironment(added = {}, base = process.env) {
 }
 
 /**
- * Runs a program and returns `{ code, output }`. The output contains standard output and standard error. Aborting `signal`
- * sends SIGTERM to the program. Never rejects: if the program cannot be started, the code is -1 and the output says why.
+ * Runs a program and returns `{ code, output }`. The output contains standard output and standard error. Aborting
+ * `signal` sends SIGTERM to the program. Never rejects: if the program cannot be started, the code is -1 and the output
+ * says why.
  */
 export function run(command, args, { env = process.env, shell = false, cwd = root, signal } = {}) {
   return new Promise((resolve) => {

@@ -1,5 +1,6 @@
-// `npm run setup`: .venv with the Python package and node_modules with the tools. The other scripts call what they need.
-// Each folder is made once, and again when the files that it was made from change.
+// `npm run setup`: makes .venv (the Python package and the developers' tools) and node_modules (the packages from npm).
+// The other scripts make what they need. Each folder is made once, and again when the files that it was made from
+// change.
 
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
@@ -40,14 +41,18 @@ export async function ensureNode() {
   });
 }
 
-/** Waits for all promises, even if one fails. Then throws the first error, so that it is the last line of the output. */
+/**
+ * Waits for all promises, even if one fails. Then throws the first error, so that it is the last line of the output.
+ */
 export async function waitForAll(...promises) {
   const results = await Promise.allSettled(promises);
   const failure = results.find((result) => result.status === "rejected");
   if (failure !== undefined) throw failure.reason;
 }
 
-/** Runs a script's main function, which returns the exit code. For a `SetupError`, prints its message and exits with 1. */
+/**
+ * Runs a script's main function, which returns the exit code. For a `SetupError`, prints its message and exits with 1.
+ */
 export async function main(work) {
   try {
     process.exitCode = await work();
@@ -64,8 +69,8 @@ function isInstalled(dev) {
   return stamp.hash === packageHash() && (stamp.dev || !dev);
 }
 
-// The stamp is written last: a .venv without one is incomplete. Its scripts contain absolute paths, so a .venv that was
-// copied or moved does not work, nor one whose Python was replaced by another version.
+// The stamp is written last: a .venv without one is incomplete. A .venv that was copied or moved does not work, because
+// its scripts contain absolute paths. Nor does one whose Python was replaced by another version.
 function isUsable() {
   const stamp = readStamp(VENV_STAMP);
   return (

@@ -19,7 +19,7 @@ await main(async () => {
     say(all.map((check) => check.name).join("\n"));
     return 0;
   }
-  await setUp(choose(all, options).filter((check) => check.absent === undefined));
+  await setUp(choose(all, options).filter((check) => check.leftOutBy === undefined));
 
   const start = performance.now();
   const stop = new AbortController();
@@ -66,7 +66,7 @@ function choose(all, { only, editor }) {
   }
   return all
     .filter((check) => names?.includes(check.name) ?? !check.optional)
-    .map((check) => (check.name === "editor" && !editor ? { ...check, absent: "--no-editor" } : check));
+    .map((check) => (check.name === "editor" && !editor ? { ...check, leftOutBy: "--no-editor" } : check));
 }
 
 async function setUp(chosen) {
@@ -85,7 +85,7 @@ async function installEditor() {
   await (await startBrowser({ log: say })).stop();
 }
 
-// Runs two checks at a time, because most use one core; then those that run alone. Stops at an abort of `signal`.
+// Runs two checks at a time, because most use one core; then those that run alone. Stops when `signal` is aborted.
 async function runAll(chosen, results, signal) {
   const runAllOf = async (queue) => {
     for (let check = queue.shift(); check && !signal.aborted; check = queue.shift()) {
@@ -104,9 +104,9 @@ function leftovers(paths) {
 }
 
 async function runOne(check, signal) {
-  if (check.absent !== undefined) {
-    say(`${"left out".padEnd(9)} ${check.name.padEnd(10)} ${check.absent}`);
-    return { name: check.name, state: "left out", note: check.absent, passed: 0, failed: 0 };
+  if (check.leftOutBy !== undefined) {
+    say(`${"left out".padEnd(9)} ${check.name.padEnd(10)} ${check.leftOutBy}`);
+    return { name: check.name, state: "left out", note: check.leftOutBy, passed: 0, failed: 0 };
   }
   const start = performance.now();
   const { code, output } = await withProgress(check.name, () =>

@@ -1,5 +1,5 @@
-// What a user does with Fairlead, from the first minute to several sessions, for `npm run looks`. Each journey has `options`, with which
-// its window is opened, and `play`, which performs the actions and takes a picture of each stage.
+// What a user does with Fairlead, from the first minute to several sessions, for `npm run looks`. Each journey has
+// `options`, with which its window is opened, and `play`, which performs the actions and takes a picture of each stage.
 
 import fs from "node:fs";
 import path from "node:path";

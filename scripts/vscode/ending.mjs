@@ -1,20 +1,20 @@
-// When a signal ends a process, first ends what the process has opened: its VS Code windows and its browser. So whoever sent the signal
-// knows that these have ended as soon as the process has.
+// At a signal, stops the VS Code windows and the browser that this process has opened, before the process itself ends.
+// So when the process has ended, they have ended too.
 import { constants } from "node:os";
 
 const opened = new Set();
-let asked = false;
+let handlesSignals = false;
 let ending;
 
-/** Notes something that is open; `stop` ends it. Returns a function that notes its end. */
-export function note(stop) {
+/** Registers the function that stops something open. Returns a function to call when it has ended in another way. */
+export function registerStop(stop) {
   opened.add(stop);
   return () => opened.delete(stop);
 }
 
 /** From now on, a signal ends everything that is open before it ends the process. */
 export function endOnSignal() {
-  asked = true;
+  handlesSignals = true;
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"]) {
     process.on(name, () => {
       ending ??= endAll().finally(() => process.exit(128 + constants.signals[name]));
@@ -24,7 +24,7 @@ export function endOnSignal() {
 
 /** Whether `endOnSignal` was called, so that nobody else may end the process at a signal. */
 export function endsOnSignal() {
-  return asked;
+  return handlesSignals;
 }
 
 // The loop also ends what was still being opened when the signal came.

@@ -33,12 +33,12 @@ const NODE = {
 };
 // Native modules, which are not compiled here, and their replacements.
 const STAND_INS = { "@vscode/spdlog": "spdlog.mjs", "@vscode/native-watchdog": "watchdog.mjs" };
-// Increase it when the steps below change, so that older installations are replaced.
+// Increase this number when the steps below change, so that older installations are replaced.
 const STEPS = 1;
 
 /**
- * Installs what is missing and returns the paths: `{ dir, node, server, vscodeVersion, playwright }`. `playwright` is the loaded
- * playwright-core module.
+ * Installs what is missing. Returns `{ dir, node, server, vscodeVersion, playwright }`: the paths of the installation,
+ * of its Node and of its server, the version, and the loaded playwright-core module.
  */
 export async function ensureHost({ log = progress } = {}) {
   const node = NODE[`${process.platform}-${process.arch}`];
@@ -86,7 +86,7 @@ function nodeIn(dir) {
 async function finish(staging, log) {
   const vscode = path.join(staging, "code-server/lib/vscode");
   log("  the packages that VS Code itself depends on");
-  // Not `npm ci`, which refuses this shrinkwrap for one optional package; `install` follows it for everything.
+  // Not `npm ci`, which refuses this shrinkwrap because of one optional package; `npm install` follows it too.
   const quietly = "--no-audit --no-fund --prefer-offline --no-engine-strict --loglevel=error".split(" ");
   await npm(["install", "--omit=dev", "--ignore-scripts", ...quietly], vscode);
   prune(staging, vscode);
@@ -100,8 +100,8 @@ async function finish(staging, log) {
   }
 }
 
-// code-server lets every extension use every proposed API, an ordinary VS Code does not. Without this change, a menu or a call could
-// work in the tests and be missing on a desktop.
+// code-server lets every extension use every proposed API; an ordinary VS Code does not. Without this change, a menu or
+// a call could work in the tests and be missing on a desktop.
 function withholdProposedApi(file) {
   const source = fs.readFileSync(file, "utf8");
   const allowed = new RegExp(
@@ -125,7 +125,7 @@ function standIn(dir, file) {
   fs.writeFileSync(manifest, JSON.stringify({ ...JSON.parse(fs.readFileSync(manifest, "utf8")), main: "index.mjs" }));
 }
 
-// More than half of it is files that no test loads.
+// More than half of the installation, which no test loads.
 const UNUSED = [
   "node_modules/@devcontainers",
   "node_modules/@github",

@@ -1,6 +1,7 @@
-// Runs a command in its own process group, and ends the group when standard input closes. That also happens when the process on the
-// other end is killed, so a test run leaves nothing behind, however it ends.
-// Usage: keeper.mjs MARK SCRATCH COMMAND [ARGUMENT...]. The last line on standard output lists the processes that were killed.
+// Runs a command in its own process group, and ends the group when standard input closes. That also happens when the
+// process on the other end is killed, so a test run leaves nothing behind, however it ends.
+// Usage: keeper.mjs MARK SCRATCH COMMAND [ARGUMENT...]. The last line on standard output lists the processes that had
+// to be killed.
 import { execFileSync, spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";

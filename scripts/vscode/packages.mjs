@@ -1,5 +1,5 @@
-// Packages from npm, checked and unpacked into the user's cache. No package script runs. npm itself downloads the packages, so the
-// user's configuration of npm applies (mirror, proxy, certificates).
+// Packages from npm, checked and unpacked into the user's cache. No package script runs. npm itself downloads the
+// packages, so the user's configuration of npm applies (mirror, proxy, certificates).
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import fs from "node:fs";
@@ -7,7 +7,7 @@ import os from "node:os";
 import path from "node:path";
 import { venvProgram } from "../process.mjs";
 
-/** The folder of everything that this harness installs; it can be deleted at any time. */
+/** The folder of everything that the scripts install outside of the checkout; it can be deleted at any time. */
 export function cacheDir() {
   const home = os.homedir();
   // the tests run with another home folder
@@ -21,15 +21,16 @@ export function cacheDir() {
 }
 
 /**
- * Ensures that `dir` contains what `build(staging)` makes for `recipe`, a string that names the versions of all parts. The folder is
- * built elsewhere and then renamed, so it is never incomplete. One process at a time installs; the others wait.
+ * Ensures that `dir` contains what `build(staging)` makes for `recipe`, a string that names the versions of all parts.
+ * The folder is built elsewhere and then renamed, so it is never incomplete. One process at a time installs; the others
+ * wait.
  */
 export async function installOnce(dir, recipe, build, log) {
   const installed = () => read(path.join(dir, ".recipe")) === recipe;
   if (installed()) return;
   fs.mkdirSync(path.dirname(dir), { recursive: true });
   const exclusively = await clientLock();
-  const waiting = () => log("waiting for another process, which is installing the same");
+  const waiting = () => log("waiting for another process, which is installing the same packages");
   await exclusively(`${dir}.lock`, venvProgram("python"), waiting, new AbortController().signal, async () => {
     if (installed()) return;
     const staging = `${dir}.partial`;
@@ -46,7 +47,10 @@ export async function installOnce(dir, recipe, build, log) {
   });
 }
 
-/** The lock with which the extension sets up its server. The system releases it when the process that holds it ends. */
+/**
+ * The lock that the extension uses when it sets up its server. The system releases it when the process that holds it
+ * ends.
+ */
 async function clientLock() {
   const { transform } = await import("esbuild");
   const source = fs.readFileSync(new URL("../../client/src/server/exclusive.ts", import.meta.url), "utf8");
@@ -57,27 +61,28 @@ async function clientLock() {
 /** Downloads a package, compares its SHA-512 with `integrity`, and unpacks it into `into`. */
 export async function fetchPackage({ name, version, integrity }, into) {
   const spec = `${name}@${version}`;
-  const box = `${into}.tgz`;
-  fs.mkdirSync(box, { recursive: true });
+  const download = `${into}.tgz`;
+  fs.mkdirSync(download, { recursive: true });
   let expected = integrity;
   try {
     expected ??= (await npm(["view", spec, "dist.integrity"])).trim();
-    await npm(["pack", spec, "--loglevel=error", "--prefer-offline", "--ignore-scripts"], box);
+    await npm(["pack", spec, "--loglevel=error", "--prefer-offline", "--ignore-scripts"], download);
   } catch (error) {
     throw new Error(`${spec} could not be fetched.\n${error.message}`, { cause: error });
   }
   const tarball = path.join(
-    box,
-    fs.readdirSync(box).find((file) => file.endsWith(".tgz")),
+    download,
+    fs.readdirSync(download).find((file) => file.endsWith(".tgz")),
   );
   const actual = await sha512(tarball);
   if (actual !== expected) {
     throw new Error(
-      `${spec} is not the package this was written for: expected ${expected}, got ${actual}. Nothing was installed.`,
+      `${spec} is not the package that these scripts were written for, so nothing was installed. ` +
+        `Its digest is ${actual} instead of ${expected}.`,
     );
   }
   await untar(tarball, into, ["--strip-components=1"]);
-  fs.rmSync(box, { recursive: true });
+  fs.rmSync(download, { recursive: true });
 }
 
 async function sha512(file) {
@@ -103,7 +108,7 @@ export function npm(args, cwd = os.tmpdir()) {
   return run("npm", args, { cwd, env, shell: process.platform === "win32" });
 }
 
-/** Runs a command to its end and returns its standard output. If it fails, throws an error with the end of its output. */
+/** Runs a command and returns its standard output. If the command fails, throws an error with the end of its output. */
 export function run(command, args, options = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });

@@ -1,5 +1,5 @@
-// Replaces VS Code's native logger, which is not compiled here. Without a logger, VS Code writes no log files, and the log channels
-// of extensions stay empty in the Output panel.
+// Replaces VS Code's native logger, which is not compiled here. Without a logger, VS Code writes no log files, and the
+// log channels of extensions stay empty in the Output panel.
 import fs from "node:fs";
 import path from "node:path";
 

@@ -6,11 +6,11 @@ import os from "node:os";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { note } from "./ending.mjs";
+import { registerStop } from "./ending.mjs";
 import { ensureHost } from "./install.mjs";
 import { run } from "./packages.mjs";
 
-// Without the welcome page, tips, updates, telemetry and VS Code's own AI features.
+// Turns off the welcome page, tips, updates, telemetry and VS Code's own AI features.
 const QUIET = {
   "chat.commandCenter.enabled": false,
   "chat.disableAIFeatures": true,
@@ -41,13 +41,15 @@ const QUIET = {
  *             workspace, the window is empty
  * extensions  unpacked extension folders (loaded in place) and .vsix files (installed)
  * settings    user settings in addition to the ones above
- * env         variables in addition to those of this process; `undefined` removes one. HOME is a new folder unless given here
+ * env         variables in addition to those of this process; `undefined` removes one. HOME is a new folder unless
+ *             given here
  * port        0 (the default) takes a free one
- * trust       'off': every workspace is trusted; 'restricted': at first none is; 'ask': at first none is, and a dialog asks
+ * trust       'off': every workspace is trusted; 'restricted': at first none is; 'ask': at first none is, and a dialog
+ *             asks
  *
- * Returns `{ url, port, workspace, scratch, userDataDir, home, env, logs(), stop() }`. The url contains a secret, so that no other
- * user of the machine can connect. The scratch folder is removed with the server. `stop()` ends every process and returns those
- * that did not end with the server, as `{ pid, command }` (on Linux).
+ * Returns `{ url, port, workspace, scratch, userDataDir, home, env, logs(), stop() }`. The url contains a secret, so
+ * that no other user of the machine can connect. `stop()` ends every process, removes the scratch folder, and returns
+ * the processes that did not end with the server, as `{ pid, command }` (on Linux).
  */
 export async function startVSCode({ port = 0, trust = "off", log, ...wanted } = {}) {
   const host = await ensureHost({ log });
@@ -66,7 +68,7 @@ export async function startVSCode({ port = 0, trust = "off", log, ...wanted } = 
   const flags = ["--force-disable-user-env", "--disable-telemetry", "--disable-getting-started-override"];
   if (trust === "off") flags.push("--disable-workspace-trust");
   const address = ["--host", "127.0.0.1", "--port", String(port), "--connection-token-file", tokenFile];
-  const kept = keep(scratch, env, [host.node, host.server, ...address, ...flags, ...dirs]);
+  const keeper = startKeeper(scratch, env, [host.node, host.server, ...address, ...flags, ...dirs]);
   const server = {
     workspace,
     scratch,
@@ -74,9 +76,9 @@ export async function startVSCode({ port = 0, trust = "off", log, ...wanted } = 
     home: path.join(scratch, "home"),
     env,
     logs: () => logs(scratch),
-    stop: kept.stop,
+    stop: keeper.stop,
   };
-  server.port = await listening(path.join(scratch, "server.log"), kept);
+  server.port = await listening(path.join(scratch, "server.log"), keeper);
   server.url = `http://127.0.0.1:${server.port}/?${query(token, workspace)}`;
   return server;
 }
@@ -111,34 +113,35 @@ async function prepare(host, scratch, { workspace, extensions = [], settings = {
   return { workspace: opened, dirs, env: childEnv, token, tokenFile };
 }
 
-/** Runs the command under keeper.mjs: `{ ended(), stop() }`. */
-function keep(scratch, env, command) {
-  const keeper = spawn(
+/** Runs the command under keeper.mjs. Returns `{ ended(), stop() }`. */
+function startKeeper(scratch, env, command) {
+  const child = spawn(
     process.execPath,
     [fileURLToPath(new URL("keeper.mjs", import.meta.url)), path.basename(scratch), scratch, ...command],
     { env, detached: true, stdio: ["pipe", "pipe", "inherit"], windowsHide: true },
   );
   let said = "";
-  keeper.stdout.on("data", (data) => {
+  child.stdout.on("data", (data) => {
     said += data;
   });
-  keeper.stdin.on("error", () => {});
+  child.stdin.on("error", () => {});
   const gone = new Promise((resolve) => {
-    keeper.on("close", resolve);
+    child.on("close", resolve);
   });
   const stop = async () => {
-    keeper.stdin.end();
+    child.stdin.end();
     await gone;
     return said.trim() ? JSON.parse(said) : [];
   };
-  void gone.then(note(stop));
-  return { ended: () => keeper.exitCode !== null, stop };
+  const unregister = registerStop(stop);
+  void gone.then(unregister);
+  return { ended: () => child.exitCode !== null, stop };
 }
 
 function environment({ home, runtime, overrides }) {
   const base = { ...process.env };
   for (const name of Object.keys(base)) {
-    // Variables of npm and of an editor around it would reach the extension, which does not have them on a user's machine.
+    // The extension must not get variables of npm, or of an editor that this script runs in: users do not have them.
     if (/^(npm_|VSCODE_|NODE_OPTIONS$|NODE_TEST_CONTEXT$|XDG_|ELECTRON_|GIT_|TERM_PROGRAM)/i.test(name)) {
       delete base[name];
     }
@@ -167,7 +170,7 @@ function query(token, workspace) {
   return parameters.toString();
 }
 
-async function listening(serverLog, kept) {
+async function listening(serverLog, keeper) {
   const deadline = Date.now() + 30_000;
   let text = "";
   for (;;) {
@@ -176,9 +179,9 @@ async function listening(serverLog, kept) {
     if (port && (await answers(`http://127.0.0.1:${port}/version`))) return Number(port);
     // If another program has the port, the server continues without one.
     const refused = text.includes("Error occurred in server");
-    if (refused || kept.ended() || Date.now() > deadline) {
-      await kept.stop();
-      throw new Error(`VS Code's server did not come up:\n${text.trim().slice(-2000)}`);
+    if (refused || keeper.ended() || Date.now() > deadline) {
+      await keeper.stop();
+      throw new Error(`VS Code's server did not start:\n${text.trim().slice(-2000)}`);
     }
     await pause(20);
   }
