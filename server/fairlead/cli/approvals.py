@@ -26,8 +26,8 @@ CONFIRM_OPTIONS = (
     Option("y", "yes", "accept the changes of this file"),
     Option("n", "no", "do not change this file"),
 )
-CANNOT_ASK = "No terminal is available to ask the user. `fairlead run --allow-commands` runs commands without asking."
-CANNOT_ASK_FILE = "No terminal is available to ask the user."
+CANNOT_ASK = "This run cannot ask the user. `fairlead run --allow-commands` runs commands without asking."
+CANNOT_ASK_FILE = "This run cannot ask the user."
 
 
 class Approvals:
@@ -35,7 +35,7 @@ class Approvals:
 
     Args:
         allow: whether commands run without asking. Does not apply to files.
-        attended: whether the user can be asked.
+        attended: whether the run may ask the user: not without a terminal, and not with `--accept all`.
     """
 
     def __init__(self, display: Display, keyboard: Keyboard, *, allow: bool, attended: bool) -> None:

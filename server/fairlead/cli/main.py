@@ -47,7 +47,7 @@ at the end, and your files change only where you accept.
 The model is Claude (ANTHROPIC_API_KEY), or a model that another server offers
 through the Messages API: Ollama, llama.cpp, LM Studio or vLLM, with the address
 in --base-url (or ANTHROPIC_BASE_URL). --provider selects Claude on Amazon Bedrock
-or Google Vertex AI. It uses your sign-in there, and the region (AWS_REGION;
+or Google Vertex AI. Fairlead uses your sign-in there, and the region (AWS_REGION;
 CLOUD_ML_REGION) and project (ANTHROPIC_VERTEX_PROJECT_ID) that you set.
 
 With several --workspace, the agent works in all of these folders, and paths
