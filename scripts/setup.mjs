@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { makeVenv, npmCi, pipInstall } from "./install.mjs";
-import { withLock } from "./lock.mjs";
+import { withLock } from "./setup-lock.mjs";
 import { isMain, isWindows, root, venv, venvProgram } from "./process.mjs";
 import { say, seconds } from "./progress.mjs";
 import { SetupError } from "./python.mjs";
