@@ -38,7 +38,7 @@ interface LocationLink {
 }
 
 interface Hover {
-  /** VS Code's command returns all of them as Markdown. */
+  /** All of these are Markdown, because VS Code's command converts them. */
   readonly contents: readonly unknown[];
   readonly range?: Range | undefined;
 }
@@ -156,7 +156,7 @@ function symbolKind(kind: number): lsp.SymbolKind {
  * other edits, because VS Code does not say in which order the provider gave them.
  *
  * @param version The version of a document, null if it is closed.
- * @throws Unusable: it contains something that LSP cannot express, or too much.
+ * @throws Unusable: the edit contains something that LSP cannot express, or too many changes.
  */
 export function workspaceEdit(
   entries: readonly EditEntry[],
@@ -174,7 +174,7 @@ export function workspaceEdit(
     } else throw new Unusable("The edit contains a snippet or changes a notebook.");
   }
   const count = [...texts.values()].reduce((sum, edits) => sum + edits.length, operations.length);
-  if (count > MOST_TEXT_EDITS) throw new Unusable(`It would change ${count} places.`);
+  if (count > MOST_TEXT_EDITS) throw new Unusable(`The edit changes ${count} places. The limit is ${MOST_TEXT_EDITS}.`);
   const oldUris = new Set(operations.flatMap((each) => oldUri(each) ?? []));
   const changes = [...texts].map(([uri, edits]) => ({ textDocument: { uri, version: version(uri) }, edits }));
   return {
