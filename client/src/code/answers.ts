@@ -21,7 +21,7 @@ type Token = vscode.CancellationToken;
 type Command = readonly [name: string, ...args: unknown[]];
 
 const MOST_ACTIONS = 50;
-/** The file name endings of common languages. Opening a file starts the support of its language. */
+/** The file name endings of common languages. Opening a file starts VS Code's support for its language. */
 const SOURCE_ENDINGS = [
   "ts,tsx,mts,cts,js,jsx,mjs,cjs",
   "py,pyi",
@@ -57,26 +57,29 @@ export function registerCodeAnswers(client: LanguageClient): void {
   on(method.codeActions, answers.codeActions);
 }
 
-/** The answers. Params and results have LSP's shapes. If VS Code cannot answer, a method throws an error with a message for the model. */
+/**
+ * Answers each request with VS Code's commands. Params and results have LSP's shapes. If VS Code cannot answer, a
+ * method throws an error with a message for the model.
+ */
 class CodeAnswers {
   private readonly readiness = new Readiness();
   private languagesStarted: Promise<void> | undefined;
 
   definition = async (params: lsp.DefinitionParams, token: Token): Promise<lsp.Location[]> =>
-    locations(await this.at<vscode.Location>("vscode.executeDefinitionProvider", params, token));
+    locations(await this.find<vscode.Location>("vscode.executeDefinitionProvider", params, token));
 
   implementation = async (params: lsp.ImplementationParams, token: Token): Promise<lsp.Location[]> =>
-    locations(await this.at<vscode.Location>("vscode.executeImplementationProvider", params, token));
+    locations(await this.find<vscode.Location>("vscode.executeImplementationProvider", params, token));
 
   references = async (params: lsp.ReferenceParams, token: Token): Promise<lsp.Location[]> => {
-    const found = locations(await this.at<vscode.Location>("vscode.executeReferenceProvider", params, token));
+    const found = locations(await this.find<vscode.Location>("vscode.executeReferenceProvider", params, token));
     if (params.context.includeDeclaration) return found;
     const declarations = (await this.definition(params, token)).map((place) => JSON.stringify(place));
     return found.filter((place) => !declarations.includes(JSON.stringify(place)));
   };
 
   hover = async (params: lsp.HoverParams, token: Token): Promise<lsp.Hover | null> =>
-    hover(await this.at<vscode.Hover>("vscode.executeHoverProvider", params, token));
+    hover(await this.find<vscode.Hover>("vscode.executeHoverProvider", params, token));
 
   documentSymbols = async ({ textDocument }: lsp.DocumentSymbolParams, token: Token): Promise<lsp.DocumentSymbol[]> => {
     const document = await open(textDocument.uri);
@@ -109,8 +112,8 @@ class CodeAnswers {
     );
 
   /**
-   * Returns the actions that edit, for the problems that VS Code shows in the range. Leaves out their commands, because those of TypeScript
-   * only report that the action was used.
+   * Returns the code actions that contain an edit, for the problems that VS Code shows in the range. Leaves out the
+   * commands of these actions, because those of TypeScript only report that an action was used.
    */
   codeActions = async ({ textDocument, range, context }: lsp.CodeActionParams): Promise<lsp.CodeAction[]> => {
     const uri = vscode.Uri.parse(textDocument.uri);
@@ -133,11 +136,15 @@ class CodeAnswers {
   };
 
   /** Returns what a provider finds at a position. */
-  private at<Found>(command: string, params: lsp.TextDocumentPositionParams, token: Token): Promise<readonly Found[]> {
+  private find<Found>(
+    command: string,
+    params: lsp.TextDocumentPositionParams,
+    token: Token,
+  ): Promise<readonly Found[]> {
     return this.whenStarted(params, token, (uri, at) => execute<Found>(command, uri, at));
   }
 
-  /** Asks about a position, after the project is loaded and the support of the language has started. */
+  /** Asks about a position, after the project is loaded and the language support has started. */
   private async whenStarted<Found>(
     { textDocument, position }: lsp.TextDocumentPositionParams,
     token: Token,
@@ -163,8 +170,9 @@ async function open(uri: string): Promise<vscode.TextDocument> {
 }
 
 /**
- * Waits until the project of a document is loaded. While TypeScript loads a project, it answers from the open files alone, so that a rename
- * would be incomplete. It answers a request for semantic tokens only afterwards, and one for a single line costs the least.
+ * Waits until the project of a document is loaded. While TypeScript loads a project, it answers from the open files
+ * alone, so a rename would be incomplete. It answers a request for semantic tokens only when the project is loaded. A
+ * request for a single line costs the least.
  */
 async function waitForProject(uri: vscode.Uri, at: vscode.Position): Promise<void> {
   const line = new vscode.Range(at.line, 0, at.line + 1, 0);

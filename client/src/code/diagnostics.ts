@@ -18,18 +18,21 @@ export async function diagnostics({ uri }: DiagnosticsParams): Promise<Diagnosti
   return { files: [{ uri, diagnostics: vscode.languages.getDiagnostics(file).map(toWireDiagnostic) }] };
 }
 
-/** Opens a file without showing it, and waits a limited time for its diagnostics, because a file without problems gets none. */
+/**
+ * Opens a file without showing it, and waits for its diagnostics. The wait is limited, because a file without problems
+ * never gets any. Does nothing if the file is open.
+ */
 export async function waitForDiagnostics(file: vscode.Uri): Promise<void> {
-  const isFile = (other: vscode.Uri): boolean => other.toString() === file.toString();
-  if (vscode.workspace.textDocuments.some(({ uri }) => isFile(uri))) return;
+  const isThisFile = (other: vscode.Uri): boolean => other.toString() === file.toString();
+  if (vscode.workspace.textDocuments.some(({ uri }) => isThisFile(uri))) return;
   const reported = new Promise<void>((resolve) => {
     const timer = setTimeout(done, ANALYSIS_LIMIT);
-    const listening = vscode.languages.onDidChangeDiagnostics(({ uris }) => {
-      if (uris.some(isFile)) done();
+    const subscription = vscode.languages.onDidChangeDiagnostics(({ uris }) => {
+      if (uris.some(isThisFile)) done();
     });
     function done(): void {
       clearTimeout(timer);
-      listening.dispose();
+      subscription.dispose();
       resolve();
     }
   });

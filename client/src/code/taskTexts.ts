@@ -27,7 +27,7 @@ export function linesLabel(ranges: readonly LineRange[]): string {
   return parts.join(", ");
 }
 
-/** Returns the lines in words of a prompt, which is English: `line 4`, `lines 4 to 6 and line 9`. */
+/** Returns the lines in words for a prompt, which is always in English: `line 4`, `lines 4 to 6 and line 9`. */
 export function linesText(ranges: readonly LineRange[]): string {
   const parts = mergeRanges(ranges).map(({ start, end }) =>
     start === end ? `line ${start + 1}` : `lines ${start + 1} to ${end + 1}`,
@@ -35,7 +35,7 @@ export function linesText(ranges: readonly LineRange[]): string {
   return parts.length < 2 ? parts.join() : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1) ?? ""}`;
 }
 
-/** The ranges in order of position. Merges ranges that share a line, which several cursors can select. */
+/** Sorts the ranges by position, and merges those that share a line. Several cursors can select such ranges. */
 export function mergeRanges(ranges: readonly LineRange[]): LineRange[] {
   const found: LineRange[] = [];
   for (const range of [...ranges].sort((one, other) => one.start - other.start)) {
@@ -52,7 +52,7 @@ export function problemsToFix<Found extends Problem>(problems: readonly Found[])
   return [...problems].sort((one, other) => one.line - other.line).slice(0, MOST_PROBLEMS);
 }
 
-/** Returns the task to fix problems in a file. */
+/** Returns the prompt that asks the agent to fix problems in a file. */
 export function fixPrompt(path: string, problems: readonly Problem[]): string {
   const [first, ...others] = problemsToFix(problems);
   if (!first) return `Fix the problems in ${path}.`;
@@ -73,7 +73,7 @@ function problemText({ line, message, source, code }: Problem): string {
   return `line ${line + 1}: ${shown}${from ? ` [${from}]` : ""}`;
 }
 
-/** Returns the task to explain the selected lines of a file, or a symbol in one of them. */
+/** Returns the prompt that asks the agent to explain the selected lines of a file, or a symbol in one of them. */
 export function explainPrompt(path: string, ranges: readonly LineRange[], symbol: string | undefined): string {
   const where = `${path}, ${linesText(ranges)}`;
   return symbol === undefined ? `Explain the code in ${where}.` : `Explain \`${symbol}\` in ${where}.`;

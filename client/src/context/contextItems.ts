@@ -1,4 +1,4 @@
-// What the mentions of a task stand for, and what can be mentioned.
+// What the mentions in a task refer to, and what can be mentioned.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";

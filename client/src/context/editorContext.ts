@@ -22,7 +22,7 @@ export function watchEditors(): vscode.Disposable {
   return vscode.window.onDidChangeActiveTextEditor(remember);
 }
 
-/** Returns the editor with the file that the user looks at, or the last one if the active editor shows no file. */
+/** Returns the active editor. If it shows no file, returns the editor that last showed one, unless that is closed. */
 export function fileEditor(): vscode.TextEditor | undefined {
   const active = vscode.window.activeTextEditor;
   if (active && shownFile(active.document.uri)) return active;

@@ -1,4 +1,4 @@
-// Changes the paths in Git diffs, so that the diffs of several repositories can be one. Pure.
+// Changes the paths in Git diffs, so that the diffs of several repositories can be joined. Pure.
 
 const HEADS = /^(diff --git "?a\/)(.*?)( "?b\/)/gm;
 const NAMES = /^(--- "?a\/|\+\+\+ "?b\/|(?:rename|copy) (?:from|to) "?|diff --(?:cc|combined) "?)/gm;

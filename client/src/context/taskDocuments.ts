@@ -1,4 +1,4 @@
-// Mentions in the document of a task of several lines: they can be completed, and a dropped file becomes one.
+// Mentions in the document of a multi-line task: VS Code completes them, and inserts one for each file that is dropped.
 
 import * as vscode from "vscode";
 import { applyCompletion, completionsAt, type Completion } from "./completions";
@@ -40,7 +40,7 @@ async function provideCompletionItems(
     );
     item.range = range;
     item.insertText = applyCompletion(line, completion).slice(mention.start);
-    // VS Code would filter and sort by its own rules
+    // otherwise, VS Code would filter and sort by its own rules
     item.filterText = line.slice(mention.start);
     item.sortText = String(index).padStart(3, "0");
     return item;
