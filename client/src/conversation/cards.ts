@@ -1,4 +1,4 @@
-// The cards with buttons for what waits for the user in the shown session. Pure.
+// The cards with buttons for what waits for the user, in the shown session and in others. Pure.
 
 import { t } from "@vscode/l10n";
 import type { CardView } from "./messages";
@@ -10,7 +10,7 @@ import type { Session } from "../session";
 import { countText } from "../ui/format";
 import { escapeInvisible, visibleText } from "../ui/text";
 
-/** What a button does, in the same way as the notices and the rows. */
+/** What a button does. `NoticeAction` has the actions that notices offer too. */
 export type CardAction =
   | NoticeAction
   | { readonly kind: "reply"; readonly question: AskParams; readonly text: string }
@@ -20,7 +20,7 @@ export type CardAction =
   | { readonly kind: "command"; readonly command: string };
 
 export interface Card {
-  /** The approval or question, or the name of a card that occurs only once. */
+  /** What the card is about: an approval, a question, or a name that no other card has. */
   readonly about: object | string;
   readonly title: string;
   readonly subject?: string;
@@ -30,8 +30,8 @@ export interface Card {
   readonly question?: AskParams;
 }
 
-/** Whether tasks can run in this window. */
-export interface Readiness {
+/** What decides whether tasks can run in this window. */
+export interface WindowState {
   readonly hasFolder: boolean;
   readonly isTrusted: boolean;
 }
@@ -42,11 +42,11 @@ const UNFINISHED = ["cancelled", "max_tokens", "lost"];
 /** Returns the cards while `session` is shown. `sessions` are all sessions: each other one that waits for the user has a card too. */
 export function cardsOf(
   session: Session | undefined,
-  readiness: Readiness,
+  windowState: WindowState,
   relative: (uri: string) => string,
   sessions: readonly Session[] = [],
 ): Card[] {
-  const blocked = blockingCards(readiness);
+  const blocked = blockingCards(windowState);
   const others = otherWaiting(sessions, session).map(otherCard);
   if (!session) return [...blocked, ...others];
   return [
@@ -117,7 +117,7 @@ function idleCards(session: Session): Card[] {
 }
 
 /** Returns a card that says why no task can run in this window; none if tasks can run. */
-function blockingCards({ hasFolder, isTrusted }: Readiness): Card[] {
+function blockingCards({ hasFolder, isTrusted }: WindowState): Card[] {
   if (!hasFolder) {
     const buttons = [commandButton(t("Open Folder"), "vscode.openFolder")];
     return [{ about: "folder", title: t("Open the folder that the agent should work in."), buttons }];

@@ -99,8 +99,9 @@ export class Conversation implements vscode.Disposable {
   }
 
   /**
-   * Shows the view, wherever the user has put it, with the focus in the prompt. A page that loads gets the focus when it is ready:
-   * until then it would lose what the user types, and a late focus would close an input box that was opened meanwhile.
+   * Shows the view, wherever the user has put it, with the focus in the prompt. A page that is still loading gets the
+   * focus when it is ready, because until then it would lose what the user types. `cancelFocus` cancels this: a late
+   * focus would close an input box that was opened in the meantime.
    */
   async show(): Promise<void> {
     const preserveFocus = ![...this.pages].some(({ webview, isReady }) => webview === this.view?.webview && isReady);
@@ -152,7 +153,7 @@ export class Conversation implements vscode.Disposable {
     });
     const page = this.attach(panel.webview, panel);
     panel.onDidChangeViewState(() => {
-      if (!panel.visible) unload(page);
+      if (!panel.visible) markUnloaded(page);
     });
   }
 
@@ -160,7 +161,7 @@ export class Conversation implements vscode.Disposable {
     this.view = view;
     const page = this.attach(view.webview, view);
     view.onDidChangeVisibility(() => {
-      if (!view.visible) unload(page);
+      if (!view.visible) markUnloaded(page);
       this.visibility.fire();
     });
     this.visibility.fire();
@@ -172,7 +173,7 @@ export class Conversation implements vscode.Disposable {
     const source = (name: string): string => webview.asWebviewUri(vscode.Uri.joinPath(dist, name)).toString();
     const page: Page = { webview, feed: new EntryFeed(relative), state: "", isReady: false };
     this.pages.add(page);
-    const listening = webview.onDidReceiveMessage((message: unknown) => {
+    const subscription = webview.onDidReceiveMessage((message: unknown) => {
       const intention = parseIntention(message);
       if (intention) void this.perform(intention, page);
     });
@@ -182,7 +183,7 @@ export class Conversation implements vscode.Disposable {
         this.view = undefined;
         this.visibility.fire();
       }
-      listening.dispose();
+      subscription.dispose();
     });
     webview.options = { enableScripts: true, localResourceRoots: [dist] };
     webview.html = pageHtml({
@@ -198,7 +199,7 @@ export class Conversation implements vscode.Disposable {
   private async perform(intention: Intention, page: Page): Promise<void> {
     switch (intention.kind) {
       case "ready":
-        unload(page);
+        markUnloaded(page);
         page.isReady = true;
         this.draw();
         post(page, { kind: "draft", text: this.box.draft });
@@ -261,7 +262,7 @@ export class Conversation implements vscode.Disposable {
           putPicturesBack,
         );
         this.redraw.schedule();
-        // a task that did not start is not lost
+        // if the task did not start, restore its text and pictures
         if (!(await isSent)) {
           putPicturesBack();
           post(page, { kind: "draft", text: intention.text });
@@ -301,13 +302,13 @@ export class Conversation implements vscode.Disposable {
 
   private cards(): Card[] {
     const hasFolder = (vscode.workspace.workspaceFolders?.length ?? 0) > 0;
-    const readiness = { hasFolder, isTrusted: vscode.workspace.isTrusted };
-    return cardsOf(this.store.active, readiness, relative, this.store.sessions);
+    const windowState = { hasFolder, isTrusted: vscode.workspace.isTrusted };
+    return cardsOf(this.store.active, windowState, relative, this.store.sessions);
   }
 }
 
 /** Notes that VS Code has discarded the page of a hidden view. The page is loaded again when the view is shown. */
-function unload(page: Page): void {
+function markUnloaded(page: Page): void {
   Object.assign(page, { isReady: false, state: "" });
   page.feed.reset();
 }

@@ -1,4 +1,4 @@
-// Does what the user wants in the conversation. The webview's messages only say what that is.
+// Does what the user asks for in the conversation. The webview only reports what the user did.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -89,8 +89,9 @@ export class ConversationActions implements vscode.Disposable {
   }
 
   /**
-   * Sends what the user typed: as a message to the shown session if it is running, else as a task with the pictures. Returns false if it
-   * did not arrive. `putPicturesBack` is called if it was a command, so that the next task has them.
+   * Sends what the user typed: as a message to the shown session if that is running, else as a task with the pictures.
+   * Returns false if the text was not sent. If the text is a slash command, calls `putPicturesBack`, so that the next
+   * task has the pictures.
    */
   async send(
     text: string,

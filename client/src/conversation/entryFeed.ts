@@ -12,7 +12,7 @@ const NONE: readonly Entry[] = [];
 
 export class EntryFeed {
   private sessionId: string | undefined;
-  /** The first entry of the session. If it differs, the entries of an earlier window were added before it. */
+  /** The session's first entry at the last call of `next`. It changes when an earlier window's entries are added. */
   private head: Entry | undefined;
   private entries: readonly Entry[] | undefined;
   private readonly sent = new Map<number, Entry>();
@@ -28,7 +28,7 @@ export class EntryFeed {
     this.sessionId = undefined;
   }
 
-  /** Starts at this entry from now on, because the webview wants earlier entries, or has removed those before it. */
+  /** Starts at this entry from now on: the webview wants earlier entries, or has removed those before this one. */
   showFrom(first: number): void {
     this.first = first;
     for (const index of this.sent.keys()) if (index < first) this.sent.delete(index);

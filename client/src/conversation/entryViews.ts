@@ -7,7 +7,7 @@ import { isWorking } from "../questions/waiting";
 import type { EndEntry, Entry, Session, ToolEntry } from "../session";
 import { escapeInvisible, plainOutput, visibleText } from "../ui/text";
 
-/** The longest text that is drawn, in characters. The rest can be opened in an editor. */
+/** The longest text that is drawn, in characters. The user can open the whole text in an editor. */
 const MAX_TEXT = 100_000;
 const MAX_OUTPUT = 10_000;
 /** A longer result is not shown next to the title. */

@@ -2,13 +2,13 @@
 
 import type { Mode } from "../protocol";
 
-/** A file in the workspace, and a line in it from 1. */
+/** A file in the workspace, and the number of a line in it, counted from 1. */
 export interface Place {
   readonly uri: string;
   readonly line: number | null;
 }
 
-/** A text that may be shortened: how many of its characters are not shown. */
+/** A text that may be cut off at its end. `omitted` is the number of characters that are not shown. */
 export interface ShownText {
   readonly text: string;
   readonly omitted: number;
@@ -102,7 +102,7 @@ export type Update =
       readonly kind: "entries";
       /** Whether they replace everything that is shown. */
       readonly isNew: boolean;
-      /** The earlier entries are not sent until they are asked for. */
+      /** The index of the first entry that is shown. Earlier entries are sent when the webview asks for them. */
       readonly first: number;
       readonly changed: readonly (readonly [index: number, entry: EntryView])[];
     }
@@ -145,27 +145,27 @@ export type Intention =
   | { readonly kind: "switchModel" };
 
 type Fields = Readonly<Record<string, unknown>>;
-type Check = (value: unknown) => boolean;
+type Predicate = (value: unknown) => boolean;
 
 /** The largest picture that a model reads, in bytes. The server checks it too. */
 export const MAX_PICTURE = 5 * 1024 * 1024;
 const MAX_TEXT = 1_000_000;
-const isText: Check = (value) => typeof value === "string" && value.length <= MAX_TEXT;
-const isList: Check = (value) => Array.isArray(value) && value.length <= 1000 && value.every(isText);
-const isIndex: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
-const isMode: Check = (value) => value === "agent" || value === "plan" || value === "ask";
-const isChip: Check = (value) =>
+const isText: Predicate = (value) => typeof value === "string" && value.length <= MAX_TEXT;
+const isList: Predicate = (value) => Array.isArray(value) && value.length <= 1000 && value.every(isText);
+const isIndex: Predicate = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+const isMode: Predicate = (value) => value === "agent" || value === "plan" || value === "ask";
+const isChip: Predicate = (value) =>
   value === "editor" || value === "selection" || (typeof value === "string" && /^picture-\d{1,9}$/.test(value));
-const isData: Check = (value) =>
+const isData: Predicate = (value) =>
   typeof value === "string" && value.length <= (MAX_PICTURE * 4) / 3 + 4 && /^[A-Za-z0-9+/]+={0,2}$/.test(value);
-const isThumbnail: Check = (value) =>
+const isThumbnail: Predicate = (value) =>
   typeof value === "string" &&
   value.length <= 100_000 &&
   /^(data:image\/png;base64,[A-Za-z0-9+/]+={0,2})?$/.test(value);
-const isLine: Check = (value) => value === null || isIndex(value);
+const isLine: Predicate = (value) => value === null || isIndex(value);
 
-/** The fields of each intention. */
-const INTENTIONS: Readonly<Record<Intention["kind"], Readonly<Record<string, Check>>>> = {
+/** The fields of each intention, with a predicate that recognizes a valid value. */
+const INTENTIONS: Readonly<Record<Intention["kind"], Readonly<Record<string, Predicate>>>> = {
   ready: {},
   showFrom: { first: isIndex },
   press: { card: isText, button: isIndex },
@@ -192,7 +192,7 @@ export function parseIntention(message: unknown): Intention | undefined {
   if (typeof message !== "object" || message === null) return undefined;
   const { kind, ...fields } = message as Fields;
   if (typeof kind !== "string" || !Object.hasOwn(INTENTIONS, kind)) return undefined;
-  const checks = Object.entries(INTENTIONS[kind as Intention["kind"]]);
-  const isValid = checks.every(([name, isRight]) => Object.hasOwn(fields, name) && isRight(fields[name]));
-  return isValid && Object.keys(fields).length === checks.length ? (message as Intention) : undefined;
+  const expected = Object.entries(INTENTIONS[kind as Intention["kind"]]);
+  const isValid = expected.every(([name, isRight]) => Object.hasOwn(fields, name) && isRight(fields[name]));
+  return isValid && Object.keys(fields).length === expected.length ? (message as Intention) : undefined;
 }

@@ -1,4 +1,4 @@
-// The HTML of the conversation's webview. It loads nothing but its own script and style sheet; pictures are part of it. Pure.
+// The HTML of the conversation's webview. It loads only its own script and style sheet; pictures are embedded. Pure.
 
 interface Sources {
   readonly script: string;
@@ -6,7 +6,7 @@ interface Sources {
   /** The source from which VS Code serves the extension's files, for the content security policy. */
   readonly cspSource: string;
   readonly nonce: string;
-  /** The display language, and its texts by their English texts; absent for English. */
+  /** The display language, and the translations into it by their English texts. Absent for English. */
   readonly language?: string;
   readonly texts?: Record<string, string>;
 }

@@ -13,7 +13,7 @@ import { relative } from "../folders";
 import { visibleText } from "../ui/text";
 
 const DRAFT_KEY = "fairlead.conversationDraft";
-/** How long the found files of the workspace are used again while the user types, in milliseconds. */
+/** How long a list of the workspace's files is reused while the user types, in milliseconds. */
 const FILES_VALID_MS = 10_000;
 
 const MAX_PICTURES = 10;
@@ -31,7 +31,7 @@ export class PromptBox {
   /** The pictures that are sent with the next task, by the id of their chip. */
   private readonly pictures = new Map<ChipView["id"], Picture>();
   private pictureCount = 0;
-  /** What can be mentioned, and when it was searched. */
+  /** What can be mentioned, and when the search for it began. */
   private files: { readonly found: Promise<Mentionable>; readonly at: number } | undefined;
 
   /** `onOpen` is called when the prompt is shown, and when the user begins to type. */

@@ -48,7 +48,7 @@ export function parseSent(text: string): Sent {
     : { kind: "task", text: words, mode: found.mode, isNew: found.isNew ?? false };
 }
 
-/** Returns the completions of a command at the start of a text; undefined if the text does not begin with one. */
+/** Returns the completions of `/` and the beginning of a command's name; undefined if the text is anything else. */
 export function slashCompletions(text: string): { label: string; description: string; text: string }[] | undefined {
   const typed = /^\/([a-z]*)$/.exec(text)?.[1];
   if (typed === undefined) return undefined;

@@ -9,7 +9,7 @@ export class CompletionList {
   private items: readonly CompletionView[] = [];
   private active = 0;
 
-  /** `choose` gets the row that the user chose. */
+  /** `choose` is called with the row that the user clicks. */
   constructor(
     private readonly input: HTMLTextAreaElement,
     choose: (item: CompletionView) => void,

@@ -22,13 +22,13 @@ export class EntryElement {
     this.draw();
   }
 
-  /** Draws the entry again. What the user has folded or unfolded stays so. */
+  /** Draws the entry again. What the user has folded or unfolded stays that way. */
   update(view: EntryView): void {
-    const isSame = view.kind === this.view.kind;
+    const isSameKind = view.kind === this.view.kind;
     const isOpen = this.element.querySelector("details")?.open;
     const wasFailed = isFailed(this.view);
     this.view = view;
-    if (isSame && view.kind === "answer") {
+    if (isSameKind && view.kind === "answer") {
       this.drawAnswer(view.body);
       return;
     }

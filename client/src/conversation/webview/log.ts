@@ -1,4 +1,4 @@
-// The list of entries. It follows the end while the user is there, and shows earlier entries when the user asks for them.
+// The list of entries. It stays scrolled to the end until the user scrolls up. Earlier entries are shown on request.
 
 import { t } from "@vscode/l10n";
 import type { Update } from "../messages";
@@ -11,7 +11,7 @@ const MOST_ENTRIES = 600;
 const ENTRIES_LEFT = 200;
 /** How many earlier entries the user gets at a time. */
 const EARLIER = 200;
-/** How far from its end the list counts as being at its end, in pixels. */
+/** Up to this distance from its end, in pixels, the list counts as scrolled to the end. */
 const NEAR_END = 40;
 
 export class Log {
@@ -149,7 +149,7 @@ interface Metrics {
   readonly visible: number;
 }
 
-/** Whether the user scrolled up. If a height has changed, it may have been the browser, because an entry was folded or drawn. */
+/** Whether the user scrolled up. If a height has changed, the browser may have scrolled, after a fold or a redraw. */
 function isScrolledUp(before: Metrics, now: Metrics): boolean {
   return now.top < before.top && now.height === before.height && now.visible === before.visible;
 }
