@@ -72,7 +72,7 @@ export class Store {
   }
 
   /** The sessions in which there is something to undo or redo, the active one first. */
-  revisable(label: "undoLabel" | "redoLabel"): readonly Session[] {
+  sessionsWith(label: "undoLabel" | "redoLabel"): readonly Session[] {
     return this.activeFirst((session) => Boolean(session.edits?.[label]));
   }
 

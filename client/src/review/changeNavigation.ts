@@ -105,7 +105,10 @@ export function hunkAt(file: FileEdits, side: "base" | "proposed", line: number)
   });
 }
 
-/** Returns a file with only the hunks of one plan item, at their positions in the text with only these (`?item=ID`, docs/protocol.md). */
+/**
+ * Returns a file with only the hunks of one plan item. Their positions are those in the text that contains no other
+ * hunks (`?item=ID`, docs/protocol.md).
+ */
 export function editsOfStep(file: FileEdits, item: string): FileEdits {
   let shift = 0;
   const hunks = file.hunks

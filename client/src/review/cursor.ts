@@ -72,8 +72,8 @@ export class ReviewCursor {
   }
 
   /**
-   * Handles a decision from a row of the list. With `advance`, if the active diff shows the row's changes, then goes to the next change in
-   * the diff. The focus stays in the list.
+   * Handles a decision from a row of the list. With `advance`, goes to the next change afterwards if the active diff
+   * shows the row's changes. The focus stays in the list.
    */
   async decideRow(decision: Decision, row: EditRow, { advance = false, ...options }: RowOptions = {}): Promise<void> {
     if (row.kind === "check") return;
@@ -156,7 +156,8 @@ export class ReviewCursor {
   /** Returns the side and the file of the diff that the user looks at. */
   private shown(): ShownDiff | undefined {
     const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
-    // a multi-file diff does not name its file, so ask the focused editor; in the tab of a text editor, that could be the one in a preview
+    // the tab of a multi-file diff does not name the file, so ask the focused editor; in the tab of a file, the focused
+    // editor could be the one in a preview
     const uri =
       input instanceof vscode.TabInputTextDiff
         ? input.modified

@@ -4,7 +4,7 @@
 import type { ReviewResult } from "../protocol";
 import type { Edits } from "../protocolStates";
 
-/** The steps of one decision in the undo history: each is the session of the step. A session can occur more than once. */
+/** The steps of one decision in the undo history, each as the id of its session. A session can occur more than once. */
 export type DecisionSteps = string[];
 export type Direction = "undo" | "redo";
 
@@ -17,7 +17,10 @@ export class DecisionHistory {
     for (let step = 0; step < steps; step++) decision.push(sessionId);
   }
 
-  /** Removes the last decision of which a step can be undone or redone. Returns these steps in the order in which to do that. */
+  /**
+   * Removes the last decision that has a step for which `can` returns true. Returns all such steps of it, in the order
+   * in which to undo or redo them.
+   */
   pop(direction: Direction, can: (sessionId: string) => boolean): DecisionSteps {
     const stack = this.stacks[direction];
     const last = stack.findLast((decision) => decision.some(can));

@@ -101,7 +101,10 @@ export class Diffs implements vscode.Disposable {
     return this.multiDiffs.go(direction, file);
   }
 
-  /** Removes decided files from the active multi-file diff after `decide`, and already while `decide` waits for an answer of the user. */
+  /**
+   * Runs `decide`, then removes decided files from the active multi-file diff. Also removes them while `decide` waits
+   * for the user's answer.
+   */
   async updateMultiDiffWhile(decide: () => Promise<unknown>): Promise<void> {
     const unsubscribe = this.store.onChange((change) => {
       if (change === "approvals") void this.multiDiffs.updateActive();

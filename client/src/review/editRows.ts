@@ -9,7 +9,7 @@ import type { Session } from "../session";
 import { capitalized, plainMessage } from "../ui/text";
 import { problemCount, problemLines, problemsIn } from "./problemTexts";
 
-/** The last check of what the user accepted. */
+/** A check of what the user accepted (`Edits.checked`). */
 export interface CheckRow {
   readonly kind: "check";
   readonly sessionId: string;

@@ -111,7 +111,10 @@ export class EditsView extends StoreTree<EditRow> {
   }
 }
 
-/** Returns the words by which the menus in package.json choose the commands of a row: other ones in a conflict, and for a deleted file. */
+/**
+ * Returns the words by which the menus in package.json choose the commands of a row. A conflict and a deleted file have
+ * other commands.
+ */
 function contextValue(row: EditRow): string {
   if (row.kind === "file" && isDeletedByUser(row.file)) return "file deleted";
   const conflict =

@@ -34,7 +34,8 @@ export class MultiDiffs {
     private readonly state: vscode.Memento,
   ) {
     const saved = state.get<[string, MultiDiffContent][]>(MULTI_DIFFS_KEY, []);
-    // VS Code may restore tabs that are older than what was saved, even two of one diff: each diff opens again when its tab is active
+    // VS Code may restore tabs that are older than what was saved, even two of one diff; without URIs, a diff is out of
+    // date and opens again when its tab is active
     this.open = new Map(saved.map(([label, { sessionId, item }]) => [label, { sessionId, item, uris: [] }]));
   }
 
@@ -101,7 +102,7 @@ export class MultiDiffs {
     return true;
   }
 
-  /** Opens a multi-file diff with this label, to which a number is added if another diff has the label. */
+  /** Opens a multi-file diff with this label. Adds a number to the label if another diff has it. */
   async openAs(label: string, what: MultiDiffContent): Promise<void> {
     await this.openMultiDiff(this.uniqueLabel(label, what), this.filesOf(what), what);
   }

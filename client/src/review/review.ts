@@ -31,8 +31,8 @@ const STATUS_MESSAGE_MS = 5000;
 const STALE = -32801;
 
 export class Review {
-  /** The undo or redo that runs last. */
-  private lastRevision = Promise.resolve();
+  /** The last undo or redo in the queue. */
+  private lastUndoOrRedo = Promise.resolve();
   /** The decisions that are being made. */
   private readonly deciding = new Set<string>();
 
@@ -115,11 +115,11 @@ export class Review {
 
   /** Undoes the last decision. */
   async undo(): Promise<void> {
-    await this.revise("undo");
+    await this.undoOrRedo("undo");
   }
 
   async redo(): Promise<void> {
-    await this.revise("redo");
+    await this.undoOrRedo("redo");
   }
 
   /** Undoes what the user accepted of a plan step, even if they have made other decisions since. */
@@ -131,14 +131,14 @@ export class Review {
   }
 
   /** Runs one undo or redo at a time, because each depends on the result of the one before. */
-  private revise(direction: Direction): Promise<void> {
-    return (this.lastRevision = this.lastRevision.then(() => this.reviseNext(direction)));
+  private undoOrRedo(direction: Direction): Promise<void> {
+    return (this.lastUndoOrRedo = this.lastUndoOrRedo.then(() => this.undoOrRedoNow(direction)));
   }
 
   /** Undoes or redoes the last decision, in every session that it changed. */
-  private async reviseNext(direction: Direction): Promise<void> {
+  private async undoOrRedoNow(direction: Direction): Promise<void> {
     const label = `${direction}Label` as const;
-    const sessions = this.store.revisable(label);
+    const sessions = this.store.sessionsWith(label);
     const known = this.store.decisions.pop(direction, (id) => sessions.some((session) => session.id === id));
     // the order of the decisions of an earlier window is unknown
     const steps = known.length > 0 ? known : sessions.slice(0, 1).map(({ id }) => id);
@@ -165,7 +165,10 @@ export class Review {
     );
   }
 
-  /** Sends a decision. If the server refuses it because an earlier part of it removed proposals, sends it again for those that are left. */
+  /**
+   * Sends a decision. If the server refuses it because an earlier part of the same decision removed proposals, sends it
+   * again for the proposals that are left.
+   */
   private async decideAsShown(name: string, params: DecideParams, shown: Edits | undefined): Promise<ReviewResult> {
     try {
       return await this.server.request<ReviewResult>(name, params);
@@ -197,8 +200,9 @@ export class Review {
   }
 
   /**
-   * Whether a hunk is still the one that the user saw: its id is derived from its content. VS Code updates a CodeLens only half a
-   * second after a decision, and the user may click the next one before that.
+   * Whether a hunk is still the one that the user saw. An id is enough to tell, because it is derived from the hunk's
+   * content. VS Code updates a CodeLens only half a second after a decision, and the user may click the next one before
+   * that.
    */
   private isUnchangedHunk({ sessionId, target, resolution }: DecideParams): boolean {
     if (!("hunk" in target) || resolution !== undefined) return false;

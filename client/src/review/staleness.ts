@@ -1,13 +1,13 @@
-// Whether the user has seen the current proposals. Pure.
+// Whether the user has seen the current proposals, and whether a restored diff still has any. Pure.
 
 import { isDecidedAsWhole } from "./changeNavigation";
 import type { Edits, FileEdits } from "../protocolStates";
 import type { Session } from "../session";
 
 /**
- * Whether the user has seen everything in `now`, which can be less than `shown`, because an accept in one session can remove proposals of
- * another one. Hunks are compared by their ids, which are derived from their content. Binary files cannot be compared, so they count as
- * unseen.
+ * Whether the user has seen everything in `now`. It can contain less than `shown`, because an accept in one session can
+ * remove proposals of another one. Hunks are compared by their ids, which are derived from their content. Binary files
+ * cannot be compared, so they count as unseen.
  */
 export function allWasShown(shown: Edits, now: Edits): boolean {
   const before = new Map(shown.files.map((file) => [file.uri, file]));

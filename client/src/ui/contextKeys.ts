@@ -45,8 +45,8 @@ export class ContextKeys implements vscode.Disposable {
       waiting: awaitingAnswer.length > 0,
       hasProposals: pendingFiles(sessions) > 0,
       hasNeeded: sessionWithSet(this.store) !== undefined,
-      canUndoReview: this.store.revisable("undoLabel").length > 0,
-      canRedoReview: this.store.revisable("redoLabel").length > 0,
+      canUndoReview: this.store.sessionsWith("undoLabel").length > 0,
+      canRedoReview: this.store.sessionsWith("redoLabel").length > 0,
     };
     for (const [name, value] of Object.entries(values)) {
       if (this.values.get(name) === value) continue;
