@@ -234,7 +234,7 @@ export function activate(context: vscode.ExtensionContext): void {
   for (const [name, run] of Object.entries({ ...commands, ...withKnownRow(rowCommands, onUnknownRow) })) {
     context.subscriptions.push(vscode.commands.registerCommand(`fairlead.${name}`, run));
   }
-  // the client handles these commands, because it first saves what the user typed in a diff, and then shows the outcome
+  // the client handles these commands itself: it saves what the user typed in a diff first, and shows the outcome
   agent.commandOverrides.set(serverCommand.accept, (params) =>
     cursor.decideFromCodeLens("accept", params as DecideParams),
   );

@@ -127,7 +127,7 @@ export interface OpenedSession {
   }[];
 }
 
-/** `everything`: conversation, plan and proposals. `fork`: a new session with these. */
+/** `everything`: the conversation, the plan and the proposals. `fork`: a new session that begins with all three. */
 export type RewindScope = "everything" | "conversation" | "fork";
 
 export interface RewindResult {
@@ -137,7 +137,7 @@ export interface RewindResult {
   readonly kept: readonly Outcome[];
 }
 
-/** `plan`: the agent only reads and writes a plan. `ask`: the agent only reads and answers. */
+/** `plan`: the agent only reads files and writes the plan. `ask`: the agent only reads files and answers. */
 export type Mode = "agent" | "plan" | "ask";
 
 /** What a run continues without a prompt: a run that did not finish, or a plan that the user approved. */

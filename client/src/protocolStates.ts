@@ -14,12 +14,14 @@ export interface EvidenceCommand {
   /** Whether it was stopped on purpose, which is not a failure. */
   readonly stopped: boolean;
   readonly verifies: boolean;
+  /** Whether it is a check that ran on the files without the proposals. */
   readonly withoutChanges: boolean;
 }
 
 export interface Evidence {
   readonly files: readonly string[];
   readonly commands: readonly EvidenceCommand[];
+  /** The number of reads and searches. */
   readonly looks: number;
   readonly tokens: number;
   readonly costUsd: number | null;
@@ -149,7 +151,7 @@ export interface CheckResult {
   readonly passed: boolean | null;
   readonly exitCode: number | null;
   readonly seconds: number;
-  /** How many changes of the agent the user has accepted, and how many changes there are. */
+  /** How many of the agent's changes the user has accepted, and how many there are in total. */
   readonly accepted: number;
   readonly total: number;
   /** Whether it fails without any of the changes and passes with all of them. */

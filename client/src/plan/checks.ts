@@ -98,7 +98,7 @@ export class Checks {
     const allPass = results.length > 1 && results.every(({ passed }) => passed);
     const show = worst ? vscode.window.showWarningMessage : vscode.window.showInformationMessage;
     const actions = shown.toolCallId === null ? [] : [SHOW_OUTPUT];
-    // not awaited: the user may not need the result
+    // not awaited: the user may leave the message open
     void show(allPass ? t("All {0} checks pass. {1}", results.length, text) : text, ...actions).then((action) => {
       if (action !== undefined) this.showOutput(params.sessionId, shown);
     });

@@ -29,8 +29,8 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
     const content = await askForText(t("Agent: Add Step"), t("Describe the new step."), "");
     if (content === undefined) return;
     const plan = this.store.get(sessionId)?.plan;
-    const isLeft = plan?.items.some(({ id }) => id === previous?.item.id);
-    const after = previous && isLeft ? { after: previous.item.id } : {};
+    const stillExists = plan?.items.some(({ id }) => id === previous?.item.id);
+    const after = previous && stillExists ? { after: previous.item.id } : {};
     await this.send(sessionId, plan?.revision ?? 0, { op: "add", content, ...after });
   }
 

@@ -27,7 +27,7 @@ const { None, Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
 const VIEW = "fairlead.plan";
 const SECOND = 1000;
 
-/** The command that a click on a row of what waits for the user runs. */
+/** The commands that run when the user clicks a row that waits for a decision. */
 const WAITING_COMMANDS: Record<WaitingNode["kind"], { readonly command: string; readonly title: string }> = {
   pause: { command: "fairlead.continueRun", title: t("Continue") },
   go: { command: "fairlead.go", title: t("Go") },

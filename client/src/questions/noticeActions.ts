@@ -32,7 +32,10 @@ export class NoticeActions {
     }
   }
 
-  /** Opens the first question or approval that waits for the user, preferably in the active session, or else whatever else waits. */
+  /**
+   * Opens a question or approval that waits for the user, of the active session if it has one. If there is none, shows
+   * another session that waits for a decision.
+   */
   openFirst(): unknown {
     const { active, sessions } = this.store;
     const [session = sessions.find((other) => other !== active && needsDecision(other))] = this.store.awaitingAnswer;

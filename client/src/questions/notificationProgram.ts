@@ -9,7 +9,10 @@ export interface NotificationProgram {
 }
 
 const APPLE_SCRIPT = ["on run argv", 'display notification (item 1 of argv) with title "Fairlead"', "end run"];
-/** The text comes from a variable, so that nothing in it is code. A toast needs the identity of an application that Windows knows. */
+/**
+ * The script reads the text from an environment variable, so that no part of the text runs as code. A toast needs the
+ * identity of an application that Windows knows.
+ */
 const POWERSHELL_SCRIPT = `
 $manager = [Windows.UI.Notifications.ToastNotificationManager, Windows.UI.Notifications, ContentType = WindowsRuntime]
 $toast = $manager::GetTemplateContent([Windows.UI.Notifications.ToastTemplateType]::ToastText01)
@@ -29,7 +32,7 @@ export function notificationProgram(
   const [file, ...args] = own;
   if (file !== undefined) return { file, args: [...args, text], env: {} };
   switch (platform) {
-    case "linux": // the text is the summary, because the body may be read as markup
+    case "linux": // the text is the summary, because some desktops read the body as markup
       return { file: "notify-send", args: ["--app-name=Fairlead", "--", text], env: {} };
     case "darwin":
       return { file: "osascript", args: [...APPLE_SCRIPT.flatMap((line) => ["-e", line]), text], env: {} };

@@ -25,7 +25,7 @@ export function otherWaiting(sessions: readonly Session[], shown: Session | unde
   return sessions.filter((session) => session !== shown && (openRequests(session) > 0 || needsDecision(session)));
 }
 
-/** Whether the session paused or has a plan that waits for approval, so that the user decides whether it continues. */
+/** Whether the session continues only if the user says so: it is paused, or its plan waits for approval. */
 export function needsDecision(session: Session): boolean {
   return session.pause !== undefined || isReadyToGo(session);
 }
