@@ -149,7 +149,7 @@ editorTest("the commit message says what was accepted; the user commits", async 
     await page.closeToast(answer);
   }
   await page.runCommand("Agent: Commit Message from Record");
-  await page.toast("You have not accepted any change of this session.");
+  await page.toast("You have not accepted any changes from this session.");
   await page.closeToast("You have not accepted any change");
   await page.runCommand("Agent: Accept All");
   await page.rows("Proposed Changes", (rows) => rows.length === 0);

@@ -51,7 +51,7 @@ export class Pages implements vscode.Disposable {
     if (result === undefined) return;
     if (result.commitMessage === "") {
       const message = t(
-        "You have not accepted any change of this session. The commit message contains only accepted changes.",
+        "You have not accepted any changes from this session. The commit message contains only accepted changes.",
       );
       void vscode.window.showInformationMessage(message);
       return;
