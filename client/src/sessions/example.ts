@@ -12,7 +12,7 @@ const PREFIX = "fairlead-example-";
 /** Marks the example's folder, so that VS Code activates the extension in it. */
 const MARK = ".fairlead-example";
 const MARK_TEXT =
-  "In this folder, Fairlead plays a recorded task instead of asking a model. Delete it when you like.\n";
+  "In this folder, Fairlead plays a recorded task instead of asking a model. You can delete the folder at any time.\n";
 const OFFERED = "fairlead.exampleOffered";
 
 /** The recording that replaces the model, if the window shows the example. */

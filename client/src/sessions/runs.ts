@@ -42,7 +42,7 @@ const CONTINUATION_TITLES: Record<Continuation, string> = { paused: t("Continue"
 const CREATE_RULES =
   "Write AGENTS.md in the workspace's root, for coding agents that work here. If there is one, correct it. Say in a sentence what the " +
   "project is; then the commands to set up, build, test and lint, taken from the project's files; where things are; and the conventions " +
-  "that its code follows. Only what an agent cannot see at once, in at most 60 lines.";
+  "that its code follows. Include only what an agent cannot see at a glance, in at most 60 lines.";
 
 export class Runs {
   constructor(
@@ -186,8 +186,8 @@ export class Runs {
   }
 
   /**
-   * Runs a task. When the run has ended, returns whether it had started. `isTyped`: whether the user typed the prompt, so that the next
-   * box offers it again.
+   * Runs a task. When the run has ended, returns whether it had started. `isTyped`: whether the user typed the prompt.
+   * The history then contains it, and if the run cannot start, the next box begins with it.
    */
   private async run(sessionId: string | undefined, task: Task, mode: Mode = "agent", isTyped = true): Promise<boolean> {
     if (!canRunHere()) return false;
