@@ -92,7 +92,7 @@ export async function addExtra(
   });
 }
 
-/** Marks an environment as used now. Ignores a failure, because then nobody may remove the environment either. */
+/** Marks an environment as used now. Ignores a failure: without write access, `removeUnused` fails too. */
 export async function markUsed(folder: string): Promise<void> {
   const now = new Date();
   await fs.utimes(folder, now, now).catch(() => undefined);

@@ -1,4 +1,5 @@
-// Finds the Python that runs the server: in development that of the project's environment, otherwise that of one made for the extension.
+// Finds the Python that runs the server: in development, the one in the project's environment; otherwise, the one in an
+// environment that the extension creates.
 
 import * as fs from "node:fs";
 import * as path from "node:path";

@@ -1,4 +1,4 @@
-// Access to a model: an API key, another server, or a cloud. The user is asked before anything is installed.
+// Access to a model: an API key, another server, or a cloud. A task asks for it before it installs the server.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";

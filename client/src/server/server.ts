@@ -30,15 +30,15 @@ import type { Store } from "../state";
 import { setContextKey } from "../ui/contextKeys";
 
 const CONNECTION_LOST = new Set<unknown>([ErrorCodes.PendingResponseRejected, ErrorCodes.ConnectionInactive]);
-/** How often the server is restarted after it died, within RESTART_WINDOW milliseconds. */
+/** The maximum number of restarts of the server within RESTART_WINDOW milliseconds. */
 const RESTARTS = 4;
 const RESTART_WINDOW = 3 * 60_000;
 
 export class AgentServer implements vscode.Disposable {
   /** Commands in the server's CodeLenses that the client handles instead. */
   readonly commandOverrides = new Map<string, (params: unknown) => unknown>();
-  /** Resolves to the client when its server has started. Undefined if no server is wanted. */
-  private starting: Promise<LanguageClient> | undefined;
+  /** Resolves when the client's server has started. Undefined if no server is running or starting. */
+  private client: Promise<LanguageClient> | undefined;
   /** Functions that reject the requests that have no answer yet. */
   private readonly pendingRequests = new Set<() => void>();
   /** The sessions whose plan and edits are being requested again. */
@@ -55,13 +55,13 @@ export class AgentServer implements vscode.Disposable {
     this.disposables = [
       vscode.workspace.onDidChangeConfiguration((event) => {
         if (!event.affectsConfiguration("fairlead")) return;
-        if (event.affectsConfiguration("fairlead.provider") && this.running()) void ensureExtra(context, log);
+        if (event.affectsConfiguration("fairlead.provider") && this.client) void ensureExtra(context, log);
         if (event.affectsConfiguration("fairlead.python")) void this.restart();
         else void this.notify("workspace/didChangeConfiguration", { settings: this.settings() });
       }),
       vscode.workspace.onDidGrantWorkspaceTrust(() => void this.notify(method.trust, { trusted: true })),
       context.secrets.onDidChange(({ key }) => {
-        if (key === API_KEY_SECRET) void this.running()?.then((client) => this.sendCredentials(client));
+        if (key === API_KEY_SECRET) void this.client?.then((client) => this.sendCredentials(client));
       }),
     ];
   }
@@ -91,11 +91,11 @@ export class AgentServer implements vscode.Disposable {
 
   /** Starts the server if it is not running. Throws NotStarted after showing the reason to the user. */
   async started(): Promise<LanguageClient> {
-    this.starting ??= this.start();
+    this.client ??= this.start();
     try {
-      return await this.starting;
+      return await this.client;
     } catch (error) {
-      this.starting = undefined;
+      this.client = undefined;
       throw error;
     }
   }
@@ -107,7 +107,7 @@ export class AgentServer implements vscode.Disposable {
   async warm(): Promise<void> {
     if (!vscode.workspace.isTrusted || !vscode.workspace.workspaceFolders?.length) return;
     try {
-      const client = isInstalled(this.context) ? await this.started() : await this.running();
+      const client = isInstalled(this.context) ? await this.started() : await this.client;
       await client?.sendRequest(method.warm, {});
     } catch (error) {
       this.log.debug(`The server could not prepare for a task: ${messageOf(error)}`);
@@ -125,8 +125,8 @@ export class AgentServer implements vscode.Disposable {
   }
 
   async stop(): Promise<void> {
-    const client = await this.running()?.catch(() => undefined);
-    this.starting = undefined;
+    const client = await this.client?.catch(() => undefined);
+    this.client = undefined;
     if (client) {
       await client.dispose();
       this.onServerGone();
@@ -144,10 +144,6 @@ export class AgentServer implements vscode.Disposable {
 
   private settings(): Record<string, unknown> {
     return serverSettings(exampleRecording(this.context.extensionPath));
-  }
-
-  private running(): Promise<LanguageClient> | undefined {
-    return this.starting;
   }
 
   private async start(): Promise<LanguageClient> {
@@ -223,7 +219,7 @@ export class AgentServer implements vscode.Disposable {
     client.onDidChangeState(({ oldState, newState }) => {
       if (oldState === State.Running && newState !== State.Running) this.onServerGone();
       // after an automatic restart, the new server does not have the key
-      if (newState === State.Running && this.starting) void this.sendCredentials(client);
+      if (newState === State.Running && this.client) void this.sendCredentials(client);
     });
     return client;
   }
@@ -239,7 +235,7 @@ export class AgentServer implements vscode.Disposable {
           this.log.warn("The server ended and is being restarted.");
           return { action: CloseAction.Restart, handled: true };
         }
-        this.starting = undefined;
+        this.client = undefined;
         void this.showStartFailure(t("It ended {0} times in {1} minutes.", closed.length, RESTART_WINDOW / 60_000));
         return { action: CloseAction.DoNotRestart, handled: true };
       },
@@ -267,7 +263,7 @@ export class AgentServer implements vscode.Disposable {
   }
 
   private async notify(name: string, params: unknown): Promise<void> {
-    await (await this.running()?.catch(() => undefined))?.sendNotification(name, params);
+    await (await this.client?.catch(() => undefined))?.sendNotification(name, params);
   }
 
   private async showStartFailure(error: unknown): Promise<void> {
