@@ -78,7 +78,7 @@ export class Prompts {
       });
       pick.onDidTriggerButton(() => {
         void this.openEditor(pick.value);
-        resolve(""); // the text is now in the editor, so it is no draft
+        resolve(""); // the text is now in the editor, so it is not a draft
       });
       pick.onDidHide(() => {
         resolve(undefined);

@@ -20,8 +20,8 @@ const ICONS: Record<Completion["kind"], string> = { keyword: "symbol-keyword", f
  * Returns the rows of the box. An empty box lists the earlier tasks below a heading. Otherwise, the rows are the typed text, which Enter
  * runs, and the completions of a mention at its end. The text comes first if the mention is complete or nothing completes it, else last.
  *
- * VS Code selects a row while the user types, and when the user presses Enter, reports its position in a list that may have changed since.
- * So no earlier task may have the position of the row with the typed text.
+ * When the user presses Enter, VS Code reports the position of the row that it selected while the user typed. The list
+ * may have changed since. So no earlier task may be at the position of the row with the typed text.
  */
 export function promptChoices(
   typed: string,
@@ -39,7 +39,7 @@ export function promptChoices(
         completed: applyCompletion(typed, completion),
       }));
     const isComplete = rows.length === 0 || completions.some(({ isExact }) => isExact);
-    // VS Code moves rows that match the text in the box to the top, so this one must not while a mention is half typed
+    // VS Code moves rows that match the typed text to the top; this row must not match while a mention is unfinished
     const run = isComplete
       ? { label: `$(play) ${typed}`, prompt: typed, typed }
       : { label: t("$(play) Run"), description: typed, prompt: typed, typed };

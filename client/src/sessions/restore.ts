@@ -20,7 +20,8 @@ export async function restoreSessions(
 ): Promise<ReadonlySet<string>> {
   const saved = folder === undefined ? new Set<string>() : await savedSessions(vscode.Uri.joinPath(folder, "sessions"));
   if (saved.size === 0) return saved;
-  // wait for the list, because a conversation that is drawn without it has no title and no transcript; the user has seen why it failed
+  // wait for the list, because a conversation that is drawn without it has no title and no transcript
+  // if the request fails, the user has already seen why
   const list = await server.request<SessionList>(method.listSessions, {}).catch(() => undefined);
   if (list) store.setRows(list.sessions);
   return saved;

@@ -5,7 +5,7 @@ import { duration } from "./format";
 import type { CommandEnded, CommandStarted } from "../protocol";
 import { escapeInvisible } from "./text";
 
-/** When the output has become twice as long as this, it is cut to about this many of its last characters. */
+/** When the output is more than twice this long, it is cut to about this many of its last characters. */
 const KEPT_CHARACTERS = 500_000;
 /** Where a command runs, by its mode. */
 const MODE_TEXTS = { sandboxed: t("in the sandbox"), workspace: t("outside the sandbox") } as const;

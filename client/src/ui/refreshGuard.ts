@@ -11,7 +11,10 @@ export const REQUEST_LIMIT_MS = 1000;
 
 export class RefreshGuard {
   private timer: NodeJS.Timeout | undefined;
-  /** Whether the time passed while the tree was hidden. VS Code requests the rows of a hidden tree only when it shows the tree. */
+  /**
+   * Whether the time limit passed while the tree was hidden. VS Code requests the rows of a hidden tree only when it
+   * shows the tree.
+   */
   private isOverdue = false;
   private refreshedAt = -Infinity;
   /** The time from which a request for rows belongs to the last refresh. */
@@ -40,7 +43,7 @@ export class RefreshGuard {
     this.isOverdue = false;
   }
 
-  /** Gives VS Code time again, because it requests rows that are overdue when the tree is shown. */
+  /** Waits again for an overdue request, because VS Code sends it when it shows the tree. */
   treeShown(): void {
     if (this.isOverdue) this.waitForRequest();
   }

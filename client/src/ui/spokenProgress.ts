@@ -1,6 +1,9 @@
-// The progress of runs as notifications, for screen readers: while the conversation is hidden, they read nothing else about it. Other users
-// see the progress in the views, where it does not cover the editor. What waits for the user has its own notifications.
-// An extension can read only the setting, not whether VS Code has detected a screen reader.
+// The progress of runs as notifications, for screen readers. While the conversation is hidden, they read nothing else
+// about a run. Other users see the progress in the views, where it does not cover the editor. What waits for the user
+// has its own notifications.
+//
+// An extension can read only the setting `editor.accessibilitySupport`, not whether VS Code has detected a screen
+// reader.
 
 import * as vscode from "vscode";
 import { activityText } from "../conversation/stateView";

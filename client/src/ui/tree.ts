@@ -1,5 +1,5 @@
 // The base of the tree views, which are drawn from the store. VS Code loses a click on a row that it redraws between press and
-// release, so a tree is refreshed only if a row changed in what it shows or does.
+// release, so a tree is refreshed only if what a row shows or does has changed.
 
 import * as vscode from "vscode";
 import { throttled } from "./throttle";
