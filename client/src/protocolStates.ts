@@ -13,6 +13,7 @@ export interface EvidenceCommand {
   readonly seconds: number;
   /** Whether it was stopped on purpose, which is not a failure. */
   readonly stopped: boolean;
+  /** Whether it is a test run, a build, a linter or a type checker, and its exit code shows the result. */
   readonly verifies: boolean;
   /** Whether it is a check that ran on the files without the proposals. */
   readonly withoutChanges: boolean;
@@ -33,7 +34,9 @@ export interface PlanItem {
   readonly content: string;
   readonly status: ItemStatus;
   readonly activeForm: string;
+  /** Whether the user put the item on hold: the agent must not start it. */
   readonly held: boolean;
+  /** Whether the user wrote the item. */
   readonly byUser: boolean;
   /** A command that must pass before the step is completed; empty: none. */
   readonly check: string;
@@ -52,6 +55,7 @@ export interface PlanItem {
   readonly evidence: Evidence;
 }
 
+/** Work that was done while no item was in progress, before or after there was a plan. */
 export interface Outside {
   readonly id: "before" | "unplanned";
   readonly evidence: Evidence;
@@ -59,10 +63,13 @@ export interface Outside {
 
 export interface Plan {
   readonly sessionId: string;
+  /** Increases with every change. */
   readonly version: number;
+  /** Increases only when an item's id, content, status, `held`, `check` or position changes. */
   readonly revision: number;
   readonly items: readonly PlanItem[];
   readonly outside: readonly Outside[];
+  /** The steps that the server inferred, if the model works without a plan. */
   readonly inferred: readonly string[];
   readonly completed: number;
   readonly total: number;
@@ -71,6 +78,7 @@ export interface Plan {
 
 export interface Hunk {
   readonly id: string;
+  /** From 1. As in a unified diff, an empty side gives the line before it. */
   readonly oldStart: number;
   readonly oldLines: number;
   readonly newStart: number;
@@ -96,6 +104,7 @@ export interface FileEdits {
   readonly state: "pending" | "conflict";
   readonly risk: "deletion" | "configuration" | "ci" | null;
   readonly binary: boolean;
+  /** The proposed permission bits in octal; null if they do not change. */
   readonly mode: string | null;
   readonly protected: boolean;
   readonly itemIds: readonly string[];
@@ -103,14 +112,14 @@ export interface FileEdits {
   readonly additions: number;
   readonly deletions: number;
   readonly hunks: readonly Hunk[];
-  /** The problems that the proposed text causes, errors first. Their ranges are in the proposed text. */
+  /** The errors that the proposed text causes. Their ranges are in the proposed text. */
   readonly problems: readonly Diagnostic[];
 }
 
 export interface Edits {
   readonly sessionId: string;
   readonly version: number;
-  /** Risky files first. */
+  /** Risky and protected files first. */
   readonly files: readonly FileEdits[];
   /** What an undo would undo, such as "Accept a.py"; null if nothing. */
   readonly undoLabel: string | null;

@@ -1,4 +1,4 @@
-// The prompt below the conversation: the text, what is sent with it, and what the session costs.
+// The prompt below the conversation: the text, what is sent with it, and what the run has cost.
 
 import { t } from "@vscode/l10n";
 import type { ChipView, CompletionView, Intention, PromptView, StateView } from "../messages";
