@@ -6,7 +6,7 @@ import { linesLabel } from "../code/taskTexts";
 import { urisOfPath, workspacePath } from "../folders";
 import type { ContextItem } from "../protocol";
 import type { Mentionable } from "./completions";
-import { fileEditor, openUris, toRange } from "./editorContext";
+import { fileEditor, openUris, toWireRange } from "./editorContext";
 import { hasChanges, uncommittedChanges } from "./git";
 import { mentionsIn, pathMention, type Mention } from "./mentions";
 
@@ -63,7 +63,7 @@ function parseUri(address: string): vscode.Uri | undefined {
 export function selectionItem(): ContextItem | undefined {
   const editor = fileEditor();
   if (editor?.document.uri.scheme !== "file" || editor.selection.isEmpty) return undefined;
-  return { kind: "selection", uri: editor.document.uri.toString(), range: toRange(editor.selection) };
+  return { kind: "selection", uri: editor.document.uri.toString(), range: toWireRange(editor.selection) };
 }
 
 async function firstExisting(paths: readonly string[]): Promise<vscode.Uri | undefined> {

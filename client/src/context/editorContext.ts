@@ -43,9 +43,9 @@ export function editorContext(omitted: readonly Omission[] = []): EditorContext 
   const [first, end] = [visible[0], visible.at(-1)];
   return {
     activeFile: file?.toString() ?? null,
-    visibleRange: first && end ? toRange(first.union(end)) : null,
+    visibleRange: first && end ? toWireRange(first.union(end)) : null,
     selection:
-      hasLines && !editor.selection.isEmpty && !omitted.includes("selection") ? toRange(editor.selection) : null,
+      hasLines && !editor.selection.isEmpty && !omitted.includes("selection") ? toWireRange(editor.selection) : null,
     openFiles: openFiles.slice(0, MAX_OPEN).map(String),
     problems: problemsIn(file ? [...openFiles, file] : openFiles),
     git: gitState(),
@@ -88,7 +88,7 @@ const asFile = (uri: string, problem: Diagnostic): { uri: string; diagnostics: D
   diagnostics: [problem],
 });
 
-export function toRange({ start, end }: vscode.Range): Range {
+export function toWireRange({ start, end }: vscode.Range): Range {
   return {
     start: { line: start.line, character: start.character },
     end: { line: end.line, character: end.character },
