@@ -84,7 +84,7 @@ export class Store {
   /** Makes a session the one that all views show. */
   show(id: string): void {
     this.activeId = id;
-    this.emit("sessions", this.session(id));
+    this.emit("sessions", this.getOrCreate(id));
   }
 
   /** Shows no session, until the user starts or chooses one. */
@@ -96,9 +96,9 @@ export class Store {
 
   /** Replaces the list of sessions with the server's. */
   setRows(rows: readonly SessionRow[]): void {
-    const byId = new Map(rows.map((row) => [row.sessionId, row]));
-    for (const id of new Set([...this.byId.keys(), ...byId.keys()])) {
-      const [session, row] = [this.session(id), byId.get(id)];
+    const rowsById = new Map(rows.map((row) => [row.sessionId, row]));
+    for (const id of new Set([...this.byId.keys(), ...rowsById.keys()])) {
+      const [session, row] = [this.getOrCreate(id), rowsById.get(id)];
       if (JSON.stringify(row) === JSON.stringify(session.row)) continue;
       session.row = row;
       session.title ||= row?.title ?? "";
@@ -110,7 +110,7 @@ export class Store {
   addTranscript({ sessionId, plan, edits, transcript }: OpenedSession): void {
     this.setPlan(plan);
     this.setEdits(edits);
-    const session = this.session(sessionId);
+    const session = this.getOrCreate(sessionId);
     session.entries.unshift(...transcript.map(transcriptEntry));
     namePictures(session.entries);
     this.emit("conversation", session);
@@ -118,7 +118,7 @@ export class Store {
 
   /** Removes what came after a checkpoint from the conversation. */
   rewind(id: string, checkpoint: number): void {
-    const session = this.session(id);
+    const session = this.getOrCreate(id);
     rewindEntries(session, checkpoint);
     this.emit("run", session);
   }
@@ -134,7 +134,7 @@ export class Store {
 
   /** Starts a run in a session, which may be new, and makes the session active. */
   startRun(id: string, prompt: string, mode: Mode = "agent"): Session {
-    const session = this.session(id);
+    const session = this.getOrCreate(id);
     session.title ||= prompt.split("\n", 1)[0] ?? prompt;
     session.running = true;
     session.runsStarted += 1;
@@ -170,7 +170,7 @@ export class Store {
 
   /** Shows the run as ended at once, because the user stopped it. Its later events are not shown. */
   stopRun(id: string): void {
-    const session = this.session(id);
+    const session = this.getOrCreate(id);
     if (!session.running) return;
     const end = closeRun(session, { stopReason: "cancelled", message: t("Stopped."), record: "" });
     session.stoppedRuns.set(session.runsStarted, end);
@@ -179,7 +179,7 @@ export class Store {
 
   /** Ends the session's run with this number, because the server has answered the request. */
   endRun(id: string, run: number, result: RunEnd): void {
-    const session = this.session(id);
+    const session = this.getOrCreate(id);
     session.runsEnded = Math.max(session.runsEnded, run);
     const end = session.stoppedRuns.get(run);
     if (end) {
@@ -212,7 +212,7 @@ export class Store {
 
   /** Replaces the plan, unless the given one is older. */
   setPlan(plan: Plan): void {
-    const session = this.session(plan.sessionId);
+    const session = this.getOrCreate(plan.sessionId);
     if (session.plan && plan.version < session.plan.version) return;
     applyPlan(session, plan);
     this.emit("plan", session);
@@ -236,45 +236,45 @@ export class Store {
 
   /** Replaces the proposed files, unless the given ones are older. */
   setEdits(edits: Edits): void {
-    const session = this.session(edits.sessionId);
+    const session = this.getOrCreate(edits.sessionId);
     if (session.edits && edits.version < session.edits.version) return;
     session.edits = edits;
     this.emit("edits", session);
   }
 
   addApproval(approval: ApproveParams): void {
-    const session = this.session(approval.sessionId);
+    const session = this.getOrCreate(approval.sessionId);
     session.approvals.push(approval);
     this.emit("approvals", session);
   }
 
   removeApproval(approval: ApproveParams): void {
-    const session = this.session(approval.sessionId);
+    const session = this.getOrCreate(approval.sessionId);
     session.approvals = session.approvals.filter((open) => open !== approval);
     this.emit("approvals", session);
   }
 
   addQuestion(question: AskParams): void {
-    const session = this.session(question.sessionId);
+    const session = this.getOrCreate(question.sessionId);
     session.questions.push(question);
     this.emit("approvals", session);
   }
 
   removeQuestion(question: AskParams): void {
-    const session = this.session(question.sessionId);
+    const session = this.getOrCreate(question.sessionId);
     session.questions = session.questions.filter((open) => open !== question);
     this.emit("approvals", session);
   }
 
   addEvent(event: AgentEvent): void {
-    const session = this.session(event.sessionId);
+    const session = this.getOrCreate(event.sessionId);
     const change = applyEvent(session, event);
     if (change) this.emit(change, session);
     if (event.kind === "run_finished") session.runsEnded = Math.min(session.runsEnded + 1, session.runsStarted);
     for (const listener of this.eventListeners) listener(event);
   }
 
-  private session(id: string): Session {
+  private getOrCreate(id: string): Session {
     let session = this.byId.get(id);
     if (!session) {
       session = newSession(id);

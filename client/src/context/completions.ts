@@ -45,14 +45,14 @@ export function applyCompletion(text: string, completion: Completion): string {
 }
 
 function pathCompletions(typed: string, { files, open }: Mentionable): Completion[] {
-  const isOpen = new Set(open);
+  const openFiles = new Set(open);
   const wanted = typed.toLowerCase().replace(/^\.\//, "");
   const paths = [
     ...files.map((path) => ({ path, kind: "file" as const })),
     ...(wanted === "" ? [] : foldersOf(files).map((path) => ({ path, kind: "folder" as const }))),
   ];
   return paths
-    .map((each) => ({ ...each, rank: rankOf(each.path.toLowerCase(), wanted), isOpen: isOpen.has(each.path) }))
+    .map((each) => ({ ...each, rank: rankOf(each.path.toLowerCase(), wanted), isOpen: openFiles.has(each.path) }))
     .filter(({ rank }) => rank !== undefined)
     .sort((a, b) => orderOf(a) - orderOf(b) || a.path.length - b.path.length || (a.path < b.path ? -1 : 1))
     .slice(0, MAX_COMPLETIONS)

@@ -72,6 +72,7 @@ export class Conversation implements vscode.Disposable {
       vscode.workspace.onDidChangeConfiguration(schedule),
       vscode.window.onDidChangeActiveTextEditor(schedule),
       vscode.window.onDidChangeTextEditorSelection((event) => {
+        // a change with a kind comes from the keyboard, the mouse or a command
         if (event.kind !== undefined) this.cancelFocus();
         schedule();
       }),

@@ -161,15 +161,15 @@ export class PlanView extends StoreTree<PlanNode> {
   }
 
   private stepItem(node: StepNode): vscode.TreeItem {
-    const current = node.item.status === "in_progress";
+    const isInProgress = node.item.status === "in_progress";
     const isParent = hasChildren(node);
-    const item = rowItem(node.row, isParent ? (current ? Expanded : Collapsed) : None);
+    const item = rowItem(node.row, isParent ? (isInProgress ? Expanded : Collapsed) : None);
     if (node === this.current) {
       const elapsed = Math.floor(this.clock.elapsed(node.sessionId, node.item));
       if (elapsed > 0) item.description = `${node.row.description} · ${duration(elapsed)}`;
     }
     // VS Code keeps the expansion state of a row that it knows, so a step that starts or gets its first child needs another id
-    if (current) item.id = `${node.row.id} now${isParent ? "" : " bare"}`;
+    if (isInProgress) item.id = `${node.row.id} now${isParent ? "" : " bare"}`;
     item.contextValue = contextValue(node);
     if (node.item.newErrors > 0)
       item.command = { command: "fairlead.showProblem", title: t("Show First Error"), arguments: [node] };

@@ -112,12 +112,12 @@ export class DiffContents implements vscode.Disposable {
 
   private save(uri: vscode.Uri, text: string, version: number | undefined): DiffText {
     const before = this.known(uri);
-    const same = before?.text === text;
-    const saved: DiffText = same
+    const isSame = before?.text === text;
+    const saved: DiffText = isSame
       ? { ...before, version }
       : { text, version, revision: ++this.revisions, changeMarks: 0 };
     this.texts.set(uri.toString(), saved);
-    if (before && !same) this.changed.fire(uri);
+    if (before && !isSame) this.changed.fire(uri);
     return saved;
   }
 

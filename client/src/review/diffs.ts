@@ -136,16 +136,16 @@ export class Diffs implements vscode.Disposable {
   /** Opens a multi-file diff for each session with proposals. */
   async openAll(): Promise<void> {
     for (const session of this.store.reviewable) {
-      const what = { sessionId: session.id, item: undefined };
-      await this.multiDiffs.openAs(t("Proposed: {0}", session.title || t("task")), what);
+      const diff = { sessionId: session.id, item: undefined };
+      await this.multiDiffs.openAs(t("Proposed: {0}", session.title || t("task")), diff);
     }
     if (this.store.reviewable.length === 0) void vscode.window.showInformationMessage(t("There is nothing to review."));
   }
 
   /** Opens a multi-file diff with only the changes of one plan step. */
   async openStepDiffs(sessionId: string, item: string, content: string): Promise<void> {
-    const what = { sessionId, item };
-    if (this.multiDiffs.filesOf(what).length > 0) await this.multiDiffs.openAs(t("Step: {0}", content), what);
+    const diff = { sessionId, item };
+    if (this.multiDiffs.filesOf(diff).length > 0) await this.multiDiffs.openAs(t("Step: {0}", content), diff);
     else void vscode.window.showInformationMessage(t("This step has no changes left to review."));
   }
 

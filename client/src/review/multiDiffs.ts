@@ -51,13 +51,13 @@ export class MultiDiffs {
   }
 
   /** Returns the label `wanted`, with a number if another multi-file diff already has this label. */
-  private uniqueLabel(wanted: string, what: MultiDiffContent): string {
-    const taken = (label: string): boolean => {
+  private uniqueLabel(wanted: string, content: MultiDiffContent): string {
+    const isTaken = (label: string): boolean => {
       const other = this.open.get(label);
-      return other !== undefined && !isSameContent(other, what);
+      return other !== undefined && !isSameContent(other, content);
     };
     let label = wanted;
-    for (let count = 2; taken(label); count++) label = `${wanted} · ${count}`;
+    for (let count = 2; isTaken(label); count++) label = `${wanted} · ${count}`;
     return label;
   }
 
@@ -103,8 +103,8 @@ export class MultiDiffs {
   }
 
   /** Opens a multi-file diff with this label. Adds a number to the label if another diff has it. */
-  async openAs(label: string, what: MultiDiffContent): Promise<void> {
-    await this.openMultiDiff(this.uniqueLabel(label, what), this.filesOf(what), what);
+  async openAs(label: string, content: MultiDiffContent): Promise<void> {
+    await this.openMultiDiff(this.uniqueLabel(label, content), this.filesOf(content), content);
   }
 
   /** Saves the content of the open multi-file diffs for the next window. */
@@ -115,9 +115,9 @@ export class MultiDiffs {
   }
 
   /** Opens a multi-file diff with the cursor in its first change. Replaces an open one with the same content. */
-  private async openMultiDiff(label: string, files: readonly FileEdits[], what: MultiDiffContent): Promise<void> {
-    const { sessionId, item } = what;
-    const replaced = this.opening.then(() => this.replaceMultiDiff(label, files, what));
+  private async openMultiDiff(label: string, files: readonly FileEdits[], content: MultiDiffContent): Promise<void> {
+    const { sessionId, item } = content;
+    const replaced = this.opening.then(() => this.replaceMultiDiff(label, files, content));
     this.opening = replaced.catch(() => undefined);
     await replaced;
     const [first] = files;
@@ -125,17 +125,17 @@ export class MultiDiffs {
     if (first && hunk) await putCursor(proposedUri(sessionId, first, item), startOf(hunk));
   }
 
-  private async replaceMultiDiff(label: string, files: readonly FileEdits[], what: MultiDiffContent): Promise<void> {
-    const { sessionId, item } = what;
+  private async replaceMultiDiff(label: string, files: readonly FileEdits[], content: MultiDiffContent): Promise<void> {
+    const { sessionId, item } = content;
     const isActive = (): boolean => labelOf(activeTab()) === label;
     const known = this.open.get(label);
     // a click on its tab and a decision in it can both ask for the same update
     if (known && isActive() && isUpToDate(known, files)) return;
-    const isOfThis = (tab: vscode.Tab): boolean => {
+    const hasThisContent = (tab: vscode.Tab): boolean => {
       const shown = this.contentOf(tab);
-      return shown !== undefined && isSameContent(shown, what);
+      return shown !== undefined && isSameContent(shown, content);
     };
-    const earlier = new Set(allTabs().filter(isOfThis));
+    const earlier = new Set(allTabs().filter(hasThisContent));
     this.open.set(label, { sessionId, item, uris: files.map(({ uri }) => uri) });
     // with different paths on the two sides, the header would show a rename
     const resources = files.map((file) => [
@@ -147,9 +147,9 @@ export class MultiDiffs {
     // the command acts on the active editor, and the user may have chosen another one since
     if (isActive()) await vscode.commands.executeCommand("workbench.action.keepEditor");
     const opened = activeTab();
-    const isOpened = opened !== undefined && isOfThis(opened) && !earlier.has(opened);
+    const isOpened = opened !== undefined && hasThisContent(opened) && !earlier.has(opened);
     // VS Code may have replaced the tab objects in `earlier`, so compare with the new tab, unless the user has chosen another tab since
-    const isStale = (tab: vscode.Tab): boolean => (isOpened ? tab !== opened && isOfThis(tab) : earlier.has(tab));
+    const isStale = (tab: vscode.Tab): boolean => (isOpened ? tab !== opened && hasThisContent(tab) : earlier.has(tab));
     await vscode.window.tabGroups.close(allTabs().filter(isStale));
     await this.remember();
   }

@@ -83,13 +83,13 @@ export class Review {
    * the CodeLens of a change for half a second after its decision.
    */
   async decide(decision: Decision, params: DecideParams, part?: Part): Promise<ReviewResult | undefined> {
-    const what = JSON.stringify([params.sessionId, params.target]);
-    if (this.deciding.has(what) || !this.isStillPending(params)) return undefined;
-    this.deciding.add(what);
+    const key = JSON.stringify([params.sessionId, params.target]);
+    if (this.deciding.has(key) || !this.isStillPending(params)) return undefined;
+    this.deciding.add(key);
     try {
       return await this.decideOnce(decision, params, part);
     } finally {
-      this.deciding.delete(what);
+      this.deciding.delete(key);
     }
   }
 
@@ -137,8 +137,8 @@ export class Review {
 
   /** Undoes or redoes the last decision, in every session that it changed. */
   private async undoOrRedoNow(direction: Direction): Promise<void> {
-    const label = `${direction}Label` as const;
-    const sessions = this.store.sessionsWith(label);
+    const labelKey = `${direction}Label` as const;
+    const sessions = this.store.sessionsWith(labelKey);
     const known = this.store.decisions.pop(direction, (id) => sessions.some((session) => session.id === id));
     // the order of the decisions of an earlier window is unknown
     const steps = known.length > 0 ? known : sessions.slice(0, 1).map(({ id }) => id);
@@ -148,19 +148,19 @@ export class Review {
       );
     const [done, left, labels]: [DecisionSteps, DecisionSteps, string[]] = [[], [], []];
     for (const sessionId of steps) {
-      const what = this.store.get(sessionId)?.edits?.[label];
-      if (!what) continue;
+      const label = this.store.get(sessionId)?.edits?.[labelKey];
+      if (!label) continue;
       const result = await this.perform(() => this.server.request(method[direction], { sessionId }));
       if (!result || hasOutcome(result, "failed")) left.push(sessionId);
       if (!result) continue;
       done.push(sessionId);
-      labels.push(what);
+      labels.push(label);
     }
     this.store.decisions.push(direction, done, left);
     if (labels.length === 0) return;
-    const what = labels.join(", ");
+    const shownLabels = labels.join(", ");
     vscode.window.setStatusBarMessage(
-      direction === "undo" ? t("Undone: {0}", what) : t("Redone: {0}", what),
+      direction === "undo" ? t("Undone: {0}", shownLabels) : t("Redone: {0}", shownLabels),
       STATUS_MESSAGE_MS,
     );
   }

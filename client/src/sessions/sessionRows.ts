@@ -28,7 +28,7 @@ export function sessionNodes(sessions: readonly Session[], shown: Session | unde
   return sessions.flatMap((session) => (session.row ? [node(session, session.row, session === shown, now)] : []));
 }
 
-function node(session: Session, row: SessionRow, shown: boolean, now: number): SessionNode {
+function node(session: Session, row: SessionRow, isShown: boolean, now: number): SessionNode {
   const look =
     openRequests(session) > 0
       ? WAITING
@@ -44,7 +44,7 @@ function node(session: Session, row: SessionRow, shown: boolean, now: number): S
   return {
     sessionId: session.id,
     state: row.state,
-    isShown: shown,
+    isShown,
     label,
     description: [word, count, files, when].filter(Boolean).join(" · "),
     tooltip: [label, capitalized(look.word), count && t("{0} steps", count), review, capitalized(when)]
@@ -54,7 +54,7 @@ function node(session: Session, row: SessionRow, shown: boolean, now: number): S
     color: look.color,
     screenReaderLabel: [
       label,
-      shown ? t("shown") : "",
+      isShown ? t("shown") : "",
       look.word,
       count && t("{0} of {1}", row.completed, countText(row.total, "step")),
       review,

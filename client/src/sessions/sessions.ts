@@ -120,16 +120,16 @@ export class Sessions implements vscode.Disposable {
    * Requests the transcript of a session of an earlier window. If the server refuses, the next change of the session requests it again,
    * because an earlier server may still have the session open. The user sees the reason only after choosing the session.
    */
-  private loadTranscript({ id, row, entries }: Session, chosen: boolean): void {
+  private loadTranscript({ id, row, entries }: Session, isChosen: boolean): void {
     // a session without a title has not run yet
     if (!row?.title || entries.length > 0 || this.requestedTranscripts.has(id)) return;
     this.requestedTranscripts.add(id);
-    void this.requestTranscript(id, chosen);
+    void this.requestTranscript(id, isChosen);
   }
 
-  private async requestTranscript(sessionId: string, chosen: boolean): Promise<void> {
+  private async requestTranscript(sessionId: string, isChosen: boolean): Promise<void> {
     const open = (): Promise<OpenedSession> => this.server.request(method.openSession, { sessionId });
-    const opened = await (chosen ? orShowWarning(open) : open().catch(() => undefined));
+    const opened = await (isChosen ? orShowWarning(open) : open().catch(() => undefined));
     if (opened) this.store.addTranscript(opened);
     else this.requestedTranscripts.delete(sessionId);
   }
