@@ -1,4 +1,4 @@
 """The agent: its loop, messages, events, and the ports `Model` and `Tool`. It knows no editor and no provider.
 
-Rules such as L1 are those of docs/plan.md.
+docs/plan.md has the rules that are cited as L1, L2 and so on.
 """

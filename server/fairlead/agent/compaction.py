@@ -79,7 +79,7 @@ class Compactor:
             Whether the conversation is shorter now.
 
         Raises:
-            ModelError: the model did not return a summary, for another reason than the conversation's length.
+            ModelError: the model did not return a summary, for a reason other than the conversation's length.
         """
         window, before = self.window, size(self.history.messages)
         self._clear_results()
@@ -102,7 +102,7 @@ class Compactor:
         window, messages = self.window, self.history.messages
         limit, prefix = window.reported or window.configured, round(window.prefix_chars * window.tokens_per_char)
         advice = ENLARGE_WINDOW if not window.is_hosted and (limit or 0) < LARGE_WINDOW else ""
-        if limit is None or prefix < COMPACT_AT * limit:  # otherwise no task would fit, however short
+        if limit is None or prefix < COMPACT_AT * limit:  # else not even the shortest task would fit
             advice = SHORTEN_TASK + advice
         text = TOO_LONG.format(
             reason=reason,
@@ -140,7 +140,8 @@ class Compactor:
         except ModelError as error:
             if error.kind != "context_overflow":
                 raise
-            summary = ""  # the request for a summary was too long; the texts that a summary never replaces must do
+            # the request for a summary was too long, so only the texts that a summary never replaces remain
+            summary = ""
         messages = self.history.messages
         self._replace(with_summary(messages, summary, self.plan(), self.proposals(), self.keeps_results))
         self.emit(Compacted("The older part of the conversation was too long and was replaced by a summary."))

@@ -98,7 +98,7 @@ class Dispatcher:
         if verdict == "refuse":
             raise ToolError(REPEATED_CALL)
         if known.kind in CHANGES_FILES:
-            await self.stopped.wait()  # otherwise two calls would change files at the same time (L16)
+            await self.stopped.wait()  # a stopped call and this one must not change files at the same time (L16)
         try:
             return await self.stopped.run(known.run(call.input, running))
         finally:

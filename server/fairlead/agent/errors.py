@@ -30,7 +30,7 @@ class FairleadError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Overflow:
-    """The sizes that a refusal of a too long request named, in tokens; None: not named."""
+    """The sizes, in tokens, that a server named when it refused a request for its length; None: not named."""
 
     window: int | None = None
     """The model's window."""

@@ -25,7 +25,7 @@ class RunStarted:
 
     model: str
     checkpoint: int | None = None
-    """The id of the session's checkpoint before the run's prompt; None if the run continues another one."""
+    """The id of the session's checkpoint before the run's prompt; None if the run continues an earlier one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class ContextSent:
 
 @dataclass(frozen=True, slots=True)
 class RoundStarted:
-    """A request to the model begins. Rounds count from 1 in a run."""
+    """A request to the model begins. `round` counts from 1 in each run."""
 
     round: int
 
@@ -213,7 +213,7 @@ class Steered:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """A request to the model failed and will be sent again."""
+    """A request to the model failed and will be sent again. The fields are those of `Retrying`."""
 
     attempt: int
     delay: float

@@ -1,6 +1,7 @@
 """Guards against a model that repeats itself (docs/plan.md L10) or makes no progress (L14).
 
-A change token is a value that differs after each change to a file or the plan, and after each input of the user.
+A change token is a value that differs after each change to the files or the plan, and after each message from the
+user.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -30,7 +31,7 @@ class RepeatGuard:
         return "run" if self._count == 1 or is_exempt else "refuse"
 
     def ignore_changes_so_far(self) -> None:
-        """Does not count the changes that the last call itself made as changes in between."""
+        """Call this after a call has run, so that the changes it made do not allow an identical call."""
         if self._last is not None:
             self._last = (self._last[0], self._change_token())
 

@@ -52,8 +52,8 @@ from fairlead.plan import TodoManager
 log = logging.getLogger(__name__)
 
 MAX_CUT_OFFS = 3
-MAX_OVERFLOWS = 4
-"""The most refusals of one request for its length. Each retry is shorter, or asks for a shorter answer."""
+MAX_OVERFLOW_RETRIES = 4
+"""How often a request that was refused for its length is sent again, shortened or with a lower answer limit."""
 CONTINUATIONS = {
     "max_tokens": CONTINUE,
     "model_context_window_exceeded": CONTINUE,
@@ -88,7 +88,7 @@ class Agent:
     history: History
     emit: Callable[[Event], None]
     change_token: Callable[[], Hashable]
-    """Returns a value that differs after each change of the files, the plan or the user's input (L10)."""
+    """Returns a value that differs after each change to the files or the plan, and after each user message (L10)."""
     take_feedback: Callable[[], Awaitable[Sequence[str]]]
     """Returns what the user said, decided and changed since the last call, as texts for the model (L6)."""
     has_user_message: Callable[[], bool]
@@ -178,7 +178,7 @@ class _Run:
         )
 
     async def add_prompt(self, prompt: Sequence[Block]) -> None:
-        """Appends the prompt and the waiting feedback to the history; the prompt even if cancelled meanwhile."""
+        """Appends the prompt and the waiting feedback to the history. If it is cancelled, appends only the prompt."""
         feedback: Sequence[str] = ()
         try:
             feedback = await self.take_feedback()
@@ -257,7 +257,7 @@ class _Run:
         history, window = self.agent.history, self.agent.window
         if window.needs_compaction(history.messages):
             await self.compactor.compact()
-        for _ in range(MAX_OVERFLOWS):
+        for _ in range(MAX_OVERFLOW_RETRIES):
             try:
                 return await self.send(history.messages)
             except ModelError as error:

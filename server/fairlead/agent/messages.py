@@ -126,7 +126,7 @@ class History:
         self._messages.append({"role": "user", "content": blocks + [text_block(text) for text in texts]})
 
     def close(self, note: str) -> None:
-        """If a run stopped halfway, append the note in place of the assistant's answer."""
+        """If a run stopped halfway, appends the note in place of the assistant's answer."""
         if self._messages and self._messages[-1]["role"] == "user":
             self._messages.append({"role": "assistant", "content": [text_block(note)]})
 

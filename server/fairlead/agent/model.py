@@ -33,7 +33,7 @@ class ServerClearing:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request to the model. `system` and `tools` stay the same throughout a session."""
+    """One request to the model. `system` and `tools` stay the same throughout a run."""
 
     system: str
     tools: Sequence[ToolSpec]

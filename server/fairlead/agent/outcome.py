@@ -54,7 +54,7 @@ class Ending:
 
 
 def failure(error: ModelError) -> Ending:
-    """The end of a run whose model did not answer."""
+    """The end of a run that failed with an error."""
     return Ending("error", error.message, error)
 
 
@@ -68,7 +68,7 @@ def ending_of(reply: Reply, text: str, answer_limit: int | None) -> Ending:
     """
     match reply.stop_reason:
         case reason if reason in DONE and not reply.calls:
-            return Ending("end_turn", text) if text.strip() else failure(_try_again(NO_ANSWER))
+            return Ending("end_turn", text) if text.strip() else failure(_retryable_error(NO_ANSWER))
         case "max_tokens":
             limit = "the output limit (setting maxTokens)"
             if answer_limit is not None and answer_limit <= reply.usage.output_tokens:
@@ -80,14 +80,14 @@ def ending_of(reply: Reply, text: str, answer_limit: int | None) -> Ending:
         case "refusal":
             return Ending("refusal", _with_hint(text, REFUSED))
         case "tool_use":
-            return failure(_try_again(NO_CALL))
+            return failure(_retryable_error(NO_CALL))
         case "":
-            return failure(_try_again(NO_STOP_REASON))
+            return failure(_retryable_error(NO_STOP_REASON))
         case reason:
-            return failure(_try_again(UNKNOWN_STOP_REASON.format(reason=reason)))
+            return failure(_retryable_error(UNKNOWN_STOP_REASON.format(reason=reason)))
 
 
-def _try_again(message: str) -> ModelError:
+def _retryable_error(message: str) -> ModelError:
     return ModelError("network", message, retryable=True)
 
 

@@ -9,7 +9,9 @@ CONTINUE = (
     "repeating anything.</cut_off>"
 )
 CONTINUE_PAUSED_TURN = "<cut_off>Continue.</cut_off>"
-MISSING_CALL = "<cut_off>Your answer ended to run tools, but it contains no call. Send the call.</cut_off>"
+MISSING_CALL = (
+    "<cut_off>Your answer ended with stop reason 'tool_use', but it contains no call. Send the call.</cut_off>"
+)
 EMPTY_ANSWER = "<cut_off>Your answer was empty. Continue, or say in a sentence what you did.</cut_off>"
 
 CUT_OFF_CALL = (

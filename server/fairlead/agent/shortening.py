@@ -22,12 +22,12 @@ KeepsResults = Callable[[str], bool]
 
 def shorten_results(texts: Sequence[str], total: int) -> list[str]:
     """Removes the middle of the longest texts so that all together have about `total` characters."""
-    share, longer = total, len(texts)
-    for length in sorted(map(len, texts)):  # short texts leave their share to the long ones
-        if length * longer > share:
+    chars_left, texts_left = total, len(texts)
+    for length in sorted(map(len, texts)):  # short texts stay whole, and the long ones share the rest
+        if length * texts_left > chars_left:
             break
-        share, longer = share - length, longer - 1
-    limit = share // longer if longer else total
+        chars_left, texts_left = chars_left - length, texts_left - 1
+    limit = chars_left // texts_left if texts_left else total
     return [text if len(text) <= limit else _without_middle(text, limit) for text in texts]
 
 

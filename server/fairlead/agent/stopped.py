@@ -17,7 +17,7 @@ class StoppedCalls:
         self._ending: set[asyncio.Task[Any]] = set()
 
     async def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Await a call. A cancelled caller returns at once; the call is cancelled too and ends in the background."""
+        """Awaits a call. A cancelled caller returns at once; the call is cancelled too and ends in the background."""
         task = asyncio.ensure_future(work)
         try:
             return await asyncio.shield(task)

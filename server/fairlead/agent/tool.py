@@ -64,9 +64,10 @@ class Tool(Protocol):
 
     @property
     def read_only(self) -> bool:
-        """Whether it changes nothing.
+        """Whether it changes nothing, except that `todo` changes the plan.
 
-        Then it also runs in plan and ask mode, and is exempt from the guard against repeats (L10).
+        If true, it also runs in plan mode and ask mode (`todo` not in ask mode), and is exempt from the guard against
+        repeats (L10).
         """
         ...
 

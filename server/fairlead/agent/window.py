@@ -106,7 +106,10 @@ class Window:
         return round(self.request_chars(messages) * self.tokens_per_char)
 
     def tokens_at(self, share: float) -> int:
-        """The size of a request that takes this share of the window, counted from the end of the prefix."""
+        """The size of a request at a share of the window.
+
+        The scale begins at the prefix: share 0 is the prefix alone, and `COMPACT_AT` is 80% of the whole window.
+        """
         prefix = self.prefix_chars * self.tokens_per_char
         return round(prefix + share * max(0, (self.limit or 0) - prefix / COMPACT_AT))
 
@@ -128,7 +131,7 @@ class Window:
         return max(MIN_RESULTS_CHARS, round(share / self.tokens_per_char))
 
     def record_answer(self, messages: Sequence[Message], usage: Usage) -> None:
-        """Learn from an answered request: its exact size, and that the window holds at least as much."""
+        """Learns from an answered request: its exact size, and that the window holds at least as much."""
         chars, asked = self.request_chars(messages), usage.tokens - usage.output_tokens
         self.used = usage.tokens
         if asked * MAX_CHARS_PER_TOKEN >= chars:
@@ -139,11 +142,11 @@ class Window:
             self.refused_chars = None
 
     def record_full(self, messages: Sequence[Message]) -> None:
-        """Learn from an answer that ended because it filled the window. It is the last of the messages."""
+        """Learns from an answer that ended because it filled the window. The answer is the last of the messages."""
         self.reported = max(self.used, self.estimate(messages))
 
     def record_refusal(self, messages: Sequence[Message], overflow: Overflow, answer_limit: int | None) -> bool:
-        """Learn from a refusal of a request for its length.
+        """Learns from a refusal of a request for its length.
 
         Args:
             messages: the messages of the refused request.
@@ -164,6 +167,6 @@ class Window:
         return False
 
     def _measure(self, tokens: int, chars: int) -> None:
-        """Learn how many tokens a character takes, unless the server's number is impossible."""
+        """Learns how many tokens a character takes, unless the server's number is impossible."""
         if 0 < tokens <= MAX_TOKENS_PER_CHAR * chars:
             self.tokens_per_char = tokens / chars
