@@ -1,6 +1,6 @@
 """The plan: its items, their owner, and the plan as text. Pure: no I/O, no clock.
 
-The rules are numbered in docs/plan.md (P1 to P17).
+The rules are numbered in docs/plan.md (P1 to P20).
 """
 
 from fairlead.plan.items import PlanError, PlanItem, PlanningState, StalePlan, Status

@@ -62,7 +62,7 @@ class CommandRun:
     state: int | None = None
     """The number of the file state that it ran on (`FileStates`); None if it verifies nothing."""
     without_changes: int | None = None
-    """Set if it ran on the files without the proposals: the number of the file state with them."""
+    """If it ran on the files without the proposals: the number of the file state with them; otherwise None."""
 
     @property
     def failed(self) -> bool:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 
 @dataclass(frozen=True)
 class FileStates:
-    """The states of the files that a session knows, numbered from 0. Each is stored as its changes to the last one."""
+    """The states of the files that a session knows, numbered from 0. Each is stored as changes to the one before."""
 
     first: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The digest of each file when the session first saw it, by path. It counts as unchanged in all states before."""
+    """The digest of each file when the session first saw it, by path. It is assumed for all earlier states too."""
     changes: tuple[Mapping[str, str], ...] = ()
     """By state: the digests by path that differ from the state before."""
 
@@ -30,6 +30,6 @@ class FileStates:
             yield from changed.items()
 
     def changed_since(self, state: int, now: Mapping[str, str]) -> tuple[str, ...]:
-        """The paths whose digests are not those of a state."""
+        """The paths whose digests in `now` differ from those in a state."""
         before = dict(self.at(state))
         return tuple(path for path, digest in now.items() if before.get(path) != digest)

@@ -17,14 +17,14 @@ class PlanVersion:
     revision: int
     by: Author
     summary: str
-    """See `changes`."""
+    """See `summarize_changes`."""
     reason: str
     """Empty if none was given."""
     items: tuple[PlanItem, ...]
 
 
-def changes(old: Sequence[PlanItem], new: Sequence[PlanItem]) -> str:
-    """A summary of a change of the plan, such as `2 added, 1 dropped, 1 completed`."""
+def summarize_changes(old: Sequence[PlanItem], new: Sequence[PlanItem]) -> str:
+    """A summary of a change to the plan, such as `2 added, 1 dropped, 1 completed`."""
     before, after = {item.id: item for item in old}, {item.id: item for item in new}
     both = [(before[item.id], item) for item in new if item.id in before]
     counts = {

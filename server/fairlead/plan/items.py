@@ -11,7 +11,7 @@ STATUSES: tuple[str, ...] = get_args(Status)
 
 
 class PlanError(ValueError):
-    """A change of the plan that breaks a rule. The message is for whoever made the change: the model or the user."""
+    """A change to the plan that breaks a rule. The message is for whoever made the change: the model or the user."""
 
 
 class StalePlan(ValueError):
@@ -125,7 +125,7 @@ def assign_ids(drafts: Sequence[Draft], previous: Sequence[PlanItem], used: Coll
 
 @dataclass(frozen=True, slots=True)
 class UserEdits:
-    """The user's edits that later rewrites by the model must respect (P13, P14)."""
+    """The user's edits that the model's later rewrites must respect (P13, P14)."""
 
     dropped: tuple[PlanItem, ...] = ()
     """The steps that must not return."""

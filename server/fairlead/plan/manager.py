@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from fairlead.plan.history import Author, PlanVersion, changes
+from fairlead.plan.history import Author, PlanVersion, summarize_changes
 from fairlead.plan.items import (
     PlanError,
     PlanItem,
@@ -45,7 +45,7 @@ class TodoManager:
 
     @property
     def user_edits(self) -> UserEdits:
-        """What the user demands of later rewrites (P13, P14)."""
+        """The user's edits that later rewrites must respect (P13, P14)."""
         return self._user_edits
 
     def restore(
@@ -130,7 +130,7 @@ class TodoManager:
         old = self._state.items
         edited = apply_ops(old, ops, new_id)
         if len(edited.items) > self.max_items:
-            raise PlanError(f"Max {self.max_items} todos allowed")
+            raise PlanError(f"The plan can have at most {self.max_items} steps (setting plan.maxItems).")
         if self.single_in_progress and sum(item.status == "in_progress" for item in edited.items) > 1:
             raise PlanError("Only one step can be in progress at a time.")
         self._used_ids = used
@@ -147,7 +147,8 @@ class TodoManager:
         new = PlanningState(items, 0 if by == "model" else old.rounds_since_update, old.version + 1, old.revision)
         if _substance(items) != _substance(old.items):
             new = replace(new, revision=old.revision + 1)
-            self.history = (*self.history, PlanVersion(new.revision, by, changes(old.items, items), reason, items))
+            summary = summarize_changes(old.items, items)
+            self.history = (*self.history, PlanVersion(new.revision, by, summary, reason, items))
         self._state = new
 
     def note_round_without_update(self) -> None:

@@ -18,9 +18,9 @@ class PlanOp:
     """The item. Empty for `add`."""
     content: str | None = None
     after: str | None = None
-    """For `add` and `move`: the id of the item before the new position; None: the top."""
+    """For `add` and `move`: the id of the item that it follows; None: it becomes the first."""
     at_end: bool = False
-    """For `add`: the end instead."""
+    """For `add`: puts the item at the end, whatever `after` says."""
     status: str | None = None
     held: bool | None = None
     check: str | None = None
@@ -38,7 +38,7 @@ class Edited:
 
 
 def apply_ops(items: Sequence[PlanItem], ops: Sequence[PlanOp], new_id: Callable[[], str]) -> Edited:
-    """Applies all operations of the user, or raises.
+    """Applies the user's operations, all or none.
 
     Raises:
         PlanError: an operation is invalid, or names an item that does not exist. The message is for the user.

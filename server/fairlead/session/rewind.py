@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from fairlead.edits.undo import DecisionLog
 from fairlead.plan.evidence import BEFORE, UNPLANNED, Record
-from fairlead.plan.history import PlanVersion, changes
+from fairlead.plan.history import PlanVersion, summarize_changes
 from fairlead.plan.items import PlanningState
 from fairlead.session.checkpoints import Checkpoint
 from fairlead.session.errors import RequestRefused, WrongRequest
@@ -108,7 +108,7 @@ def rewound(state: SessionState, checkpoint: Checkpoint) -> SessionState:
     if checkpoint.items != old.items:
         plan = replace(plan, revision=old.revision + 1)
         reason = f"Rewound to before “{title_of(checkpoint.prompt)}”"
-        summary = changes(old.items, checkpoint.items)
+        summary = summarize_changes(old.items, checkpoint.items)
         versions = (*versions, PlanVersion(plan.revision, "user", summary, reason, checkpoint.items))
     return replace(
         state,
