@@ -242,7 +242,7 @@ async def test_approvals_name_the_proposals_that_a_command_does_not_see(workspac
     again = [{"read_file": {"path": "a"}}, commands[0], commands[1]]
     settings = replay({"calls": [edit("a", "1", "2"), commands[0]]}, {"calls": again}, {"text": "."})
     answers = {"agent/approve": lambda _: {"option": "allow_session"}}
-    line = "Runs on the files on disk; 1 proposed edits are not visible to it."
+    line = "Runs on the files on disk; 1 proposed edit is not visible to it."
     async with Client(workspace, settings=settings, answers=answers) as client:
         await client.run()
         asked = client.all("agent/approve")

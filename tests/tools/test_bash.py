@@ -168,7 +168,7 @@ async def test_an_allowance_for_the_session_still_says_what_is_not_seen(at: Made
     desk = at("allow_session")
     await desk.call("bash", command="ls")
     await desk.call("write_file", path="new.txt", content="x")
-    assert (await desk.call("bash", command="ls")).startswith("Runs on the files on disk; 1 proposed edits are not")
+    assert (await desk.call("bash", command="ls")).startswith("Runs on the files on disk; 1 proposed edit is not")
     assert len(desk.user.asked) == 1
 
 
@@ -206,7 +206,7 @@ async def test_fault_20_a_cancelled_command_tells_how_far_it_came(at: Made) -> N
     with pytest.raises(asyncio.CancelledError):
         await task
     line, cancelled, output = desk.last.result_when_stopped().split("\n")
-    assert line == "Runs on the files on disk; 1 proposed edits are not visible to it."
+    assert line == "Runs on the files on disk; 1 proposed edit is not visible to it."
     assert cancelled.startswith("Cancelled: killed after ")
     assert output == "started"
     assert not [p for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] == nap.split()]

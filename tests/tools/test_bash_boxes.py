@@ -131,7 +131,7 @@ async def test_outside_of_the_sandbox_it_runs_in_the_workspace_and_says_what_it_
     room = made(workspace)
     await room.desk.call("write_file", path="a", content="x")
     text = await room.desk.call("bash", command="ls", unsandboxed=True)
-    assert text.startswith("Runs on the files on disk; 1 proposed edits are not visible to it.\n")
+    assert text.startswith("Runs on the files on disk; 1 proposed edit is not visible to it.\n")
     assert room.boxes.opened == []
     assert [event.where for event in room.events if isinstance(event, CommandStarted)] == ["workspace"]
 

@@ -39,7 +39,7 @@ SANDBOX_PROPERTIES: dict[str, Any] = {
     "network": {"type": "boolean", "description": "With the network; the user is asked"},
     "unsandboxed": {"type": "boolean", "description": "On the files on disk, without proposals; the user is asked"},
 }
-NOT_VISIBLE = "Runs on the files on disk; {count} proposed edits are not visible to it."
+NOT_VISIBLE = "Runs on the files on disk; {edits} not visible to it."
 ACCEPT_FIRST = "Accept them first if it should see them."
 TOO_LONG = f"(The time limit is {MAX_SECONDS} s, the maximum.)"
 IN_BACKGROUND = "Started in the background as {handle}. Read it with bash_output, end it with bash_kill."
@@ -72,7 +72,7 @@ class Bash:
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         command, background = input["command"], bool(input.get("background"))
-        _check(command)
+        _validate(command)
         if background:
             self._commands.background.check_capacity()
         async with contextlib.AsyncExitStack() as turn:
@@ -170,10 +170,11 @@ class Bash:
         if where == "sandboxed":
             return []
         count = sum(max(1, len(proposal.hunks)) for proposal in self._files.changes)
-        return [NOT_VISIBLE.format(count=count)] if count else []
+        edits = "1 proposed edit is" if count == 1 else f"{count} proposed edits are"
+        return [NOT_VISIBLE.format(edits=edits)] if count else []
 
 
-def _check(command: str) -> None:
+def _validate(command: str) -> None:
     if not command.strip():
         raise ToolError("The command is empty. Send it again with a command.")
     if "\0" in command:
