@@ -11,7 +11,11 @@ from fairlead.workspace.editor import ApprovalAnswer, ApprovalRequest, Editor
 
 
 class Approvals:
-    """A session's permissions. Each is for one exact command, folder and environment, or for one file and text."""
+    """What the user has allowed in a session.
+
+    Each permission is for one of three things: a command with its folder, mode, network access and environment; the use
+    of a file that looks like a secret; or a text of a protected file.
+    """
 
     def __init__(self, editor: Editor, session_id: str) -> None:
         self.editor = editor

@@ -36,7 +36,7 @@ class Checked:
 
 
 class Checks:
-    """The checks of a session."""
+    """Runs the checks of plan items during one run of the agent."""
 
     def __init__(
         self,

@@ -96,14 +96,17 @@ class Code:
         return _text("\n".join(f"- {fix.title}" for fix in fixes.value), fixes.note)
 
     async def _find_symbols(self, query: str, given: str | None) -> str:
-        near = self._files.roots.resolve(given) if given else await self._main_language()
+        near = self._files.roots.resolve(given) if given else await self._path_in_main_language()
         found = await self._queries.find_symbols(query, near)
         is_secret, roots = self._files.secret_filter(), self._files.roots
         symbols = [symbol for symbol in found.value if not is_secret(roots.relative(symbol.place.path))]
         return _text(render_symbols(roots.relative, symbols, of_file=False), found.note)
 
-    async def _main_language(self) -> Path:
-        """A file in the agent's language: one that it read or wrote, else one in the most frequent language.
+    async def _path_in_main_language(self) -> Path:
+        """A path that says which language to ask about, if the model named none.
+
+        The latest file that the agent read or wrote, else a file in the most frequent language. If no language server
+        knows any file but there is an editor, the first folder of the workspace.
 
         Raises:
             NoAnswer: no editor or language server knows a language of the workspace.

@@ -69,8 +69,8 @@ def _entry(files: Files, changes: Changeset, path: Path, text: str) -> Entry | N
 async def propose_changes(files: Files, changes: Changes, roots: Roots, author: Author) -> list[str]:
     """Proposes what a command changed. Returns lines for the model.
 
-    Yields between files, so that other requests are answered meanwhile. So each file is compared with its state at the
-    time when its turn comes.
+    Yields between files, so that other requests are answered meanwhile. Each file is therefore compared with its state
+    when its turn comes.
 
     Args:
         roots: the folders to which the names in `changes` are relative.
@@ -166,13 +166,13 @@ def _has_same_format(after: DiskText, disk: DiskText) -> bool:
 
 
 def _new_mode(path: Path, mode: int | None) -> int | None:
-    """The permission bits if the file becomes executable or is no longer. None otherwise: Git ignores other bits."""
+    """The permission bits if the command changes whether the file is executable, else None: Git ignores other bits."""
     if mode is None:
         return None
     executable = path.is_file() and bool(path.stat().st_mode & 0o100)
     return mode & 0o777 if bool(mode & 0o100) != executable else None
 
 
-def _listed(names: Sequence[str], most: int = MAX_NAMED) -> str:
-    more = len(names) - most
-    return ", ".join(map(escape_to_one_line, names[:most])) + (f" and {more:,} more" if more > 0 else "")
+def _listed(names: Sequence[str], limit: int = MAX_NAMED) -> str:
+    more = len(names) - limit
+    return ", ".join(map(escape_to_one_line, names[:limit])) + (f" and {more:,} more" if more > 0 else "")

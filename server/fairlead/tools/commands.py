@@ -60,7 +60,7 @@ class Commands:
     foreground: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while a command of the agent runs, or a check that does not see all proposals.
 
-    All boxes share a folder, which contains the proposals while a command of the agent runs.
+    Every box shows the session's upper layer, which contains all proposals while a command of the agent runs.
     """
 
 

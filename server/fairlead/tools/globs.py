@@ -9,7 +9,7 @@ from fairlead.workspace.paths import Roots
 
 MAX_LENGTH = 500
 MAX_ALTERNATIVES = 1000
-MAX_STARS = 4  # matching takes time in the order of the name's length to the power of the number of stars
+MAX_STARS = 4  # the time to match grows as the length of the name to the power of the number of stars
 
 
 def glob_filter(glob: str | None, roots: Roots) -> Callable[[str], bool]:

@@ -42,11 +42,11 @@ class ListFiles:
         roots = self._files.roots
         places, texts = search_scope(self._files, input.get("path"))
         matches = glob_filter(input.get("glob"), roots)
-        existing = [path for path, text in texts.items() if text is not None]
+        not_deleted = [path for path, text in texts.items() if text is not None]
         names = {name for place in places for name in await place.names(MAX_COLLECTED)}
         at_least = "at least " if len(names) >= MAX_COLLECTED else ""
-        # an open file on disk that was not listed is ignored by a rule
-        names |= {roots.relative(path) for path in existing if self._files.is_proposed(path) or not path.exists()}
+        # leaves out open documents whose files exist but were not listed: a rule ignores them
+        names |= {roots.relative(path) for path in not_deleted if self._files.is_proposed(path) or not path.exists()}
         names -= {roots.relative(path) for path, text in texts.items() if text is None}
         matching = set(filter(matches, names))
         secrets = set(filter(self._files.secret_filter(), matching))

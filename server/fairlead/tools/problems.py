@@ -30,21 +30,21 @@ class Problems:
         """
         roots = self._files.roots
         within = roots.scopes(given)
-        below = within[0]
-        if given and not below.exists() and self._files.read(below) is None:
+        target = within[0]
+        if given and not target.exists() and self._files.read(target) is None:
             raise ToolError(f"No such file or folder: {given}")
-        if below.is_dir():
+        if target.is_dir():
             candidates = [path for path in self._proposed(within) if self._queries.servers.name_for(path)]
         else:
-            candidates = [below] if self._source is None or self._files.has_proposal(below) else []
+            candidates = [target] if self._source is None or self._files.has_proposal(target) else []
         # before the request, because the editor may open the file for it
-        is_open = self._files.user_files.buffer(below) is not None
+        is_open = self._files.user_files.buffer(target) is not None
         checked = await self._checked(candidates)
         found = [problem for problems in checked.values() for problem in problems]
-        if below in checked:
+        if target in checked:
             return "\n".join(problem_lines(found, roots) or ["No problems."])
         if self._source is not None:
-            shown = await self._source.diagnostics(None if below.is_dir() else below)
+            shown = await self._source.diagnostics(None if target.is_dir() else target)
             return self._with_editor(shown, within, is_open, checked, found)
         if not checked:
             raise ToolError("The problems of all files are not known here. Name a file, or check with a command.")
@@ -84,7 +84,10 @@ class Problems:
             *(each for each in shown if any(map(each.path.is_relative_to, within)) and each.path not in checked),
         ]
         return "\n".join(
-            [*(problem_lines(found, self._files.roots) or [_none(is_open)]), *self._unknown_note(within, checked)]
+            [
+                *(problem_lines(found, self._files.roots) or [_no_problems(is_open)]),
+                *self._unknown_note(within, checked),
+            ]
         )
 
     def _proposed(self, within: Sequence[Path]) -> list[Path]:
@@ -119,7 +122,7 @@ def _line(problem: Diagnostic, roots: Roots) -> str:
     return f"{position} {problem.severity} {short}" + (f" [{problem.source}]" if problem.source else "")
 
 
-def _none(is_open: bool) -> str:
-    """The result if there are no problems. Many language servers check only open files, so it says that."""
+def _no_problems(is_open: bool) -> str:
+    """The result if there are no problems, with a caveat if the file is not open: some servers ignore those."""
     caveat = "" if is_open else " It may not check files that are not open."
     return f"The editor shows no problems there.{caveat}"

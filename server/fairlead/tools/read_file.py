@@ -70,7 +70,7 @@ class ReadFile:
 
 
 def excerpt(text: str, offset: int, limit: int) -> str:
-    """At most `limit` lines, starting with line `offset` (from 1). A last line says what was omitted."""
+    """At most `limit` lines, starting with line `offset` (from 1). A final line says what was omitted."""
     lines = split_lines(with_line_end(text, "\n"))
     if not lines:
         return "(The file is empty.)"

@@ -180,6 +180,6 @@ def _show(found: Sequence[Found]) -> str:
         shown.append(f"{hit.path}{mark}{hit.line}{mark}{hit.text}")
         previous = hit
     if len(found) > MAX_LINES:
-        more = "at least " if len(found) >= MAX_COLLECTED else ""
-        shown.append(f"({more}{len(found) - MAX_LINES} more lines; narrow the search.)")
+        at_least = "at least " if len(found) >= MAX_COLLECTED else ""
+        shown.append(f"({at_least}{len(found) - MAX_LINES} more lines; narrow the search.)")
     return "\n".join(shown)

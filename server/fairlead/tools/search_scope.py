@@ -29,25 +29,25 @@ class Place:
         """The path relative to `root`, with `/`."""
         return (below(self.path, self.root.path) or ".").replace(os.sep, "/")
 
-    async def names(self, most: int) -> set[str]:
-        """The names (`Roots.relative`) of at most `most` files in it that no rule ignores."""
+    async def names(self, limit: int) -> set[str]:
+        """The names (`Roots.relative`) of at most `limit` files in it that no rule ignores."""
         if not self.path.exists():
             return set()
-        found = await file_names(self.inner, self.root.path, most)
+        found = await file_names(self.inner, self.root.path, limit)
         return {name for name, _ in self.roots.names_in(self.root, found)}
 
-    async def secrets(self, is_secret: Callable[[str], bool], most: int) -> set[str]:
+    async def secrets(self, is_secret: Callable[[str], bool], limit: int) -> set[str]:
         """The names of the files in it that look like secrets and that no rule ignores.
 
         `rg` filters the names first, which is much faster in a large workspace than reading them all.
         """
         globs = secret_globs(self.roots.paths)
-        found = await file_names(self.inner, self.root.path, most, globs)
+        found = await file_names(self.inner, self.root.path, limit, globs)
         secrets = {name: inner for name, inner in self.roots.names_in(self.root, found) if is_secret(name)}
         if globs and secrets:
             last_parts = {inner.rpartition("/")[2] for inner in secrets.values()}
             options = options_for_names(last_parts) if len(last_parts) <= MAX_NAMED else ()
-            not_ignored = await file_names(self.inner, self.root.path, most, options)
+            not_ignored = await file_names(self.inner, self.root.path, limit, options)
             return {name for name, inner in secrets.items() if inner in not_ignored}
         return set(secrets)
 

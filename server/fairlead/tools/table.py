@@ -1,4 +1,4 @@
-"""The dispatch table: all tools of a session (docs/plan.md L2)."""
+"""The dispatch table: all tools of a run (docs/plan.md L2)."""
 
 from fairlead.agent.tool import Tool
 from fairlead.code.queries import CodeQueries
@@ -34,7 +34,7 @@ def tool_table(
     queries: CodeQueries | None = None,
     diagnostics: DiagnosticsSource | None = None,
 ) -> dict[str, Tool]:
-    """The tools of a session, by name. Their order matters: it is part of the cached prefix of every request."""
+    """The tools of a run, by name. Their order matters: it is part of the cached prefix of every request."""
     tools: list[Tool] = [
         Todo(plan, checks.run),
         ReadFile(files, approvals),
