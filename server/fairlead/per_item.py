@@ -9,13 +9,13 @@ T = TypeVar("T")
 V = TypeVar("V")
 
 
-def common_prefix(old: Sequence[Any], new: Sequence[Any]) -> int:
-    """How many of the first members of two sequences are identical."""
+def common_prefix_length(old: Sequence[Any], new: Sequence[Any]) -> int:
+    """How many items two sequences share at the start. Compares objects by identity (`is`), not by value."""
     return next(compress(count(), map(is_not, old, new)), min(len(old), len(new)))
 
 
 class PerItem(Generic[T, V]):
-    """A value for each item, computed again only from the first item on that is another object than before.
+    """A value for each item. Computes values again only from the first item that is not the same object as before.
 
     The items must not change.
     """
@@ -27,7 +27,7 @@ class PerItem(Generic[T, V]):
 
     def of(self, items: Sequence[T]) -> Sequence[V]:
         """The values of all items. Valid until the next call."""
-        shared = common_prefix(self._items, items)
+        shared = common_prefix_length(self._items, items)
         self._items[shared:] = items[shared:]
         self._values[shared:] = map(self._compute, items[shared:])
         return self._values

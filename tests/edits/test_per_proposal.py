@@ -7,7 +7,7 @@ from fairlead.edits.changeset import Changeset, changed_paths, propose
 from fairlead.edits.origins import Author
 from fairlead.edits.per_proposal import PerProposal
 from fairlead.edits.proposal import Proposal
-from fairlead.per_item import PerItem, common_prefix
+from fairlead.per_item import PerItem, common_prefix_length
 
 paths = st.sampled_from(["a", "b", "c", "d"])
 steps = st.lists(st.tuples(st.sampled_from(["propose", "remove"]), paths, st.sampled_from(["x\n", "y\n"])), max_size=12)
@@ -59,7 +59,7 @@ def test_values_of_items_are_those_of_a_new_computation(sequences: list[list[int
         given_items = [items[number] for number in sequence]
         computed.clear()
         assert list(kept.of(given_items)) == sequence
-        assert computed == given_items[common_prefix(last, given_items) :]
+        assert computed == given_items[common_prefix_length(last, given_items) :]
         last = given_items
 
 

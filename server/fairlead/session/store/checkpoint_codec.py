@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from fairlead.agent.messages import Message
 from fairlead.edits.changeset import Changeset
-from fairlead.per_item import common_prefix
+from fairlead.per_item import common_prefix_length
 from fairlead.plan.evidence import Record
 from fairlead.session.checkpoints import Checkpoint
 from fairlead.session.evidence.recorder import Inferred
@@ -42,7 +42,7 @@ def checkpoints_json(
         messages: the session's conversation. The messages of most checkpoints are the first ones of it.
         number: returns the number under which a text is saved.
     """
-    unchanged = common_prefix(old, new)
+    unchanged = common_prefix_length(old, new)
     predecessors = [EMPTY, *new][unchanged:]
     added = zip(predecessors, new[unchanged:], strict=False)
     return [unchanged, [_json(each, last, messages, number) for last, each in added]]
@@ -61,8 +61,8 @@ def read_checkpoints(
 
 def _json(new: Checkpoint, last: Checkpoint, messages: Sequence[Message], number: codec.NumberOf) -> Json:
     # after a compaction, the conversation no longer begins like earlier checkpoints, so the previous one shares more
-    in_conversation = common_prefix(messages, new.messages)
-    in_last = common_prefix(last.messages, new.messages)
+    in_conversation = common_prefix_length(messages, new.messages)
+    in_last = common_prefix_length(last.messages, new.messages)
     shared = max(in_conversation, in_last)
     return {
         "id": new.id,

@@ -13,7 +13,7 @@ from fairlead.edits.origins import Origin, Origins
 from fairlead.edits.proposal import Proposal, Raw
 from fairlead.edits.undo import Decision, FileDecision
 from fairlead.json_values import is_list, is_object
-from fairlead.per_item import common_prefix
+from fairlead.per_item import common_prefix_length
 from fairlead.plan import PlanItem
 from fairlead.plan.evidence import CommandRun, Evidence, Verification
 from fairlead.plan.history import PlanVersion
@@ -100,8 +100,12 @@ def read_user_edits(value: Json) -> UserEdits:
 def evidence_json(old: Evidence | None, new: Evidence) -> Json:
     """Contains only the files and commands after the first `kept` ones: a long step adds hundreds, one by one."""
     old = old or Evidence()
-    files, commands = unchanged = common_prefix(old.files, new.files), common_prefix(old.commands, new.commands)
-    return {"kept": unchanged, **asdict(replace(new, files=new.files[files:], commands=new.commands[commands:]))}
+    files = common_prefix_length(old.files, new.files)
+    commands = common_prefix_length(old.commands, new.commands)
+    return {
+        "kept": (files, commands),
+        **asdict(replace(new, files=new.files[files:], commands=new.commands[commands:])),
+    }
 
 
 def _read_command(value: Json) -> CommandRun:

@@ -20,7 +20,7 @@ from fairlead.agent.messages import Block, Message
 from fairlead.edits.changeset import Changeset, changed_paths
 from fairlead.edits.proposal import Proposal
 from fairlead.edits.undo import Decision, DecisionLog
-from fairlead.per_item import common_prefix
+from fairlead.per_item import common_prefix_length
 from fairlead.plan import PlanningState
 from fairlead.plan.evidence import Record
 from fairlead.plan.file_states import FileStates
@@ -78,7 +78,7 @@ class EntryEncoder:
         _add_mapping(entry, "record", old.record.by_step, new.record.by_step, codec.evidence_json)
         _add_file_states(entry, old.file_states, new.file_states)
         if new.inferred is not old.inferred:
-            shared = common_prefix(old.inferred, new.inferred)
+            shared = common_prefix_length(old.inferred, new.inferred)
             if (shared, shared) != (len(old.inferred), len(new.inferred)):
                 entry["inferred"] = [shared, [asdict(step) for step in new.inferred[shared:]]]
         if new.models != old.models:
@@ -89,7 +89,7 @@ class EntryEncoder:
         if new.pending_feedback != old.pending_feedback:
             entry["unheard"] = asdict(new.pending_feedback)
         if old.messages != new.messages:  # quick, as most are identical
-            shared = common_prefix(old.messages, new.messages)
+            shared = common_prefix_length(old.messages, new.messages)
             further = [_with_results(message, _omit_known, old.calls) for message in new.messages[shared:]]
             entry["messages"] = [shared, further]
         _add_mapping(entry, "calls", old.calls, new.calls, lambda _, call: asdict(call))
@@ -126,7 +126,7 @@ class EntryEncoder:
         before, after = _decisions_in(old.decisions), _decisions_in(new.decisions)
         new_decisions = _proposals_of(decision for key, decision in after.items() if key not in before)
         gone_decisions = _proposals_of(decision for key, decision in before.items() if key not in after)
-        same = common_prefix(old.checkpoints, new.checkpoints)
+        same = common_prefix_length(old.checkpoints, new.checkpoints)
         added_proposals = filter(None, map(new.changes.get, changed))
         removed_proposals = filter(None, map(old.changes.get, changed))
         self._count([*added_proposals, *new_decisions, *_proposed_at(new.checkpoints[same:])], 1)
