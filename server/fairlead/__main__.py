@@ -1,4 +1,4 @@
-"""The composition root: `fairlead serve` and `fairlead run`."""
+"""The entry point: `fairlead serve` runs the language server, every other command the command line."""
 
 import gc
 import sys
@@ -20,10 +20,10 @@ def main(arguments: list[str] | None = None) -> int:
 def _run(arguments: list[str] | None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["serve"] and not HELP.intersection(given):  # editors may add options such as `--stdio`
-        gc.disable()  # until all is imported, because collections in between would take longer than the imports
-        import asyncio  # noqa: PLC0415  at the top Ctrl-C would meet it before `main` can answer
+        gc.disable()  # until everything is imported: collections in between would take longer than the imports
+        import asyncio  # noqa: PLC0415  at the top of the file, `main` could not catch Ctrl-C during the import
 
-        from fairlead.lsp.serve import serve  # noqa: PLC0415  the terminal's modules are no part of the server
+        from fairlead.lsp.serve import serve  # noqa: PLC0415  only the server needs it
 
         return asyncio.run(serve())
     from fairlead.cli.main import run_command_line  # noqa: PLC0415

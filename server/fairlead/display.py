@@ -13,7 +13,7 @@ _ESCAPES = re.compile(
     r"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
 )
 _COLOR = re.compile(r"\x1b\[[0-9;:]*m")
-# characters that change the direction of text or are invisible, so that the text looks like another one
+# characters that change the direction of text or are invisible, so that a text looks like a different one
 _INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 # the start of a terminal sequence, at the end of a text whose next part may contain the rest
 UNFINISHED_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]{0,60}[ -/]{0,4}|[\]PX^_][^\x07\x1b\n]{0,200}\x1b?|[ -/]{0,4})\Z")
@@ -31,7 +31,7 @@ def keep_colors(text: str) -> str:
 
 
 def escape_invisible(text: str) -> str:
-    """Writes control characters and direction characters as escapes (`\\u202e`); tabs and newlines stay."""
+    """Writes control, direction and invisible characters as escapes (`\\u202e`); tabs and newlines stay."""
     shown = _INVISIBLE.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
     return "".join(
         c if c in "\n\t" or c.isprintable() else f"\\x{ord(c):02x}" if ord(c) < 256 else f"\\u{ord(c):04x}"
@@ -51,7 +51,10 @@ def shorten(text: str, limit: int = 80) -> str:
 
 
 def end_after_word(line: str, limit: int) -> str:
-    """The line with at most `limit` characters; a longer one ends after a word, or in a long one, with an ellipsis."""
+    """The line with at most `limit` characters. A longer line is cut after a word and ends with an ellipsis.
+
+    It is cut inside a word if cutting after one would leave at most half of the limit.
+    """
     if len(line) <= limit:
         return line
     start = line[: limit - 1]

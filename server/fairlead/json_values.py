@@ -4,7 +4,7 @@ from typing import Any, TypeGuard
 
 
 def is_object(value: Any) -> TypeGuard[dict[str, Any]]:
-    """Whether a JSON value is an object. Its names are strings in all of JSON."""
+    """Whether a JSON value is an object. In JSON, the names of an object's fields are always strings."""
     return isinstance(value, dict)
 
 
