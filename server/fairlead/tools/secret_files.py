@@ -8,7 +8,7 @@ TO_THE_MODEL = "Its content would be sent to the model."
 
 
 async def ask_for_secret(files: Files, approvals: Approvals, call: RunningCall, action: str, given: str) -> None:
-    """Returns when a tool may use a path: at once, unless it looks like a secret; then, after the user has allowed it.
+    """Asks the user before a tool uses a file that looks like a secret. Returns at once for any other path.
 
     Args:
         action: what the tool does with the file, such as "read".
