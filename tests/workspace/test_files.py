@@ -173,11 +173,11 @@ def test_only_files_that_may_have_changed_are_read_at_a_boundary(files: Files, p
     new = path.parent / "new.txt"
     propose(files, path, "proposed\n")
     propose(files, new, "created\n")
-    assert files.changed_paths() == []
+    assert files.paths_to_observe() == []
     path.write_text("other text\n")
     new.write_text("by the user\n")
-    assert files.changed_paths() == [path, new]
-    run_sync(files.observe(files.changed_paths()))
-    assert files.changed_paths() == []
+    assert files.paths_to_observe() == [path, new]
+    run_sync(files.observe(files.paths_to_observe()))
+    assert files.paths_to_observe() == []
     path.unlink()
-    assert files.changed_paths() == [path]
+    assert files.paths_to_observe() == [path]

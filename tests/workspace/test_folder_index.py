@@ -47,14 +47,14 @@ def test_only_folders_whose_names_changed_are_read_again(tmp_path: Path, workspa
         (workspace / name).touch()
     names = Names()
     index = FolderIndex(workspace, names, later)
-    assert index.look() == {"": ["one", "two"], "one": ["x"], "two": ["deep"], "two/deep": ["y"]}
+    assert index.current_notes() == {"": ["one", "two"], "one": ["x"], "two": ["deep"], "two/deep": ["y"]}
     names.read.clear()
     tick(tmp_path)
     (workspace / "one/x").write_text("changed")
-    assert index.look()["two"] == ["deep"]
+    assert index.current_notes()["two"] == ["deep"]
     assert names.read == []
     (workspace / "two/new").touch()
-    assert index.look()["two"] == ["deep", "new"]
+    assert index.current_notes()["two"] == ["deep", "new"]
     assert names.read == ["two"]
 
 
@@ -63,7 +63,7 @@ def test_a_folder_that_has_just_changed_is_read_again(workspace: Path) -> None:
     names = Names()
     index = FolderIndex(workspace, names)
     for _ in range(2):
-        index.look()
+        index.current_notes()
     assert names.read == ["", ""]
 
 
@@ -107,7 +107,7 @@ def test_a_later_look_finds_what_a_first_one_would(trees: Path, rounds: list[lis
     for operations in rounds:
         for operation in operations:
             apply(root, *operation)
-        assert index.look() == FolderIndex(root, Names()).look()
+        assert index.current_notes() == FolderIndex(root, Names()).current_notes()
         tick(trees)
 
 

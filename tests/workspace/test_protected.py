@@ -10,7 +10,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.edits.origins import Author
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots
-from fairlead.workspace.protected import ProtectedFiles, is_protected, is_repository, protected_links
+from fairlead.workspace.protected import ProtectedFiles, is_repository, protected_links, protection_reason
 from tools.stand_ins import Documents
 
 PROTECTED = [
@@ -98,7 +98,7 @@ DISGUISED = [
 @pytest.mark.parametrize("name", PROTECTED)
 def test_fault_35_what_runs_by_itself_is_protected(name: str) -> None:
     """docs/faults.md 35: with a reason for people; whether it is there is not asked."""
-    reason = is_protected(name)
+    reason = protection_reason(name)
     assert reason is not None and reason.endswith(".")
 
 
@@ -106,26 +106,26 @@ def test_fault_35_what_runs_by_itself_is_protected(name: str) -> None:
 def test_fault_35_in_any_case_of_letters(name: str, chance: st.DataObject) -> None:
     """docs/faults.md 35: a file system may not tell them apart."""
     changed = "".join(chance.choice((letter.upper(), letter.lower())) for letter in name)  # type: ignore[attr-defined]
-    assert is_protected(changed) == is_protected(name)
+    assert protection_reason(changed) == protection_reason(name)
 
 
 @pytest.mark.parametrize("name", DISGUISED)
 def test_fault_35_in_the_spellings_of_windows_and_macos(name: str) -> None:
     """docs/faults.md 35: dots and blanks at the end, streams, short names, characters that are not seen."""
-    assert is_protected(name)
+    assert protection_reason(name)
 
 
 @pytest.mark.parametrize("name", ORDINARY)
 def test_fault_43_ordinary_files_are_not(name: str) -> None:
     """docs/faults.md 43: names that only look alike, and files that people edit every day."""
-    assert is_protected(name) is None
+    assert protection_reason(name) is None
 
 
 @given(st.text())
 def test_any_name_has_an_answer(name: str) -> None:
     """Whatever a model sends."""
-    is_protected(name)
-    assert not is_repository(name) or is_protected(name)
+    protection_reason(name)
+    assert not is_repository(name) or protection_reason(name)
 
 
 def test_what_is_there_is_listed(workspace: Path) -> None:

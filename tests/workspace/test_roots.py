@@ -12,7 +12,7 @@ from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import PathEscape, Root, Roots
 from fairlead.workspace.protected import Protections
-from fairlead.workspace.secrets import secret_names
+from fairlead.workspace.secrets import secret_name_filter
 from tools.stand_ins import Documents
 
 
@@ -156,7 +156,7 @@ def test_names_stay_when_folders_come_and_go(folders: tuple[Path, Path]) -> None
 def test_each_folder_has_its_own_rules_for_secrets(roots: Roots, folders: tuple[Path, Path]) -> None:
     """`.fairleadignore` counts in its folder only."""
     (folders[0] / ".fairleadignore").write_text("/src/main.py\n")
-    is_secret = secret_names(roots)
+    is_secret = secret_name_filter(roots)
     assert [is_secret(f"{name}/src/main.py") for name in ("api", "web")] == [True, False]
     assert is_secret("web/.env")
 
@@ -169,7 +169,7 @@ async def test_a_folder_around_another_one_protects_it(tmp_path: Path) -> None:
     (outer / ".git" / "config").write_text("[core]\n\thooksPath = pkg/hooks\n")
     (outer / ".fairleadignore").write_text("/pkg/plain.txt\n")
     roots = Roots.of(outer, inner)
-    is_secret = secret_names(roots)
+    is_secret = secret_name_filter(roots)
     assert [is_secret(name) for name in ("pkg/plain.txt", "pkg/other.txt", "mono/plain.txt")] == [True, False, False]
     files = Files(roots, Documents())
     for name in ("pkg/hooks/pre-commit", "pkg/a.py"):

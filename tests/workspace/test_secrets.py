@@ -6,7 +6,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from fairlead.workspace.secrets import SecretFinder, Secrets, secret_rules
+from fairlead.workspace.secrets import SecretFinder, Secrets, secret_path_filter
 
 SECRETS = [
     *(
@@ -42,21 +42,21 @@ ORDINARY = [
 @pytest.mark.parametrize("name", SECRETS)
 def test_the_usual_secrets_are_known(tmp_path: Path, name: str) -> None:
     """In any case of letters."""
-    is_secret = secret_rules(tmp_path)
+    is_secret = secret_path_filter(tmp_path)
     assert is_secret(name) and is_secret(name.upper()) and is_secret(name.title())
 
 
 @pytest.mark.parametrize("name", ORDINARY)
 def test_fault_43_what_only_looks_alike_is_none(tmp_path: Path, name: str) -> None:
     """docs/faults.md 43: examples, public keys, sources."""
-    assert not secret_rules(tmp_path)(name)
+    assert not secret_path_filter(tmp_path)(name)
 
 
 def test_a_workspace_names_its_own(tmp_path: Path) -> None:
     """`.fairleadignore` reads like a .gitignore and goes before the list; a line with `!` takes files out."""
     lines = ["# mine", "", "Private/", "*.secret", "!tests/**/*.pem", "!.env.test", "/only-here.txt"]
     (tmp_path / ".fairleadignore").write_text("\n".join(lines))
-    is_secret = secret_rules(tmp_path)
+    is_secret = secret_path_filter(tmp_path)
     assert all(map(is_secret, ("private/a/b", "x/PRIVATE/c", "a.SECRET", "server.pem", ".env", "only-here.txt")))
     assert not any(map(is_secret, ("tests/certs/server.pem", ".env.test", "sub/only-here.txt", "private", "# mine")))
 
@@ -67,7 +67,7 @@ def test_a_workspace_names_its_own(tmp_path: Path) -> None:
 def test_what_is_no_rule_changes_nothing(tmp_path: Path, data: bytes) -> None:
     """What is no pattern, is too large or would take too long to match."""
     (tmp_path / ".fairleadignore").write_bytes(data)
-    is_secret = secret_rules(tmp_path)
+    is_secret = secret_path_filter(tmp_path)
     assert is_secret(".env")
     assert not is_secret("a" * 200)
 
@@ -75,7 +75,7 @@ def test_what_is_no_rule_changes_nothing(tmp_path: Path, data: bytes) -> None:
 @given(st.text())
 def test_any_name_has_an_answer(name: str) -> None:
     """Whatever a model sends."""
-    secret_rules(Path("/nowhere"))(name)
+    secret_path_filter(Path("/nowhere"))(name)
 
 
 async def test_those_that_are_there_are_found(workspace: Path) -> None:

@@ -409,7 +409,7 @@ class Session:
 
     async def _take_feedback(self) -> list[str]:
         """The feedback at this boundary. Reads the proposed files first, because a command may have changed them."""
-        changed = self.files.changed_paths()
+        changed = self.files.paths_to_observe()
         if changed:
             await self.observe(changed)
         return await self._agent_builder.take_feedback()

@@ -178,5 +178,5 @@ class Editor(Protocol):
         ...
 
     async def ask(self, session_id: str, call_id: str, question: str, options: Sequence[str]) -> str | None:
-        """Asks the user a question of the model. Returns None without an answer or a way to ask."""
+        """Asks the user a question from the model. Returns None without an answer or a way to ask."""
         ...

@@ -11,7 +11,7 @@ from fairlead.workspace.editor import Buffers
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.names import plain_parts
 from fairlead.workspace.paths import Roots
-from fairlead.workspace.secrets import secret_names
+from fairlead.workspace.secrets import secret_name_filter
 from fairlead.workspace.user_files import UserFiles
 
 
@@ -46,9 +46,9 @@ class FileView:
     def secret_filter(self) -> Callable[[str], bool]:
         """A predicate on names (`Roots.relative`): whether a file looks like a secret.
 
-        A renamed file does if its new or its old name does.
+        A renamed file does if its old or its new name does.
         """
-        is_secret = secret_names(self.roots)
+        is_secret = secret_name_filter(self.roots)
         renames = self._changes.renamed.items()
         old_names = {self.roots.relative(Path(new)): self.roots.relative(Path(p.path)) for new, p in renames}
         return lambda name: is_secret(name) or (name in old_names and is_secret(old_names[name]))

@@ -107,8 +107,8 @@ class Files(FileView):
             over: what `read` returned for the file when the new text was made from it.
 
         Raises:
-            WorkspaceError: the file cannot be edited or is not `over` anymore, it cannot contain the text, or the user
-                rejected the same change before.
+            WorkspaceError: the file cannot be edited, its text is no longer `over`, it cannot hold the new text, or the
+                user rejected the same change before.
         """
         if "\0" in text:
             raise WorkspaceError("The content contains a NUL character. Only text files can be written.")
@@ -266,7 +266,7 @@ class Files(FileView):
         """Reads the user's files again and rebases their proposals on them.
 
         Yields between files and compares long ones in a thread. Stops when `allowed` returns false, without applying
-        the result at hand.
+        what was just computed.
         """
         yielder = Yielder()
         for path in paths:
@@ -290,7 +290,7 @@ class Files(FileView):
                     self.changes = changes
                     break
 
-    def changed_paths(self) -> list[Path]:
+    def paths_to_observe(self) -> list[Path]:
         """Files with proposals whose text may have changed since it was read. `RereadQueue` chooses which to check."""
         proposals = self._changes.files
         paths = self._reread_queue.take(proposals.keys(), self.user_files.open_paths())

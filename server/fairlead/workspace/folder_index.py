@@ -15,7 +15,7 @@ T = TypeVar("T")
 SETTLED_NS = 2_000_000_000
 """How long ago a folder must have changed for its times to be trusted.
 
-File systems have steps of up to 2 s, so a second change soon after the first may leave the times the same.
+File systems record times in steps of up to 2 s, so a second change soon after the first may not change them.
 """
 
 Entries = Mapping[str, os.DirEntry[str]]
@@ -48,7 +48,7 @@ class FolderIndex(Generic[T]):
         self._root, self._examine, self._now_ns = root, examine, now_ns
         self._known: dict[str, _Known[T]] = {}
 
-    def look(self) -> dict[str, T]:
+    def current_notes(self) -> dict[str, T]:
         """The notes about all folders as they are now, by path. Not thread-safe."""
         before, known = self._known, dict[str, _Known[T]]()
         folders = [""]

@@ -1,4 +1,4 @@
-"""Recognizes protected files, which the user confirms one by one, and risky changes.
+"""Recognizes protected files, whose changes the user confirms one by one, and risky changes.
 
 A protected file makes a program run code or changes how it works, without being asked. It is recognized by its name
 alone (docs/faults.md 35).
@@ -71,7 +71,7 @@ _CONFIGURATION_ENDS = (".code-workspace", ".lock", "-lock.json", "-lock.yaml", "
 
 
 @lru_cache(maxsize=4096)
-def is_protected(relative: str) -> str | None:
+def protection_reason(relative: str) -> str | None:
     """Why the user must confirm a change to a file, as a sentence for the user; None if it is not protected.
 
     Other spellings that a file system may take for the same name count too: another case, trailing dots and spaces, a
@@ -111,7 +111,7 @@ class ProtectedFiles:
         Git run programs are protected.
         """
         found = _git_paths(self._root)
-        for folder, names in self._index.look().items():
+        for folder, names in self._index.current_notes().items():
             if names:
                 found |= {f"{folder}/{name}" if folder else name for name in names}
             else:
@@ -139,7 +139,7 @@ def protected_links(root: Path) -> dict[str, str]:
     """The paths in a root that protected links or Git's configuration lead to, each with the reason."""
     links = [entry for folder in (root, root / ".github") for entry in _entries(folder) if entry.is_symlink()]
     reasons = {
-        end: is_protected(Path(link.path).relative_to(root).as_posix())
+        end: protection_reason(Path(link.path).relative_to(root).as_posix())
         for link in links
         for end in _link_target(Path(link.path), root)
     }
@@ -161,7 +161,7 @@ class Protections:
         self._reasons = PerProposal[str | None]()
 
     def of(self, roots: Roots, changes: Changeset) -> dict[str, str]:
-        """Why the user must confirm them, by path. Other proposals are omitted."""
+        """The proposals that the user must confirm, by path, each with the reason. Other proposals are omitted."""
         links = {root.path: protected_links(root.path) for root in roots.folders}
         found = self._reasons.of(changes, lambda proposal: _protection(proposal, roots, links), roots, links)
         paths = filter(found.__getitem__, found)  # with many files, a Python loop would take too long
@@ -173,8 +173,8 @@ def _protection(proposal: Proposal, roots: Roots, links: Mapping[Path, Mapping[s
 
     def reason(path: str) -> str | None:
         enclosing = roots.enclosing(Path(path))
-        found = (is_protected(name) or by_link(links[root.path], name) for root, name in enclosing)
-        return next(filter(None, found), None) if enclosing else is_protected(path)
+        found = (protection_reason(name) or by_link(links[root.path], name) for root, name in enclosing)
+        return next(filter(None, found), None) if enclosing else protection_reason(path)
 
     def by_link(targets: Mapping[str, str], name: str) -> str | None:
         return next((why for target, why in targets.items() if name == target or name.startswith(f"{target}/")), None)

@@ -16,7 +16,7 @@ MAX_SPANS = 50
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A file that changed in another way than by the agent's edits."""
+    """A file that changed other than by the agent's edits."""
 
     path: Path
     spans: tuple[tuple[int, int], ...] | None
@@ -41,7 +41,7 @@ class ReadTracker:
         self._read, self._preload, self._open_paths = read, preload, open_paths
         self._texts: dict[Path, str | None] = {}
         self.folders: dict[str, None] = {}
-        """The folders of these files."""
+        """The folders of the files that the agent has read or written, as keys in order."""
         self.reread_queue = RereadQueue(Path)
 
     def forget(self) -> None:
@@ -60,7 +60,10 @@ class ReadTracker:
         self._texts[path] = text
 
     def acknowledge(self, path: Path, before: str | None) -> None:
-        """Marks a change as known because the model reads about it elsewhere, unless it did not know `before`."""
+        """Marks a change as known, because the model reads about it elsewhere.
+
+        Does nothing unless the model knew the text `before` the change.
+        """
         if path in self._texts and self._texts[path] == before:
             self._texts[path] = self._current(path)
 
@@ -89,6 +92,6 @@ class ReadTracker:
 
 
 def _spans(old: str, new: str) -> tuple[tuple[int, int], ...]:
-    """The first and last lines of each change, from 1; the line after it where lines were only removed."""
+    """The first and last lines of each change, from 1. Where lines were only removed, the line that follows them."""
     blocks = changed_blocks(split_lines(old), split_lines(new))
     return tuple((b0 + 1, max(b0 + 1, b1)) for _, _, b0, b1 in blocks[:MAX_SPANS])

@@ -1,4 +1,4 @@
-"""Writes a file that the user asked Fairlead for, such as a recording. The user's own files: `write.py`."""
+"""Writes a file that the user asked Fairlead for, such as a recording. `write.py` writes the user's own files."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ from fairlead.workspace.paths import real_path
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Writes a file atomically, with its old permissions. Of a link, replaces the target.
+    """Writes a file atomically, with its old permissions. If the path is a link, replaces its target.
 
     Raises:
         OSError: the file cannot be written; its previous content is unchanged.

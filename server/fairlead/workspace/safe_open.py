@@ -151,7 +151,7 @@ class Folder:
             return os.listdir(readable)
 
     def status(self, name: str) -> os.stat_result:
-        """The status of an entry. Of a link, not of its target."""
+        """The status of an entry. For a link, its own status, not that of its target."""
         return os.stat(self._name(name), dir_fd=self._fd, follow_symlinks=False)
 
     def read(self, name: str) -> bytes | None:
@@ -171,7 +171,7 @@ class Folder:
             raise
 
     def write(self, name: str, data: bytes, mode: int | None = None) -> None:
-        """Overwrites an existing file, or with a `mode` creates one, which must not exist."""
+        """Overwrites an existing file. With a `mode`, creates a file instead, which must not exist."""
         how = os.O_CREAT | os.O_EXCL if mode is not None else os.O_TRUNC
         with open(self._open(name, os.O_WRONLY | how), "wb") as file:
             file.write(data)

@@ -49,14 +49,14 @@ _SHIPPED = re.compile(
 )
 _PATTERNS = (*_NAMES, "id_*", *(f"**/{name}/**" for name in sorted(_FOLDERS)), *(f"**{path}" for path in _PATHS))
 _MAX_RULE = 500
-_MAX_STARS = 4  # matching takes time in the order of the name's length to the power of the number of stars
+_MAX_STARS = 4  # the time to match grows as the length of the name to the power of the number of stars
 _MAX_FILES = 10_000
 _MAX_ARGUMENTS = 1000
 
-Rules = Callable[[str], bool]
+IsSecret = Callable[[str], bool]
 
 
-def secret_rules(root: Path) -> Rules:
+def secret_path_filter(root: Path) -> IsSecret:
     """A predicate on paths relative to the root, with `/`: whether the file looks like a secret. Ignores case.
 
     `.fairleadignore` in the root has the format of a `.gitignore`: a line names secrets, or exempts files with `!`.
@@ -64,14 +64,14 @@ def secret_rules(root: Path) -> Rules:
     return _rules(_read_rules(root))
 
 
-def secret_names(roots: Roots) -> Rules:
-    """Like `secret_rules`, but on names of files in any folder of the workspace (`Roots.relative`).
+def secret_name_filter(roots: Roots) -> IsSecret:
+    """Like `secret_path_filter`, but on names of files in any folder of the workspace (`Roots.relative`).
 
     Each folder has its own rules. In a nested folder, those of the outer ones apply too.
     """
     if not roots.has_names and roots.folders:
-        return secret_rules(roots.first.path)
-    rules = {root.path: secret_rules(root.path) for root in roots.folders}
+        return secret_path_filter(roots.first.path)
+    rules = {root.path: secret_path_filter(root.path) for root in roots.folders}
     # by folder: the rules that apply, each with the path from the folder that has the rules to this one
     applying = {
         root.name: [(rules[outer.path], "" if way == "." else f"{way}/") for outer, way in roots.enclosing(root.path)]
@@ -131,7 +131,7 @@ class SecretFinder:
 
     def __init__(self, root: Path, clock: Callable[[], float] = monotonic) -> None:
         self._root, self._clock = root, clock
-        self._rules: Rules | None = None
+        self._rules: IsSecret | None = None
         self._index: FolderIndex[_Noted] | None = None
         self._in_dependencies: frozenset[str] = frozenset()
         self._next_search = float("-inf")
@@ -143,18 +143,18 @@ class SecretFinder:
             WorkspaceError: the search failed.
         """
         started = self._clock()
-        found, dependencies = await asyncio.to_thread(self._look)
+        found, dependencies = await asyncio.to_thread(self._find_outside_dependencies)
         if started >= self._next_search:
             self._in_dependencies = await _secrets_below(self._root, dependencies)
             self._next_search = started + _SEARCH_INTERVAL
         return replace(found, names=found.names | self._in_dependencies)
 
-    def _look(self) -> tuple[Secrets, Sequence[str]]:
-        """The secrets outside of folders of dependencies, and the paths of these folders."""
-        rules = secret_rules(self._root)
+    def _find_outside_dependencies(self) -> tuple[Secrets, Sequence[str]]:
+        """The secrets outside of folders of dependencies, and the paths of those folders."""
+        rules = secret_path_filter(self._root)
         if self._index is None or rules is not self._rules:
             self._rules, self._index = rules, FolderIndex(self._root, partial(_examine, rules))
-        noted = self._index.look().values()
+        noted = self._index.current_notes().values()
         real = Path(os.path.realpath(self._root))
         links = [link for each in noted for link in each.links if _is_secret_link(rules, self._root, link)]
         files = islice((name for each in noted for name in each.secrets), _MAX_FILES)
@@ -164,7 +164,7 @@ class SecretFinder:
         return found, [name for each in noted for name in each.dependencies]
 
 
-def _examine(is_secret: Rules, folder: str, entries: Entries) -> tuple[_Noted | None, Sequence[str]]:
+def _examine(is_secret: IsSecret, folder: str, entries: Entries) -> tuple[_Noted | None, Sequence[str]]:
     """See `FolderIndex`."""
     noted, below = _Noted([], [], [], []), list[str]()
     if folder and is_git_folder(entries.__contains__):
@@ -184,7 +184,7 @@ def _examine(is_secret: Rules, folder: str, entries: Entries) -> tuple[_Noted | 
     return None if is_empty else noted, below
 
 
-def _is_secret_link(is_secret: Rules, root: Path, link: str) -> bool:
+def _is_secret_link(is_secret: IsSecret, root: Path, link: str) -> bool:
     """Whether a link's own name looks like a secret: as a folder if it leads to one, else as a file."""
     return is_secret(f"{link}/x" if os.path.isdir(root / link) else link)
 
@@ -195,7 +195,7 @@ def _leads_inside(real: Path, link: Path) -> bool:
 
 
 async def _secrets_below(root: Path, folders: Sequence[str]) -> frozenset[str]:
-    is_secret = secret_rules(root)
+    is_secret = secret_path_filter(root)
     globs = secret_globs([root])  # lets ripgrep skip other names quickly
     found: set[str] = set()
     for start in range(0, len(folders), _MAX_ARGUMENTS):
@@ -226,7 +226,7 @@ def _lines(data: bytes) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=16)
-def _rules(data: bytes) -> Rules:
+def _rules(data: bytes) -> IsSecret:
     lines = _lines(data)
     if not lines:
         return lambda name: _by_name(name.casefold())

@@ -49,7 +49,7 @@ async def suggested_checks(roots: Roots) -> list[Suggestion]:
     Commands run in the first folder of the workspace, so those for another folder begin with `cd`.
     """
     found = [(root, each) for root in roots.folders for each in await asyncio.to_thread(_suggest, root.path)]
-    ordered = sorted(found, key=lambda pair: _is_other(pair[1]))
+    ordered = sorted(found, key=lambda pair: _is_not_test(pair[1]))
     return [
         Suggestion(_from_first(roots, root, each.command), roots.relative(root.path / each.source))
         for root, each in ordered
@@ -62,7 +62,7 @@ def _from_first(roots: Roots, root: Root, command: str) -> str:
     return f"cd {shlex.quote(os.path.relpath(root.real, roots.first.real))} && {command}"
 
 
-def _is_other(suggestion: Suggestion) -> bool:
+def _is_not_test(suggestion: Suggestion) -> bool:
     return "test" not in suggestion.command
 
 
@@ -72,7 +72,7 @@ def _suggest(root: Path) -> list[Suggestion]:
     unique: dict[str, Suggestion] = {}
     for suggestion in found:
         unique.setdefault(suggestion.command, suggestion)
-    return sorted(unique.values(), key=_is_other)
+    return sorted(unique.values(), key=_is_not_test)
 
 
 Read = Callable[[str], str]

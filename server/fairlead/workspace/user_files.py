@@ -52,7 +52,7 @@ class UserFiles:
         """The text of a file, None if there is no file.
 
         Args:
-            binary: returns one line that identifies a binary file, instead of raising an error.
+            binary: whether to return one line that identifies a binary file, instead of raising an error.
 
         Raises:
             WorkspaceError: the file is not text, or cannot be read.

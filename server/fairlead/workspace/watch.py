@@ -1,7 +1,7 @@
 """Watches the folders of the files that matter to a session, so that external changes are seen within a second.
 
-It does not watch the whole tree, because that would include node_modules, and the system limits the number of watches.
-An accept finds the changes that it misses (no watches left, a network folder), because it compares the bytes.
+The whole tree is not watched, because that would include node_modules, and the system limits the number of watches.
+Changes that the watcher misses (no watches left, a network folder) are found by an accept, which compares the bytes.
 """
 
 import asyncio

@@ -172,7 +172,7 @@ class _Transaction:
 
 
 def missing_folders(path: Path) -> list[Path]:
-    """Those of a folder and its parents that do not exist, the innermost first."""
+    """The folders on a path that do not exist, the innermost first. The path itself counts as a folder."""
     return list(takewhile(lambda folder: not folder.exists(), (path, *path.parents)))
 
 
