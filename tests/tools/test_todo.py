@@ -24,7 +24,7 @@ def test_p12_it_is_one_entry_of_the_table(desk: Desk) -> None:
 
 
 def test_p1_the_schema_names_one_form_only(desk: Desk) -> None:
-    """docs/plan.md P1: `items[].{id?, content, status, activeForm?}`; the other names are taken, not taught."""
+    """docs/plan.md P1: `items[].{id?, content, status, activeForm?, check?}`; other names are accepted, not shown."""
     schema = desk.tools["todo"].spec.input_schema
     item = schema["properties"]["items"]["items"]
     assert list(schema["properties"]) == ["items", "reason"]

@@ -23,17 +23,17 @@ from fairlead.workspace.files import Files
 
 MAX_SECONDS = 3600
 SANDBOXED = (
-    "Run a shell command in a sandbox, on the files as you propose them. What it changes is proposed too. There is no "
-    "input, no network and a time limit. To look around use search, list_files and read_file."
+    "Run a shell command in a sandbox, on the files as you propose them. What it changes is proposed too. There is a "
+    "time limit, no input and no network. To look around use search, list_files and read_file."
 )
 IN_WORKSPACE = (
-    "Run a shell command in the workspace. The user is asked first; there is no input and a time limit. It runs on "
+    "Run a shell command in the workspace. The user is asked first; there is a time limit and no input. It runs on "
     "the files on disk and does not see proposed edits. To look around use search, list_files and read_file."
 )
 PROPERTIES: dict[str, Any] = {
     "command": {"type": "string"},
     "timeout_seconds": {"type": "integer", "description": f"{MAX_SECONDS} at most"},
-    "background": {"type": "boolean", "description": "For servers and watchers: continues, see bash_output"},
+    "background": {"type": "boolean", "description": "For servers and watchers: keeps running, see bash_output"},
 }
 SANDBOX_PROPERTIES: dict[str, Any] = {
     "network": {"type": "boolean", "description": "With the network; the user is asked"},

@@ -61,7 +61,9 @@ class Todo:
         if items is None:
             items = input.get("todos")
         if not isinstance(items, list):
-            raise ToolError("'items' is missing: send the whole plan as a list of {id?, content, status, activeForm?}")
+            raise ToolError(
+                "'items' is missing: send the whole plan as a list of {id?, content, status, activeForm?, check?}"
+            )
         rewrite = cast("list[Any]", items)
         try:
             results = {item.id: await self._run_checks(item, call) for item in self._plan.completing(rewrite)}
