@@ -196,7 +196,7 @@ async def test_l13_fault_91_an_answer_without_any_content_is_requested_again(con
                 assert "Your answer was empty" in notes(api, 1)[-1]
                 result = await client.run(sessionId=result["sessionId"])
                 assert (result["stopReason"], result["error"]["kind"]) == ("error", "network")
-                assert result["error"]["retryable"] and "The model answered nothing" in result["message"]
+                assert result["error"]["retryable"] and "The model's answer was empty" in result["message"]
                 assert (await client.run(sessionId=result["sessionId"]))["message"] == "Done."
             assert api.refusals == []
 

@@ -67,7 +67,8 @@ class Compactor:
     def apply_server_clearing(self, count: int) -> None:
         """Clears the oldest `count` results here too, because the provider has cleared them."""
         self._replace(clear_oldest(self.history.messages, count, self.keeps_results))
-        self.emit(Compacted(f"The model's service cleared {count} old tool results from the conversation."))
+        results = "1 old tool result" if count == 1 else f"{count} old tool results"
+        self.emit(Compacted(f"The model's service cleared {results} from the conversation."))
 
     async def compact(self) -> bool:
         """Shortens the conversation.

@@ -18,7 +18,7 @@ NO_CALL = (
     "row. Send a follow-up to try again. A local model may need a different chat template."
 )
 NO_ANSWER = (
-    "The model answered nothing: no text and no tool call. Fairlead asked it once more. What it did before is saved. "
+    "The model's answer was empty: no text and no tool call. Fairlead asked it once more. What it did before is saved. "
     "Send a follow-up to try again. A local model may need a different chat template."
 )
 NO_STOP_REASON = (
