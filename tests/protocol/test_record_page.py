@@ -8,7 +8,7 @@ import pytest
 
 from fairlead.edits.diff import HunkPosition
 from fairlead.edits.review_outcomes import ReviewStatus
-from fairlead.plan.history import Author
+from fairlead.plan.history import PlanAuthor
 from fairlead.plan.items import Status
 from fairlead.session.record import document
 from protocol.page import ROOT, Page, plain, tables
@@ -64,5 +64,5 @@ def test_a_table_has_the_fields_of_its_value(name: str) -> None:
 
 
 def test_the_page_names_no_choice_that_the_code_does_not_have() -> None:
-    choices = {*get_args(Author), *get_args(Status), *get_args(ReviewStatus)}
+    choices = {*get_args(PlanAuthor), *get_args(Status), *get_args(ReviewStatus)}
     assert [choice for choice in choices if f'"{choice}"' not in PAGE.text] == []

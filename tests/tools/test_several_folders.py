@@ -88,7 +88,7 @@ async def test_a_proposal_of_a_removed_folder_stays_as_it_is(desk: Desk, tmp_pat
     both = desk.files.roots
     await desk.call("write_file", path="web/src/new.py", content="new\n")
     before = desk.files.changes
-    desk.files.roots = both.changed([(tmp_path / "api", "")])
+    desk.files.roots = both.with_folders([(tmp_path / "api", "")])
     await desk.files.observe_all()
     assert desk.files.changes == before
     with pytest.raises(ToolError, match="The folder web is not part of the workspace anymore"):

@@ -105,7 +105,7 @@ def test_fault_32_33_no_combination_leads_out(roots: Roots, folders: tuple[Path,
 )
 def test_names_are_unique_and_safe_in_paths(folders: tuple[Path, Path], given: list[str], names: list[str]) -> None:
     """Whatever the editor calls its folders, each path leads to one file."""
-    roots = Roots().changed(list(zip(folders, given, strict=True)))
+    roots = Roots().with_folders(list(zip(folders, given, strict=True)))
     assert [root.name for root in roots.folders] == names
     assert [roots.resolve(name) for name in names] == list(folders)
 
@@ -137,17 +137,17 @@ def test_names_stay_when_folders_come_and_go(folders: tuple[Path, Path]) -> None
     api, web = folders
     one = Roots.of(api)
     assert one.relative(api / "a.py") == "a.py"
-    both = one.changed([(api, ""), (web, "")])
-    left = both.changed([(web, "")])
+    both = one.with_folders([(api, ""), (web, "")])
+    left = both.with_folders([(web, "")])
     assert (left.has_names, left.relative(web / "a.py")) == (True, "web/a.py")
     with pytest.raises(WorkspaceError, match="The folder api is not part of the workspace anymore"):
         left.resolve("api/src/main.py")
-    other = left.changed([(web, ""), (api.parent / "other", "api")])
+    other = left.with_folders([(web, ""), (api.parent / "other", "api")])
     assert [root.name for root in other.folders] == ["web", "api-2"]
-    again = other.changed([(api, "changed"), (web, "changed")])
+    again = other.with_folders([(api, "changed"), (web, "changed")])
     assert [root.name for root in again.folders] == ["api", "web"]
     assert again == both
-    none = both.changed([])
+    none = both.with_folders([])
     assert none.relative(api / "a.py") == str(api / "a.py")
     with pytest.raises(WorkspaceError):
         none.resolve("api/a.py")

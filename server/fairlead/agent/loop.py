@@ -64,7 +64,7 @@ CONTINUATIONS = {
 
 
 @dataclass(frozen=True)
-class Limits:
+class RunLimits:
     """When a run ends although the model would continue."""
 
     max_repeats: int = 5
@@ -106,7 +106,7 @@ class Agent:
     """See `RunStarted`."""
     mode: Mode = "agent"
     """Decides which tools may run."""
-    limits: Limits = field(default_factory=Limits)
+    limits: RunLimits = field(default_factory=RunLimits)
     clock: Callable[[], float] = time.monotonic
     """Returns seconds since an arbitrary start."""
 

@@ -24,7 +24,7 @@ async def render_places(files: Files, found: Collection[Place]) -> str:
     shown, lines, yielder = places[:MAX_LINES], list[str](), Yielder()
     is_secret = files.secret_filter()
     for path, group in groupby(shown, key=lambda place: place.path):
-        await yielder.checkpoint()
+        await yielder.yield_if_due()
         name = files.roots.relative(path)
         is_readable = files.roots.contains(path) and not is_secret(name)
         text = await _lines_of(files, path) if is_readable else []

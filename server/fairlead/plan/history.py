@@ -7,7 +7,7 @@ from typing import Literal
 from fairlead.plan.items import PlanItem
 from fairlead.plan.render import render_items
 
-Author = Literal["model", "user"]
+PlanAuthor = Literal["model", "user"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class PlanVersion:
     """The plan at one revision, and the change that led to it."""
 
     revision: int
-    by: Author
+    by: PlanAuthor
     summary: str
     """See `summarize_changes`."""
     reason: str

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from fairlead.plan.history import Author, PlanVersion, summarize_changes
+from fairlead.plan.history import PlanAuthor, PlanVersion, summarize_changes
 from fairlead.plan.items import (
     PlanError,
     PlanItem,
@@ -142,7 +142,7 @@ class TodoManager:
         self._set_items(edited.items, "user", "")
         return edited.lines
 
-    def _set_items(self, items: tuple[PlanItem, ...], by: Author, reason: str) -> None:
+    def _set_items(self, items: tuple[PlanItem, ...], by: PlanAuthor, reason: str) -> None:
         old = self._state
         new = PlanningState(items, 0 if by == "model" else old.rounds_since_update, old.version + 1, old.revision)
         if _substance(items) != _substance(old.items):

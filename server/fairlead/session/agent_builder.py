@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fairlead.agent.budget import Budget
 from fairlead.agent.events import Event
-from fairlead.agent.loop import Agent, Limits
+from fairlead.agent.loop import Agent, RunLimits
 from fairlead.agent.messages import Block, History
 from fairlead.agent.stopped import StoppedCalls
 from fairlead.agent.tool import Mode
@@ -104,7 +104,9 @@ class AgentBuilder:
             stopped=self._stopped,
             checkpoint=checkpoint,
             mode=mode,
-            limits=Limits(settings.loop.max_repeats, settings.loop.max_rounds, settings.loop.max_idle_rounds, budget),
+            limits=RunLimits(
+                settings.loop.max_repeats, settings.loop.max_rounds, settings.loop.max_idle_rounds, budget
+            ),
             clock=lambda: context.clock() - self.editor.waited_seconds,
         )
 

@@ -85,7 +85,7 @@ async def propose_changes(files: Files, changes: Changes, roots: Roots, author: 
     for change in sorted(proposable, key=lambda change: (change.after is not None, change.path)):
         if change.path in targets:
             continue
-        await yielder.checkpoint()
+        await yielder.yield_if_due()
         try:
             if change.path in renames:
                 target = renames[change.path].path

@@ -270,7 +270,7 @@ class Files(FileView):
         """
         yielder = Yielder()
         for path in paths:
-            await yielder.checkpoint()
+            await yielder.yield_if_due()
             if not self.roots.contains(path):  # its folder left the workspace; the proposal stays as it is
                 continue
             self._touched[path] = None

@@ -17,7 +17,7 @@ class Yielder:
     def __init__(self) -> None:
         self._began = monotonic()
 
-    async def checkpoint(self) -> None:
+    async def yield_if_due(self) -> None:
         """Yields if enough time has passed. Call it before each step."""
         if monotonic() - self._began > MAX_BLOCKED:
             await asyncio.sleep(0)

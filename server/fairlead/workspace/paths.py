@@ -82,9 +82,9 @@ class Roots:
     @classmethod
     def of(cls, *paths: Path) -> "Roots":
         """The workspace with these folders, named like them."""
-        return cls().changed([(path, "") for path in paths])
+        return cls().with_folders([(path, "") for path in paths])
 
-    def changed(self, folders: Sequence[tuple[Path, str]]) -> "Roots":
+    def with_folders(self, folders: Sequence[tuple[Path, str]]) -> "Roots":
         """The workspace with these folders instead, each given with the editor's name for it.
 
         A folder that was open before keeps its name. Of several paths to the same folder, only the first counts.

@@ -75,7 +75,7 @@ class ReadTracker:
         found: list[Changed] = []
         yielder = Yielder()
         for path in self.reread_queue.take(self._texts.keys(), self._open_paths()):
-            await yielder.checkpoint()
+            await yielder.yield_if_due()
             await self._preload(path)
             known, now = self._texts[path], self._current(path)
             if now != known:

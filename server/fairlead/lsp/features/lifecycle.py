@@ -30,7 +30,7 @@ def use_initialization(server: AgentServer, initialization: Initialization) -> N
     folder, storage_warning = read_storage(initialization.options.get("storageDir"))
     for warning in filter(None, (initialization.warning, storage_warning)):
         server.show_warning(warning)
-    server.context.roots = Roots().changed(initialization.folders)
+    server.context.roots = Roots().with_folders(initialization.folders)
     server.context.trusted = initialization.options.get("trusted") is not False
     server.editor.capabilities = initialization.capabilities
     if initialization.capabilities.editor:
@@ -105,7 +105,7 @@ def change_folders(server: AgentServer, params: types.DidChangeWorkspaceFoldersP
         added, warning = [], str(error)
     if warning:
         server.show_warning(warning)
-    server.context.roots = server.context.roots.changed([*before, *added])
+    server.context.roots = server.context.roots.with_folders([*before, *added])
     server.sessions.change_folders()
     _open_workspace(server)
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from fairlead.edits.diff import HunkPosition
 from fairlead.edits.review_outcomes import ReviewStatus
-from fairlead.plan.history import Author
+from fairlead.plan.history import PlanAuthor
 from fairlead.plan.items import Status
 from fairlead.plan.verification import VerificationStatus
 
@@ -146,7 +146,7 @@ class PlanVersion:
     """The plan after a change."""
 
     revision: int
-    by: Author
+    by: PlanAuthor
     summary: str
     reason: str
     items: tuple[PlannedItem, ...]

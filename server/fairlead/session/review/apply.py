@@ -62,7 +62,7 @@ async def apply_edits(session: Session, label: str, edits: Sequence[FileEdit]) -
     is_bulk = states.count("closed") > MAX_CLOSED_IN_EDITOR
     routes: list[tuple[FileEdit, Route]] = []
     for edit in edits:
-        await yielder.checkpoint()
+        await yielder.yield_if_due()
         routes.append((edit, _route(session, edit, is_bulk)))
     results = {
         id(edit): EditResult(False, route.message, retryable=False) for edit, route in routes if route.writer is None
@@ -75,7 +75,7 @@ async def apply_edits(session: Session, label: str, edits: Sequence[FileEdit]) -
     writer = FileWriter(session.roots)
     # deletions first: a new file may need the path of a deleted one
     for edit in sorted(for_server, key=lambda edit: edit.new is not None):
-        await yielder.checkpoint()
+        await yielder.yield_if_due()
         results[id(edit)] = failed or _write_file(session, writer, edit, is_bulk)
     return [results[id(edit)] for edit in edits]
 
@@ -107,7 +107,7 @@ async def _apply_in_editor(session: Session, label: str, edits: Sequence[FileEdi
         requested: list[FileEdit] = []
         yielder = Yielder()
         for edit in edits:
-            await yielder.checkpoint()
+            await yielder.yield_if_due()
             requested.append(_against_document(session, _with_byte_order_mark(session, _with_digest(session, edit))))
     except WorkspaceError as error:
         return [EditResult(False, str(error)) for _ in edits]
@@ -158,7 +158,7 @@ async def _confirm_edits(session: Session, edits: Sequence[FileEdit]) -> list[Ed
     while True:
         left: list[_EditCheck] = []
         for check in waiting:
-            await yielder.checkpoint()
+            await yielder.yield_if_due()
             if not check.is_done():
                 left.append(check)
         waiting = left

@@ -106,7 +106,7 @@ async def _prepare_all(
     prepared: list[_PreparedEdit] = []
     yielder = Yielder()
     for selection in selections:
-        await yielder.checkpoint()
+        await yielder.yield_if_due()
         proposal = session.files.proposal(selection.path)
         if proposal is None:
             outcomes += selection.outcomes("failed", NO_PROPOSAL)
@@ -179,13 +179,13 @@ async def _apply(
     yielder = Yielder()
     overwritten: list[tuple[Raw, tuple[str, ...]]] = []
     for each in prepared:
-        await yielder.checkpoint()
+        await yielder.yield_if_due()
         overwritten.append((_raw_before(session, each), _missing_folders(each.edit)))
     label = _label("Accept", [FileDecision(each.before, each.after, True) for each in prepared])
     results = await _apply_checked(session, label, prepared)
     retry: list[Selection] = []
     for each, (raw_before, folders), result in zip(prepared, overwritten, results, strict=True):
-        await yielder.checkpoint()
+        await yielder.yield_if_due()
         if result.done:
             session.files.changes = cs.accept(session.files.changes, each.before, each.after)
             after = _with_actual_text(each.after, result.actual_text)

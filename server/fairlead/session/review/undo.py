@@ -119,7 +119,7 @@ async def _undo(
     files: list[tuple[int, _FileUndo]] = []
     yielder = Yielder()
     for index, file_decision in enumerate(decision.files):
-        await yielder.checkpoint()
+        await yielder.yield_if_due()
         try:
             files.append((index, _file_undo(session, file_decision, changed)))
         except CannotUndo as error:
@@ -135,7 +135,7 @@ async def _undo(
         raise RequestRefused(f"Nothing was changed. {failed[0].message}")
     indexes: list[int] = []
     for (index, file), result in zip(files, results, strict=True):
-        await yielder.checkpoint()
+        await yielder.yield_if_due()
         path = Path(file.proposal.path)
         if result is not None and not result.done:
             outcomes.append(HunkOutcome(path, None, "failed", result.message))
