@@ -1,4 +1,4 @@
-"""Finds what supports a completed step: commands whose passing runs cover its current files (docs/plan.md P16)."""
+"""Finds what supports a completed step: commands that passed and whose results still hold (docs/plan.md P16)."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

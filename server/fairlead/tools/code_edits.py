@@ -1,4 +1,4 @@
-"""`rename_symbol` and `apply_fix`: propose edits of the language support, exactly as it makes them."""
+"""`rename_symbol` and `apply_fix`: propose the edits that the language support returns, unchanged."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -34,7 +34,7 @@ RENAME = ToolSpec(
 
 FIX = ToolSpec(
     "apply_fix",
-    "Propose a fix that code lists under fixes, by its title.",
+    "Propose one of the fixes that the code tool listed, by its title.",
     {
         "type": "object",
         "properties": {

@@ -40,10 +40,10 @@ class ListFiles:
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         roots = self._files.roots
-        places, texts = search_scope(self._files, input.get("path"))
+        targets, texts = search_scope(self._files, input.get("path"))
         matches = glob_filter(input.get("glob"), roots)
         not_deleted = [path for path, text in texts.items() if text is not None]
-        names = {name for place in places for name in await place.names(MAX_COLLECTED)}
+        names = {name for target in targets for name in await target.names(MAX_COLLECTED)}
         at_least = "at least " if len(names) >= MAX_COLLECTED else ""
         # leaves out open documents whose files exist but were not listed: a rule ignores them
         names |= {roots.relative(path) for path in not_deleted if self._files.is_proposed(path) or not path.exists()}

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.tools.globs import glob_filter
-from fairlead.tools.search_scope import Place, search_scope
+from fairlead.tools.search_scope import SearchTarget, search_scope
 from fairlead.tools.secret_files import omitted_secrets
 from fairlead.workspace.files import Files
 from fairlead.workspace.ripgrep import plain_name, records
@@ -74,37 +74,37 @@ class Search:
         return f"Search {input['pattern']}", ()
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
-        places, texts = search_scope(self._files, input.get("path"))
+        targets, texts = search_scope(self._files, input.get("path"))
         matches, is_secret = glob_filter(input.get("glob"), self._files.roots), self._files.secret_filter()
-        unsaved = await self._unsaved(places, texts)
+        unsaved = await self._unsaved(targets, texts)
         options = ["--json", "--context", str(min(input.get("context") or 0, MAX_CONTEXT))]
         options += ["--ignore-case"] if input.get("ignoreCase") else []
         options += ["--regexp", input["pattern"], "--"]
         found: list[Found] = []
         secrets = {name for name, text in unsaved.items() if text is not None and matches(name) and is_secret(name)}
 
-        def named(place: Place, inner: str) -> str | None:
-            name = place.name(inner)
+        def named(target: SearchTarget, inner: str) -> str | None:
+            name = target.name(inner)
             is_wanted = name is not None and matches(name) and name not in unsaved and not is_secret(name)
             return name if is_wanted else None
 
-        for place in places:
-            if place.path.exists():
-                hits = _hits([*options, place.inner], place.root.path, partial(named, place))
-                in_place, omitted = await _both(_collect(hits), place.secrets(is_secret, MAX_FILES))
-                found += in_place
+        for target in targets:
+            if target.path.exists():
+                hits = _hits([*options, target.inner], target.root.path, partial(named, target))
+                in_target, omitted = await _both(_collect(hits), target.secrets(is_secret, MAX_FILES))
+                found += in_target
                 secrets |= {name for name in omitted if matches(name) and name not in unsaved}
         for name, text in unsaved.items():
             if text is not None and matches(name) and not is_secret(name):
-                found += await _collect(_hits([*options, "-"], places[0].root.path, lambda _, name=name: name, text))
+                found += await _collect(_hits([*options, "-"], targets[0].root.path, lambda _, name=name: name, text))
         # counts all secrets in the scope: the number of those with a match would reveal their content
         return _show(sorted(found)) + omitted_secrets(len(secrets))
 
-    async def _unsaved(self, places: Sequence[Place], texts: dict[Path, str | None]) -> dict[str, str | None]:
+    async def _unsaved(self, targets: Sequence[SearchTarget], texts: dict[Path, str | None]) -> dict[str, str | None]:
         """The texts by name, without those of ignored files. Proposed files are never ignored."""
         roots = self._files.roots
         listed = [path for path in texts if not self._files.is_proposed(path) and path.exists()]
-        not_ignored = {name for place in places for name in await place.names(MAX_FILES)} if listed else set[str]()
+        not_ignored = {name for target in targets for name in await target.names(MAX_FILES)} if listed else set[str]()
         ignored = {path for path in listed if roots.relative(path) not in not_ignored}
         return {roots.relative(path): text for path, text in texts.items() if path not in ignored}
 

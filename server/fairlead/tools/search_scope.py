@@ -16,7 +16,7 @@ MAX_NAMED = 200
 
 
 @dataclass(frozen=True)
-class Place:
+class SearchTarget:
     """A file or folder to search."""
 
     roots: Roots
@@ -56,24 +56,26 @@ class Place:
         return next((name for name, _ in self.roots.names_in(self.root, [inner])), None)
 
 
-def search_scope(files: Files, given: str | None) -> tuple[list[Place], dict[Path, str | None]]:
-    """The places to search for a path that the model gave, and the texts in them that are not on disk.
+def search_scope(files: Files, given: str | None) -> tuple[list[SearchTarget], dict[Path, str | None]]:
+    """What to search for a path that the model gave, and the texts there that are not on disk.
 
-    A nested folder of the workspace is a place of its own.
+    A nested folder of the workspace is a target of its own.
 
     Args:
         given: None: the whole workspace.
 
     Returns:
-        The places, and the texts as from `Files.texts_not_on_disk`.
+        The targets, and the texts as from `Files.texts_not_on_disk`.
 
     Raises:
         ToolError: there is nothing at the path, neither on disk nor among these texts.
     """
     roots, within = files.roots, files.roots.scopes(given)
     nested = [path for path in roots.paths if any(path != each and path.is_relative_to(each) for each in within)]
-    places = [Place(roots, root, path) for path in dict.fromkeys([*within, *nested]) if (root := roots.folder_of(path))]
+    targets = [
+        SearchTarget(roots, root, path) for path in dict.fromkeys([*within, *nested]) if (root := roots.folder_of(path))
+    ]
     texts = {path: text for path, text in files.texts_not_on_disk() if any(map(path.is_relative_to, within))}
     if not any(path.exists() for path in within) and all(text is None for text in texts.values()):
         raise ToolError(f"No such file or folder: {given or '.'}")
-    return places, texts
+    return targets, texts

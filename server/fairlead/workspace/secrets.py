@@ -116,7 +116,7 @@ class _Noted:
 
     secrets: list[str]
     links: list[str]
-    """Links whose own names would look like secrets, as files or as folders."""
+    """Links whose own names look like a secret file or like a folder of secrets."""
     repositories: list[str]
     dependencies: list[str]
 
