@@ -12,11 +12,11 @@ from operator import lt
 from fairlead.edits.sliders import Block, align_blocks
 from fairlead.edits.text import split_lines
 
-# a section over one of these limits counts as changed as a whole
-_MAX_PAIRS = 100_000  # pairs of equal lines, each of which SequenceMatcher looks at
-_MAX_LINES = 300_000  # both sides together
-_MAX_DEPTH = 20  # of sections between anchors of anchors
-_MAX_BLOCKS = 5_000
+# Limits of a comparison. Sections over one of the first two count as changed as a whole.
+_MAX_PAIRS = 100_000  # pairs of equal lines that SequenceMatcher looks at, in all sections together
+_MAX_LINES = 300_000  # lines of a section, both sides together
+_MAX_DEPTH = 20  # nested sections; deeper ones are not divided by anchors
+_MAX_BLOCKS = 5_000  # runs; if there are more, the nearest ones are joined
 
 
 @dataclass(frozen=True, slots=True)

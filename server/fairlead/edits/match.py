@@ -14,7 +14,7 @@ _MAX_COUNTED = 1000
 
 
 class MatchError(ValueError):
-    """The old text does not occur exactly once; the message helps the model to correct itself."""
+    """The old text cannot be replaced. The message helps the model to correct its call."""
 
 
 def replace_once(text: str, old: str, new: str) -> str:

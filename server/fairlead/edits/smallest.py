@@ -1,7 +1,7 @@
 """Delta debugging: the smallest set of changes with which a test passes.
 
 Removes chunks that are not needed, halving those that are (Zeller and Hildebrandt, "Simplifying and Isolating
-Failure-Inducing Input", 2002). Every set that it returns has passed, even if changes depend on each other.
+Failure-Inducing Input", 2002). The test has passed with the set that it finds, even if changes depend on each other.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -43,7 +43,7 @@ class SmallestSetSearch(Generic[T]):
         Returns:
             `minimal`: it passed twice, and the test fails if any one of its changes is left out.
             `limit`: `max_runs` was reached before the search ended, so it may not be minimal.
-            `fails`: it is None, because the test fails with all changes.
+            `fails`: there is none, because the test fails with all changes.
             `flaky`: it passed once and failed once.
         """
         try:

@@ -1,4 +1,4 @@
-"""Undoes and redo of the user's decisions: a linear log of decisions, and the effect of each on the proposals.
+"""Undo and redo of the user's decisions: a linear log of decisions, and the effect of each on the proposals.
 
 A decision records each file before and after it, so redoing it is undoing its inverse. Later proposals stay, because
 an undo merges them. The user's file, however, must have the text that it had right after the decision.

@@ -18,12 +18,14 @@ class BackgroundCommand:
 
     handle: str
     command: str
+    """The command line."""
     running: Command
+    """The command's execution, whose output and time can be read at any time."""
     task: asyncio.Future[CommandResult] = field(repr=False)
     ended: Ended | None = None
     """How it ended; None while it runs. `stopped`: by the agent, by the user, or with the session."""
     exit_code: int | None = None
-    """None if it was killed."""
+    """None unless `ended` is `exited`."""
     end_report: str = ""
     """What the model reads about the end, in addition to `ended` and `exit_code`."""
     finished: asyncio.Event = field(default_factory=asyncio.Event, repr=False)

@@ -2,7 +2,8 @@
 
 A separate process, on Linux only. As a subreaper it becomes the parent of every orphan of the command, whatever its
 group or session, and so can end it (docs/faults.md 28). On SIGTERM, or when the server dies, it ends the command: with
-SIGTERM first, then with SIGKILL. The exit code is the command's, or 128 plus the number of the signal.
+SIGTERM first, then with SIGKILL. The exit code is the command's, 128 plus the number of the signal that ended it, or 1
+if it had too many processes.
 """
 
 import contextlib

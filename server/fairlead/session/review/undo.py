@@ -1,4 +1,4 @@
-"""Undoes and redo of decisions: one at a time, the last one first.
+"""Undo and redo of decisions: one at a time, the last one first.
 
 If a file of the decision has changed since, nothing of the decision is undone.
 """

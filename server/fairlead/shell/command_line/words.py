@@ -18,26 +18,26 @@ class Word:
     value: str | None
     """The argument that the command receives. None if only bash can tell; it may then become several words or none."""
     prefix: str
-    """How the value begins, or each of the words. Empty if that is unknown too."""
+    """How the value begins, or each of the words that it becomes. Empty if that is unknown too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a word, such as a quoted one. `value` and `prefix` are as in `Word`."""
+    """A piece of a word, such as a quoted one. `value` and `prefix` are as in `Word`."""
 
     value: str | None
     prefix: str = ""
     splits: bool = False
-    """Whether bash may split the word in this part."""
+    """Whether bash may split the word inside this piece."""
 
 
 def literal(value: str) -> Piece:
-    """A piece that matches exactly this text."""
+    """A piece whose value is exactly this text."""
     return Piece(value, value)
 
 
 def unquoted(text: str) -> Piece | None:
-    """A part without quotes; None if it contains a character that is not allowed there."""
+    """A piece without quotes; None if it contains a character that is not allowed there."""
     value, known = "", True
     for escaped, char in re.findall(r"(\\.)|(.)", text, re.S):
         if not escaped and _SPECIAL.match(char) and text != "$":
@@ -50,7 +50,7 @@ def unquoted(text: str) -> Piece | None:
 
 
 def quoted(chunks: Sequence[str], splits: bool) -> Piece | None:
-    """A part in double quotes; None as in `unquoted`.
+    """A piece in double quotes; None as in `unquoted`.
 
     Args:
         chunks: the texts before, between and after the expansions in it.
@@ -63,7 +63,7 @@ def quoted(chunks: Sequence[str], splits: bool) -> Piece | None:
 
 
 def join_pieces(pieces: Sequence[Piece], text: str) -> Word:
-    """The word that consists of these parts."""
+    """The word that consists of these pieces."""
     if text == "{}":  # not a brace expansion; `find -exec` uses it
         return Word(text, text, text)
     if any(piece.splits for piece in pieces):

@@ -72,7 +72,7 @@ def join(namespace: int) -> None:
 
 
 def die_with_parent() -> None:
-    """Lets the kernel kill this process when its parent dies. Checks afterwards that the parent has not died before."""
+    """Makes the kernel kill this process when its parent dies. Check afterwards that the parent is still alive."""
     _checked(_libc.prctl(_PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "prctl")
 
 
@@ -163,7 +163,7 @@ def attach(tree: int, target: str) -> None:
 
 
 def restrict(tree: int, *, writable: bool, devices: bool = False) -> None:
-    """Restrict all mounts of a detached tree: no setuid, and on request no writing and no devices."""
+    """Restricts all mounts of a detached tree: no setuid, and no writing and no devices unless they are allowed."""
     flags = _ATTR_NOSUID | (0 if writable else _ATTR_RDONLY) | (0 if devices else _ATTR_NODEV)
     _set_attributes(tree, b"", _AT_EMPTY_PATH | _AT_RECURSIVE, on=flags)
 

@@ -25,7 +25,7 @@ class OverlaySpec(TypedDict):
 
 
 class BoxSpec(TypedDict):
-    """The box of one command. Sent as marshal data, which Python reads without an import. Sizes are in bytes."""
+    """The box of one command. Sent as marshal data, for which Python loads no other file. Sizes are in bytes."""
 
     server: int
     """The pid of the server. The box ends with it."""

@@ -110,7 +110,11 @@ def attach(tree: int, target: str) -> None:
 
 
 def make_view(spec: "BoxSpec") -> None:
-    """Does what bubblewrap does: everything read-only, then the binds, the box's own /dev, and a read-only /proc."""
+    """Does what bubblewrap does.
+
+    Everything becomes read-only, including the parts of /proc that belong to the machine. The box's own /dev and the
+    binds are mounted over it.
+    """
     devices = {name: kernel.clone_tree(f"/dev/{name}") for name in _DEVICES}
     scratch = spec["scratch"]
     binds = [(f"{scratch}/dev", "/dev", True), *existing_binds(spec)]

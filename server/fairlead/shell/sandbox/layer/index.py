@@ -1,4 +1,4 @@
-"""A copy of Git's index for commands that see only one folder of the work tree.
+"""A copy of Git's index for commands that see only some folders of the work tree.
 
 Git would report all other files as deleted. So their entries are marked as by `git update-index --assume-unchanged`,
 and Git does not look for them. The format is `gitformat-index(5)`. The index is not trusted.
