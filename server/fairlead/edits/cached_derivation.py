@@ -1,4 +1,4 @@
-"""A property that is computed once, for frozen values."""
+"""A property of a frozen value that is computed once."""
 
 from collections.abc import Callable
 from typing import Any, Generic, Self, TypeVar, overload

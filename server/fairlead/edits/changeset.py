@@ -22,7 +22,7 @@ _MAX_RECENT_CHANGES = 64
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _RecentChange:
-    """The replacement or removal of one proposal."""
+    """The replacement or removal of one proposal. Compared by identity, because one path may change repeatedly."""
 
     path: str
     """The current path of the file."""
@@ -37,7 +37,7 @@ class Changeset:
     order: int = 0
     """The `Origin.order` of the latest change."""
     recent_changes: tuple[_RecentChange, ...] = field(default=(), compare=False, repr=False)
-    """The latest changes that led to it, so that `changed_paths` need not look at all files."""
+    """The latest changes that led to this changeset, so that `changed_paths` need not look at all files."""
 
     @cached_derivation
     def renamed(self) -> Mapping[str, Proposal]:
@@ -201,7 +201,7 @@ def regions_to_accept(proposal: Proposal, hunk_ids: Collection[str] | None, over
 def accepted(proposal: Proposal, regions: Collection[Region]) -> Proposal:
     """The proposal after some of its regions were written to the user's file.
 
-    A proposal that is decided as a whole has nothing left to decide.
+    Afterwards, a proposal that is decided as a whole has nothing left to decide.
     """
     if proposal.is_atomic:
         return replace(proposal, base=proposal.proposed, current=proposal.proposed, new_path=None, raw=PLAIN)

@@ -59,7 +59,7 @@ def changed_blocks(a: Sequence[str], b: Sequence[str]) -> list[Block]:
     """The changed runs `(a_start, a_end, b_start, b_end)` between two lists of lines: in order, and never adjacent.
 
     Lines that occur exactly once on both sides anchor the comparison, so its time grows with the size of the files and
-    not with the square of it. If there are more than 5,000 runs, the nearest ones are joined: nobody reviews so many.
+    not with its square. If there are more than 5,000 runs, the nearest ones are joined: nobody reviews so many.
     """
     if a == b:
         return []

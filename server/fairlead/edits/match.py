@@ -55,7 +55,7 @@ def _spans(text: str, old: str) -> Iterator[tuple[int, int]]:
         yield from whole
     elif "\n" in old or "\r" in old:
         lf_old = with_line_end(old, "\n")
-        # where the text with LF lacks a CR: an index in it is smaller by the number of these before it
+        # the positions in the LF text at which a CR was removed; each one before an index shifts that index by 1
         removed = [match.start() - number for number, match in enumerate(re.finditer("\r\n", text))]
         for start in _starts(with_line_end(text, "\n"), lf_old):
             end = start + len(lf_old)

@@ -52,7 +52,7 @@ class Origins:
         return Origins((None,) * count, (None,) * (count + 1))
 
     def after(self, old: str, new: str, origin: Origin | None) -> "Origins":
-        """The origins of `new`, after a change by `origin` of `old`, the text that these origins are for."""
+        """The origins after a change by `origin` from `old`, the text of these origins, to `new`."""
         lines: list[Origin | None] = []
         gaps: list[Origin | None] = []
         changed_gaps: list[tuple[int, Origin | None]] = []
@@ -92,7 +92,10 @@ class Origins:
         return [o for o in (*self.lines[start:end], *self.gaps[start : end + 1]) if o is not None]
 
     def of(self, hunk: Hunk) -> Origin | None:
-        """The latest origin in a hunk, else the nearest one: of several equal lines, the diff may show another one."""
+        """The latest origin in a hunk. If the hunk has none, the nearest one in the text.
+
+        A hunk may have none if the text has equal lines: the diff may show a different one than was changed.
+        """
         start, found = hunk.new_start, self.within(hunk)
         if found:
             return max(found, key=lambda o: o.order)

@@ -35,7 +35,7 @@ class PerProposal(Generic[V]):
             values = {**values, **new}
             for path in filterfalse(changes.files.__contains__, changed):
                 values.pop(path, None)
-            if any(map(ne, values, changes.files)):  # a dropped proposal that is back is now the last
+            if any(map(ne, values, changes.files)):  # a proposal that was dropped and added again is now the last one
                 values = {path: values[path] for path in changes.files}
             self._changes, self._values = changes, values
         return MappingProxyType(values)

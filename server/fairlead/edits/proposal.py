@@ -16,7 +16,8 @@ Kind = Literal["create", "modify", "delete", "rename"]
 T = TypeVar("T")
 Inputs = TypeVarTuple("Inputs")
 
-# of a rebase: with repeated lines, moving some changes into the base may shift where the diff finds the others
+# the most passes of a rebase. One may not be enough: if lines are repeated, the diff may find the remaining changes at
+# other lines after some were moved into the base
 _MAX_PASSES = 10
 
 
@@ -44,7 +45,7 @@ PLAIN = Raw()
 class Proposal:
     """What the agent proposes for one file.
 
-    The texts of a binary file are one line that identifies its content.
+    For a binary file, each text is a single line that identifies the content.
     """
 
     path: str
@@ -60,7 +61,7 @@ class Proposal:
     new_path: str | None = None
     """The destination of a rename."""
     file_origin: Origin | None = None
-    """The origin of a create, delete or rename, or of a change of `raw`."""
+    """The origin of a create, delete or rename, or of a change to `raw`."""
     decided: frozenset[str] = frozenset()
     """The ids of hunks that the user has decided on."""
     raw: Raw = PLAIN
@@ -81,7 +82,7 @@ class Proposal:
 
     @property
     def is_atomic(self) -> bool:
-        """Whether it cannot be merged with changes of the user."""
+        """Whether it cannot be merged with the user's changes."""
         return self.kind in ("create", "delete") or self.raw.data is not None
 
     @property
@@ -119,13 +120,13 @@ class Proposal:
     def regions(self) -> list[Region]:
         """Where the user's text (mine) or the proposed text (theirs) differs from the base."""
         base, mine, theirs = self._lines
-        if self.deleted_by_user:  # no part of the file is restored alone
+        if self.deleted_by_user:  # the file can only be restored as a whole
             return [Region("conflict", (0, len(base)), (0, 0), (0, len(theirs)))]
         return regions_of_blocks(changed_blocks(base, mine), self._proposed_blocks, mine, theirs)
 
     @cached_derivation
     def conflicts(self) -> dict[str, Conflict]:
-        """The hunks that overlap with changes of the user, by id."""
+        """The hunks that overlap with the user's changes, by id."""
         if self.base == self.current:
             return {}
         if self.current is None or self.is_atomic:
@@ -247,9 +248,9 @@ class Proposal:
         _ = self.hunks, self.conflicts, self.item_ids, self.overtaken
 
     def rebased(self, current: str | None) -> "Proposal":
-        """The proposal for this text of the user's file, None if there is no file.
+        """The proposal rebased on a text of the user's file (None: there is no file).
 
-        Changes of the user that touch no hunk become part of the base and the proposed text. Where the user made the
+        The user's changes that touch no hunk become part of the base and the proposed text. Where the user made the
         same change as the agent, the hunk disappears. All other changes conflict with the hunks that they touch.
         """
         moved = replace(self, current=current)

@@ -28,7 +28,7 @@ class ReviewOutcome:
     decided_as_whole: bool
     outcome: ReviewStatus
     hunk: HunkPosition | None = None
-    """None in `review_outcomes`, and in `hunk_outcomes` for a change outside of lines, such as a creation or a move."""
+    """None in `review_outcomes`, and in `hunk_outcomes` for a change to the file itself, such as a rename."""
 
 
 @dataclass(frozen=True, slots=True)

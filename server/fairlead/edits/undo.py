@@ -11,7 +11,7 @@ from typing import Literal
 from fairlead.edits.merge import MergeConflict, merged
 from fairlead.edits.proposal import PLAIN, Proposal, Raw, empty_proposal
 
-# the error if the user's file has another text
+# the error if the user's file no longer has the expected text
 CHANGED_SINCE_DECISION = "{name} has changed since. First undo your own changes to it in the editor."
 CHANGED_SINCE_UNDO = "{name} has changed since the undo. First restore the text that it had right after the undo."
 
@@ -115,7 +115,7 @@ def revert(
         now: the file's proposal now, None if there is none.
         current: the text of the user's file now.
         name: the file's name in messages.
-        changed: the error if the user's file has another text, with the placeholder `{name}`.
+        changed: the error if the user's file no longer has the expected text, with the placeholder `{name}`.
 
     Raises:
         CannotUndo: the file, or the proposal for the lines of the decision, has changed since.
