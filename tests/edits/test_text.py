@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 from fairlead.edits.line_endings import match_line_endings
-from fairlead.edits.text import body, line_end, line_number, split_lines, with_line_end
+from fairlead.edits.text import line_number, split_lines, usual_line_ending, with_line_endings, without_line_ending
 
 # every character that some library takes for a line end, and what surrounds it
 TEXTS = st.text(st.sampled_from("ab\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\ufeff日🚀"), max_size=30)
@@ -34,8 +34,8 @@ def test_the_lines_are_the_text(text: str) -> None:
     """Nothing is lost, and no line holds an end but its own."""
     lines = split_lines(text)
     assert "".join(lines) == text
-    assert all("\n" not in body(line) and "\r" not in body(line) for line in lines)
-    assert all(line != body(line) for line in lines[:-1])
+    assert all("\n" not in without_line_ending(line) and "\r" not in without_line_ending(line) for line in lines)
+    assert all(line != without_line_ending(line) for line in lines[:-1])
 
 
 @given(TEXTS, st.data())
@@ -53,15 +53,15 @@ def test_a_place_has_the_number_of_its_line(text: str, data: st.DataObject) -> N
 )
 def test_the_usual_line_end_is_the_most_frequent(text: str, end: str) -> None:
     """A CRLF counts for neither LF nor CR; a text without any gets the default."""
-    assert line_end(text, "?") == end
+    assert usual_line_ending(text, "?") == end
 
 
 @given(TEXTS, st.sampled_from(["\n", "\r\n", "\r"]))
 def test_all_line_ends_can_be_one(text: str, end: str) -> None:
     """The lines stay, each with the one end."""
-    changed = with_line_end(text, end)
-    assert [*map(body, split_lines(changed))] == [*map(body, split_lines(text))]
-    assert {line[len(body(line)) :] for line in split_lines(changed)} <= {end, ""}
+    changed = with_line_endings(text, end)
+    assert [*map(without_line_ending, split_lines(changed))] == [*map(without_line_ending, split_lines(text))]
+    assert {line[len(without_line_ending(line)) :] for line in split_lines(changed)} <= {end, ""}
 
 
 @pytest.mark.parametrize(
@@ -88,5 +88,7 @@ def test_a_rewrite_wears_the_line_ends_that_were_there(old: str, new: str, dress
 @given(TEXTS, TEXTS)
 def test_a_rewrite_says_what_it_was_meant_to_say(old: str, new: str) -> None:
     """Line ends apart, it is the new text; and the same text in other line ends is no change at all."""
-    assert [*map(body, split_lines(match_line_endings(old, new)))] == [*map(body, split_lines(new))]
-    assert match_line_endings(old, with_line_end(old, "\n")) == old
+    assert [*map(without_line_ending, split_lines(match_line_endings(old, new)))] == [
+        *map(without_line_ending, split_lines(new))
+    ]
+    assert match_line_endings(old, with_line_endings(old, "\n")) == old

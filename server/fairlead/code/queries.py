@@ -13,7 +13,7 @@ from fairlead.code.positions import code_units
 from fairlead.code.provider import ADVICE, LanguageServer, LanguageServers, NoAnswer, Provider
 from fairlead.code.symbol_position import find_symbol
 from fairlead.code.workspace_edit import apply_workspace_edit
-from fairlead.edits.text import body, split_lines
+from fairlead.edits.text import split_lines, without_line_ending
 from fairlead.json_values import fields_of
 from fairlead.workspace.editor import FileEdit
 from fairlead.workspace.files import Files
@@ -235,7 +235,7 @@ class CodeQueries:
         is_server = source.provider is not self._editor()
         found = await self._problems(source, path) if is_server else []
         at_line = [problem.json for problem in found if problem.start[0] < line <= problem.end[0] + 1]
-        end = code_units(body(lines[line - 1]), source.provider.encoding) if lines else 0
+        end = code_units(without_line_ending(lines[line - 1]), source.provider.encoding) if lines else 0
         span = {"start": {"line": line - 1, "character": 0}, "end": {"line": line - 1, "character": end}}
         params = {
             "textDocument": {"uri": path.as_uri()},

@@ -5,7 +5,7 @@ from itertools import groupby
 from pathlib import Path
 
 from fairlead.code.decode import Place, Symbol
-from fairlead.edits.text import body, split_lines
+from fairlead.edits.text import split_lines, without_line_ending
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
 from fairlead.workspace.long_work import Yielder
@@ -42,7 +42,7 @@ async def _lines_of(files: Files, path: Path) -> list[str]:
 
 def _line(lines: Sequence[str], number: int) -> str:
     """A colon and the text of a line; empty if the text is not known."""
-    text = body(lines[number - 1]).strip() if number <= len(lines) else ""
+    text = without_line_ending(lines[number - 1]).strip() if number <= len(lines) else ""
     return f": {text[:MAX_LINE]}{'...' if len(text) > MAX_LINE else ''}" if text else ""
 
 

@@ -3,7 +3,7 @@
 import re
 
 from fairlead.code.provider import NoAnswer
-from fairlead.edits.text import body, split_lines
+from fairlead.edits.text import split_lines, without_line_ending
 
 NEARBY = 3
 """The most lines between a symbol and the line that the model gave for it."""
@@ -24,7 +24,11 @@ def find_symbol(text: str, name: str, symbol: str, line: int | None) -> tuple[in
     if not wanted:
         raise NoAnswer("The symbol is empty. Give its text as it is in the line.")
     pattern = re.compile(rf"(?<!\w){re.escape(wanted)}(?!\w)" if wanted[0].isidentifier() else re.escape(wanted))
-    found = [(row, match) for row, each in enumerate(split_lines(text)) if (match := pattern.search(body(each)))]
+    found = [
+        (row, match)
+        for row, each in enumerate(split_lines(text))
+        if (match := pattern.search(without_line_ending(each)))
+    ]
     if not found:
         raise NoAnswer(f"{name} does not contain {wanted!r}. Read the file and give the symbol as it is there.")
     nearest = min(found, key=lambda each: abs(each[0] + 1 - (line or 0))) if line is not None else found[0]

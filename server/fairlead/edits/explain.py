@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 from heapq import nlargest
 
-from fairlead.edits.text import body, split_lines
+from fairlead.edits.text import split_lines, without_line_ending
 
 _STRAIGHT_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
 _MAX_SHOWN = 12
@@ -19,8 +19,8 @@ _MAX_COMPARED = 10
 
 def explain_missing(text: str, old: str) -> str:
     """The error for an `old` that does not occur in `text`, with at most `_MAX_SHOWN` lines of the file."""
-    lines = [body(line) for line in split_lines(text)]
-    wanted = [body(line) for line in split_lines(old)]
+    lines = [without_line_ending(line) for line in split_lines(text)]
+    wanted = [without_line_ending(line) for line in split_lines(old)]
     if not lines:
         return "old_text not found: the file is empty."
     start, score = _nearest(lines[:_MAX_LINES], wanted)

@@ -7,7 +7,7 @@ from itertools import islice
 
 from fairlead.edits.explain import explain_missing
 from fairlead.edits.line_endings import match_line_endings
-from fairlead.edits.text import line_end, line_number, with_line_end
+from fairlead.edits.text import line_number, usual_line_ending, with_line_endings
 
 _MAX_SHOWN = 12
 _MAX_COUNTED = 1000
@@ -35,7 +35,7 @@ def replace_once(text: str, old: str, new: str) -> str:
     if len(spans) > 1:
         raise MatchError(_ambiguous(text, [start for start, _ in spans]))
     start, end = spans[0]
-    replaced = text[:start] + match_line_endings(text[start:end], new, default=line_end(text)) + text[end:]
+    replaced = text[:start] + match_line_endings(text[start:end], new, default=usual_line_ending(text)) + text[end:]
     if replaced == text:
         raise MatchError("old_text and new_text differ only in line endings: nothing would change.")
     return replaced
@@ -54,10 +54,10 @@ def _spans(text: str, old: str) -> Iterator[tuple[int, int]]:
         yield first
         yield from whole
     elif "\n" in old or "\r" in old:
-        lf_old = with_line_end(old, "\n")
+        lf_old = with_line_endings(old, "\n")
         # the positions in the LF text at which a CR was removed; each one before an index shifts that index by 1
         removed = [match.start() - number for number, match in enumerate(re.finditer("\r\n", text))]
-        for start in _starts(with_line_end(text, "\n"), lf_old):
+        for start in _starts(with_line_endings(text, "\n"), lf_old):
             end = start + len(lf_old)
             yield start + bisect_left(removed, start), end + bisect_left(removed, end)
 

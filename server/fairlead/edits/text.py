@@ -3,7 +3,7 @@
 import re
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-_END = re.compile(r"\r\n|\r|\n")
+_LINE_ENDING = re.compile(r"\r\n|\r|\n")
 
 
 def split_lines(text: str) -> list[str]:
@@ -11,24 +11,24 @@ def split_lines(text: str) -> list[str]:
     return _LINE.findall(text)
 
 
-def body(line: str) -> str:
+def without_line_ending(line: str) -> str:
     """A line without its line ending."""
     return line.rstrip("\r\n")
 
 
 def line_number(text: str, index: int) -> int:
     """The number, from 1, of the line that contains an index. The index must not be inside a line ending."""
-    return len(_END.findall(text, 0, index)) + 1
+    return len(_LINE_ENDING.findall(text, 0, index)) + 1
 
 
-def line_end(text: str, default: str = "\n") -> str:
+def usual_line_ending(text: str, default: str = "\n") -> str:
     """The most frequent line ending of a text; `default` if it has none."""
     counts = _counts(text)
     best = max(counts, key=lambda end: counts[end])
     return best if counts[best] else default
 
 
-def line_ends(text: str) -> set[str]:
+def distinct_line_endings(text: str) -> set[str]:
     """The line endings that occur in a text."""
     return {end for end, count in _counts(text).items() if count}
 
@@ -38,7 +38,7 @@ def _counts(text: str) -> dict[str, int]:
     return {"\r\n": crlf, "\n": text.count("\n") - crlf, "\r": text.count("\r") - crlf}
 
 
-def with_line_end(text: str, end: str) -> str:
+def with_line_endings(text: str, end: str) -> str:
     """The text with each line ending replaced with `end`."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
     return plain if end == "\n" else plain.replace("\n", end)

@@ -7,7 +7,7 @@ from typing import Any
 from fairlead.agent.errors import ToolError
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
-from fairlead.edits.text import split_lines, with_line_end
+from fairlead.edits.text import split_lines, with_line_endings
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.secret_files import ask_for_secret
 from fairlead.workspace.files import Files
@@ -71,7 +71,7 @@ class ReadFile:
 
 def excerpt(text: str, offset: int, limit: int) -> str:
     """At most `limit` lines, starting with line `offset` (from 1). A final line says what was omitted."""
-    lines = split_lines(with_line_end(text, "\n"))
+    lines = split_lines(with_line_endings(text, "\n"))
     if not lines:
         return "(The file is empty.)"
     if offset > len(lines):

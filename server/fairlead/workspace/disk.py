@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from fairlead.edits.text import line_ends
+from fairlead.edits.text import distinct_line_endings
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.safe_open import closing, open_beneath
 
@@ -75,7 +75,7 @@ class DiskText:
 
 def unusual_line_endings(text: str) -> str:
     """The line endings that an editor may not preserve, for messages; empty if there are none."""
-    ends = line_ends(text)
+    ends = distinct_line_endings(text)
     if len(ends) > 1:
         return "its mixed line endings"
     return "its line endings (CR alone)" if ends == {"\r"} else ""

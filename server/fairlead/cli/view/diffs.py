@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rich.text import Text
 
 from fairlead.cli.view.text import escape_hidden
-from fairlead.edits.text import line_end, split_lines
+from fairlead.edits.text import split_lines, usual_line_ending
 from fairlead.lsp import protocol_states as states
 
 CONTEXT = 3  # lines
@@ -35,7 +35,7 @@ class _Span:
 
 def two_sides(base: str, proposed: str) -> Sides:
     """A file's text and its proposed text as lines."""
-    return Sides(split_lines(base), split_lines(proposed), line_end(base or proposed))
+    return Sides(split_lines(base), split_lines(proposed), usual_line_ending(base or proposed))
 
 
 def draw_diff(sides: Sides, hunks: Sequence[states.HunkWire], return_sign: str) -> list[Text]:

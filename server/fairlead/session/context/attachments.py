@@ -9,7 +9,7 @@ from pathlib import Path
 from fairlead.agent.images import media_type
 from fairlead.agent.messages import Block, clean_text, text_block
 from fairlead.display import escape_to_one_line
-from fairlead.edits.text import split_lines, with_line_end
+from fairlead.edits.text import split_lines, with_line_endings
 from fairlead.session.context.context_item import ContextItem
 from fairlead.session.context.images import Images, shown_name
 from fairlead.session.context.surroundings import lines_text
@@ -149,7 +149,7 @@ class Attacher:
             if text is None:
                 return NO_FILE, ""
             if item.first_line is None or item.last_line is None:
-                return "", with_line_end(text, "\n")
+                return "", with_line_endings(text, "\n")
             note = ""
             if self._files.is_proposed(path):  # the lines are those that the user sees
                 text, note = self._files.current(path), "as the user has it, without your proposed edits"
@@ -157,7 +157,7 @@ class Attacher:
             raise
         except WorkspaceError as error:
             return escape_to_one_line(str(error))[:200], ""
-        chosen = split_lines(with_line_end(text or "", "\n"))[item.first_line - 1 : item.last_line]
+        chosen = split_lines(with_line_endings(text or "", "\n"))[item.first_line - 1 : item.last_line]
         return note, "".join(chosen)
 
     async def _add_problems(self, item: ContextItem) -> None:
