@@ -90,7 +90,7 @@ class BackgroundCommands:
         return found
 
     def stop(self) -> None:
-        """Tells all commands to end, without waiting for it."""
+        """Tells all commands to end, without waiting for them."""
         for command in self.running:
             command.task.cancel()
 

@@ -35,7 +35,7 @@ class DirectLayer:
         network: bool = False,
         background: bool = False,
     ) -> "DirectBox":
-        """See the port. Of the limits, only `processes` applies, and only on Linux.
+        """See `Layer.open`. Of the limits, only `processes` applies, and only on Linux.
 
         Raises:
             ToolError: there is no shell.

@@ -87,14 +87,14 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What a command changed in the workspace's layer."""
+    """What a command changed in its view of the workspace."""
 
     files: Sequence[Change] = ()
-    """Changes of files that git's rules do not ignore."""
+    """Changes to files that git's rules do not ignore."""
     ignored: Sequence[str] = ()
     """New files that git ignores (caches, builds). Later commands see them. The name of a folder ends with `/`."""
     warnings: Sequence[str] = ()
-    """Lines for the user about other changes, such as discarded changes of `.git`."""
+    """Lines for the user about other changes, such as discarded changes to `.git`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +163,9 @@ class Layer(Protocol):
         Args:
             command: the command line.
             view: the files that the command sees.
-            folder: where it starts. None: in the first folder of the workspace.
-            limits: the resources that it may use.
-            network: whether it may use the machine's network.
+            folder: where the command starts. None: in the first folder of the workspace.
+            limits: the resources that the command may use.
+            network: whether the command may use the machine's network.
             background: whether other commands may run at the same time.
 
         Raises:

@@ -155,7 +155,7 @@ class Command:
 
 
 async def _end(transport: asyncio.SubprocessTransport, pipe: _Pipe) -> None:
-    """Ends the process group, with SIGTERM first if the command still runs, and reads the rest of the output."""
+    """Ends the process group, with SIGTERM first if the command is still running, and reads the rest of the output."""
     pid = transport.get_pid()
     if not pipe.exited.is_set():
         signal_group(pid, signal.SIGTERM)
@@ -169,7 +169,7 @@ async def _end(transport: asyncio.SubprocessTransport, pipe: _Pipe) -> None:
 
 
 async def _within(seconds: float | None, event: asyncio.Event) -> bool:
-    """Waits for the event, with a limit unless it is None; returns whether it was set in time."""
+    """Waits for the event for at most `seconds` (None: no limit); returns whether it was set in time."""
     try:
         async with asyncio.timeout(seconds):
             await event.wait()
@@ -179,11 +179,11 @@ async def _within(seconds: float | None, event: asyncio.Event) -> bool:
 
 
 def kill_all(pid: int, *, exited: bool) -> None:
-    """Kills a process group. On Linux, unless its leader has `exited`, also kills all that the leader started.
+    """Kills a process group. On Linux, if its leader has not `exited`, also kills all that the leader started.
 
     A leader that has not exited is a reaper or a launcher that was stopped or starved, so it could not end them.
     """
-    # first, because they cannot be found after their parent is dead
+    # first, because they can no longer be found once their parent is dead
     if sys.platform == "linux" and not exited:
         for descendant in list(reaper.descendants(pid)):
             with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -17,7 +17,7 @@ MAX_DEPTH = 50  # of nested nodes; in a line with deeper ones, no command counts
 _PREFIXES = {"command", "builtin", "time"}  # run the builtin or program in their arguments
 _SOURCED = {"activate", "env", "nvm.sh", ".env"}  # files that only set variables and functions of their own
 # These can replace later commands, or change the shell's options or its exit code. A keyword as the name of a
-# command means that the grammar has read the line in another way than bash.
+# command means that the grammar has read the line differently from bash.
 _REDEFINING = {
     "trap", "alias", "exec", "eval", "shopt", "enable", "hash", "mapfile", "readarray", "coproc", "function", "{", "}",
     "!", "if", "then", "elif", "else", "fi", "while", "until", "for", "select", "do", "done", "case", "esac", "in",
@@ -178,7 +178,7 @@ def _only(items: Sequence[_Item]) -> _Part:
 
 
 def _is_plain(redirection: "Node") -> bool:
-    """Whether the node contains nothing else. The node of a heredoc may contain the rest of its line."""
+    """Whether the node contains only the redirection. The node of a heredoc may contain the rest of its line."""
     return redirection.type != "heredoc_redirect" or {part.type for part in redirection.children} <= _HEREDOC_NODES
 
 

@@ -59,7 +59,7 @@ class Rule:
         return cls(text, command)
 
     def allows(self, command: SimpleCommand) -> bool:
-        """Whether the rule covers the command and itself names each dangerous argument of it (`dangers.py`)."""
+        """Whether the rule covers the command and itself names each of its dangerous arguments (`dangers.py`)."""
         return self.covers(command) and self.uncovered_danger(command) is None
 
     def covers(self, command: SimpleCommand) -> bool:
@@ -107,7 +107,7 @@ class Rule:
 
 
 def denied_examples(rule: Rule) -> tuple[str, ...]:
-    """A few commands that a rule forbids, among them some in which another command runs the forbidden one."""
+    """A few commands that a rule forbids, including some in which another command runs the forbidden one."""
     sample = rule.text.replace("*", "x").strip()
     candidates = [sample, f"ls && {sample}", f"sudo {sample}", f"bash -c '{sample}'"]
     return tuple(text for text in candidates if find_denying_rule(parse(text).commands, [rule]))
@@ -134,7 +134,7 @@ def _is_star(word: Word) -> bool:
 
 
 def _matches(rule: Word, word: Word) -> bool:
-    """Whether a rule's word matches a command's word. Nothing matches one that may become several."""
+    """Whether a rule's word matches a command's word. A word that may become several words never matches."""
     if word.value is None:
         return False
     if rule.value is not None:

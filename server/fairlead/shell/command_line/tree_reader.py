@@ -1,6 +1,6 @@
 """Reads the simple commands out of a syntax tree, and reports everything that it does not understand for certain.
 
-tree-sitter's grammar reads some texts in another way than bash. So only the node types listed here count as understood,
+tree-sitter's grammar reads some texts differently from bash. So only the node types listed here count as understood,
 only white space may separate nodes, and quotes and heredocs are checked again.
 """
 
@@ -153,11 +153,11 @@ class _Reader:
         self._children(node, depth)
 
     def _statements(self, node: "Node", depth: int) -> None:
-        was_read = _NOT_PARSED not in self.unclear
+        was_parsed = _NOT_PARSED not in self.unclear
         if node.type not in _STATEMENTS:
             self.note(_UNCLEAR.get(node.type, _NOT_PARSED))
         self._children(node, depth)
-        if was_read and node.type in _UNCLEAR:  # the sentence about the node also covers its children
+        if was_parsed and node.type in _UNCLEAR:  # the sentence about the node also covers its children
             self.unclear.pop(_NOT_PARSED, None)
 
     def _children(self, node: "Node", depth: int) -> None:
@@ -251,7 +251,7 @@ class _Reader:
             self.commands.append(SimpleCommand((), (), tuple(writes), self.text(node)))
 
     def _redirection(self, node: "Node", depth: int) -> list[Write]:
-        """The writes of a redirection. Only a heredoc can have several, because its node may contain others."""
+        """The writes of a redirection. A heredoc may have several, because its node may contain other redirections."""
         descriptors = [child for child in node.children if child.type == "file_descriptor"]
         if descriptors and not (self.raw(descriptors[0]).isdigit() and self._at_word_start(node)):
             self.note(_NOT_PARSED)
@@ -293,7 +293,7 @@ class _Reader:
         return writes
 
     def _has_certain_end(self, parts: dict[str, "Node"]) -> bool:
-        """Whether bash ends the heredoc where the grammar does. Otherwise, one takes text of the other for commands."""
+        """Whether bash ends the heredoc where the grammar does. If not, one of them reads text as commands."""
         start, stop = parts.get("heredoc_start"), parts.get("heredoc_end")
         operator = "<<-" if "<<-" in parts else "<<"
         name = _HEREDOC_NAME.fullmatch(self.raw(start)) if start else None

@@ -22,7 +22,7 @@ class Verifier:
     targets: str = ""
     """At least one argument must match one of these. Empty: the program also verifies without arguments."""
     requires: str = ""
-    """One of these options must be present. Without it, the program changes files or may check none."""
+    """One of these options must be present. Without it, the program changes files, or may check none."""
     narrowing: str = ""
     """Options that restrict what is verified."""
     neutral: str = ""

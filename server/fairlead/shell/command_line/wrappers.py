@@ -23,7 +23,7 @@ class Wrapper:
     flags: str = ""
     """Options without a value that do not prevent the other program from running."""
     values: str = ""
-    """Such options with a value."""
+    """The same, for options with a value."""
     durations: int = 0
     """The number of durations before the other program."""
     assignments: bool = False
