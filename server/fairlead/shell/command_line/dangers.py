@@ -182,7 +182,7 @@ TABLE = (
     Row("dd", WRITES, words="of=.*"),
 )
 # programs that run the command in their arguments
-WRAPPERS = {
+COMMAND_RUNNERS = {
     "env", "sudo", "doas", "su", "runuser", "timeout", "nice", "ionice", "chrt", "taskset", "nohup", "time", "command",
     "builtin", "exec", "setsid", "stdbuf", "unbuffer", "strace", "ltrace", "unshare", "nsenter", "chroot", "flock",
     "watch", "entr", "script", "busybox", "xargs", "parallel", "ssh", "find", "fd", "fdfind",
@@ -207,7 +207,7 @@ def dangers(words: Sequence[Word]) -> Iterator[Danger]:
         yield from _git(words)
     else:
         yield from _listed(words, [row for row in TABLE if name in row.programs.split()], 1)
-        if name in WRAPPERS - {"find", "fd", "fdfind", "xargs", "parallel"}:
+        if name in COMMAND_RUNNERS - {"find", "fd", "fdfind", "xargs", "parallel"}:
             yield from _wrapped(words)
 
 

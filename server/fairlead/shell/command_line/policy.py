@@ -61,7 +61,7 @@ def check_permission(
         reasons.append("Parts of it cannot be checked against your deny rules.")
     if approvals == "sandboxed" and not reasons:
         return Permission("run")
-    reasons += [*parsed.unclear, *_not_allowed(parsed, allow)]
+    reasons += [*parsed.unclear, *_why_not_allowed(parsed, allow)]
     if not reasons:
         reasons.append("Your settings require approval for every command.")
     more = len(reasons) - MAX_REASONS
@@ -70,18 +70,18 @@ def check_permission(
     return Permission("ask", tuple(reasons))
 
 
-def _not_allowed(parsed: Parsed, rules: Sequence[Rule]) -> Iterator[str]:
+def _why_not_allowed(parsed: Parsed, rules: Sequence[Rule]) -> Iterator[str]:
     """Why the allow rules do not cover the whole command line, without duplicates."""
     reported: set[str] = set()
     for command in parsed.commands:
         if not find_allowing_rule(command, rules):
-            for reason in _reasons_not_allowed(command, rules):
+            for reason in _why_command_not_allowed(command, rules):
                 if reason not in reported:
                     reported.add(reason)
                     yield reason
 
 
-def _reasons_not_allowed(command: SimpleCommand, rules: Sequence[Rule]) -> Iterator[str]:
+def _why_command_not_allowed(command: SimpleCommand, rules: Sequence[Rule]) -> Iterator[str]:
     for write in command.writes:
         yield f"It writes to {shorten(write.target.text)} ({write.operator})."
     for rule in rules:

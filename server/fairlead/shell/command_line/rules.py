@@ -7,7 +7,7 @@ so quotes and blanks make no difference.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from fairlead.shell.command_line.dangers import TABLE, WRAPPERS, Danger, dangers, program
+from fairlead.shell.command_line.dangers import COMMAND_RUNNERS, TABLE, Danger, dangers, program
 from fairlead.shell.command_line.parse import parse
 from fairlead.shell.command_line.simple_commands import SimpleCommand
 from fairlead.shell.command_line.words import Word
@@ -15,7 +15,8 @@ from fairlead.shell.command_line.words import Word
 _BEFORE_STAR = ("/", ".", ":")  # after one of these, `*` matches the rest of a word
 _MAX_NESTING = 4  # levels of `sh -c 'sh -c ...'` that deny rules look into
 _MAX_WORDS = 100  # words of each command that deny rules look at
-_SHELLS = {"sh", "bash", "zsh", "dash", "ksh", "fish", "eval", "su", "ssh", "watch"}
+# programs whose arguments contain a command line as text
+_TEXT_RUNNERS = {"sh", "bash", "zsh", "dash", "ksh", "fish", "eval", "su", "ssh", "watch"}
 
 
 class BadRule(ValueError):
@@ -149,10 +150,12 @@ def _commands_in(words: tuple[Word, ...], depth: int = 0) -> Iterator[tuple[Word
     """The words of a command, and of each command that it may run according to its arguments."""
     yield words
     name = program(words)
-    if name in WRAPPERS:
+    if name in COMMAND_RUNNERS:
         for index in range(1, min(len(words), _MAX_WORDS)):
-            yield from _commands_in(words[index:], depth) if program(words[index:]) in _SHELLS else [words[index:]]
-    if name in _SHELLS and depth < _MAX_NESTING:
+            yield from (
+                _commands_in(words[index:], depth) if program(words[index:]) in _TEXT_RUNNERS else [words[index:]]
+            )
+    if name in _TEXT_RUNNERS and depth < _MAX_NESTING:
         texts = [word.value for word in words[1:_MAX_WORDS] if word.value]
         for text in [*texts, " ".join(texts)]:
             for inner in parse(text).commands:
