@@ -18,8 +18,8 @@ _SYSTEM_FILES = ("/etc/gitconfig", "/usr/local/etc/gitconfig")
 _SECTIONS = {"user", "core", "init", "diff", "merge", "pull", "push", "fetch", "rebase", "safe", "color", "column"}
 _PROGRAMS = {"hookspath", "fsmonitor", "sshcommand", "askpass", "gitproxy", "editor", "pager", "external", "worktree"}
 _SECRET = re.compile(r"(?i)extraheader|token|passw|passphrase|secret|cookie|api-?key|authorization|bearer|oauth")
-# what is removed: the user part of a web address, which may be a token (a quote in it stays if its partner is outside),
-# and the password of any other address
+# what is removed: the user part of a web address, which may be a token, and the password of any other address (a quote
+# in a user part stays if the matching quote is outside of it)
 _WEB_USER = re.compile(r"(?i)\b(https?|ftps?)://[^/\s]*@")
 _PASSWORD = re.compile(r"(://[^/\s:@]+):[^/\s]*@")
 _HEAD = re.compile(r'\s*\[\s*([\w.-]+)\s*("(?:\\.|[^"\\])*")?\s*\]')
@@ -90,7 +90,7 @@ def _redact_line(line: str) -> Iterator[str]:
     line = _PASSWORD.sub(r"\1@", _WEB_USER.sub(_without_user, line))
     if not _SECRET.search(line):
         yield line
-    elif head := _HEAD.match(line):  # without it, the next lines would belong to the section before
+    elif head := _HEAD.match(line):  # without the head, the next lines would belong to the section before it
         yield head[0] if _SECRET.search(line[head.end() :]) else line
 
 

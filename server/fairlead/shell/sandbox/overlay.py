@@ -1,6 +1,7 @@
 """The sandboxed layer: commands run on the proposed files, in boxes that can write nothing else (docs/sandbox.md).
 
-Between commands, a session has only a folder outside of the workspace: its upper layers, with files that git ignores.
+Between commands, all that remains of it is a folder outside of the workspace, with the upper layers and the files in
+them that git ignores.
 Each command has its own mounts, which its launcher (`box/launcher.py`) makes and which end with it.
 """
 
@@ -91,7 +92,7 @@ class SandboxLayer:
         network: bool = False,
         background: bool = False,
     ) -> "SandboxBox":
-        """See the port. A background command sees the session's ignored files as they change; its own are lost."""
+        """See `Layer.open`. A background command sees the session's ignored files as they change; its own are lost."""
         if self._has_foreground and not background:
             raise ToolError("Another command is still running in the sandbox. Wait until it has ended.")
         self._has_foreground |= not background
@@ -213,7 +214,7 @@ class SandboxLayer:
     def _replace_index(
         self, upper: Path, outside: Path, tops: Sequence[Path], private: list[mounts.PrivateFolder]
     ) -> None:
-        """Writes to a repository's layer an index in which the files that the box does not show count as unchanged."""
+        """Writes an index to a repository's layer. In it, the files that the box does not show count as unchanged."""
         above = enclosing_repository(tops[0])
         if above is None or mounts.is_shown(above, mounts.paths_of(private), ()):
             return
@@ -319,7 +320,7 @@ class SandboxBox:
         self.launch = Launch(launcher_argv("main", sent), Path(spec["cwd"]), spec["env"], descriptors)
 
     async def close(self) -> Changes:
-        """See the port. Ends the box if its launcher died before it could."""
+        """See `Box.close`. Ends the box if its launcher died before it could do so."""
         return await asyncio.to_thread(self._close)
 
     def _close(self) -> Changes:
@@ -347,7 +348,7 @@ class SandboxBox:
 
 
 async def _close_opened(opening: asyncio.Future[SandboxBox]) -> None:
-    """Closes a box that nobody waits for anymore, when it is open."""
+    """Closes a box that nobody waits for anymore, once it is open."""
     await asyncio.wait([opening])
     if opening.exception() is None:
         with contextlib.suppress(ToolError):

@@ -23,7 +23,7 @@ class OverlayFolders:
         ]
 
     def of(self, path: Path) -> Path | None:
-        """The folder of the overlay that contains a path without links; None if none does."""
+        """The folder of the overlay that contains a path; None if none does. Links in the path must be resolved."""
         return next((top for top in self.paths if path.is_relative_to(top)), None)
 
     def path(self, name: str) -> Path:
@@ -32,7 +32,7 @@ class OverlayFolders:
         return self.paths[0] / name if found is None else found[0].real / found[1]
 
     def name(self, path: Path) -> str | None:
-        """The name of a path without links; None if it is outside of the workspace."""
+        """The name of a path; None if it is outside of the workspace. Links in the path must be resolved."""
         inside = [root for root in self.roots.folders if path.is_relative_to(root.real)]
         if not inside:
             return None
@@ -68,7 +68,7 @@ class OverlayFolders:
     def merge(self, changes: Mapping[Path, Changes]) -> Changes:
         """The changes in all overlays, named as in the workspace.
 
-        If a command moved the HEAD of a repository, no changes of files are included.
+        If a command moved the HEAD of a repository, no changes to files are included.
         """
         if not self.roots.has_names:
             return changes[self.paths[0]]

@@ -1,4 +1,4 @@
-"""Finds out whether this machine can sandbox commands, by running one in a box. Importable on every system.
+"""Finds out whether this machine can sandbox commands, by running one in a box. Can be imported on every system.
 
 Entry points: `probe` once per workspace, then `Capability.layer` for each session.
 """
@@ -69,8 +69,8 @@ class Capability:
 async def probe(roots: Roots, state: Path) -> Capability:
     """Tries a box on a workspace.
 
-    `state` is the preferred folder for the layers of all sessions; it is created. Another one is used if it is in the
-    workspace, or if its file system cannot hold a layer.
+    `state` is the preferred folder for the layers of all sessions; it is created. Another folder is used if `state` is
+    in the workspace, or if its file system cannot hold a layer.
     """
     reals = [root.real for root in roots.folders]
     if not reals:
@@ -106,7 +106,7 @@ def _permission_modes(root: Path) -> list[bool]:
 
 
 async def _try(found: Capability) -> str:
-    """Runs a trial command in such a box; returns the error, or "" if its change was read back."""
+    """Runs a trial command in a box of this kind; returns the error, or "" if its change was read back."""
     try:
         layer = await found.layer()
     except ToolError as error:

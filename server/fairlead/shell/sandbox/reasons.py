@@ -1,6 +1,6 @@
 """Explains to the user why a trial found no sandbox, or only a weaker one, and what to do.
 
-Importable on every system.
+Can be imported on every system.
 """
 
 import errno

@@ -1,7 +1,8 @@
 """The workspace's Git repository: where it is if it is outside of the workspace, and what a command did to it.
 
 In worktrees and submodules, `.git` is a file with the path of the repository. Anyone may have written it, so it is
-trusted only if the repository names the file's folder too. The workspace may be a subfolder of any of these.
+trusted only if the repository names the file's folder too. The workspace may be a
+subfolder of any work tree.
 """
 
 import contextlib
@@ -80,7 +81,7 @@ def read_only_parts(folder: Path) -> list[Path]:
 
 
 def inspect_changes(folder: int, before: Callable[[str], bytes | None]) -> tuple[bool, bool]:
-    """Reads the upper layer over a repository. `before` reads a file of the lower layer.
+    """Inspects the upper layer over a repository. `before` reads a file of the lower layer.
 
     Returns whether anything but the index's file times changed, and whether HEAD or the stash moved.
     """

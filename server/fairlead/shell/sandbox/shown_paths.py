@@ -28,7 +28,7 @@ class ShownPaths:
     ) -> None:
         """
         Args:
-            hidden: paths without links that no box shows.
+            hidden: paths that no box shows, with links resolved.
             folder: the layer's folder, in which placeholders are created.
             owner: the account that commands run as.
             enforce_permissions: whether the box's view of the machine leaves out files that only root may read.
@@ -100,7 +100,7 @@ class ShownPaths:
         return entry.data.decode("utf-8", "surrogateescape") if entry is not None else ""
 
     def links(self, private: Sequence[mounts.PrivateFolder]) -> list[tuple[str, str]]:
-        """Links, as (target, path), for the editor's paths of the folders that the box would not show."""
+        """The links, as (target, path), at the editor's paths of folders that the box would not show otherwise."""
         hidden, shown = mounts.paths_of(private), set(self._folders.paths)
         paths = {root.real: Path(os.path.abspath(root.path)) for root in self._folders.roots.folders}
         return [(str(real), str(path)) for real, path in paths.items() if not mounts.is_shown(path, hidden, shown)]

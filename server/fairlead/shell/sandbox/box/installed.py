@@ -134,7 +134,7 @@ def parts_of_path_folder(folder: Path) -> Parts:
 def shown_paths(folder: Path, parts: Parts) -> list[Path]:
     """The shown paths in a folder. An inner folder that is shown completely is one path.
 
-    `folder` itself is a path only if it has no parts, because a tool may store credentials in it later.
+    `folder` itself is such a path only if it has no parts, because a tool may store credentials in it later.
     """
     if not parts:
         return [folder]

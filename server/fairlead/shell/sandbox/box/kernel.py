@@ -96,14 +96,14 @@ def drop_privileges() -> None:
 
 
 def install_seccomp_filter(program: bytes) -> None:
-    """Filter the system calls of this process and of all that it starts (`seccomp.py`)."""
+    """Filters the system calls of this process and of all that it starts (`seccomp.py`)."""
     instructions = ctypes.create_string_buffer(program, len(program))
     header = (ctypes.c_void_p * 2)(len(program) // _SECCOMP_INSTRUCTION, ctypes.addressof(instructions))
     _checked(_libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, header, 0, 0), "seccomp")
 
 
 def block_signals() -> None:
-    """Block SIGTERM and SIGCHLD, for `next_signal`, in this process and its forks."""
+    """Blocks SIGTERM and SIGCHLD, for `next_signal`, in this process and its forks."""
     _checked(_libc.sigprocmask(_SIG_BLOCK, _BLOCKED, None), "sigprocmask")
 
 
@@ -120,7 +120,7 @@ def next_signal(seconds: float | None = None) -> int | None:
 
 
 def restore_default_signals() -> None:
-    """Undoes what a started program would inherit: Python ignores two signals, and `block_signals` blocks two."""
+    """Resets what a started program would inherit: Python ignores two signals, and `block_signals` blocks two."""
     for number in (_SIGPIPE, _SIGXFSZ):
         _libc.signal(number, ctypes.c_void_p(_SIG_DFL))
     _checked(_libc.sigprocmask(_SIG_UNBLOCK, _BLOCKED, None), "sigprocmask")
@@ -145,7 +145,7 @@ def mount(source: str | None, target: str, kind: str | None, flags: int, options
 
 
 def unmount(target: str) -> None:
-    """Unmount lazily: open files stay usable."""
+    """Unmounts lazily: open files stay usable."""
     _checked(_libc.umount2(os.fsencode(target), _MNT_DETACH), f"unmount {target}")
 
 

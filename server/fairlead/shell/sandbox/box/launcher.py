@@ -67,7 +67,7 @@ def _launch(spec: "BoxSpec") -> int:
         kernel.switch_user(spec["uid"], spec["gid"])
     if spec["machine"]:
         view.mount_machine_view(spec)
-    kernel.die_with_parent()  # after all changes of the user id, which would cancel it
+    kernel.die_with_parent()  # after all changes to the user id, which would cancel it
     if os.getppid() != spec["server"]:
         return FAILED
     limits.raise_session_priority()

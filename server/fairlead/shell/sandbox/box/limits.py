@@ -31,7 +31,7 @@ TOO_LARGE = (
 
 
 def lower_priority() -> None:
-    """Lower the CPU priority of this process and all that it starts. The kernel derives the I/O priority from it."""
+    """Lowers the CPU priority of this process and all that it starts. The kernel derives the I/O priority from it."""
     os.nice(NICE)
     try:
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
@@ -139,7 +139,7 @@ class BoxMonitor:
         return (own + max(shared, files)) << 10 > self._memory
 
     def _lower_a_session(self) -> None:
-        """Lower the priority of one session.
+        """Lowers the priority of one session.
 
         If the kernel schedules by session (autogroup), a nice value only counts within the session, so the session
         needs one too. The kernel accepts ten of these changes a second.
@@ -155,7 +155,7 @@ class BoxMonitor:
 
 
 def kill_all() -> None:
-    """In the init: kill all other processes of its namespace. Returns when none is left.
+    """In the init: kills all other processes of its namespace. Returns when none is left.
 
     One `kill` reaches all of them at once, and a fork in progress fails. The kernel does the same when the init exits,
     but only after the init has released its memory, for which it may wait long among hundreds of forking processes.
@@ -174,7 +174,7 @@ def kill_all() -> None:
 
 
 def kill_tree(top: int, proc: int) -> None:
-    """From outside: kill the init of a box and all its descendants, one by one.
+    """From outside: kills the init of a box and all its descendants, one by one.
 
     `proc` is a descriptor of a /proc that contains them. Does nothing if `top` is now the pid of another process.
     """

@@ -9,9 +9,10 @@ from fairlead.shell.sandbox.layer.upper_layer import Owner
 
 
 def loopback(owner: Owner) -> list[int]:
-    """Descriptors of a new user namespace and of its network. Both last while a descriptor or a process in them does.
+    """Descriptors of a new user namespace and of its network namespace.
 
-    They need no process, so none can be left behind. Raises OSError.
+    Each exists as long as a descriptor of it or a process in it. No process is needed, so none can be left behind.
+    Raises OSError.
     """
     run = launcher_argv("loopback", owner.uid, owner.gid)
     with subprocess.Popen(run, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as made:

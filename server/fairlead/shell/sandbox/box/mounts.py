@@ -111,7 +111,7 @@ def _is_hidden(folder: Path, private: list[Path]) -> bool:
 
 
 def _may_be_shown(path: Path, root: Path, private: list[Path]) -> bool:
-    """Whether a path exists in a private folder, contains none, and does not overlap with the workspace."""
+    """Whether a path exists in a private folder, contains no private folder, and is apart from the workspace."""
     if not os.path.exists(path):  # unlike `Path.exists`, does not raise if a parent is closed
         return False
     real = Path(os.path.abspath(path))

@@ -1,6 +1,6 @@
 """Collects a command's changes: compares the upper layer with the files before the command, and empties it.
 
-Changes of the repository are discarded, files that git ignores stay in the layer, and everything else is returned. The
+Changes to the repository are discarded, files that git ignores stay in the layer, and everything else is returned. The
 content is hostile (docs/sandbox.md): links, devices, deep trees, endless files.
 """
 
@@ -115,7 +115,7 @@ class _Collector:
                 self._note_repository(at, LowerLayer(outside or self.upper.root), "")
 
     def result(self) -> Changes:
-        """Everything that was collected; without changes of files if HEAD moved."""
+        """Everything that was collected; without changes to files if HEAD moved."""
         if self._head_moved:
             return Changes([], self._new_ignored, [repository.MOVED])
         lines = [repository.DISCARDED] if self._repository_changed else []
@@ -214,7 +214,7 @@ class _Collector:
         self._add_not_proposed(path, f"it is larger than {MAX_BYTES // 1_000_000} MB")
 
     def _before_command(self, path: str) -> tuple[Entry | None, str]:
-        """The file before the command, and why a change of it cannot be proposed ("" if it can)."""
+        """The file before the command, and why its change cannot be proposed ("" if it can)."""
         if path in self.view.proposed:
             entry = self.view.proposed[path]
             if entry is None or entry.mode is not None:

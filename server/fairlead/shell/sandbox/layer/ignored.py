@@ -40,7 +40,7 @@ node_modules/
 # limits for one ignore file, in bytes and lines; the rest is not read
 MAX_TEXT = 100_000
 MAX_RULES = 2_000
-# limits for one rule, in characters and in `**`; other rules are skipped
+# limits for one rule, in characters and in `**`; rules over a limit are skipped
 _MAX_RULE = 500
 _MAX_FOLDERS = 2
 # what pathspec makes of `*`, `?` and `**`

@@ -1,6 +1,6 @@
 """The lower layer of an overlay: the user's files, read without following links in any part of the path.
 
-A command may replace a link by a folder. Files that it writes there have no counterpart among the user's files,
+A command may replace a link with a folder. Files that it writes there have no counterpart among the user's files,
 wherever the link leads (docs/faults.md 34).
 """
 

@@ -1,4 +1,4 @@
-"""Walks and removes folders that a command left, without following links, whatever their depth and permissions.
+"""Opens, walks and removes folders that a command left, without following links, whatever their depth and permissions.
 
 No command writes there at the same time: its box has ended.
 """
@@ -115,7 +115,9 @@ def remove_all(folder: str | os.PathLike[str]) -> None:
 
 
 def _empty(descriptor: int) -> None:
-    """Empty a folder and close its descriptor. Works at any depth: holds one descriptor at a time, and builds no paths.
+    """Empties a folder and closes its descriptor.
+
+    Works at any depth, because it holds one descriptor at a time and builds no paths.
 
     Raises OSError if a folder was moved elsewhere meanwhile, so that `..` is not its former parent. The owner of the
     layer can do that, and may be another user than the server's.

@@ -39,7 +39,7 @@ class UpperLayer:
 
     def __init__(self, root: Path, folder: Path, owner: Owner) -> None:
         self.root, self.lower, self.folder, self._owner = root, LowerLayer(root), folder, owner
-        # the files and folders that stay between commands, with the fingerprints that the user's files had then
+        # the files and folders that stay between commands, with the fingerprints that the user's files had at that time
         self.retained: dict[str, Fingerprint] = {}
         self._times: dict[str, tuple[bytes, int]] = {}
 
@@ -162,7 +162,7 @@ def mode_of(found: os.stat_result | None) -> int:
 
 
 def is_whiteout(name: str, at: int, found: os.stat_result) -> bool:
-    """Whether an entry of an upper layer marks the file below it as deleted."""
+    """Whether an entry of an upper layer marks the entry of the lower layer as deleted."""
     if stat.S_ISCHR(found.st_mode):
         return found.st_rdev == 0
     if not stat.S_ISREG(found.st_mode) or found.st_size:
@@ -176,7 +176,7 @@ def is_whiteout(name: str, at: int, found: os.stat_result) -> bool:
 
 
 def is_opaque(descriptor: int) -> bool:
-    """Whether a folder of an upper layer hides the content of the folder below it."""
+    """Whether a folder of an upper layer hides the content of the folder in the lower layer."""
     try:
         return os.getxattr(descriptor, OPAQUE) == b"y"
     except OSError:
