@@ -1,7 +1,6 @@
 """The sandboxed layer: commands run on the proposed files, in boxes that can write nothing else (docs/sandbox.md).
 
-Between commands, all that remains of it is a folder outside of the workspace, with the upper layers and the files in
-them that git ignores.
+Between commands, only a folder outside of the workspace remains, with the files in the upper layers that git ignores.
 Each command has its own mounts, which its launcher (`box/launcher.py`) makes and which end with it.
 """
 
@@ -157,7 +156,7 @@ class SandboxLayer:
             uppers = self._make_uppers(f"{folder.name}/upper")
             if not self._has_foreground:
                 for upper in self._uppers.values():
-                    upper.forget_stale()
+                    upper.remove_stale()
         views = self._overlay_folders.split(view)
         for top, upper in uppers.items():
             upper.fill(views[top])

@@ -150,7 +150,7 @@ def _init(spec: "BoxSpec", wait: int) -> int:
             if os.path.lexists(target):
                 tree = kernel.clone_tree(source)
                 kernel.restrict(tree, writable=False)
-                view.attach(tree, target)
+                view.attach_if_present(tree, target)
     else:
         limits.write_file("/proc/sys/user/max_user_namespaces", "0")
         view.make_view(spec)

@@ -101,7 +101,7 @@ def outer_masks(spec: "BoxSpec") -> "list[tuple[str, str, bool]]":
     return [bind for bind in binds if not any(f"{bind[1]}/".startswith(f"{folder}/") for folder in own)]
 
 
-def attach(tree: int, target: str) -> None:
+def attach_if_present(tree: int, target: str) -> None:
     """Mounts a tree over a target. If that is gone by now, there is nothing to hide."""
     try:
         kernel.attach(tree, target)
@@ -136,7 +136,7 @@ def make_view(spec: "BoxSpec") -> None:
         kernel.restrict(tree, writable=writable)
         if (source, target, writable) not in masks:
             _make_mount_point(tree, target)
-        attach(tree, target)
+        attach_if_present(tree, target)
         if target == "/dev":
             _fill_dev(devices)
     for link_target, path in spec["links"]:

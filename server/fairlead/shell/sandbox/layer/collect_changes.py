@@ -131,6 +131,7 @@ class _Collector:
         return Changes(self.changes, self._new_ignored, lines)
 
     def _entry(self, at: int, name: str, path: str, folder: _Folder) -> None:
+        """Collects one entry of a folder, and removes it from the layer unless git ignores it."""
         found = os.stat(name, dir_fd=at, follow_symlinks=False)
         if name == ".git" or self._is_git_folder(at, name, path, found):
             self._repository_entry(at, name, path, found)
@@ -178,6 +179,7 @@ class _Collector:
             os.rmdir(name, dir_fd=at)
 
     def _leaf(self, at: int, name: str, path: str, found: os.stat_result) -> None:
+        """Collects a file, link or device that the command left, if it differs from what was there before."""
         self._seen.add(path)
         if not stat.S_ISREG(found.st_mode):
             is_link = stat.S_ISLNK(found.st_mode)

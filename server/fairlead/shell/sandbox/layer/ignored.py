@@ -42,9 +42,9 @@ MAX_TEXT = 100_000
 MAX_RULES = 2_000
 # limits for one rule, in characters and in `**`; rules over a limit are skipped
 _MAX_RULE = 500
-_MAX_FOLDERS = 2
+_MAX_DOUBLE_STARS = 2
 # what pathspec makes of `*`, `?` and `**`
-_STAR, _NO_SLASH, _FOLDERS = "[^/]*", "[^/]", ".+"
+_STAR, _NO_SLASH, _DOUBLE_STAR = "[^/]*", "[^/]", ".+"
 _CLASS_WITH_SLASH = re.compile(r"\[[^\]]*/")
 
 # reads a file of the tree by its relative path; None: there is no file
@@ -78,16 +78,16 @@ class IgnoreRules:
     def ignores_file(self, path: str) -> bool:
         """Whether a file is ignored. The path is relative to the tree."""
         full_path = self._start + path
-        return self._folder(full_path.rpartition("/")[0]) or self._matches(full_path, full_path)
+        return self._folder_is_ignored(full_path.rpartition("/")[0]) or self._matches(full_path, full_path)
 
     def ignores_folder(self, path: str) -> bool:
         """Whether a folder is ignored with everything in it. The path is relative to the tree."""
-        return self._folder((self._start + path).rstrip("/"))
+        return self._folder_is_ignored((self._start + path).rstrip("/"))
 
-    def _folder(self, path: str) -> bool:
+    def _folder_is_ignored(self, path: str) -> bool:
         known = self._folders.get(path)
         if known is None:
-            known = self._folder(path.rpartition("/")[0]) or self._matches(path, f"{path}/")
+            known = self._folder_is_ignored(path.rpartition("/")[0]) or self._matches(path, f"{path}/")
             self._folders[path] = known
         return known
 
@@ -175,7 +175,7 @@ def _pattern(line: str) -> GitIgnoreSpecPattern | None:
     if regex is None:
         return None
     expression = _linear(regex)
-    if expression.count(_FOLDERS) > _MAX_FOLDERS:
+    if expression.count(_DOUBLE_STAR) > _MAX_DOUBLE_STARS:
         return None
     return GitIgnoreSpecPattern(re.compile(expression), include)
 

@@ -49,9 +49,9 @@ class UpperLayer:
         Raises:
             ToolError: they cannot be written.
         """
-        self.forget_stale()
+        self.remove_stale()
         with trees.opened(self.folder) as top:
-            self._own(top)  # an earlier command may have changed the permissions
+            self._give_to_owner(top)  # an earlier command may have changed the permissions
             os.fchmod(top, stat.S_IMODE(os.stat(self.root).st_mode) | stat.S_IRWXU)
             for path, entry in view.proposed.items():
                 try:
@@ -69,9 +69,9 @@ class UpperLayer:
             for name in os.listdir(top):
                 trees.remove(name, top)
 
-    def forget_stale(self) -> None:
+    def remove_stale(self) -> None:
         """Removes retained files that the user has changed since, so that commands see the user's version."""
-        stale = [path for path, then in self.retained.items() if self.lower.fingerprint(path) != then]
+        stale = [path for path, known in self.retained.items() if self.lower.fingerprint(path) != known]
         with trees.opened(self.folder) as top:
             for path in stale:
                 del self.retained[path]
@@ -100,13 +100,13 @@ class UpperLayer:
         (Python's, make's) detect edits by the second and the size.
         """
         digest = blake2b(data).digest()
-        then, earlier = self._times.get(path) or (b"", 0 if lower is None else lower.st_mtime_ns)
-        if then == digest:
-            return earlier
+        last_digest, last_time = self._times.get(path) or (b"", 0 if lower is None else lower.st_mtime_ns)
+        if last_digest == digest:
+            return last_time
         now = time.time_ns()
-        when = now if now // _SECOND > earlier // _SECOND else earlier + _SECOND
-        self._times[path] = digest, when
-        return when
+        new_time = now if now // _SECOND > last_time // _SECOND else last_time + _SECOND
+        self._times[path] = digest, new_time
+        return new_time
 
     def _write(self, at: int, name: str, entry: Entry, lower: os.stat_result | None, time_ns: int) -> None:
         mode = entry.mode if entry.mode is not None else mode_of(lower)
@@ -114,7 +114,7 @@ class UpperLayer:
         descriptor = os.open(name, flags, 0o600, dir_fd=at)
         with open(descriptor, "wb") as file:
             file.write(entry.data)
-            self._own(descriptor)
+            self._give_to_owner(descriptor)
             os.fchmod(descriptor, mode & PERMISSIONS)
             file.flush()
             os.utime(descriptor, ns=(time_ns, time_ns))
@@ -141,7 +141,7 @@ class UpperLayer:
         os.mkdir(name, dir_fd=at)
         below = trees.open_folder(name, at)
         try:
-            self._own(below)
+            self._give_to_owner(below)
             if lower is not None and stat.S_ISDIR(lower.st_mode):
                 os.fchmod(below, stat.S_IMODE(lower.st_mode))
                 if replaced is not None:  # a command deleted or replaced the folder, so hide its old content
@@ -151,7 +151,7 @@ class UpperLayer:
             raise
         return below
 
-    def _own(self, descriptor: int) -> None:
+    def _give_to_owner(self, descriptor: int) -> None:
         if os.geteuid() != self._owner.uid:
             os.fchown(descriptor, self._owner.uid, self._owner.gid)
 
