@@ -19,7 +19,7 @@ def sandboxed() -> None:
 
 
 NAMED = "-c user.name=A -c user.email=a"
-UNSEEN = "Changes of the repository itself (.git) were discarded."
+UNSEEN = "Changes to the repository itself (.git) were discarded."
 
 
 def git(workspace: Path, *arguments: str) -> str:
@@ -89,7 +89,7 @@ async def test_changes_by_git_are_not_taken_for_edits(box: Boxes, workspace: Pat
     for command in (f"git {NAMED} stash -q", "git switch -q other; echo x > b.txt", "git checkout -q --detach"):
         ran = await box.run(command, view)
         assert (ran.code, list(ran.changes.files)) == (0, []), ran.output
-        assert [line.startswith("All changes of this command were discarded") for line in ran.changes.warnings] == [
+        assert [line.startswith("All changes by this command were discarded") for line in ran.changes.warnings] == [
             True
         ]
         assert await box.output("cat a.txt; git stash list; git branch --show-current; ls", view) in (
@@ -124,7 +124,7 @@ async def test_a_repository_that_is_elsewhere(kind: str, tmp_path: Path) -> None
         assert [line.startswith(UNSEEN) for line in ran.changes.warnings] == [True]
         stash = await box.run(f"git {NAMED} stash -q && echo x > c.txt", seen(**{"a.txt": "changed\n"}))
         assert (stash.code, list(stash.changes.files)) == (0, [])
-        assert [line.startswith("All changes of this command") for line in stash.changes.warnings] == [True]
+        assert [line.startswith("All changes by this command") for line in stash.changes.warnings] == [True]
         hooks = await box.run('echo x > "$(git rev-parse --git-common-dir)/hooks/pre-commit"')
         assert "Read-only file system" in hooks.output
     assert {name: text for name, text in on_disk(tmp_path).items() if not name.startswith("state")} == before

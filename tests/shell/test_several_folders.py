@@ -97,7 +97,7 @@ def git(folder: Path, *arguments: str) -> None:
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 async def test_two_folders_of_one_repository(tmp_path: Path) -> None:
-    """Git works in both: it misses no file that the box does not show, and changes of the repository are discarded."""
+    """Git works in both: it misses no file that the box does not show, and changes to the repository are discarded."""
     mono = tmp_path / "mono"
     write(mono, {"api/a.txt": "a\n", "web/b.txt": "b\n", "rest/c.txt": "c\n"})
     git(mono, "init")

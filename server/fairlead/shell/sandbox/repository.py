@@ -17,13 +17,13 @@ from fairlead.workspace.paths import real_path
 from fairlead.workspace.repositories import enclosing_repository, executable_parts, git_folder, named_path, read_start
 
 DISCARDED = (
-    "Changes of the repository itself (.git) were discarded. To commit, stage or stash, run the command with "
+    "Changes to the repository itself (.git) were discarded. To commit, stage or stash, run the command with "
     "`unsandboxed`."
 )
 MOVED = (
-    "All changes of this command were discarded, because it moved HEAD or the stash (git stash, switch, checkout, "
-    "rebase): the sandbox does not save these, and cannot tell git's changes of files from others. The proposals are "
-    "unchanged. Work without stash and branches, or run the command with `unsandboxed`."
+    "All changes by this command were discarded, because it moved HEAD or the stash (git stash, switch, checkout, "
+    "rebase). The sandbox does not save these moves, and cannot tell git's changes to files from others. The proposals "
+    "are unchanged. Work without stash and branches, or run the command with `unsandboxed`."
 )
 _MAX_DEPTH = 20
 _MAX_BYTES = 1 << 20
