@@ -78,18 +78,18 @@ class Changeset:
         files = {**self.files, proposal.path: proposal}
         if proposal.is_settled:
             del files[proposal.path]
-        return self._after(proposal.path, files)
+        return self._with_files(files, proposal.path)
 
     def without(self, path: str) -> "Changeset":
         """The changeset without the proposal for a file, given by its current path."""
-        return self._after(path, {key: p for key, p in self.files.items() if key != path})
+        return self._with_files({key: p for key, p in self.files.items() if key != path}, path)
 
-    def _after(self, path: str, files: dict[str, Proposal]) -> "Changeset":
-        """The changeset with these proposals, of which only that at `path` may differ."""
+    def _with_files(self, files: dict[str, Proposal], changed: str) -> "Changeset":
+        """The changeset with these proposals. Only the one at the path `changed` may differ."""
         return replace(
             self,
             files=MappingProxyType(files),
-            recent_changes=(*self.recent_changes[1 - _MAX_RECENT_CHANGES :], _RecentChange(path)),
+            recent_changes=(*self.recent_changes[1 - _MAX_RECENT_CHANGES :], _RecentChange(changed)),
         )
 
 

@@ -103,7 +103,7 @@ def descendants(root: int) -> Iterator[int]:
     for name in os.listdir("/proc"):
         if name.isdigit():
             with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as stat:
-                # the name in parentheses may contain parentheses and blanks
+                # the name in parentheses may contain parentheses and spaces
                 parent = int(stat.read().rpartition(b")")[2].split()[1])
                 children.setdefault(parent, []).append(int(name))
     pending = [root]

@@ -25,7 +25,7 @@ class Danger:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Dangerous arguments of some programs. Fields with several names are separated by blanks."""
+    """Dangerous arguments of some programs. Fields with several names are separated by spaces."""
 
     programs: str
     effect: str

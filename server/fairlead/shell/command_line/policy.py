@@ -34,9 +34,9 @@ def check_permission(
 ) -> Permission:
     """Checks one bash command line. Never raises.
 
-    Deny rules take precedence over everything else. A command runs anywhere if the allow rules allow every part of it.
-    Any other command runs without asking only in the sandbox, without the network, and with `approvals` set to
-    `sandboxed`.
+    Deny rules take precedence over everything else. A command runs anywhere if the allow rules allow every part of it
+    and nothing in it is unclear. Any other command runs without asking only in the sandbox, without the network, and
+    with `approvals` set to `sandboxed`. If there are deny rules, nothing in it may be unclear either.
 
     Args:
         command: the command line.

@@ -1,7 +1,7 @@
 """The user's rules: which commands run without asking, and which never run (docs/commands.md).
 
 A rule is written like a command, in which `*` matches words. It is compared with the parsed words, never with the text,
-so quotes and blanks make no difference.
+so quotes and whitespace make no difference.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,7 @@
 """Reads the simple commands out of a syntax tree, and reports everything that it does not understand for certain.
 
 tree-sitter's grammar reads some texts differently from bash. So only the node types listed here count as understood,
-only white space may separate nodes, and quotes and heredocs are checked again.
+only whitespace may separate nodes, and quotes and heredocs are checked again.
 """
 
 import re
@@ -334,10 +334,10 @@ class _Reader:
         return not before or (before[-1:] in b" \t\n;&|()" and before[:1] != b"\\")
 
     def _check_gaps(self, nodes: "Sequence[Node]", allowed: bytes = b" \t") -> None:
-        """Notes that parsing is incomplete if there is anything except white space between the nodes."""
+        """Notes that parsing is incomplete if there is anything except whitespace between the nodes."""
         if not all(self._blank(one.end_byte, two.start_byte, allowed) for one, two in pairwise(nodes)):
             self.note(_NOT_PARSED)
 
     def _blank(self, start: int, end: int, allowed: bytes) -> bool:
-        """Whether a range contains only `allowed` white space and the ends of continued lines."""
+        """Whether a range contains only `allowed` whitespace and the ends of continued lines."""
         return not self.source[start:end].replace(_CONTINUED, b"").strip(allowed)

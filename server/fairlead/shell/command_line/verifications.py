@@ -132,7 +132,7 @@ def _verification(row: Verifier, words: Sequence[str], folder: str) -> Verificat
 
 
 def _checks_nothing(row: Verifier, words: Sequence[str], targets: Sequence[str]) -> bool:
-    """Whether an argument prevents the check, or makes it pass in any case."""
+    """Whether an argument prevents the check, or makes it pass whatever it finds."""
     options = [word for word in words if word[:1] == "-"]
     names = {option.partition("=")[0] for option in options}
     if not row.has_single_dash:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Verifier:
-    """Programs that verify the same way. Names in a field are separated by blanks.
+    """Programs that verify the same way. Names in a field are separated by spaces.
 
     `subcommands`, `targets`, `not_with`, `other_targets` and `neutral` may contain patterns (`fnmatch`).
     """

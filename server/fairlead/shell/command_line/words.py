@@ -18,7 +18,7 @@ class Word:
     value: str | None
     """The argument that the command receives. None if only bash can tell; it may then become several words or none."""
     prefix: str
-    """How the value begins, or each of the words that it becomes. Empty if that is unknown too."""
+    """How the value, or each of its words, begins. Empty if that is unknown too. A leading `~` stays as written."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ SHELLS = {"sh", "bash", "zsh", "dash", "ksh"}
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """Programs that run another one in the same way. Names in a field are separated by blanks."""
+    """Programs that run another one in the same way. Names in a field are separated by spaces."""
 
     programs: str
     subcommands: str = ""

@@ -47,7 +47,9 @@ class ShownPaths:
         *,
         network: bool,
     ) -> list[mounts.Bind]:
-        """The binds in this order: private folders, tools in them, layers, read-only parts, replaced and hidden files.
+        """The binds, in the order of mounting.
+
+        These are private folders, tools and Git settings in them, layers, read-only parts, replaced and hidden files.
 
         Args:
             view: what the command sees.

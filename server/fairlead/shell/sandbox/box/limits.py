@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NICE = 5
 # seconds between two checks of a box, and of each of its processes
 TICK, FULL_CHECK = 0.1, 1.0
-# the kernel's limit is this much higher than ours, so that we can end a box that reaches ours, with a reason
+# the kernel's limit is this much higher than ours, so that we can end a box that reaches ours and say why
 SLACK = 32
 # the lowest pids, which the kernel uses only once
 _RESERVED_PIDS = 300
@@ -183,7 +183,7 @@ def kill_tree(top: int, proc: int) -> None:
     children: dict[int, list[int]] = {}
     for name in os.listdir(proc):
         if name.isdigit():
-            # the name in parentheses may contain parentheses and blanks
+            # the name in parentheses may contain parentheses and spaces
             fields = _read(f"{name}/stat", proc).rpartition(b")")[2].split()
             if fields:
                 children.setdefault(int(fields[1]), []).append(int(name))

@@ -119,8 +119,8 @@ def _empty(descriptor: int) -> None:
 
     Works at any depth, because it holds one descriptor at a time and builds no paths.
 
-    Raises OSError if a folder was moved elsewhere meanwhile, so that `..` is not its former parent. The owner of the
-    layer can do that, and may be another user than the server's.
+    Raises OSError if a folder was moved elsewhere in the meantime, so that `..` is not its former parent. The owner of
+    the layer can do that, and may be another user than the server's.
     """
     try:
         pending = [_clear_files(descriptor)]  # for each folder on the current path, the folders in it that remain
