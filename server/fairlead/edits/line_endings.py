@@ -18,8 +18,8 @@ def match_line_endings(old: str, new: str, default: str = "\n") -> str:
     a, b = 0, 0
     blocks = changed_blocks([*map(without_line_ending, before)], [*map(without_line_ending, after)])
     for a0, a1, b0, b1 in [*blocks, (len(before), len(before), len(after), len(after))]:
-        old_line_of.update(zip(range(b, b0), range(a, a0), strict=True))
-        old_line_of.update(zip(range(b0, b1), range(a0, a1), strict=False))
+        old_line_of.update(zip(range(b, b0), range(a, a0), strict=True))  # unchanged lines
+        old_line_of.update(zip(range(b0, b1), range(a0, a1), strict=False))  # replaced lines
         a, b = a1, b1
     for j, i in old_line_of.items():
         end = before[i][len(without_line_ending(before[i])) :]

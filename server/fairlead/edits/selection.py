@@ -58,7 +58,7 @@ def only(changes: Changeset, chosen: Collection[Change]) -> Changeset:
 
 
 def differs_only_by(changes: Changeset, without: Collection[Change], path: str, text: str | None) -> bool:
-    """Whether a text is the one proposed for a file, apart from some changes in `without`, which it may lack.
+    """Whether a text is the proposed text of a file, except that it may lack some of the changes in `without`.
 
     True after the user accepted the changes and rejected some of those in `without`; false after any other edit.
     """

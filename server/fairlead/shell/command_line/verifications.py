@@ -138,9 +138,11 @@ def _checks_nothing(row: Verifier, words: Sequence[str], targets: Sequence[str])
     if not row.has_single_dash:
         names.update(letter for option in options for letter in _letters(option, row.values.split()))
     given = {*targets, *options, *names}
-    off = {option.partition("=")[0] for option in options if option.lower().endswith(_OFF_SUFFIXES)}
-    counted = {each for each in given if each.partition("=")[0] not in off and not _matches(each, row.neutral)}
-    return any(_matches(each, row.not_with) for each in given) or any(_matches(each, NEVER_WITH) for each in counted)
+    switched_off = {option.partition("=")[0] for option in options if option.lower().endswith(_OFF_SUFFIXES)}
+    effective = {
+        each for each in given if each.partition("=")[0] not in switched_off and not _matches(each, row.neutral)
+    }
+    return any(_matches(each, row.not_with) for each in given) or any(_matches(each, NEVER_WITH) for each in effective)
 
 
 def _letters(option: str, with_value: Collection[str]) -> Iterator[str]:

@@ -22,7 +22,7 @@ class OverlayFolders:
             real for real in reals if not any(real != other and real.is_relative_to(other) for other in reals)
         ]
 
-    def of(self, path: Path) -> Path | None:
+    def containing(self, path: Path) -> Path | None:
         """The folder of the overlay that contains a path; None if none does. Links in the path must be resolved."""
         return next((top for top in self.paths if path.is_relative_to(top)), None)
 
@@ -59,7 +59,7 @@ class OverlayFolders:
         found: dict[Path, dict[str, str]] = {top: {} for top in self.paths}
         for name in names:
             path = self.path(name)
-            top = self.of(path)
+            top = self.containing(path)
             inner = below(path, top) if top is not None else None
             if top is not None and inner is not None:
                 found[top][inner] = name
@@ -91,6 +91,6 @@ class OverlayFolders:
         found: dict[Path, list[Path]] = {}
         for top in self.paths:
             outside = repository.find_outside(top)
-            if outside is not None and self.of(outside) is None:
+            if outside is not None and self.containing(outside) is None:
                 found.setdefault(outside, []).append(top)
         return found

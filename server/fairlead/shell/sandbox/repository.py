@@ -36,22 +36,22 @@ def find_outside(root: Path) -> Path | None:
     """
     above = enclosing_repository(root)
     top = above or root
-    link = top / ".git"
-    if above is not None and os.path.isdir(link) and not os.path.islink(link):
-        return link
-    if os.path.islink(link) or not os.path.isfile(link):
+    dot_git = top / ".git"
+    if above is not None and os.path.isdir(dot_git) and not os.path.islink(dot_git):
+        return dot_git
+    if os.path.islink(dot_git) or not os.path.isfile(dot_git):
         return None
-    own = git_folder(link)
-    if own == link:
+    git_dir = git_folder(dot_git)
+    if git_dir == dot_git:
         return None
-    common = own
-    if os.path.isfile(own / "commondir"):
-        common = named_path(own, read_start(own / "commondir"))
-        named = real_path((own / read_start(own / "gitdir").strip()).parent) == top
-        is_trusted = named and own.parent == common / "worktrees"
+    common = git_dir
+    if os.path.isfile(git_dir / "commondir"):
+        common = named_path(git_dir, read_start(git_dir / "commondir"))
+        names_top = real_path((git_dir / read_start(git_dir / "gitdir").strip()).parent) == top
+        is_trusted = names_top and git_dir.parent == common / "worktrees"
     else:
-        worktree = re.search(r"^\s*worktree\s*=\s*(.+?)\s*$", read_start(own / "config"), re.M)
-        is_trusted = worktree is not None and named_path(own, worktree[1].strip('"')) == top
+        worktree = re.search(r"^\s*worktree\s*=\s*(.+?)\s*$", read_start(git_dir / "config"), re.M)
+        is_trusted = worktree is not None and named_path(git_dir, worktree[1].strip('"')) == top
     is_repository = os.path.isfile(common / "HEAD") and os.path.isdir(common / "objects")
     return common if is_trusted and is_repository and not common.is_relative_to(root) else None
 
