@@ -56,7 +56,10 @@ class Rule:
             raise BadRule("A rule begins with the name of a program. `*` alone would match every command.")
         for word in command.words:
             if word.value is None and not _is_star(word):
-                raise BadRule(f"`{word.text}`: a * matches whole words, or the rest of a word after / . or :")
+                raise BadRule(
+                    f"`{word.text}` is not a plain word. Write it without $, ~, ?, [ ] and {{ }}; "
+                    "a * matches whole words, or the rest of a word after / . or :"
+                )
         return cls(text, command)
 
     def allows(self, command: SimpleCommand) -> bool:
