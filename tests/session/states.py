@@ -18,7 +18,7 @@ from fairlead.session.checkpoints import Checkpoint
 from fairlead.session.evidence.recorder import Inferred
 from fairlead.session.feedback import PendingFeedback
 from fairlead.session.rewind import conversation_rewound, rewound
-from fairlead.session.state import OpenCall, SessionState
+from fairlead.session.state import CallState, SessionState
 from fairlead.workspace.rejections import Rejected
 
 ROOT = "/ws"
@@ -139,11 +139,11 @@ def rewinding(index: int, is_whole: bool) -> Change:
 
 
 def calling(call_id: str, text: str) -> Change:
-    return lambda state: replace(state, calls={**state.calls, call_id: OpenCall(1.5, text)})
+    return lambda state: replace(state, calls={**state.calls, call_id: CallState(1.5, text)})
 
 
 def ending(call_id: str, text: str) -> Change:
-    return lambda state: replace(state, calls={**state.calls, call_id: OpenCall(1.5, result=text)})
+    return lambda state: replace(state, calls={**state.calls, call_id: CallState(1.5, result=text)})
 
 
 def returning_results(call_id: str, text: str, begins: bool) -> Change:

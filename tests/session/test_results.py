@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fairlead.agent.messages import ToolResult, text_block
-from fairlead.session.state import OpenCall, SessionState
+from fairlead.session.state import CallState, SessionState
 from fairlead.session.store.entries import EntryEncoder, read_entries
 from fairlead.session.store.repair import repaired
 
@@ -24,7 +24,7 @@ def test_fault_22_an_interrupted_round_gets_its_results() -> None:
     """docs/faults.md 22: each call of an interrupted round gets exactly one result (its own, its output so far, or
     that it was not reached), and the last message is the assistant's."""
     begun = (message("user", text_block("Do.")), message("assistant", use("a"), use("b"), use("c")))
-    calls = {"a": OpenCall(1.0, result="done"), "b": OpenCall(3.0, "half")}
+    calls = {"a": CallState(1.0, result="done"), "b": CallState(3.0, "half")}
     *kept, results, last = repaired(begun, calls, 15.2)
     assert tuple(kept) == begun
     assert [block["tool_use_id"] for block in results["content"]] == ["a", "b", "c"]
@@ -42,7 +42,7 @@ def test_a_result_is_written_once() -> None:
     """It is written with its call, so that a kill loses nothing; the message that contains it is short."""
     big, encoder = "line\n" * 1000, EntryEncoder()
     begun = SessionState(messages=(message("user", text_block("Do.")), message("assistant", use("a"), use("b"))))
-    one = replace(begun, calls={"a": OpenCall(1.5, result=big), "b": OpenCall(1.5, result="")})
+    one = replace(begun, calls={"a": CallState(1.5, result=big), "b": CallState(1.5, result="")})
     results = message("user", *(ToolResult(name, call.result or "").block() for name, call in one.calls.items()))
     two = replace(one, messages=(*one.messages, results), calls={})
     entries = [encoder.entry(state) for state in (begun, one, two)]

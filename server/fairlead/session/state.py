@@ -31,13 +31,14 @@ from fairlead.workspace.rejections import Rejected
 Phase = Literal["idle", "running", "paused"]
 """`paused`: a run is unfinished, because its process ended or it reached a limit (docs/plan.md L14)."""
 PAUSES: Collection[StopReason] = ("budget", "max_turn_requests", "loop")
+"""The stop reasons that leave a run unfinished."""
 
 MAX_OUTPUT = 2000  # characters of the end of a call's output, saved in case the call is interrupted
 
 
 @dataclass(frozen=True, slots=True)
-class OpenCall:
-    """A tool call of the current round."""
+class CallState:
+    """A tool call of the current round: its output while it runs, then its result."""
 
     started: float
     """Seconds since the epoch."""
@@ -47,7 +48,8 @@ class OpenCall:
     is_error: bool = False
 
 
-Calls = Mapping[str, OpenCall]
+Calls = Mapping[str, CallState]
+"""The calls of the current round by id."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class SessionState:
     at: float = 0.0
     """When this state was saved, in seconds since the epoch."""
     events_sent: int = 0
-    """At least the number of events that were sent."""
+    """The number of events that were sent, or more (`JournalWriter` saves it ahead)."""
     plan: PlanningState = field(default_factory=PlanningState)
     """With the version that clients get (`Publisher.plan_version`)."""
     versions: tuple[PlanVersion, ...] = ()
@@ -103,7 +105,7 @@ def with_event(calls: Calls, event: Event, now: float) -> Calls:
         case RunStarted() | RoundStarted() | RunFinished():
             return MappingProxyType({}) if calls else calls
         case ToolStarted(call_id):
-            return MappingProxyType({**calls, call_id: OpenCall(now)})
+            return MappingProxyType({**calls, call_id: CallState(now)})
         case ToolOutput(call_id, text) if call_id in calls:
             call = calls[call_id]
             return MappingProxyType({**calls, call_id: replace(call, output=(call.output + text)[-MAX_OUTPUT:])})

@@ -26,7 +26,7 @@ from fairlead.plan.evidence import Record
 from fairlead.plan.file_states import FileStates
 from fairlead.session.checkpoints import Checkpoint
 from fairlead.session.evidence.recorder import Inferred
-from fairlead.session.state import Calls, OpenCall, SessionState
+from fairlead.session.state import Calls, CallState, SessionState
 from fairlead.session.store import codec
 from fairlead.session.store.checkpoint_codec import (
     changed_values,
@@ -273,7 +273,7 @@ def _with_entry(content: JournalContent, entry: Json) -> JournalContent:
         messages = changed.get("messages", old.messages)
         changed["checkpoints"] = read_checkpoints(old.checkpoints, entry["checkpoints"], messages, texts)
     if "calls" in entry:
-        changed["calls"] = MappingProxyType(merged_values(old.calls, entry["calls"], lambda _, call: OpenCall(**call)))
+        changed["calls"] = MappingProxyType(merged_values(old.calls, entry["calls"], lambda _, call: CallState(**call)))
     return JournalContent(replace(old, **changed), texts, decisions)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from fairlead.agent.messages import Message, ToolResult, clean_text, text_block
-from fairlead.session.state import Calls, OpenCall
+from fairlead.session.state import Calls, CallState
 
 NOT_REACHED = "Not run: Fairlead exited before this call."
 INTERRUPTED = "Interrupted: Fairlead exited while this ran{after}. It may have done part of its work."
@@ -29,7 +29,7 @@ def repaired(messages: Sequence[Message], calls: Calls, at: float) -> tuple[Mess
     return tuple(complete)
 
 
-def _result(call_id: str, call: OpenCall | None, at: float) -> ToolResult:
+def _result(call_id: str, call: CallState | None, at: float) -> ToolResult:
     if call is None:
         return ToolResult(call_id, NOT_REACHED, is_error=True)
     if call.result is not None:
