@@ -19,14 +19,14 @@ REVIEW = "<review>\nThe user reviewed your proposed edits:\n{items}\n</review>"
 DO_NOT_REPEAT = "Do not propose rejected edits again unless the user asks for them."
 PLAN = "<plan_changed>\nThe user changed the plan:\n{edits}\nIt now reads:\n{plan}\nFollow it.\n</plan_changed>"
 CHANGED = (
-    "<files_changed>\nFiles were changed by others since you saw them (lines as they are now). "
+    "<files_changed>\nFiles were changed by others since you saw them (line numbers are current). "
     "Read again what you need:\n{items}\n</files_changed>"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class PendingFeedback:
-    """The feedback that the model has not read yet."""
+    """The feedback that the model has not read yet, and the conflicts that it has read."""
 
     said: tuple[str, ...] = ()
     plan_edits: tuple[str, ...] = ()
@@ -66,9 +66,9 @@ class Feedback:
         """Whether a message is queued. The run continues until the model has read it."""
         return bool(self._said)
 
-    def accepted(self, name: str, part: str) -> None:
-        """The user accepted a file's proposal, or the given part of it."""
-        self._accepted[name] = part
+    def accepted(self, name: str, note: str) -> None:
+        """The user accepted changes to a file. The note says how many are still undecided; empty if none is."""
+        self._accepted[name] = note
 
     def rejected(self, name: str, before: Proposal, hunk_ids: Collection[str] | None, reason: str) -> None:
         """The user rejected these hunks of a file's proposal; None: all of it."""
@@ -99,7 +99,7 @@ class Feedback:
 
     @property
     def pending(self) -> PendingFeedback:
-        """Everything that `take` would report, as a value."""
+        """The collected feedback and the reported conflicts, as a value to save."""
         return PendingFeedback(
             tuple(self._said),
             tuple(self._plan_edits),
@@ -110,8 +110,8 @@ class Feedback:
         )
 
     @property
-    def _decisions(self) -> tuple[str, ...]:
-        accepted = (f"- accepted: {name}{part}" for name, part in self._accepted.items())
+    def _decision_lines(self) -> tuple[str, ...]:
+        accepted = (f"- accepted: {name}{note}" for name, note in self._accepted.items())
         return (*accepted, *self._items, *([DO_NOT_REPEAT] if self._rejected else []))
 
     def restore(self, pending: PendingFeedback) -> None:
@@ -124,7 +124,7 @@ class Feedback:
         """Returns the notes for the model, the user's messages first; empty if there is no feedback."""
         tracked = await self._files.read_tracker.take_changes()
         changed = [each for each in tracked if self._files.roots.contains(each.path)]
-        items = [*self._decisions, *self._new_conflicts()]
+        items = [*self._decision_lines, *self._new_conflicts()]
         self._accepted, self._items, self._rejected = {}, [], False
         notes = [USER_MESSAGE.format(text=text) for text in self._said]
         self._said = []

@@ -55,7 +55,10 @@ from fairlead.workspace.paths import Roots
 
 
 class Session:
-    """Owns the state of one conversation. `sink` gets its events; states precede the event that changed them."""
+    """Owns the state of one conversation.
+
+    `sink` gets its events. The changed plan or proposals come before the event that changed them.
+    """
 
     def __init__(
         self,
@@ -81,8 +84,9 @@ class Session:
         self._last_checkpoint = 0
         self.editor = TimedEditor(context.editor, context.clock)
         self.reviewing = asyncio.Lock()
+        """Held while a decision, an undo or a rewind changes the proposals."""
         self.awaiting_report = asyncio.Event()
-        """Set while the server waits until the editor reports a document that it has edited."""
+        """Set while a decision waits for the editor to report the documents that the editor has changed."""
         self.approvals = Approvals(self.editor, session_id)
         servers = FolderServers(self.files, self._servers_of)
         self._code = CodeSupport(
@@ -95,7 +99,8 @@ class Session:
         self.check_queue = CheckQueue()
         self.commands = SessionCommands(self.files, self.evidence, context, self.publish)
         self._run = CurrentRun()
-        self._prompts = 0
+        self._prompt_count = 0
+        """How many prompts and messages the user has sent."""
         self.is_rewinding = False
         """Set while an earlier state is restored; no run can start."""
         self._exiting = False
@@ -159,13 +164,13 @@ class Session:
         self._decisions = self._decisions.redo(files)
 
     def change_folders(self, roots: Roots) -> None:
-        """Continues with these folders. A sandboxed command that is running sees those that were open when it began."""
+        """Continues with these folders. A sandboxed command that is already running still sees the earlier ones."""
         self.files.roots = roots
 
     def check_can_run(self, continues: Continuation | None) -> None:
         """Raises RequestRefused if a run cannot start."""
         if self.running and not self._run.is_stopping:
-            raise RequestRefused("This session is already running a task. Stop it first, or start a new task.")
+            raise RequestRefused("This session is already running. Stop it first, or start a new session.")
         if self.is_rewinding:
             raise RequestRefused("This session is being rewound. Try again in a moment.")
         if continues == "paused" and self.state == "idle" and not self.history.messages:
@@ -192,13 +197,13 @@ class Session:
             self.cancel()
         self._set_title(task.prompt)
         self.journal_writer.compact()
-        self._prompts += 1
+        self._prompt_count += 1
         return await self._run.execute(lambda stopped: self._run_loop(task, on_begin, stopped=stopped))
 
     async def _run_loop(self, task: RunTask, on_begin: Callable[[], None], *, stopped: bool) -> Outcome:
         """Runs the loop after the sandbox has been probed.
 
-        If the run is stopped earlier, the loop still returns its outcome.
+        If the run is stopped before that, the loop still runs, and returns the outcome of a stopped run.
         """
         on_begin()
         if not stopped:
@@ -208,7 +213,7 @@ class Session:
                 stopped = True
         checkpoint = self._add_checkpoint(task.prompt) if task.continues is None else None
         self._apply_plan_settings()
-        agent = self._agent_builder.build(task.mode, checkpoint, lambda: self._prompts, self._take_feedback)
+        agent = self._agent_builder.build(task.mode, checkpoint, lambda: self._prompt_count, self._take_feedback)
         current = asyncio.current_task()
         context: list[Block] = []
         if not stopped:
@@ -217,7 +222,7 @@ class Session:
             except asyncio.CancelledError:
                 stopped = True
         if stopped and current is not None:
-            current.cancel()
+            current.cancel()  # takes effect in the loop, which turns it into an outcome
         else:
             self.commands.start_guarded_search()
         return await loop.run(agent, user_prompt(task, context))
@@ -249,7 +254,7 @@ class Session:
         check_prompt(text)
         if self.state != "running":
             raise RequestRefused("This session is not running. Start a run with this text instead.")
-        self._prompts += 1
+        self._prompt_count += 1
         queued = self.feedback.add_user_message(text.strip())
         self.publish(Steered(text.strip()))
         return queued
@@ -299,7 +304,7 @@ class Session:
         await command.stop()
 
     def publish(self, event: Event | None = None) -> None:
-        """Records an event of the run, or that something else changed. `Outbox` decides when it is saved and sent."""
+        """Records an event of the run; None: something else has changed. `Outbox` decides when it is saved and sent."""
         if event is not None:
             self.evidence.recorder.on_event(event)
             self.journal_writer.note(event)
