@@ -1,4 +1,7 @@
-"""The run of a session: one at a time, and not ended by the cancellation of the request that waits for it."""
+"""The run of a session. There is one at a time.
+
+If the request that waits for a run is cancelled, the run is stopped, but still ends with an outcome.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable

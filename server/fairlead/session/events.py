@@ -1,4 +1,4 @@
-"""The events of a session: those of its runs, and its two complete states whenever they change."""
+"""The events of a session: those of its runs, and the whole plan or all proposals whenever they change."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -43,7 +43,7 @@ class EditsChanged:
     smallest: SmallestSet | None = None
     """The smallest set that was found last (P19), as long as it is valid."""
     errors: Mapping[Path, Sequence[Problem]] = field(default_factory=dict[Path, Sequence[Problem]])
-    """The new errors of the proposed texts (P20), by the path that the file gets."""
+    """The new errors of the proposed texts (P20), by the proposed path of the file."""
 
 
 SessionEvent = Event | PlanChanged | EditsChanged

@@ -1,4 +1,4 @@
-"""The language servers of a session, and what they may use of it."""
+"""The language servers of a session, and the parts of the session that they may use."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence

@@ -32,7 +32,7 @@ class Outbox:
             self._timer = asyncio.get_running_loop().call_later(HOLD_SECONDS, self._flush)
 
     def flush(self) -> None:
-        """Sends what is held, if there is anything."""
+        """Sends the held events, if there are any."""
         if self._timer is not None:
             self._flush()
 

@@ -1,4 +1,4 @@
-"""What clients see of a session: its two complete states when they change, and the events of its runs after them."""
+"""Sends clients the plan and the proposals of a session when they change, and then the events of its runs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,10 @@ from fairlead.workspace.protected import Protections
 
 @dataclass(frozen=True, slots=True)
 class _Versions:
-    """The versions and values of both states. They are compared for each event, so by identity where possible."""
+    """The values that the published plan and proposals depend on.
+
+    They are compared after each event, by identity where that is possible, because that is fast.
+    """
 
     plan: int
     record: Record
@@ -42,11 +45,11 @@ class _Versions:
 
 
 class Publisher:
-    """Decides which state has changed, and sends it after it was saved.
+    """Finds out whether the plan or the proposals have changed, and sends them after they are saved.
 
     Args:
         decisions: returns the session's decisions.
-        sink: gets the states and events of the session. States precede the event that changed them.
+        sink: gets the plan, the proposals and the events. Changed states come before the event that changed them.
     """
 
     def __init__(

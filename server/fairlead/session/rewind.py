@@ -151,7 +151,10 @@ def _earlier(state: SessionState, checkpoint: Checkpoint) -> tuple[Checkpoint, .
 
 
 def _with_costs(record: Record, later: Record, step: str) -> Record:
-    """The record with what was spent after it: a rewind discards work, but not its cost."""
+    """The record, plus the tokens and the cost that were spent after it, added to a step.
+
+    A rewind discards work, but not its cost.
+    """
     evidence, all_evidence = record.by_step.values(), later.by_step.values()
     tokens = sum(each.tokens for each in all_evidence) - sum(each.tokens for each in evidence)
     before, after = ([each.cost for each in part] for part in (evidence, all_evidence))

@@ -20,7 +20,10 @@ from fairlead.workspace.paths import Root, Roots
 
 @dataclass
 class ServerContext:
-    """The front end updates it as the editor reports changes. Sessions read it each time they use it."""
+    """Shared by all sessions.
+
+    The front end updates the values as the editor reports changes, so sessions read a value each time they need it.
+    """
 
     buffers: Buffers
     editor: Editor
@@ -51,7 +54,7 @@ class ServerContext:
     _guarded: dict[Path, GuardedFiles] = field(default_factory=dict[Path, GuardedFiles])
 
     def guarded_files(self, root: Root) -> GuardedFiles:
-        """What commands must not read or write in a folder, for all sessions."""
+        """The files in a folder that commands must not read or write. All sessions share one search."""
         return self._guarded.setdefault(root.path, GuardedFiles(root.path))
 
     def workspace(self) -> Roots:

@@ -65,7 +65,7 @@ class SessionModel:
         return self._model
 
     async def connect(self) -> None:
-        """Prepares the next request, if there was one before."""
+        """Connects in advance, so that the next request is faster. Does nothing before the first run."""
         if self._model is not None:
             await self._model.connect()
 

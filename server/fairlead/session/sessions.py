@@ -34,6 +34,8 @@ class Sessions:
 
     A session is in one of three states: loaded (`_sessions`), listed from its journal until a request names it
     (`_unloaded`), or waiting to be loaded (`_to_load`), usually because another process has it open.
+
+    A session is settled if no run is unfinished and no proposal is undecided.
     """
 
     def __init__(
@@ -70,7 +72,7 @@ class Sessions:
         """Creates a session on the open workspace.
 
         Raises:
-            RequestRefused: no folder is open, or it is not trusted.
+            RequestRefused: the workspace cannot be used (`ServerContext.workspace`).
         """
         roots = self._context.workspace()
         # lower case and digits only: the id is the authority of URIs, and those are lower-cased
@@ -151,7 +153,7 @@ class Sessions:
     async def _try_load(self, info: JournalInfo) -> None:
         try:
             await self._load(info)
-        except (Locked, RequestRefused):  # RequestRefused: the workspace is not trusted anymore
+        except (Locked, RequestRefused):  # RequestRefused: the workspace cannot be used now
             return
         except (OSError, ValueError) as error:
             if not isinstance(error, FileNotFoundError):
@@ -209,7 +211,7 @@ class Sessions:
         return remaining
 
     def _prune_other_workspaces(self, others: Sequence[JournalInfo]) -> None:
-        """Removes old sessions, whose folders may never be opened again; unsettled ones only if no folder exists."""
+        """Removes old sessions of other workspaces. Unsettled ones stay as long as one of their folders exists."""
         for info in others:
             if self._is_old(info) and (
                 info.summary is not None or not any(Path(folder).exists() for folder in info.folders)
