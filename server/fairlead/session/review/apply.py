@@ -1,7 +1,7 @@
 """Applies accepted edits to the user's files, through the editor or directly (`routing.py` decides).
 
 Unseen text is never overwritten. The editor gets the document version or the digest that an edit is based on, and its
-answer is checked against the files. The server only overwrites the bytes that it expects.
+answer is checked against the files. The server overwrites only the bytes that it expects.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ APPLIED_DIFFERENTLY = (
 )
 
 MAX_CLOSED_IN_EDITOR = 10
-"""The most closed files that the editor edits at a time, because it opens and saves each of them."""
+"""How many closed files the editor may edit at a time. It opens and saves each of them."""
 
 # how long to wait until an editor has reported the documents that it changed, and how often to check, in seconds
 REPORT_TIMEOUT = 2.0
@@ -49,7 +49,7 @@ class EditResult:
     retryable: bool = True
     """Whether another attempt may succeed."""
     actual_text: str | None = None
-    """The file's text if it differs from the edit's, because the editor added a newline at the end."""
+    """The file's text, if the editor added a newline to the end of the new text."""
 
 
 async def apply_edits(session: Session, label: str, edits: Sequence[FileEdit]) -> list[EditResult]:
@@ -71,7 +71,7 @@ async def apply_edits(session: Session, label: str, edits: Sequence[FileEdit]) -
     editor_results = await _apply_in_editor(session, label, for_editor)
     results |= dict(zip(map(id, for_editor), editor_results, strict=True))
     failed = next((replace(result, retryable=True) for result in editor_results if not result.done), None)
-    for_server = [edit for edit, route in routes if route.writer == "fairlead"]
+    for_server = [edit for edit, route in routes if route.writer == "server"]
     writer = FileWriter(session.roots)
     # deletions first: a new file may need the path of a deleted one
     for edit in sorted(for_server, key=lambda edit: edit.new is not None):
@@ -92,7 +92,7 @@ def _route(session: Session, edit: FileEdit, is_bulk: bool) -> Route:
 
 
 def _is_occupied(session: Session, edit: FileEdit) -> bool:
-    """Whether a document with other text and no file is open at the path that the edit creates or moves to."""
+    """Whether the path that the edit creates or moves to has no file, but an open document with other text."""
     user_files = session.files.user_files
     if edit.new is None or not edit.adds_path or user_files.document_state(edit.target) != "stray":
         return False
@@ -150,18 +150,18 @@ def _with_digest(session: Session, edit: FileEdit) -> FileEdit:
 
 
 async def _confirm_edits(session: Session, edits: Sequence[FileEdit]) -> list[EditResult]:
-    """The results of edits that the editor reported as applied. Waits for the files up to `REPORT_TIMEOUT`."""
+    """The results of edits that the editor reported as applied. Waits for the files, up to `REPORT_TIMEOUT`."""
     checks = [_EditCheck(session, edit) for edit in edits]
     waiting = checks
     deadline = time.monotonic() + REPORT_TIMEOUT
     yielder = Yielder()
     while True:
-        left: list[_EditCheck] = []
+        unconfirmed: list[_EditCheck] = []
         for check in waiting:
             await yielder.yield_if_due()
             if not check.is_done():
-                left.append(check)
-        waiting = left
+                unconfirmed.append(check)
+        waiting = unconfirmed
         if not waiting or time.monotonic() > deadline:
             break
         session.awaiting_report.set()
@@ -183,7 +183,7 @@ class _EditCheck:
         self._edit = edit
         self._last_text: str | None = edit.old
         self.text_with_newline: str | None = None
-        """The file's text, if the editor added a newline at the end of the edit's."""
+        """The file's text, if the editor added a newline to the end of the new text."""
 
     def is_done(self) -> bool:
         """Whether the file contains the edit, alone or together with later changes."""
@@ -268,7 +268,7 @@ def _write_file(session: Session, writer: FileWriter, edit: FileEdit, is_bulk: b
     if edit.is_permissions_only:
         return _set_permissions(edit)
     route = _route(session, edit, is_bulk)
-    if route.writer != "fairlead":  # the user has opened or changed the file meanwhile
+    if route.writer != "server":  # the user has opened or changed the file meanwhile
         return EditResult(False, CHANGED.format(name=edit.path.name))
     try:
         if edit.data is not None:

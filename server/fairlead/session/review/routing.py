@@ -1,4 +1,4 @@
-"""Decides who applies an accepted edit: the editor or the server. Nothing else decides it. Pure."""
+"""Decides who applies an accepted edit: the editor or the server. No other module decides that. Pure."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -23,7 +23,7 @@ class TargetState:
 
     document: DocumentState = "closed"
     occupied: bool = False
-    """Whether a document with other text and no file is open at the path that the edit creates or moves to."""
+    """Whether the path that the edit creates or moves to has no file, but an open document with other text."""
     lossy: bool = False
     """Whether an editor would not preserve every byte of the file."""
     is_bulk: bool = False
@@ -34,14 +34,14 @@ class TargetState:
 class Route:
     """Who applies an edit."""
 
-    writer: Literal["editor", "fairlead"] | None
+    writer: Literal["editor", "server"] | None
     """None: nobody can apply it now."""
     message: str = ""
     """For the user: without a writer, why and what to do; with one, what to know about the result."""
 
 
 EDITOR = Route("editor")
-SERVER = Route("fairlead")
+SERVER = Route("server")
 
 
 def choose_route(edit: FileEdit, capabilities: EditCapabilities, target: TargetState) -> Route:
@@ -55,7 +55,7 @@ def choose_route(edit: FileEdit, capabilities: EditCapabilities, target: TargetS
         return SERVER
     is_supported = operation is None or operation in capabilities.operations
     can_edit = capabilities.edits and is_supported
-    server = Route("fairlead", "" if operation is None or is_supported else DONE_BY_SERVER[operation])
+    server = Route("server", "" if operation is None or is_supported else DONE_BY_SERVER[operation])
     match target.document:
         case "closed" | "stray":
             suits_editor = target.document == "closed" and not target.lossy and not target.is_bulk
@@ -71,4 +71,4 @@ def choose_route(edit: FileEdit, capabilities: EditCapabilities, target: TargetS
         case "unsaved":
             return Route(None, UNSAVED.format(name=name, operation=operation))
         case _:
-            return Route("fairlead", server.message + STILL_OPEN.format(name=name))
+            return Route("server", server.message + STILL_OPEN.format(name=name))
