@@ -56,10 +56,9 @@ class _Request:
 
 @dataclass(frozen=True)
 class _Review:
-    """The state of the review when a check started."""
+    """The undecided changes, and how many changes are accepted, at one moment."""
 
     undecided: Changeset
-    """The undecided changes."""
     reviewed: ReviewCount
 
 
@@ -191,7 +190,7 @@ async def _execute(
 
 
 async def _judge_accepted(session: Session, request: _Request, end: CheckEnd, before: _Review) -> tuple[str, bool]:
-    """What a run without the undecided changes means, as text, and whether it proves the changes."""
+    """What a run without the undecided changes means, as text, and whether the check proves the changes."""
     undecided, reviewed, command = before.undecided, before.reviewed, request.check.command
     intro = (
         f"{reviewed.accepted} of {reviewed.total} changes accepted: " if reviewed.accepted else "Without the changes: "

@@ -29,6 +29,7 @@ from fairlead.workspace.long_work import Yielder
 from fairlead.workspace.write import missing_folders
 
 APPLY_ATTEMPTS = 3
+"""How often all edits are applied together. If some still fail, one more attempt applies each on its own."""
 
 CONFLICT = "You changed these lines after the edit was proposed. Keep yours, or replace them with the proposal."
 DELETED = "You deleted this file after the edit was proposed. Keep it deleted, or accept the proposal anyway."
@@ -50,9 +51,9 @@ class _PreparedEdit:
 async def accept(
     session: Session, target: Target, seen_version: int | None, overwrite_user_lines: bool = False
 ) -> list[HunkOutcome]:
-    """Applies the selected changes to the user's files. A change is accepted only if the file shows it afterwards.
+    """Applies the selected changes to the user's files. A change is accepted only if the file contains it afterwards.
 
-    Protected files come last, each after the user confirmed it. The others do not wait for that.
+    Protected files come last, and each waits until the user confirms it. The other files do not wait.
 
     Args:
         overwrite_user_lines: whether proposed lines replace lines that the user changed as well.
@@ -272,6 +273,7 @@ async def amend(session: Session, path: Path, text: str, seen_version: int | Non
     Raises:
         Stale: as `accept`.
         RequestRefused: nothing is proposed for the file, or it cannot contain the text.
+        WrongRequest: the text contains a NUL character.
     """
     async with session.reviewing:
         selections, _ = resolve_target(session, Target((Change(str(path)),)), seen_version)
@@ -312,9 +314,9 @@ def _record(session: Session, decision: Decision) -> None:
     session.add_decision(decision)
     if decision.kind == "accept":
         for file in decision.files:
-            left = session.files.changes.get(file.before.path)
-            part = f" (undecided changes: {len(left.hunks)})" if left is not None and left.hunks else ""
-            session.feedback.accepted(session.roots.relative(Path(file.before.target)), part)
+            rest = session.files.changes.get(file.before.path)
+            note = f" (undecided changes: {len(rest.hunks)})" if rest is not None and rest.hunks else ""
+            session.feedback.accepted(session.roots.relative(Path(file.before.target)), note)
 
 
 def _label(verb: str, files: Sequence[FileDecision]) -> str:

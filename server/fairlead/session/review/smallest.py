@@ -103,7 +103,11 @@ class _Search:
         self._all_ran = True
 
     async def run(self) -> SmallestSet:
-        """Raises ToolError if a check cannot run."""
+        """Searches until the set is found, a limit is reached, or the proposals change.
+
+        Raises:
+            ToolError: a check cannot run.
+        """
         outcome: SearchOutcome
         try:
             async with asyncio.timeout(self._seconds):
@@ -168,7 +172,7 @@ class _Search:
 
 
 def _ignore(_: Event) -> None:
-    """The runs with some of the changes are not commands of the plan: there are many, and none proves anything."""
+    """Drops the events of runs with only some of the changes: there are many, and they are no evidence for a step."""
 
 
 def _changes(units: Sequence[_Unit]) -> tuple[Change, ...]:

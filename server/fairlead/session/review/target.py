@@ -21,7 +21,7 @@ class Target:
     """What a decision is about: everything (both fields None), some files and hunks, or a plan item."""
 
     changes: tuple[Change, ...] | None = None
-    """A path is that before or after a rename. A change without a hunk id means the whole file."""
+    """A path may be the one before or after a rename. A change without a hunk id means the whole file."""
     item_id: str | None = None
 
 

@@ -1,6 +1,6 @@
-"""Undo and redo of decisions: one at a time, the last one first.
+"""Undoes and redoes decisions, the last one first.
 
-If a file of the decision has changed since, nothing of the decision is undone.
+`undo` and `redo` change nothing if a file of the decision has changed since. A rewind (`undo_later`) skips such files.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ class _FileUndo:
 
 
 async def undo(session: Session) -> list[HunkOutcome]:
-    """Undoes the last accept, reject or amend.
+    """Undoes the last decision.
 
     Raises:
         RequestRefused: there is none, or a file has changed since; nothing was done.
