@@ -63,7 +63,7 @@ class ProposedProblems:
         return {path: checked.errors for path, checked in found.items() if self._text(path) == checked.text}
 
     def count(self, path: str) -> int:
-        """The number of new errors of a file, given by its own path or the one that is proposed."""
+        """The number of new errors of a file, given by its current or its proposed path."""
         proposal = self._files.changes.get(path)
         target = Path(proposal.target if proposal is not None else path)
         checked = self._checked.get(target)
@@ -100,7 +100,10 @@ class ProposedProblems:
             await self.check()
 
     async def check(self) -> None:
-        """Checks the proposals, unless nothing has changed since the last time. Has a time limit."""
+        """Checks the proposals, unless nothing has changed since the last time.
+
+        A file that was not checked before the time limit has no errors until something changes and it is checked again.
+        """
         state = self._files.version, self._files.user_files.change_token
         proposed, seconds = self._proposed(self._files.changes.files), self._seconds()
         if state == self._checked_state or not proposed or not seconds:

@@ -30,7 +30,7 @@ class Inferred:
 
 
 class Recorder:
-    """Adds what the events of a session's runs say about its work to the record.
+    """Builds the record of the work from the events of a session's runs.
 
     Args:
         plan: returns the current plan.

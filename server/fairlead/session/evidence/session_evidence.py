@@ -1,4 +1,4 @@
-"""The evidence for a session's steps, and what of it is valid for the files as they are now."""
+"""The evidence for a session's steps, and which of it is still valid for the current files."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
