@@ -39,7 +39,7 @@ def checkpoints_json(
     """How many of the old checkpoints are unchanged, and the new ones after those, as JSON.
 
     Args:
-        messages: the session's conversation. The messages of most checkpoints are the first ones of it.
+        messages: the session's conversation. Most checkpoints contain its first messages.
         number: returns the number under which a text is saved.
     """
     unchanged = common_prefix_length(old, new)
@@ -60,7 +60,7 @@ def read_checkpoints(
 
 
 def _json(new: Checkpoint, last: Checkpoint, messages: Sequence[Message], number: codec.NumberOf) -> Json:
-    # after a compaction, the conversation no longer begins like earlier checkpoints, so the previous one shares more
+    # after a compaction, the conversation no longer begins like earlier checkpoints; then the last one shares more
     in_conversation = common_prefix_length(messages, new.messages)
     in_last = common_prefix_length(last.messages, new.messages)
     shared = max(in_conversation, in_last)

@@ -3,10 +3,10 @@
 An entry is an object with the changed parts only. Large values are written once:
 
 - A file's text or a review decision gets a number in its first entry. Later entries refer to it by that number.
-- Of the files and commands on record, only new ones are written.
+- A file or a command on record is written once.
 - A checkpoint is written once.
 - A message is written once. If the history was rewritten, the messages from the first difference on are written again.
-- A tool's result is written with its call, when the call ends. In the message that contains it later, it is null.
+- A tool's result is written with its call, when the call ends. The later message has null in its place.
 """
 
 from collections import Counter
@@ -61,6 +61,7 @@ class EntryEncoder:
         """How often the state contains each text. A text that it no longer contains loses its number."""
         state = content.state
         self._count([*_proposals_of(_decisions_in(state.decisions).values()), *_proposals_in(state)], 1)
+        # by identity; the map also holds each decision, so that no other object gets the same id
         self._decisions = {id(decision): (number, decision) for number, decision in content.decisions.items()}
         self._numbers = count(max([*content.texts, *content.decisions], default=0) + 1)
 
@@ -216,7 +217,7 @@ def _fill_in(block: Block, calls: Calls) -> Block:
         return block
     result = calls[block["tool_use_id"]].result
     if result is None:
-        raise ValueError("a result of a call that has none")
+        raise ValueError("a message contains the result of a call that has none")
     return {**block, "content": result}
 
 
@@ -281,7 +282,7 @@ def _identity(value: Any) -> Any:
     return value
 
 
-# the fields of the state that an entry contains as a whole: by name in the entry, the field and its reader
+# the fields that an entry contains as a whole: name in the entry -> field of `SessionState`, and what reads it
 _WHOLE_FIELDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "title": ("title", _identity),
     "at": ("at", codec.read_time),

@@ -99,7 +99,7 @@ class Journal:
         return max(0.0, self._retry_at - self._clock())
 
     def write(self, state: SessionState, *, force: bool = False) -> None:
-        """Appends what has changed. `force` does not wait for the next attempt after a failed write."""
+        """Appends what has changed. After a failed write, waits until the next attempt is due, except with `force`."""
         if self._path is None or (self.retry_delay and not force):
             return
         if self._file is None:
@@ -122,7 +122,7 @@ class Journal:
             self._write_whole(state)
 
     def delete(self) -> None:
-        """Removes the file. Later writes do nothing.
+        """Removes the journal's file. Later writes do nothing.
 
         Raises:
             OSError: the file cannot be removed.
@@ -251,7 +251,7 @@ class Journals:
         try:
             lock = Lock(path.with_suffix(".lock"))
         except OSError:
-            lock = None  # nothing can be written to the folder now; the first write retries it
+            lock = None  # the folder is not writable now; the first write tries again to lock
         journal = Journal(path, _head(info.id, info.folders), self.warn, self.tell, self.clock, lock)
         try:
             return journal, journal.load()

@@ -30,10 +30,10 @@ def remove(path: Path) -> None:
 
 
 def write_new(path: Path, data: bytes) -> Path:
-    """Writes a new file that can replace this one; returns its path.
+    """Writes a new file that can replace the one at `path`; returns the path of the new file.
 
     Raises:
-        OSError: the file cannot be written; nothing of it is left.
+        OSError: the file cannot be written; no part of it remains.
     """
     new = path.with_suffix(".new")
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

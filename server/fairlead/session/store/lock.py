@@ -1,8 +1,8 @@
-"""A lock file that at most one process holds. The operating system releases it however the process ends.
+"""A lock file that at most one process holds. The operating system releases the lock however the process ends.
 
-It is one of POSIX's record locks, because a child that has not executed its program yet would keep a lock of `flock`
-after its server was killed. Record locks do not exclude their own process, and it loses one when it closes any
-descriptor of the file; so a second `Lock` of the process is refused before it opens the file.
+On POSIX it is a record lock. `flock` is no alternative: a forked child that has not executed its program yet shares the
+lock, and would still hold it after the server was killed. But a process can take a record lock twice, and loses it when
+it closes any descriptor of the file. So a second `Lock` in the same process is refused before it opens the file.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ _changing = threading.Lock()
 
 
 class Locked(Exception):
-    """Another process holds the lock."""
+    """Another process, or another `Lock` of this one, holds the lock."""
 
 
 class Lock:
@@ -49,7 +49,7 @@ class Lock:
                 pass
 
     def _try(self) -> bool:
-        """Whether the lock was acquired. If not, its previous holder removed the file, and there may be a new one.
+        """Tries to acquire the lock. Returns False if its previous holder removed the file; then try again.
 
         Raises:
             Locked, OSError: as the constructor.

@@ -1,6 +1,6 @@
 """Reads a journal file: its first line, its entries, and the summary in its last line. Writes nothing.
 
-Every defect of a file raises `ValueError`, so that a damaged journal is one unreadable session.
+Every defect of a file raises `ValueError`, so that a damaged journal affects only its own session.
 """
 
 import json

@@ -19,7 +19,7 @@ class JournalWriter:
     """Saves one session.
 
     Args:
-        state: the session's state without what the writer adds: the open calls, the number of events, the time.
+        state: returns the session's state without what the writer adds: the calls, the number of events and the time.
         now: seconds since the epoch.
     """
 
@@ -33,7 +33,7 @@ class JournalWriter:
         self._retry_timer: asyncio.TimerHandle | None = None
 
     def resume(self, journal: Journal) -> None:
-        """Continues a loaded journal, once its session is restored."""
+        """Continues a loaded journal. Call it after its session is restored."""
         self.journal = journal
         journal.resume(self._full_state())
         self.save()
@@ -48,8 +48,8 @@ class JournalWriter:
         self._events += 1
 
     def save(self, events: Sequence[Event] = ()) -> None:
-        """Writes what has changed, before these events are sent."""
-        # the number of events is saved ahead, so that a delta needs no entry
+        """Writes what has changed, before these events are sent. May delay or skip it for events that change little."""
+        # the number of events is saved ahead, so that a streamed text needs no entry
         is_reserved = self._events <= self._reserved
         saved = [event for event in events if not isinstance(event, _NOT_SAVED)]
         if events and is_reserved and not saved:
