@@ -134,13 +134,16 @@ class _Creator:
             yield Verification(command, run.exit_code, round(run.seconds, 3), step, proves, self._changed_since(state))
 
     def _failed_without_changes(self, command: str, state: int) -> bool:
-        """Whether a command failed when it last ran without the proposals that the files had at a state."""
+        """Whether a command failed in its last run without the proposals.
+
+        Counts only runs in which the files with the proposals were the same as in this state.
+        """
         runs_without = ((run.without_changes, run) for run in self._state.record.runs() if run.exit_code is not None)
-        own_runs = [
+        runs_of_command = [
             (at, run.exit_code) for at, run in runs_without if at is not None and run.command.strip() == command
         ]
         then = self._digests(state)
-        on_same_files = [(at, code) for at, code in own_runs if self._digests(at) == then]
+        on_same_files = [(at, code) for at, code in runs_of_command if self._digests(at) == then]
         return bool(on_same_files) and max(on_same_files, key=lambda found: found[0])[1] != 0
 
     def _digests(self, state: int) -> Mapping[str, str]:

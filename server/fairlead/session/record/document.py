@@ -37,7 +37,7 @@ class FileContent:
 
 @dataclass(frozen=True, slots=True)
 class KnownFile:
-    """A file that the session knows; its contents are None where there was no file."""
+    """A file that the session knows. `before` or `after` is None if there was no file at that time."""
 
     path: str
     """Relative to the workspace, with `/`."""
@@ -63,7 +63,7 @@ class Verification:
     fails_without_changes: bool
     """Whether it failed on the same files without the proposals."""
     differs: Mapping[str, FileContent | None]
-    """The files that it saw with content other than `after`, with that content, by path."""
+    """The content that it saw of each file that differed from `KnownFile.after`, by path. None: no file."""
 
     @property
     def passed(self) -> bool:

@@ -31,7 +31,7 @@ class BadRecord(ValueError):
 def record_text(record_json: Any) -> bytes:
     """A record, given as JSON values, as the content of a file."""
     text = json.dumps(record_json, ensure_ascii=False, indent=2) + "\n"
-    return text.encode("utf-8", "backslashreplace")  # half of a surrogate pair becomes its escape in JSON
+    return text.encode("utf-8", "backslashreplace")  # a lone surrogate becomes its JSON escape
 
 
 def record_json(value: Any) -> Any:
@@ -44,7 +44,7 @@ def record_json(value: Any) -> Any:
 
 
 def read_record(data: bytes) -> SessionRecord:
-    """Reads the content of a file. Fields that the format does not have are ignored.
+    """Reads the content of a file. Unknown fields are ignored.
 
     Raises:
         BadRecord: it is not a record of this format.

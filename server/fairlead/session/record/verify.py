@@ -1,4 +1,4 @@
-"""Compares a record with the files as they are now, and runs its checks on them again (docs/record.md)."""
+"""Compares a record with the current files, and runs the record's checks on them again (docs/record.md)."""
 
 import hashlib
 import os

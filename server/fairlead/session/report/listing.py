@@ -1,4 +1,4 @@
-"""The sessions as a list, and a conversation as lines to read. Pure: values in, values out."""
+"""The sessions as a list, and a conversation as lines to read. No I/O."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -118,7 +118,7 @@ def _lines(message: Message, failed: Collection[str], results: Mapping[str, str]
             yield Line("assistant", block["text"])
         elif block["type"] == "text":
             user_message = _USER_MESSAGE.fullmatch(block["text"])
-            # any other text after the first is a note, except before a summary, where the user's messages are kept
+            # a text after the first is a note, except in a message with a summary, which repeats the user's messages
             is_prompt = index == 0 or (is_summary and not is_context(block["text"]))
             # the first text is also a note if it continues a turn
             is_note = is_generated(block["text"]) or _REVIEW.fullmatch(block["text"])

@@ -15,7 +15,7 @@ async def rules_page(context: ServerContext) -> str:
     """The page as Markdown.
 
     Raises:
-        RequestRefused: no folder is open, or it is not trusted.
+        RequestRefused: the workspace cannot be used (`ServerContext.workspace`).
     """
     found = await context.layers.capability(context.workspace())
     settings = context.settings
