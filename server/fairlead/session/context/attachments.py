@@ -25,7 +25,7 @@ MAX_CHARS = 24_000
 MAX_FILE_CHARS = 12_000
 MAX_CHANGES_CHARS = 20_000
 WINDOW_SHARE = 0.5
-"""In a small window, the contents may take this share of what the results of a round may take."""
+"""The share of the limit for a round's results that the contents may take, if that is less than `MAX_CHARS`."""
 DIAGNOSTICS_SECONDS = 5.0
 
 REFERS = "The user refers to:"
@@ -122,7 +122,7 @@ class Attacher:
         self._references.append(f"{name}{lines}{selected}{note and f' ({note})'}")
 
     async def _add_binary(self, path: Path, name: str, problem: str) -> None:
-        """A picture, or another file that is not text."""
+        """Attaches a picture. Any other file that is not text is only mentioned, with the problem."""
         try:
             data = await asyncio.to_thread(self._files.binary, self._files.roots.resolve(str(path)))
         except WorkspaceError as error:
@@ -133,7 +133,7 @@ class Attacher:
             self._references.append(f"{name} ({escape_to_one_line(problem)[:200]})")
 
     async def _text(self, item: ContextItem) -> tuple[str, str]:
-        """A note on the file, and its text; empty if it is not attached.
+        """A note on the file, and its text; the text is empty if it is not attached.
 
         Raises:
             BinaryFile: the file is not text.

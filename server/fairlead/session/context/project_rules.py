@@ -32,11 +32,12 @@ class ProjectRules:
         self._found: dict[Path, RulesFile | None] = {}
         self._roots = files.roots
         self._sent_notes = SentNotes("<rules ")
-        self._reported = True
+        self._root_rules_reported = True
 
     async def begin_run(self) -> None:
         """Reads the rules of the root folders, and forgets the others."""
-        self._searched, self._applying, self._found, self._reported = set(), set(), {}, False
+        self._searched, self._applying, self._found = set(), set(), {}
+        self._root_rules_reported = False
         paths = self._files.roots.paths
         self._by_root = await asyncio.to_thread(lambda: {path: read_rules(path, path) for path in paths})
 
@@ -50,7 +51,7 @@ class ProjectRules:
     async def take_new(self, folders: Collection[str], messages: Sequence[Message]) -> list[str]:
         """The rules that apply to the files in these folders and are not in the conversation yet, the outermost first.
 
-        Reports them, and those of the root folders once in a run.
+        Emits an event that names them. The first one in a run also names the rules of the root folders.
         """
         await self._read_for(folders)
         found = [rules for folder in self._applying if (rules := self._found[folder]) is not None]
@@ -62,7 +63,7 @@ class ProjectRules:
         return list(new.values())
 
     async def _read_for(self, folders: Collection[str]) -> None:
-        """Reads the rules that apply in those of these folders that were not searched since the run began."""
+        """Reads the rules that apply in these folders. Skips folders that were searched earlier in the run."""
         roots = self._files.roots
         if roots != self._roots:
             self._roots, self._searched, self._applying = roots, set(), set()
@@ -89,8 +90,8 @@ class ProjectRules:
                     yield applies, root.path
 
     def _report(self, new: Sequence[RulesFile]) -> None:
-        root_rules = [rules for rules in self._by_root.values() if rules is not None and not self._reported]
-        self._reported = True
+        root_rules = [rules for rules in self._by_root.values() if rules is not None and not self._root_rules_reported]
+        self._root_rules_reported = True
         sources = tuple(RulesSource(rules.path, rules.is_cut) for rules in (*root_rules, *new))
         if sources:
             self._emit(RulesFound(sources))
