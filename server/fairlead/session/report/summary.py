@@ -74,31 +74,31 @@ Supports = Callable[[Sequence[PlanItem]], Mapping[str, Support]]
 """Returns what supports items of a session's plan, by id."""
 
 
-def short_record(session: SessionState, support_by_item: Supports) -> str:
+def short_record(state: SessionState, support_by_item: Supports) -> str:
     """One paragraph: steps, files, commands, cost, and what is not done or verified. Empty if nothing happened."""
-    commands = list(session.record.runs())
+    commands = list(state.record.runs())
     failed = sum(run.failed for run in commands)
     steps: dict[VerificationStatus, list[str]] = {}
-    for part in _parts(session, support_by_item):
+    for part in _parts(state, support_by_item):
         if part.support is not None and not part.dropped:
             steps.setdefault(part.support.status, []).append(part.title)
     total = sum(map(len, steps.values()))
     done = total - len(steps.get("none", []))
     facts = [
         f"{done} of {_count(total, 'step')}" if total else "",
-        _files(review_outcomes(session.changes, session.decisions)),
+        _files(review_outcomes(state.changes, state.decisions)),
         _count(len(commands), "command") + (f" ({failed} failed)" if failed else "") if commands else "",
-        _money(session.record.by_step.values()),
+        _money(state.record.by_step.values()),
     ]
     line = ", ".join(fact for fact in facts if fact)
     sentences = [line, *(_named(lead, steps.get(status, [])) for status, lead in STATUS_LEADS.items())]
     return " ".join(f"{sentence}." for sentence in sentences if sentence)
 
 
-def record_page(session: SessionState, roots: Roots, support_by_item: Supports) -> str:
+def record_page(state: SessionState, roots: Roots, support_by_item: Supports) -> str:
     """The whole record as Markdown, for a pull request."""
-    lines = [f"## {session.title or 'Task'}", ""]
-    for part in _parts(session, support_by_item):
+    lines = [f"## {state.title or 'Task'}", ""]
+    for part in _parts(state, support_by_item):
         if part.support is None:
             lines.append(f"- {part.title}")
         else:
@@ -109,7 +109,7 @@ def record_page(session: SessionState, roots: Roots, support_by_item: Supports) 
             ended = "stopped" if run.stopped else "killed" if run.exit_code is None else f"exit code {run.exit_code}"
             where = " without the change" if run.without_changes is not None else ""
             lines.append(f"  - Ran {_quoted(run.command)}{where}: {ended}, {run.seconds:.1f} s")
-    cost = _money(session.record.by_step.values())
+    cost = _money(state.record.by_step.values())
     return "\n".join([*lines, *(["", f"Cost: {cost}"] if cost else [])]) + "\n"
 
 
@@ -129,22 +129,22 @@ def _quoted(command: str) -> str:
     return f"`{first}`"
 
 
-def _parts(session: SessionState, support_by_item: Supports) -> list[_Part]:
-    known = review_outcomes(session.changes, session.decisions)
-    before = {run.call_id for run in session.record.of(BEFORE).commands}
-    planned = {item.id for item in session.plan.items}
+def _parts(state: SessionState, support_by_item: Supports) -> list[_Part]:
+    outcomes = review_outcomes(state.changes, state.decisions)
+    calls_before = {run.call_id for run in state.record.of(BEFORE).commands}
+    planned = {item.id for item in state.plan.items}
 
     def part(step_id: str, title: str, support: Support | None, dropped: bool) -> _Part:
-        evidence = session.record.of(step_id)
-        own = [result for result in known if (result.item_id or _outside(result, session, before)) == step_id]
+        evidence = state.record.of(step_id)
+        own = [result for result in outcomes if (result.item_id or _outside(result, state, calls_before)) == step_id]
         covered = {path for result in own for path in (result.file, result.path, result.new_path)}
         others = [path for path in evidence.files if path not in covered]
-        further = [result for path in others for result in _outcomes_of(path, known)]
-        withdrawn = [path for path in others if not _outcomes_of(path, known)]
+        further = [result for path in others for result in _outcomes_of(path, outcomes)]
+        withdrawn = [path for path in others if not _outcomes_of(path, outcomes)]
         return _Part(title, support, dropped, evidence, list(dict.fromkeys([*own, *further])), withdrawn)
 
     steps: list[_Part] = []
-    items = all_steps(session.plan.items, session.versions)
+    items = all_steps(state.plan.items, state.versions)
     found = support_by_item(items)
     for item in items:
         is_done = item.status == "completed"
@@ -170,15 +170,15 @@ def all_steps(items: Sequence[PlanItem], versions: Sequence[PlanVersion]) -> lis
     return steps
 
 
-def _outside(result: ReviewOutcome, session: SessionState, before: Collection[str]) -> str:
-    """Whether a change that belongs to no step was made before the plan or between its steps."""
-    first = not session.versions or result.call_id in before or result.path in session.record.of(BEFORE).files
-    return BEFORE if first else UNPLANNED
+def _outside(result: ReviewOutcome, state: SessionState, calls_before: Collection[str]) -> str:
+    """`BEFORE` or `UNPLANNED`, for a change that belongs to no step."""
+    is_before = not state.versions or result.call_id in calls_before or result.path in state.record.of(BEFORE).files
+    return BEFORE if is_before else UNPLANNED
 
 
-def _outcomes_of(path: str, known: Sequence[ReviewOutcome]) -> list[ReviewOutcome]:
+def _outcomes_of(path: str, outcomes: Sequence[ReviewOutcome]) -> list[ReviewOutcome]:
     """The outcomes of a file in all steps, because lines that a later step changed again belong to that step."""
-    return [result for result in known if path in (result.file, result.path, result.new_path)]
+    return [result for result in outcomes if path in (result.file, result.path, result.new_path)]
 
 
 def _changes(part: _Part, roots: Roots) -> dict[str, list[str]]:
@@ -204,10 +204,10 @@ def _code(path: str, roots: Roots) -> str:
     return f"`{roots.relative(Path(path))}`"
 
 
-def _files(known: Sequence[ReviewOutcome]) -> str:
+def _files(outcomes: Sequence[ReviewOutcome]) -> str:
     """The number of files by outcome; a file with several outcomes counts as the first of `OUTCOMES`."""
     by_file: dict[str, set[ReviewStatus]] = {}
-    for result in known:
+    for result in outcomes:
         by_file.setdefault(result.file, set()).add(result.outcome)
     states = [next(outcome for outcome in OUTCOMES if outcome in found) for found in by_file.values()]
     counts = {word: states.count(outcome) for outcome, word in OUTCOMES.items() if outcome in states}
