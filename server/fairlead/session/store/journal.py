@@ -35,7 +35,7 @@ NOT_SAVED = (
 SAVED_AGAIN = "{session} is saved again."
 UNREADABLE = (
     "The session {name} cannot be read: {reason}. Its file stays unchanged: {path}. "
-    "If a newer Fairlead wrote it, update this one; otherwise move the file away to hide this message."
+    "If a newer version of Fairlead wrote it, update Fairlead; otherwise move the file away to hide this message."
 )
 MAX_REASON = 200  # characters
 
@@ -99,7 +99,10 @@ class Journal:
         return max(0.0, self._retry_at - self._clock())
 
     def write(self, state: SessionState, *, force: bool = False) -> None:
-        """Appends what has changed. After a failed write, waits until the next attempt is due, except with `force`."""
+        """Appends what has changed.
+
+        After a failed write, does nothing until the next attempt is due, except with `force`.
+        """
         if self._path is None or (self.retry_delay and not force):
             return
         if self._file is None:
