@@ -62,7 +62,7 @@ class KnownFiles:
     def record_state(self, where: Where) -> int:
         """Records the state that a command runs on; returns its number.
 
-        A sandboxed command sees the proposals and unsaved documents, any other command sees only the files on disk.
+        A sandboxed command sees the proposals and unsaved documents; any other command sees only the files on disk.
         """
         self.refresh()
         self.states = self.states.with_state(self._digests if where == "sandboxed" else self.on_disk())

@@ -18,7 +18,7 @@ class LastChecks:
         self._results: dict[str, CheckFinished] = {}
 
     def add(self, result: CheckFinished) -> None:
-        """Adds a valid result of a check of what was accepted; ignores any other one."""
+        """Adds the result of a check that ran on what was accepted. Ignores stopped and outdated checks."""
         self._forget_old()
         is_usable = result.passed is not None and not result.outdated
         if result.changes == "none" and result.accepted and is_usable:

@@ -102,7 +102,7 @@ class ProposedProblems:
     async def check(self) -> None:
         """Checks the proposals, unless nothing has changed since the last time.
 
-        A file that was not checked before the time limit has no errors until something changes and it is checked again.
+        Files that were not checked before the time limit count as free of errors until something changes.
         """
         state = self._files.version, self._files.user_files.change_token
         proposed, seconds = self._proposed(self._files.changes.files), self._seconds()

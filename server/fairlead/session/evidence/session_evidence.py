@@ -1,4 +1,4 @@
-"""The evidence for a session's steps, and which of it is still valid for the current files."""
+"""The evidence for a session's steps, and which evidence is still valid for the current files."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 

@@ -103,7 +103,7 @@ class _Search:
         self._all_ran = True
 
     async def run(self) -> SmallestSet:
-        """Searches until the set is found, a limit is reached, or the proposals change.
+        """Searches until the set is found, a limit is reached, or the search is interrupted (`_Interrupted`).
 
         Raises:
             ToolError: a check cannot run.

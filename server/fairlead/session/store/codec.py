@@ -98,7 +98,7 @@ def read_user_edits(value: Json) -> UserEdits:
 
 
 def evidence_json(old: Evidence | None, new: Evidence) -> Json:
-    """Omits the unchanged first files and commands, which `kept` counts, because a long step has hundreds."""
+    """Omits the files and commands that are already written, and counts them in `kept`: a long step has hundreds."""
     old = old or Evidence()
     files = common_prefix_length(old.files, new.files)
     commands = common_prefix_length(old.commands, new.commands)
@@ -237,7 +237,7 @@ def _read_origin(value: list[Any] | None) -> Origin | None:
 
 
 def _runs(origins: tuple[Origin | None, ...]) -> list[list[Any]]:
-    """The origins as `[count, origin]` for each series of equal ones, which is short: most lines have no origin."""
+    """The origins as `[count, origin]` for each series of equal ones. There are few, as most lines have no origin."""
     return [[len(list(group)), _origin_json(origin)] for origin, group in groupby(origins)]
 
 

@@ -6,7 +6,7 @@ An entry is an object with the changed parts only. Large values are written once
 - A file or a command on record is written once.
 - A checkpoint is written once.
 - A message is written once. If the history was rewritten, the messages from the first difference on are written again.
-- A tool's result is written with its call, when the call ends. The later message has null in its place.
+- A tool's result is written with its call, when the call ends. In the message written later, it is null.
 """
 
 from collections import Counter
