@@ -7,6 +7,9 @@ An entry is an object with the changed parts only. Large values are written once
 - A checkpoint is written once.
 - A message is written once. If the history was rewritten, the messages from the first difference on are written again.
 - A tool's result is written with its call, when the call ends. In the message written later, it is null.
+
+Some names in an entry differ from the fields of the state: `steps` are the decisions, `wish` the user's edits of the
+plan, `files` and `states` the file states, `told` the number of events sent, and `unheard` the pending feedback.
 """
 
 from collections import Counter
