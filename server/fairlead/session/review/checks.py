@@ -21,7 +21,7 @@ from fairlead.workspace.paths import Roots
 MAX_NAMED = 3
 
 NO_CHECKS = "No check is set. Attach one to a step, or list commands in the setting “checks”."
-NOTHING_PROPOSED = "There are no proposed changes to leave out. Run the check without them once something is proposed."
+NOTHING_PROPOSED = "There are no proposed changes to leave out. Run the check on the files as they are."
 OUTDATED = " Files have changed since it started, so run it again."
 FLAKY = " It has passed and failed on the same files, so it is flaky and proves nothing."
 
