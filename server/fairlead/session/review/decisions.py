@@ -89,6 +89,7 @@ async def _accept(
         prepared = await _prepare_all(session, selections, overwrite_user_lines, outcomes)
         # the last attempt applies each file on its own, so that one failing file does not block the others
         groups = [prepared] if attempt < APPLY_ATTEMPTS or len(prepared) == 1 else [[each] for each in prepared]
+        # a single edit needs no further attempt on its own
         is_last = attempt == APPLY_ATTEMPTS or (attempt == APPLY_ATTEMPTS - 1 and len(prepared) == 1)
         selections = []
         for group in groups:
@@ -138,6 +139,7 @@ def _is_newer(proposal: Proposal, seen: Proposal) -> bool:
 def _prepare(
     session: Session, selection: Selection, proposal: Proposal, overwrite_user_lines: bool, outcomes: list[HunkOutcome]
 ) -> list[_PreparedEdit]:
+    """The edit of a selection, if anything of it can be accepted. Adds an outcome for what cannot."""
     conflict = DELETED if proposal.current is None else CONFLICT
     regions = cs.regions_to_accept(proposal, selection.hunk_ids, overwrite_user_lines)
     if selection.hunk_ids is None:

@@ -149,6 +149,7 @@ async def _undo(
 
 
 def _file_undo(session: Session, decision: FileDecision, changed: str) -> _FileUndo:
+    """How to undo a decision on a file, which may have moved since. Raises CannotUndo."""
     path, new_path = Path(decision.after.path), decision.before.new_path
     now_at = Path(new_path) if decision.in_file and new_path is not None else path
     name = session.roots.relative(now_at)
@@ -217,6 +218,7 @@ def read_text(session: Session, path: Path) -> str | None:
 
 
 def _set_proposal(session: Session, undone: _FileUndo) -> None:
+    """Replaces the proposal. The model learns of it through feedback, not as a changed file."""
     files = session.files
     known = files.proposal(Path(undone.proposal.target))
     before = known.proposed if known is not None else undone.decision.after.proposed
