@@ -81,6 +81,7 @@ editorTest(
     assert.equal(await answer.locator("a", { hasText: "Run it" }).getAttribute("href"), null);
     await answer.locator("a", { hasText: "read it" }).click();
     await page.tab("greet.py (proposed)");
+    await page.editorFocus(); // comes after the tab, and would take the next test's text
   },
 );
 

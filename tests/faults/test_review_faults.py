@@ -35,6 +35,11 @@ def limit(client: Client, size: int | None) -> None:
     resource.prlimit(client.process.pid, resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
 
 
+def wait_for_text(file: Path, text: str) -> None:
+    while file.read_text() != text:
+        pass
+
+
 def parts(params: Json) -> list[tuple[str, Json]]:
     """The single changes of a workspace edit, each with its file's name and as a separate edit."""
     changes = params["edit"]["documentChanges"]
@@ -433,6 +438,39 @@ async def test_fault_69_an_editor_that_never_answers_blocks_nothing(workspace: P
         assert file.read_text() == LINES
         client.answers["workspace/applyEdit"] = client.apply_edit
         assert await accept(client, session) == {"a": ("applied", "")}
+
+
+@pytest.mark.parametrize("decision", ["accept", "undo", "redo"])
+async def test_fault_108_a_decision_that_is_cancelled_while_files_are_written(
+    workspace: Path, replay: Replay, decision: str
+) -> None:
+    """docs/faults.md 108: it completes. So no file has changed without a decision that can be undone."""
+    names = [f"f{number}" for number in range(150)]
+    for name in names:
+        (workspace / name).write_text("1\n")
+    settings = replay({"calls": [edit(name, "1", "2") for name in names]}, {"text": "."})
+
+    def texts() -> set[str]:
+        return {(workspace / name).read_text() for name in names}
+
+    async with Client(workspace, settings=settings) as client:
+        session = (await client.run())["sessionId"]
+        params: Json = {"sessionId": session}
+        if decision != "accept":
+            await accept(client, session)
+        if decision == "redo":
+            await client.request("agent/edits/undo", params)
+        before, after = ("2\n", "1\n") if decision == "undo" else ("1\n", "2\n")
+        assert texts() == {before}
+        target = {"target": {"all": True}} if decision == "accept" else {}
+        number, deciding = client.begin(f"agent/edits/{decision}", {**params, **target})
+        await asyncio.to_thread(wait_for_text, workspace / names[0], after)
+        client.notify("$/cancelRequest", {"id": number})
+        await asyncio.wait([deciding])
+        await client.request("agent/sessions/open", params)
+        assert texts() == {after}
+        await client.request(f"agent/edits/{'redo' if decision == 'undo' else 'undo'}", params)
+        assert texts() == {before}
 
 
 async def test_fault_69_an_editor_has_a_time_limit() -> None:

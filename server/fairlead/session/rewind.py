@@ -17,6 +17,7 @@ from fairlead.session.review.undo import undo_later
 from fairlead.session.session import Session
 from fairlead.session.sessions import Sessions
 from fairlead.session.state import SessionState
+from fairlead.tools.commands import finish_uncancelled
 
 CONVERSATION_REWOUND = "rewound the conversation to this message; the plan, the proposals and the files did not change"
 
@@ -35,16 +36,23 @@ class Rewound:
 async def rewind(session: Session, checkpoint_id: int) -> Rewound:
     """Restores conversation, plan, record and proposals, and undoes later decisions where that is possible.
 
+    A cancellation takes effect only afterwards.
+
     Raises:
         WrongRequest: there is no such checkpoint.
         RequestRefused: the session is running.
     """
     checkpoint = _checkpoint(session, checkpoint_id)
     async with _exclusively(session):
-        session.cancel()  # its background commands belong to the later conversation
-        outcomes = await undo_later(session, checkpoint.decisions)
-        await session.adopt(rewound(session.snapshot(), checkpoint))
+        outcomes = await finish_uncancelled(_undo_and_restore(session, checkpoint))
     return Rewound(session, checkpoint.prompt, tuple(each for each in outcomes if each.outcome == "failed"))
+
+
+async def _undo_and_restore(session: Session, checkpoint: Checkpoint) -> list[HunkOutcome]:
+    session.cancel()  # its background commands belong to the later conversation
+    outcomes = await undo_later(session, checkpoint.decisions)
+    await session.adopt(rewound(session.snapshot(), checkpoint))
+    return outcomes
 
 
 async def rewind_conversation(session: Session, checkpoint_id: int) -> Rewound:

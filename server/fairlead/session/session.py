@@ -1,7 +1,8 @@
 """A session: one conversation with its plan and its proposals."""
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -302,6 +303,15 @@ class Session:
         except ToolError as error:
             raise WrongRequest(str(error)) from error
         await command.stop()
+
+    @asynccontextmanager
+    async def review(self) -> AsyncGenerator[None]:
+        """Holds `reviewing` while the block lasts. Then publishes what it has changed, even if it failed."""
+        async with self.reviewing:
+            try:
+                yield
+            finally:
+                self.publish()
 
     def publish(self, event: Event | None = None) -> None:
         """Records an event of the run; None: something else has changed. `Outbox` decides when it is saved and sent."""

@@ -12,16 +12,31 @@ T = TypeVar("T")
 
 
 class Yielder:
-    """Yields to the event loop during work that has many short steps."""
+    """Yields to the event loop during work that has many short steps.
 
-    def __init__(self) -> None:
+    Args:
+        ignores_cancellation: for work that must not stop half-way. A cancellation that arrives meanwhile has no effect.
+    """
+
+    def __init__(self, *, ignores_cancellation: bool = False) -> None:
+        self._ignores_cancellation = ignores_cancellation
         self._began = monotonic()
 
     async def yield_if_due(self) -> None:
         """Yields if enough time has passed. Call it before each step."""
         if monotonic() - self._began > MAX_BLOCKED:
-            await asyncio.sleep(0)
+            await self.sleep(0)
             self._began = monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """Yields for some time."""
+        try:
+            await asyncio.sleep(seconds)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if not self._ignores_cancellation or task is None:
+                raise
+            task.uncancel()
 
 
 def is_long(*values: object) -> bool:

@@ -4,7 +4,6 @@ Unseen text is never overwritten. The editor gets the document version or the di
 answer is checked against the files. The server overwrites only the bytes that it expects.
 """
 
-import asyncio
 import contextlib
 import hashlib
 import os
@@ -55,7 +54,8 @@ class EditResult:
 async def apply_edits(session: Session, label: str, edits: Sequence[FileEdit]) -> list[EditResult]:
     """Applies the edits; returns one result per edit, in the same order.
 
-    The editor gets its edits as one workspace edit. If any of them fails, the server writes none of its own.
+    The editor gets its edits as one workspace edit. If any of them fails, the server writes none of its own. It can be
+    cancelled until the editor has answered; then it completes, so that the caller can record what was applied.
     """
     yielder = Yielder()
     states = [session.files.user_files.document_state(edit.path) for edit in edits]
@@ -72,7 +72,7 @@ async def apply_edits(session: Session, label: str, edits: Sequence[FileEdit]) -
     results |= dict(zip(map(id, for_editor), editor_results, strict=True))
     failed = next((replace(result, retryable=True) for result in editor_results if not result.done), None)
     for_server = [edit for edit, route in routes if route.writer == "server"]
-    writer = FileWriter(session.roots)
+    writer, yielder = FileWriter(session.roots), Yielder(ignores_cancellation=True)
     # deletions first: a new file may need the path of a deleted one
     for edit in sorted(for_server, key=lambda edit: edit.new is not None):
         await yielder.yield_if_due()
@@ -154,7 +154,7 @@ async def _confirm_edits(session: Session, edits: Sequence[FileEdit]) -> list[Ed
     checks = [_EditCheck(session, edit) for edit in edits]
     waiting = checks
     deadline = time.monotonic() + REPORT_TIMEOUT
-    yielder = Yielder()
+    yielder = Yielder(ignores_cancellation=True)
     while True:
         unconfirmed: list[_EditCheck] = []
         for check in waiting:
@@ -165,7 +165,7 @@ async def _confirm_edits(session: Session, edits: Sequence[FileEdit]) -> list[Ed
         if not waiting or time.monotonic() > deadline:
             break
         session.awaiting_report.set()
-        await asyncio.sleep(CHECK_INTERVAL)
+        await yielder.sleep(CHECK_INTERVAL)
     session.awaiting_report.clear()
     return [
         EditResult(False, check.difference, retryable=False)

@@ -61,7 +61,7 @@ async def accept(
     Raises:
         Stale: the target changed after `seen_version`; nothing was done.
     """
-    async with session.reviewing:
+    async with session.review():
         await session.files.observe_closely(target_paths(session, target))
         session.publish()
         selections, outcomes = resolve_target(session, target, seen_version)
@@ -69,14 +69,12 @@ async def accept(
         protected = [selection for selection in selections if selection.seen.path in why]
         others = [selection for selection in selections if selection.seen.path not in why]
         await _accept(session, others, overwrite_user_lines, outcomes)
-    session.publish()
     confirmed, refused = await confirm_protected(session, protected, why)
     outcomes += refused
     if confirmed:
-        async with session.reviewing:
+        async with session.review():
             await session.files.observe_closely([selection.path for selection in confirmed])
             await _accept(session, confirmed, overwrite_user_lines, outcomes)
-        session.publish()
     return outcomes
 
 
@@ -85,19 +83,21 @@ async def _accept(
 ) -> None:
     accepted: list[FileDecision] = []
     paths = {path for each in selections for path in _paths(each.seen, each.path)}
-    for attempt in range(APPLY_ATTEMPTS + 1):
-        prepared = await _prepare_all(session, selections, overwrite_user_lines, outcomes)
-        # the last attempt applies each file on its own, so that one failing file does not block the others
-        groups = [prepared] if attempt < APPLY_ATTEMPTS or len(prepared) == 1 else [[each] for each in prepared]
-        # a single edit needs no further attempt on its own
-        is_last = attempt == APPLY_ATTEMPTS or (attempt == APPLY_ATTEMPTS - 1 and len(prepared) == 1)
-        selections = []
-        for group in groups:
-            selections += await _apply(session, group, outcomes, accepted, is_last)
-        if not selections:
-            break
-        await session.files.observe_closely([selection.path for selection in selections])
-    _record(session, Decision("accept", _label("Accept", accepted), tuple(accepted)))
+    try:
+        for attempt in range(APPLY_ATTEMPTS + 1):
+            prepared = await _prepare_all(session, selections, overwrite_user_lines, outcomes)
+            # the last attempt applies each file on its own, so that one failing file does not block the others
+            groups = [prepared] if attempt < APPLY_ATTEMPTS or len(prepared) == 1 else [[each] for each in prepared]
+            # a single edit needs no further attempt on its own
+            is_last = attempt == APPLY_ATTEMPTS or (attempt == APPLY_ATTEMPTS - 1 and len(prepared) == 1)
+            selections = []
+            for group in groups:
+                selections += await _apply(session, group, outcomes, accepted, is_last)
+            if not selections:
+                break
+            await session.files.observe_closely([selection.path for selection in selections])
+    finally:  # an attempt may be cancelled after an earlier one has changed files
+        _record(session, Decision("accept", _label("Accept", accepted), tuple(accepted)))
     await session.files.observe_closely(paths)
 
 
@@ -187,6 +187,7 @@ async def _apply(
     label = _label("Accept", [FileDecision(each.before, each.after, True) for each in prepared])
     results = await _apply_checked(session, label, prepared)
     retry: list[Selection] = []
+    yielder = Yielder(ignores_cancellation=True)
     for each, (raw_before, folders), result in zip(prepared, overwritten, results, strict=True):
         await yielder.yield_if_due()
         if result.done:
@@ -248,7 +249,7 @@ async def reject(session: Session, target: Target, seen_version: int | None, rea
     Raises:
         Stale: as `accept`.
     """
-    async with session.reviewing:
+    async with session.review():
         selections, outcomes = resolve_target(session, target, seen_version)
         rejected: list[FileDecision] = []
         for selection in selections:
@@ -265,7 +266,6 @@ async def reject(session: Session, target: Target, seen_version: int | None, rea
             rejected.append(decision)
             outcomes += selection.outcomes("rejected")
         _record(session, Decision("reject", _label("Reject", rejected), tuple(rejected), reason))
-        session.publish()
         return outcomes
 
 
@@ -277,7 +277,7 @@ async def amend(session: Session, path: Path, text: str, seen_version: int | Non
         RequestRefused: nothing is proposed for the file, or it cannot contain the text.
         WrongRequest: the text contains a NUL character.
     """
-    async with session.reviewing:
+    async with session.review():
         selections, _ = resolve_target(session, Target((Change(str(path)),)), seen_version)
         before = session.files.proposal(selections[0].path) if selections else None
         if before is None:
@@ -300,7 +300,6 @@ async def amend(session: Session, path: Path, text: str, seen_version: int | Non
         session.feedback.amended(session.roots.relative(Path(before.target)), before.proposed, text)
         amended = (FileDecision(before, after, False),)
         _record(session, Decision("amend", _label("Change", amended), amended))
-        session.publish()
 
 
 def _replace(session: Session, before: Proposal, after: Proposal) -> None:

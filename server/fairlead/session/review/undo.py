@@ -37,7 +37,7 @@ async def undo(session: Session) -> list[HunkOutcome]:
     Raises:
         RequestRefused: there is none, or a file has changed since; nothing was done.
     """
-    async with session.reviewing:
+    async with session.review():
         if not session.decisions.done:
             raise RequestRefused("There is nothing to undo.")
         decision = session.decisions.done[-1]
@@ -47,7 +47,7 @@ async def undo(session: Session) -> list[HunkOutcome]:
         if decision.kind == "reject":
             undone_files = [decision.files[index] for index in undone]
             _forget_rejections(session, undone_files, session.decisions.done)
-    session.publish()
+        await session.files.observe_closely(_paths(decision))
     return outcomes
 
 
@@ -57,7 +57,7 @@ async def redo(session: Session) -> list[HunkOutcome]:
     Raises:
         RequestRefused: as `undo`.
     """
-    async with session.reviewing:
+    async with session.review():
         if not session.decisions.undone:
             raise RequestRefused("There is nothing to redo.")
         decision = session.decisions.undone[-1]
@@ -67,8 +67,12 @@ async def redo(session: Session) -> list[HunkOutcome]:
         if decision.kind == "reject":
             for file in (decision.files[index] for index in redone):
                 session.files.rejections.remember(file.before, file.hunk_ids, decision.reason)
-    session.publish()
+        await session.files.observe_closely(_paths(decision))
     return outcomes
+
+
+def _paths(decision: Decision) -> list[Path]:
+    return [Path(path) for path in decision.paths]
 
 
 async def undo_later(session: Session, count: int) -> list[HunkOutcome]:
@@ -83,6 +87,7 @@ async def undo_later(session: Session, count: int) -> list[HunkOutcome]:
         decision = done[index]
         label = f"Undo {decision.label}"
         found, undone = await _undo(session, decision, label, CHANGED_SINCE_DECISION, all_or_nothing=False)
+        await session.files.observe_closely(_paths(decision))
         outcomes += found
         if decision.kind == "reject":
             _forget_rejections(session, [decision.files[undone_at] for undone_at in undone], done[:index])
@@ -106,6 +111,8 @@ async def _undo(
 ) -> tuple[list[HunkOutcome], list[int]]:
     """Undoes a decision; returns the outcomes and the indexes of the files that were undone.
 
+    Does not read the files again afterwards, so that the caller can first record what was undone.
+
     Args:
         changed: the message if the user's file has other text (`revert`).
         all_or_nothing: whether to undo nothing if a file has changed since.
@@ -113,8 +120,7 @@ async def _undo(
     Raises:
         RequestRefused: `all_or_nothing`, and a file has changed since or no file could be changed; nothing was done.
     """
-    paths = [Path(path) for path in decision.paths]
-    await session.files.observe_closely(paths)
+    await session.files.observe_closely(_paths(decision))
     outcomes: list[HunkOutcome] = []
     files: list[tuple[int, _FileUndo]] = []
     yielder = Yielder()
@@ -124,7 +130,6 @@ async def _undo(
             files.append((index, _file_undo(session, file_decision, changed)))
         except CannotUndo as error:
             if all_or_nothing:
-                session.publish()
                 raise RequestRefused(f"Nothing was changed, because later changes would be lost. {error}") from error
             outcomes.append(HunkOutcome(Path(file_decision.after.target), None, "failed", str(error)))
     edits = [file.edit for _, file in files if file.edit is not None]
@@ -134,6 +139,7 @@ async def _undo(
     if all_or_nothing and failed and len(failed) == len(edits):
         raise RequestRefused(f"Nothing was changed. {failed[0].message}")
     indexes: list[int] = []
+    yielder = Yielder(ignores_cancellation=True)
     for (index, file), result in zip(files, results, strict=True):
         await yielder.yield_if_due()
         path = Path(file.proposal.path)
@@ -144,7 +150,6 @@ async def _undo(
         _remove_empty(file.decision.folders)
         indexes.append(index)
         outcomes.append(HunkOutcome(path, None, "applied", result.message if result else ""))
-    await session.files.observe_closely(paths)
     return outcomes, indexes
 
 

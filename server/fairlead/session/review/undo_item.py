@@ -23,7 +23,7 @@ async def undo_item(session: Session, item_id: str) -> list[HunkOutcome]:
     Raises:
         RequestRefused: no change of this item was accepted.
     """
-    async with session.reviewing:
+    async with session.review():
         await session.files.observe_all()
         accepts: dict[str, list[FileDecision]] = {}
         for decision in session.decisions.done:
@@ -51,7 +51,6 @@ async def undo_item(session: Session, item_id: str) -> list[HunkOutcome]:
             session.add_decision(Decision("undo", label, tuple(undone), item_id=item_id))
             session.feedback.undone(f"the accepted changes of step #{item_id}")
         await session.files.observe_all()
-    session.publish()
     return outcomes
 
 
