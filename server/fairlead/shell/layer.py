@@ -1,6 +1,7 @@
 """The port that runs commands, in the sandbox or in the workspace, and the values that it uses (docs/sandbox.md)."""
 
 import os
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,7 +44,9 @@ class View:
 
 
 def _available_memory() -> int:
-    """The machine's memory, or the container's if that is less, in bytes."""
+    """The machine's memory, or the container's if that is less, in bytes. 0 on Windows, which has no sandbox."""
+    if sys.platform == "win32":
+        return 0
     machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     try:
         return min(machine, int(_CONTAINER_MEMORY.read_text()))
