@@ -215,6 +215,24 @@ async def test_p18_a_result_is_for_the_text_that_the_check_saw(workspace: Path, 
         assert client.last("agent/edits")["checked"] is None
 
 
+async def test_p18_a_result_without_the_changes_is_for_the_text_that_both_runs_saw(
+    workspace: Path, replay: Replay
+) -> None:
+    """It failed without the changes. If the user accepts one while it runs with them, its success proves nothing."""
+    write_workspace(workspace)
+    gate = workspace / "gate"
+    gate.write_text("closed\n")
+    async with Client(workspace, settings=replay(*proposes_both())) as client:
+        await client.run()
+        running = asyncio.ensure_future(run_checks(client, check=f"grep -q two a.txt && {{ {GATED}; }}", base=True))
+        await client.until(lambda: client.events("tool_output"))
+        await review(client, "accept", target={"uri": (workspace / "b.txt").as_uri()})
+        gate.write_text("open\n")
+        [result] = await running
+        assert (result["passed"], result["proves"], result["outdated"]) == (False, False, True)
+        assert result["message"].endswith("Files have changed since it started, so run it again.")
+
+
 @pytest.mark.parametrize(
     ("params", "code", "said"),
     [

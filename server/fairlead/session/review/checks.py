@@ -139,7 +139,10 @@ async def _run(session: Session, request: _Request) -> CheckFinished:
             chosen, total = len(request.chosen or ()), len(selection.pending(before.undecided))
             text = f"With {chosen} of {total} undecided changes: {_sentence(check, end)}"
         else:
-            text, proves = await _judge_accepted(session, request, end, before)
+            complete = None
+            if not end.passed and len(before.undecided) and not session.evidence.still_passes(check.command):
+                complete, is_outdated = await _execute(session, request, None, f"{request.call_id}.all")
+            text, proves = _judge_accepted(session, request, end, complete, before, is_outdated=is_outdated)
     except ToolError as error:
         return _without_result(session, request, f"`{check.command}` could not run. {error}")
     return CheckFinished(
@@ -189,21 +192,27 @@ async def _execute(
     return end, is_outdated or _review_of(session).reviewed != reviewed
 
 
-async def _judge_accepted(session: Session, request: _Request, end: CheckEnd, before: _Review) -> tuple[str, bool]:
-    """What a run without the undecided changes means, as text, and whether the check proves the changes."""
+def _judge_accepted(
+    session: Session, request: _Request, end: CheckEnd, complete: CheckEnd | None, before: _Review, *, is_outdated: bool
+) -> tuple[str, bool]:
+    """What a run without the undecided changes means, as text, and whether the check proves the changes.
+
+    Args:
+        complete: the run with all changes that followed it; None: it was not needed.
+    """
     undecided, reviewed, command = before.undecided, before.reviewed, request.check.command
     intro = (
         f"{reviewed.accepted} of {reviewed.total} changes accepted: " if reviewed.accepted else "Without the changes: "
     )
     result = f"{intro}{_sentence(request.check, end)}"
+    if is_outdated:
+        return f"{result}{OUTDATED}", False
     if end.passed:
         return result if reviewed.accepted else f"{result} So it does not prove them.", False
     if not len(undecided):
         return result, False
-    if not session.evidence.still_passes(command):
-        complete, _ = await _execute(session, request, None, f"{request.call_id}.all")
-        if not complete.passed:
-            return f"{result} It fails with all of them, too.", False
+    if complete is not None and not complete.passed:
+        return f"{result} It fails with all of them, too.", False
     if reviewed.accepted:
         return f"{intro}`{command}` fails without {_list_changes(undecided, session.roots)}.", False
     return f"{result} With them it passes, so it proves them.", True
