@@ -19,7 +19,7 @@ from fairlead.session.sessions import Sessions
 from fairlead.session.state import SessionState
 from fairlead.tools.commands import finish_uncancelled
 
-CONVERSATION_REWOUND = "rewound the conversation to this message; the plan, the proposals and the files did not change"
+CONVERSATION_REWOUND = "rewound the conversation to this point; the plan, proposals and files stayed as they are"
 
 
 @dataclass(frozen=True, slots=True)

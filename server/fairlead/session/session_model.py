@@ -18,10 +18,13 @@ class SpareModel:
 
     async def connect(self, choice: ModelChoice) -> None:
         """Opens the model of this choice, closes an earlier one, and connects."""
-        if self._model is None or choice != self._choice:
-            await self.aclose()
-            self._model, self._choice = open_model(choice), choice
-        await self._model.connect()
+        model = self._model
+        if model is None or choice != self._choice:
+            earlier, model = model, open_model(choice)
+            self._model, self._choice = model, choice  # before the next await, because another call may come meanwhile
+            if earlier is not None:
+                await earlier.aclose()
+        await model.connect()
 
     def take(self, choice: ModelChoice) -> ClosableModel | None:
         """The model for this choice, which the caller must close; None if there is none."""
