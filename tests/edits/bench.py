@@ -1,4 +1,4 @@
-"""The engine as a session works with it, without a session: one file, what is proposed for it, what was decided."""
+"""The edit engine as a session uses it, without a session: one file, its proposal and its decisions."""
 
 from collections.abc import Collection
 
@@ -21,7 +21,7 @@ class Bench:
 
     @property
     def proposal(self) -> Proposal:
-        """What is proposed for the file; where nothing is, a proposal without a hunk."""
+        """The proposal for the file, or one without hunks if nothing is proposed."""
         return self.changes.get(PATH) or empty_proposal(PATH, self.disk)
 
     def type(self, text: str | None) -> None:
@@ -62,13 +62,13 @@ class Bench:
         self._remember("amend", FileDecision(before, after, False))
 
     def undo(self) -> None:
-        """Raises CannotUndo where it cannot be."""
+        """Undoes the last decision. Raises CannotUndo if that is not possible."""
         [file] = self.decisions.done[-1].files
         self._revert(file)
         self.decisions = self.decisions.undo([0])
 
     def redo(self) -> None:
-        """As `undo`."""
+        """Redoes the decision that was undone last. Raises CannotUndo if that is not possible."""
         [file] = self.decisions.undone[-1].files
         self._revert(file.inverse)
         self.decisions = self.decisions.redo([0])

@@ -1,4 +1,4 @@
-"""The same steps in an engine and in the model of slots, compared byte for byte after each."""
+"""Plays the same steps in an engine and in the model of slots, and compares both byte for byte after each step."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,7 @@ import pytest
 from edits.slots import LINES, Model, Refused, content
 from fairlead.edits.undo import CannotUndo
 
-# few slots and few contents, so that both work on the same ones
+# few slots and few contents, so that the agent and the user often change the same slot
 STARTS = st.lists(st.integers(0, len(LINES) - 1), min_size=2, max_size=3)
 SLOTS, CONTENTS, SOME = st.integers(0, 2), st.integers(0, len(LINES) - 1), st.sets(st.integers(0, 2), min_size=1)
 WRITES = st.tuples(st.sampled_from(["propose", "propose", "type", "type", "amend"]), SLOTS, CONTENTS)
@@ -17,15 +17,15 @@ DECISIONS = st.one_of(
     st.tuples(st.sampled_from(["accept", "accept over mine", "reject"]), SOME),
     st.tuples(st.sampled_from(["accept all", "reject all"])),
 )
-BACK = st.tuples(st.sampled_from(["undo", "undo", "redo"]))
-STEPS = st.lists(st.one_of(WRITES, WRITES, DECISIONS, BACK), min_size=12, max_size=30)
+UNDO_OR_REDO = st.tuples(st.sampled_from(["undo", "undo", "redo"]))
+STEPS = st.lists(st.one_of(WRITES, WRITES, DECISIONS, UNDO_OR_REDO), min_size=12, max_size=30)
 
 
 class Both:
-    """Does each step in the engine and in the model, and compares what came of it."""
+    """Does each step in the engine and in the model, and compares the results."""
 
     def __init__(self, start: list[int], engine: Callable[[str], Any]) -> None:
-        """`engine` makes what is compared of the file's text; it has the methods and properties of `Bench`."""
+        """`engine` gets the file's text, and returns an object with the methods and properties of `Bench`."""
         self.model = Model(start)
         self.engine = engine(self.model.text("mine"))
 
@@ -36,7 +36,7 @@ class Both:
             case "propose" | "type" | "amend":
                 self._write(what, *given)
             case "undo" | "redo":
-                self._take_back(what)
+                self._undo_or_redo(what)
             case _:
                 self._decide(what, *given)
         self.compare()
@@ -53,7 +53,7 @@ class Both:
             if self.model.slots[number].proposed == new:
                 return
         getattr(self.model, what)(number, new)
-        # the model says what the agent or the user makes of the text that they see
+        # the slot's new lines, in the text that the agent or the user sees
         seen = self.engine.disk if what == "type" else self.engine.proposal.proposed
         assert seen is not None
         lines = seen.splitlines(keepends=True)
@@ -73,7 +73,7 @@ class Both:
             self.model.accept(chosen, "over mine" in what)
             self.engine.accept(ids, "over mine" in what)
 
-    def _take_back(self, what: str) -> None:
+    def _undo_or_redo(self, what: str) -> None:
         if not (self.model.done if what == "undo" else self.model.undone):
             return
         try:
@@ -87,11 +87,11 @@ class Both:
         getattr(self.engine, what)()
 
     def ids(self) -> dict[int, str]:
-        """The hunk of each slot that has one."""
+        """The id of the hunk in each slot that has one."""
         return dict(zip(self.model.states(), (hunk.id for hunk in self.engine.proposal.hunks), strict=True))
 
     def compare(self) -> None:
-        """Every text byte for byte, and the state of every hunk."""
+        """Compares every text byte for byte, and the state of every hunk."""
         model, proposal = self.model, self.engine.proposal
         assert self.engine.disk == model.text("mine")
         assert (proposal.base, proposal.current, proposal.proposed) == (

@@ -1,4 +1,4 @@
-"""Hunks put into a text and taken out of it, as `patch` does it: for comparison with what the engine makes of them."""
+"""Applies and reverts hunks as `patch` does, to compare with the engine's results."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from fairlead.edits.text import split_lines
 
 
 def patched(base: str, chosen: Sequence[Hunk]) -> str:
-    """`base` with the chosen hunks of it applied."""
+    """`base` with the chosen hunks applied."""
     lines = split_lines(base)
     for hunk in sorted(chosen, key=lambda h: h.old_start, reverse=True):
         lines[hunk.old_start : hunk.old_start + len(hunk.old)] = hunk.new
@@ -15,7 +15,7 @@ def patched(base: str, chosen: Sequence[Hunk]) -> str:
 
 
 def unpatched(proposed: str, chosen: Sequence[Hunk]) -> str:
-    """`proposed` with the chosen hunks taken out of it again."""
+    """`proposed` with the chosen hunks reverted."""
     lines = split_lines(proposed)
     for hunk in sorted(chosen, key=lambda h: h.new_start, reverse=True):
         lines[hunk.new_start : hunk.new_start + len(hunk.new)] = hunk.old

@@ -1,4 +1,4 @@
-"""A model of one file's review in which the right answer is plain: numbered slots, each with its own state.
+"""A model of one file's review in which the right result is obvious: numbered slots, each with its own state.
 
 A slot contains any number of lines, between frame lines that nobody changes. So a change in one slot never touches
 another, and each is decided separately. This model uses no code of the engine.
@@ -10,12 +10,12 @@ from typing import Literal
 Content = tuple[str, ...]
 Kind = Literal["accept", "reject", "amend"]
 
-# how many lines each variant of what may stand in a slot has; no two variants have a line in common
+# the number of lines in each variant of a slot's content; no two variants have a line in common
 LINES = (0, 1, 2, 1)
 
 
 class Refused(Exception):
-    """A step that cannot be taken back."""
+    """The step cannot be undone or redone."""
 
 
 def content(number: int, variant: int) -> Content:
@@ -25,7 +25,7 @@ def content(number: int, variant: int) -> Content:
 
 @dataclass(frozen=True)
 class Slot:
-    """What both started from, what the user has, and what the agent proposes."""
+    """The lines that both started from, those that the user has, and those that the agent proposes."""
 
     base: Content
     mine: Content
@@ -39,7 +39,7 @@ class Slot:
         return "pending" if self.mine == self.base else "conflict"
 
     def settled(self) -> "Slot":
-        """What the user changed where nothing is proposed, or as it is proposed, is the base of both."""
+        """The user's lines become the base if they differ from it and the agent proposes no other change."""
         if self.mine != self.base and self.proposed in (self.base, self.mine):
             return Slot(self.mine, self.mine, self.mine)
         return self
@@ -56,7 +56,7 @@ class Step:
     before: Slots
     after: Slots
 
-    def turned(self) -> "Step":
+    def inverse(self) -> "Step":
         return replace(self, before=self.after, after=self.before)
 
 
@@ -76,7 +76,7 @@ class Model:
         return "".join(parts)
 
     def states(self) -> dict[int, str]:
-        """The slots that something is proposed for, in order."""
+        """The state of each slot in which something is proposed, in order."""
         return {number: slot.state for number, slot in enumerate(self.slots) if slot.state is not None}
 
     def type(self, number: int, new: Content) -> None:
@@ -91,7 +91,7 @@ class Model:
         self._decided("amend", before)
 
     def accept(self, numbers: set[int], overwrite_user_lines: bool) -> None:
-        """Conflicts only `overwrite_user_lines`."""
+        """Accepts conflicts only with `overwrite_user_lines`."""
         before = self.slots
         taken = {
             n for n, state in self.states().items() if n in numbers and (overwrite_user_lines or state == "pending")
@@ -110,12 +110,12 @@ class Model:
 
     def undo(self) -> None:
         step = self.done[-1]
-        self.slots = _taken_back(step, self.slots)
+        self.slots = _undone(step, self.slots)
         self.undone.append(self.done.pop())
 
     def redo(self) -> None:
         step = self.undone[-1]
-        self.slots = _taken_back(step.turned(), self.slots)
+        self.slots = _undone(step.inverse(), self.slots)
         self.done.append(self.undone.pop())
 
     def _put(self, number: int, **sides: Content) -> None:
@@ -129,11 +129,11 @@ class Model:
         self.undone.clear()
 
 
-def _taken_back(step: Step, now: Slots) -> Slots:
-    """The slots with a step undone: what others did to a slot meanwhile stays, and in the same slot forbids it.
+def _undone(step: Step, now: Slots) -> Slots:
+    """The slots after a step is undone. Later changes of other slots stay; those of the step's own slots prevent it.
 
     Raises:
-        Refused: the user's file has changed since an accept, or a slot has.
+        Refused: the user's file changed after an accept, or a slot that the step changed has changed again.
     """
     if step.kind == "accept" and any(a.mine != b.mine for a, b in zip(now, step.after, strict=True)):
         raise Refused

@@ -1,4 +1,4 @@
-"""What is worked out once per value."""
+"""Properties that are computed once per value."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
@@ -9,23 +9,23 @@ from fairlead.edits.cached_derivation import cached_derivation
 class Text:
     def __init__(self, may_go_on: Event) -> None:
         self._may_go_on = may_go_on
-        self.looks = 0
+        self.computed = 0
 
     @cached_derivation
     def length(self) -> int:
-        self.looks += 1
+        self.computed += 1
         assert self._may_go_on.wait(10)
         return 7
 
 
-def test_one_that_takes_long_holds_up_no_other() -> None:
-    """A long text is compared in a thread while the user's other files are shown; each is worked out once."""
+def test_a_long_computation_does_not_delay_others() -> None:
+    """A long text is compared in a thread while the user's other files are shown; each value is computed once."""
     free, held = Event(), Event()
     free.set()
     short, long = Text(free), Text(held)
     with ThreadPoolExecutor(1) as thread:
         waiting = thread.submit(lambda: long.length)
-        assert (short.length, short.length, short.looks) == (7, 7, 1)
+        assert (short.length, short.length, short.computed) == (7, 7, 1)
         assert not waiting.done()
         held.set()
         assert waiting.result() == 7

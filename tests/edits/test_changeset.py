@@ -1,4 +1,4 @@
-"""Proposals and what becomes of them: accept, reject, conflict, against simple models of each."""
+"""Proposals, and their end by accept, reject or conflict, compared with simple models."""
 
 from collections.abc import Collection, Sequence
 from random import Random
@@ -19,7 +19,7 @@ TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "}\n", "\n", "d\r\n", "æ—
 
 
 def proposed(base: str | None, *texts: str, path: str = PATH, items: Sequence[str | None] = ()) -> Changeset:
-    """A changeset with proposals on top of each other, text n under the n-th of `items`."""
+    """A changeset in which each text is proposed on the one before it, under the item at the same index in `items`."""
     changes = Changeset()
     for number, text in enumerate(texts):
         item = items[number] if number < len(items) else None
@@ -49,7 +49,7 @@ def rejected(changes: Changeset, hunk_ids: Collection[str] | None, path: str = P
 
 @given(TEXTS, TEXTS, st.data())
 def test_accepting_all_hunks_in_any_order_gives_the_proposed_text(base: str, text: str, data: st.DataObject) -> None:
-    """One at a time, each from the list that is shown then; the file leaves with the last one."""
+    """One at a time, each chosen from the hunks that are then shown; the last one ends the proposal."""
     changes = proposed(base, text)
     now = base
     while changes.get(PATH) is not None:
@@ -60,7 +60,7 @@ def test_accepting_all_hunks_in_any_order_gives_the_proposed_text(base: str, tex
 
 @given(TEXTS, TEXTS, st.data())
 def test_rejecting_all_hunks_in_any_order_gives_the_base(base: str, text: str, data: st.DataObject) -> None:
-    """The user's text stays what it was at each step, and the file leaves with the last one."""
+    """The user's text never changes, and the last one ends the proposal."""
     changes = proposed(base, text)
     while changes.get(PATH) is not None:
         hunk = data.draw(st.sampled_from(the(changes).hunks))
@@ -70,8 +70,8 @@ def test_rejecting_all_hunks_in_any_order_gives_the_base(base: str, text: str, d
 
 
 @given(TEXTS, TEXTS, st.data())
-def test_a_mixture_gives_what_was_accepted_and_nothing_else(base: str, text: str, data: st.DataObject) -> None:
-    """docs/faults.md 13: at each step the user's text is the base with the chosen hunk, nothing mixed in."""
+def test_mixed_decisions_give_what_was_accepted_and_nothing_else(base: str, text: str, data: st.DataObject) -> None:
+    """docs/faults.md 13: after each accept, the user's text is the base with exactly the chosen hunks applied."""
     changes = proposed(base, text)
     now = base
     while changes.get(PATH) is not None:
@@ -94,7 +94,7 @@ DECISIONS = st.lists(st.tuples(st.sampled_from(["keep", "change", "add", "drop"]
 
 @given(DECISIONS, st.randoms())
 def test_each_decision_counts_for_its_hunk_alone(lines: list[tuple[str, bool]], random: Random) -> None:
-    """docs/faults.md 13: a model that knows, line by line, what was meant and what was decided."""
+    """docs/faults.md 13: compared with a model that knows the change and the decision for each line."""
     base, text, expected = "", "", ""
     decisions: list[bool] = []
     for number, (change, take) in enumerate(lines):
@@ -130,7 +130,7 @@ STEPS = st.lists(
 @example("a\nb\na\n", [("propose", "z"), ("type", "a\na\nb\n")])  # the last line loses its end
 @given(st.none() | TEXTS, STEPS)
 def test_no_sequence_of_steps_breaks_what_always_holds(start: str | None, steps: list[tuple[str, str | int]]) -> None:
-    """What the user has is known and changes by accepts alone; lines of both sides are one or are a conflict."""
+    """The proposal knows the user's text; only accepts change that text; it equals the base, or is in conflict."""
     changes = Changeset()
     on_disk, goal = start, None
     for kind, given_value in steps:
@@ -155,11 +155,11 @@ def test_no_sequence_of_steps_breaks_what_always_holds(start: str | None, steps:
                 changes, on_disk = accepted(changes, ids, overwrite_user_lines=kind == "over mine")
                 assert places is None or on_disk in places
         assert kind == "propose" or _lines(on_disk, changes) <= lines
-        holds(changes.get(PATH), on_disk)
+        check_invariants(changes.get(PATH), on_disk)
 
 
 def _with_hunk(proposal: Proposal, on_disk: str | None, ids: Collection[str] | None) -> list[str] | None:
-    """What a pending hunk makes of the user's text, put in wherever its old lines stand; None for other hunks."""
+    """The user's text with a pending hunk applied, for each place that has its old lines; None for other hunks."""
     hunk = next((hunk for hunk in proposal.hunks if ids is not None and hunk.id in ids), None)
     if hunk is None or proposal.decided_as_whole or hunk.id in proposal.conflicts:
         return None
@@ -169,37 +169,37 @@ def _with_hunk(proposal: Proposal, on_disk: str | None, ids: Collection[str] | N
 
 
 def _lines(on_disk: str | None, changes: Changeset) -> set[str]:
-    """All lines of all texts: no line is ever combined from two."""
+    """All lines of all texts, to check that no line is ever combined from two."""
     proposal = changes.get(PATH)
     texts = [on_disk] if proposal is None else [on_disk, proposal.base, proposal.proposed]
     return {line for text in texts for line in split_lines(text or "")}
 
 
-def holds(left: Proposal | None, on_disk: str | None) -> None:
-    if left is None:
+def check_invariants(proposal: Proposal | None, on_disk: str | None) -> None:
+    if proposal is None:
         return
-    assert not left.is_settled
-    assert left.current == on_disk
-    assert left.in_conflict == (left.base != on_disk)
-    assert left.conflicts.keys() <= {hunk.id for hunk in left.hunks}
-    assert left.kind == ("create" if left.base is None else "modify")
-    assert len(left.origins.lines) == len(split_lines(left.proposed or "")) == len(left.origins.gaps) - 1
-    if left.kind == "modify":
-        assert all(region.side in ("theirs", "conflict") for region in left.regions)
-        for hunk in left.hunks:
-            region = left.region_of[hunk.id]
+    assert not proposal.is_settled
+    assert proposal.current == on_disk
+    assert proposal.in_conflict == (proposal.base != on_disk)
+    assert proposal.conflicts.keys() <= {hunk.id for hunk in proposal.hunks}
+    assert proposal.kind == ("create" if proposal.base is None else "modify")
+    assert len(proposal.origins.lines) == len(split_lines(proposal.proposed or "")) == len(proposal.origins.gaps) - 1
+    if proposal.kind == "modify":
+        assert all(region.side in ("theirs", "conflict") for region in proposal.regions)
+        for hunk in proposal.hunks:
+            region = proposal.region_of[hunk.id]
             assert region.base[0] <= hunk.old_start <= hunk.old_start + len(hunk.old) <= region.base[1]
             assert region.theirs[0] <= hunk.new_start <= hunk.new_start + len(hunk.new) <= region.theirs[1]
 
 
-def test_a_proposal_that_changes_nothing_is_none() -> None:
-    """Neither at once nor after it was taken back."""
+def test_a_text_that_changes_nothing_is_no_proposal() -> None:
+    """Whether the text was never changed or was changed back."""
     assert len(proposed("a\n", "a\n")) == 0
     assert len(proposed("a\n", "b\n", "a\n")) == 0
 
 
-def test_a_new_file_is_one_thing() -> None:
-    """It is accepted and rejected as a whole, an empty one too, though hunks are shown."""
+def test_a_new_file_is_decided_as_a_whole() -> None:
+    """Even an empty one, and although its hunks are shown."""
     changes = proposed(None, "a\nb\n")
     assert (the(changes).kind, the(changes).decided_as_whole, len(the(changes).hunks)) == ("create", True, 1)
     assert accepted(changes, []) == (Changeset({}, 1), "a\nb\n")
@@ -210,8 +210,8 @@ def test_a_new_file_is_one_thing() -> None:
     assert accepted(empty, None) == (Changeset({}, 1), "")
 
 
-def test_a_new_file_that_came_into_being_meanwhile_is_a_conflict() -> None:
-    """docs/faults.md 6: what the user wrote there is not taken for the base."""
+def test_a_new_file_that_the_user_created_meanwhile_is_a_conflict() -> None:
+    """docs/faults.md 6: the text that the user wrote there does not become the base."""
     changes = cs.observe(proposed(None, "agent\n"), PATH, "user\n")
     assert the(changes).in_conflict
     assert [(c.base, c.current, c.proposed) for c in the(changes).conflicts.values()] == [("", "user\n", "agent\n")]
@@ -219,8 +219,8 @@ def test_a_new_file_that_came_into_being_meanwhile_is_a_conflict() -> None:
     assert len(cs.observe(changes, PATH, "agent\n")) == 0
 
 
-def test_what_the_user_changes_beside_the_hunks_moves_along() -> None:
-    """docs/faults.md 6: it is in the base and in the proposed text then, and no conflict; the hunk keeps its id."""
+def test_what_the_user_changes_beside_the_hunks_is_merged() -> None:
+    """docs/faults.md 6: the change appears in the base and the proposed text without a conflict; ids stay."""
     changes = proposed("a\nb\nc\nd\n", "a\nB\nc\nd\n")
     [hunk] = the(changes).hunks
     for text, goal in (
@@ -231,7 +231,7 @@ def test_what_the_user_changes_beside_the_hunks_moves_along() -> None:
         ("a\nb\nc\nd\n", "a\nB\nc\nd\n"),
     ):
         changes = cs.observe(changes, PATH, text)
-        if goal is None:  # the last line of the file has lost its end: that is the hunk's own line
+        if goal is None:  # the file's last line, which is the hunk's own, has lost its line ending
             assert the(changes).in_conflict
             continue
         assert (the(changes).base, the(changes).current, the(changes).proposed) == (text, text, goal)
@@ -240,7 +240,7 @@ def test_what_the_user_changes_beside_the_hunks_moves_along() -> None:
 
 
 def test_what_the_user_changes_in_a_hunk_is_a_conflict_of_that_hunk_alone() -> None:
-    """docs/faults.md 6: both sides are shown, the other hunk can be accepted, and typing it back ends it."""
+    """docs/faults.md 6: both sides are shown, the other hunk can be accepted, and typing the old line again ends it."""
     base = "a\nb\nc\nd\ne\n"
     changes = cs.observe(proposed(base, "a\nB\nc\nD\ne\n"), PATH, "a\nmine\nc\nd\ne\n")
     first, second = the(changes).hunks
@@ -258,8 +258,8 @@ def test_what_the_user_changes_in_a_hunk_is_a_conflict_of_that_hunk_alone() -> N
     assert second.id not in the(changes).conflicts
 
 
-def test_a_hunk_beside_a_conflict_is_none() -> None:
-    """What the user changed ends where the hunk begins: their order is clear, and both are had."""
+def test_a_hunk_beside_a_conflict_is_not_in_conflict() -> None:
+    """The user's change ends where the hunk begins, or the reverse: their order is clear, so both are applied."""
     base, mine = "a\nb\nc\nd\ne\nf\n", "1\n2\n3\n4\n5\nf\n"
     for text, hunk, expected in (
         ("a\nB\nc\nd\ne\n", 1, "1\n2\n3\n4\n5\n"),
@@ -272,7 +272,7 @@ def test_a_hunk_beside_a_conflict_is_none() -> None:
         assert accepted(changes, [ids[hunk]])[1] == expected
 
 
-def test_what_both_changed_in_the_same_way_is_no_change_any_more() -> None:
+def test_what_both_changed_in_the_same_way_is_no_longer_proposed() -> None:
     """If the user makes the proposed change, nothing is left to decide."""
     changes = proposed("a\nb\nc\nd\n", "A\nb\nc\nD\n")
     changes = cs.observe(changes, PATH, "A\nb\nc\nd\n")
@@ -280,8 +280,8 @@ def test_what_both_changed_in_the_same_way_is_no_change_any_more() -> None:
     assert len(cs.observe(changes, PATH, "A\nb\nc\nD\n")) == 0
 
 
-def test_the_agent_may_come_to_what_the_user_wrote() -> None:
-    """A conflict that it takes back, or writes as the user did, is none any more, and what they wrote is known."""
+def test_the_agent_can_end_a_conflict() -> None:
+    """A conflict ends if the agent removes its change or writes the user's text, which becomes the base."""
     base, mine = "a\nb\nc\nd\n", "a\nmine\nc\nd\n"
     conflict = cs.observe(proposed(base, "a\nB\nc\nD\n"), PATH, mine)
     for text in ("a\nb\nc\nD\n", "a\nmine\nc\nD\n"):
@@ -291,7 +291,7 @@ def test_the_agent_may_come_to_what_the_user_wrote() -> None:
 
 
 def test_a_file_that_is_gone_is_a_conflict_of_all_its_hunks() -> None:
-    """docs/faults.md 6: no part of it returns automatically; all of it does if the user says so."""
+    """docs/faults.md 6: no part of it is restored automatically; the whole proposed text is, if the user says so."""
     for base, text in (("a\nb\n", "a\nb\nc\n"), ("a\nb\nc\n", "A\nb\nC\n"), ("", "a\n"), ("a\n", "")):
         changes = cs.observe(proposed(base, text), PATH, None)
         assert the(changes).conflicts.keys() == {hunk.id for hunk in the(changes).hunks}
@@ -309,7 +309,7 @@ def test_observing_the_same_again_changes_nothing() -> None:
 
 
 def test_a_file_without_a_proposal_cannot_be_accepted() -> None:
-    """It may have been taken back in between; then nothing happens."""
+    """The agent may have withdrawn the proposal meanwhile; then nothing happens."""
     changes = proposed("a\n", "b\n")
     gone = the(proposed("x\n", "y\n", path=OTHER), OTHER)
     assert cs.accept(changes, gone, cs.accepted(gone, gone.regions)) is changes
@@ -327,8 +327,8 @@ def test_what_was_proposed_while_an_accept_was_under_way_stays_proposed() -> Non
     assert [(hunk.old, hunk.new) for hunk in the(changes).hunks] == [(("c\n",), ("C\n",))]
 
 
-def test_what_was_renamed_further_while_its_accept_was_under_way_stays_so() -> None:
-    """The file has the first of the new paths now; the second one is proposed for it there, with what was edited."""
+def test_a_second_rename_while_an_accept_was_under_way_stays_proposed() -> None:
+    """The file now has the first new path; from there, the second one stays proposed, together with the edits."""
     changes = cs.rename(Changeset(), PATH, "/ws/b", "a\n", Author())
     before = the(changes)
     done = cs.accepted(before, [])
@@ -348,15 +348,15 @@ def test_a_created_file_that_was_accepted_is_modified_from_then_on() -> None:
 
 
 def test_proposals_build_on_each_other_and_the_base_stays() -> None:
-    """The second one is made on the first, and what the file says meanwhile is no new base."""
+    """The second one is made on the first, and the file's later text is not a new base."""
     changes = proposed("a\nb\n", "A\nb\n")
     changes = cs.propose(changes, PATH, "ignored\n", "A\nB\n", Author())
     assert (the(changes).base, the(changes).proposed) == ("a\nb\n", "A\nB\n")
     assert len(the(changes).hunks) == 1
 
 
-def test_files_are_decided_on_by_themselves() -> None:
-    """In the order in which they were first proposed; deciding one leaves the others as they are."""
+def test_files_are_decided_separately() -> None:
+    """They are in the order in which they were first proposed; a decision on one leaves the others as they are."""
     changes = cs.propose(proposed("a\n", "b\n"), OTHER, None, "new\n", Author())
     changes = cs.propose(changes, PATH, "a\n", "c\n", Author())
     assert [proposal.path for proposal in changes] == [PATH, OTHER]
@@ -365,15 +365,15 @@ def test_files_are_decided_on_by_themselves() -> None:
     assert the(accepted(changes, None)[0], OTHER) is other
 
 
-def test_an_unknown_hunk_is_passed_over() -> None:
-    """Accepting or rejecting an id that is no longer there changes no text."""
+def test_an_unknown_hunk_is_ignored() -> None:
+    """Accepting or rejecting an id that no longer exists changes no text."""
     changes = proposed("a\n", "b\n")
     assert accepted(changes, ["0123"])[1] == "a\n"
     assert the(rejected(changes, ["0123"])).proposed == "b\n"
 
 
 def test_hunks_are_found_by_the_item_they_were_made_under() -> None:
-    """The latest change of a hunk counts; what was made without an item belongs to none."""
+    """The latest change of a hunk counts; a change that was made without an item belongs to none."""
     base = "a\nb\nc\nd\ne\nf\ng\n"
     steps = ["A\nb\nc\nd\ne\nf\ng\n", "A\nb\nC\nd\ne\nf\ng\n", "A\nb\nC\nd\nf\ng\n", "A\nb\nC\nd\nf\nG\n"]
     changes = proposed(base, *steps, items=["1", "2", "1", None])
@@ -387,8 +387,8 @@ def test_hunks_are_found_by_the_item_they_were_made_under() -> None:
     assert (the(changes).proposed, the(changes).item_ids) == ("A\nb\nc\nd\nf\nG\n", ())
 
 
-def test_a_rejected_change_leaves_its_item_nothing() -> None:
-    """A later change at the same place is the later item's alone."""
+def test_an_item_has_no_part_in_what_follows_its_rejected_change() -> None:
+    """A later change at the same place belongs only to the later item."""
     changes = proposed("a\nb\nc\n", "a\nc\n", items=["1"])
     hunk = the(changes).hunks[0].id
     changes = cs.propose(changes, PATH, None, "a\nc\nx\n", Author("2", "c"))

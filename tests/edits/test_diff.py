@@ -1,4 +1,4 @@
-"""Hunks: what turns one text into another, in order, each with a name of its own."""
+"""Hunks: the changes that turn one text into another, in order, each with its own id."""
 
 import random
 import time
@@ -11,14 +11,14 @@ from edits.patching import patched, unpatched
 from fairlead.edits.diff import Hunk, changed_blocks, hunks
 from fairlead.edits.text import split_lines
 
-# few different lines, so that they repeat and cross, with all kinds of line ends and without a last one
+# few different lines, so that they repeat and cross, with all kinds of line endings, and sometimes none at the end
 LINES = st.sampled_from(["a\n", "b\n", "\n", "c\r\n", "d\r", "é\u2028\n", "日本\n", "}\n"])
 TEXTS = st.builds(lambda lines, last: "".join(lines) + last, st.lists(LINES, max_size=12), st.sampled_from(["", "z"]))
 
 
 @given(TEXTS, TEXTS)
 def test_all_hunks_make_the_proposed_text_and_none_leave_the_base(base: str, proposed: str) -> None:
-    """Applied all to the base, or taken all out of the proposed text, they lead from the one to the other."""
+    """Applied to the base they give the proposed text, and reverted in that they give the base."""
     found = hunks(base, proposed)
     assert patched(base, found) == proposed
     assert unpatched(proposed, found) == base
@@ -29,7 +29,7 @@ def test_all_hunks_make_the_proposed_text_and_none_leave_the_base(base: str, pro
 
 @given(TEXTS, TEXTS, st.data())
 def test_applying_some_is_reverting_the_others(base: str, proposed: str, data: st.DataObject) -> None:
-    """A choice of hunks means one text, from whichever side it is made, in whatever order they are handed over."""
+    """A selection of hunks gives one text, from whichever side it is made and in whatever order they are given."""
     found = hunks(base, proposed)
     chosen = data.draw(st.lists(st.sampled_from(found), unique_by=lambda hunk: hunk.id)) if found else []
     others = [hunk for hunk in found if hunk not in chosen]
@@ -38,7 +38,7 @@ def test_applying_some_is_reverting_the_others(base: str, proposed: str, data: s
 
 @given(TEXTS, TEXTS)
 def test_hunks_are_where_they_say(base: str, proposed: str) -> None:
-    """In order, with at least one equal line between two; both sides hold the lines that stand there."""
+    """They are in order, with at least one equal line between two; both sides have the lines at their position."""
     old, new = split_lines(base), split_lines(proposed)
     shift, end = 0, -1
     for hunk in hunks(base, proposed):
@@ -52,8 +52,8 @@ def test_hunks_are_where_they_say(base: str, proposed: str) -> None:
 
 
 @given(TEXTS, TEXTS)
-def test_ids_are_unique_and_depend_on_what_is_said_only(base: str, proposed: str) -> None:
-    """Also of equal changes; a blank line before, which is as good a seam as the file's start, changes no id."""
+def test_ids_are_unique_and_depend_only_on_the_lines(base: str, proposed: str) -> None:
+    """Even for equal changes. A blank line in front, which is a seam like the file's start, changes no id."""
     found = hunks(base, proposed)
     assert len({hunk.id for hunk in found}) == len(found)
     framed = hunks(f"\n{base}", f"\n{proposed}")
@@ -64,7 +64,7 @@ def test_ids_are_unique_and_depend_on_what_is_said_only(base: str, proposed: str
 
 @st.composite
 def edited_texts(draw: st.DrawFn) -> tuple[str, str]:
-    """A text of lines that differ from each other, and the same with some of them changed, added or taken out."""
+    """A text whose lines all differ, and the same text with some lines changed, added or removed."""
     old, new = [], []
     for number in range(draw(st.integers(1, 12))):
         change = draw(st.sampled_from(["same", "same", "change", "add", "drop"]))
@@ -75,8 +75,8 @@ def edited_texts(draw: st.DrawFn) -> tuple[str, str]:
 
 
 @given(edited_texts(), st.lists(st.integers(0, 99).map("typed {}\n".format), max_size=5))
-def test_lines_before_and_behind_change_no_id(texts: tuple[str, str], lines: list[str]) -> None:
-    """Where lines differ from each other, a change can be drawn in only one way, whatever surrounds it."""
+def test_lines_before_and_after_change_no_id(texts: tuple[str, str], lines: list[str]) -> None:
+    """If all lines differ, a change can be shown in only one way, whatever surrounds it."""
     base, proposed = texts
     found = [hunk.id for hunk in hunks(base, proposed)]
     frame = "".join(lines)
@@ -86,7 +86,7 @@ def test_lines_before_and_behind_change_no_id(texts: tuple[str, str], lines: lis
 
 @given(edited_texts(), st.data())
 def test_deciding_one_hunk_leaves_the_ids_of_the_others(texts: tuple[str, str], data: st.DataObject) -> None:
-    """Accepted or rejected, the rest of the list is what it was, so that what a user sees stays clickable."""
+    """After an accept or a reject the rest of the list is the same, so the buttons that the user sees still work."""
     base, proposed = texts
     found = hunks(base, proposed)
     if not found:
@@ -97,8 +97,8 @@ def test_deciding_one_hunk_leaves_the_ids_of_the_others(texts: tuple[str, str], 
     assert [hunk.id for hunk in hunks(base, unpatched(proposed, [one]))] == others
 
 
-def test_equal_changes_are_told_apart() -> None:
-    """Two hunks that say the same are two hunks, and each goes where it belongs."""
+def test_equal_changes_are_distinguished() -> None:
+    """Two hunks with the same lines have different ids, and each is applied at its own position."""
     base, proposed = "x\na\ny\na\nz\n", "x\nb\ny\nb\nz\n"
     first, second = hunks(base, proposed)
     assert (first.old, first.new) == (second.old, second.new)
@@ -110,7 +110,7 @@ NUMBERED = {
     "a line in the middle": ("a\nb\nc\n", "a\nB\nc\n", [(1, ["b\n"], 1, ["B\n"])]),
     "added at the start": ("a\n", "x\na\n", [(0, [], 0, ["x\n"])]),
     "added at the end": ("a\n", "a\nx\n", [(1, [], 1, ["x\n"])]),
-    "taken out": ("a\nb\nc\n", "a\nc\n", [(1, ["b\n"], 1, [])]),
+    "removed": ("a\nb\nc\n", "a\nc\n", [(1, ["b\n"], 1, [])]),
     "a last newline added": ("a\nb", "a\nb\n", [(1, ["b"], 1, ["b\n"])]),
     "a line end changed": ("a\r\nb\n", "a\nb\n", [(0, ["a\r\n"], 0, ["a\n"])]),
     "all of a file": ("", "a\nb", [(0, [], 0, ["a\n", "b"])]),
@@ -126,7 +126,7 @@ NUMBERED = {
 
 @pytest.mark.parametrize("name", NUMBERED)
 def test_numbers_are_those_of_a_unified_diff_less_one(name: str) -> None:
-    """Starts count from 0: of an empty side it is the line before which something is put in."""
+    """Starts count from 0; that of an empty side is the line before which something is inserted."""
     base, proposed, expected = NUMBERED[name]
     found = [(h.old_start, list(h.old), h.new_start, list(h.new)) for h in hunks(base, proposed)]
     assert found == expected
@@ -143,7 +143,7 @@ LARGE = {
     "shuffled": (PLAIN, SHUFFLED, None),
     "all lines equal": (["0\n"] * N, ["X\n", *["0\n"] * 9, "Y\n", *["0\n"] * N, "Z\n"], None),
     "four kinds of lines": (LETTERS, [line for n, line in enumerate(LETTERS) if n % 17], None),
-    "taking turns": (["a\n", "b\n"] * 300, ["b\n", "a\n", "c\n"] * 200, None),
+    "alternating": (["a\n", "b\n"] * 300, ["b\n", "a\n", "c\n"] * 200, None),
     "too long to compare": ([f"{n}\n" for n in range(200_000)], [f"{n}\n" for n in range(199_999, -1, -1)], 1),
     "nothing in common": (PLAIN, [f"other {n}\n" for n in range(N)], 1),
 }
@@ -161,8 +161,8 @@ def test_large_files_take_bounded_time(name: str) -> None:
     assert count is None or len(found) == count
 
 
-def test_nobody_decides_more_than_five_thousand_hunks() -> None:
-    """Of too many changes those that lie nearest to each other are one hunk; the others stay what they are."""
+def test_there_are_at_most_five_thousand_hunks() -> None:
+    """If there are more changes, the ones nearest to each other become one hunk; the others stay as they are."""
     near = [f"x{n}\n" if n < 20_000 and n % 2 else line for n, line in enumerate(PLAIN)]
     new = [f"y{n}\n" if n > 20_000 and n % 10 == 0 else line for n, line in enumerate(near)]
     found = hunks("".join(PLAIN), "".join(new))
@@ -170,8 +170,8 @@ def test_nobody_decides_more_than_five_thousand_hunks() -> None:
     assert patched("".join(PLAIN), found) == "".join(new)
 
 
-def test_a_nest_of_lines_that_stand_once_ever_further_in_ends() -> None:
-    """Each line is an anchor only between two others: as deep as there are lines, and still in bounded time."""
+def test_deeply_nested_anchors_take_bounded_time() -> None:
+    """Each line is an anchor only between two others, so the nesting is as deep as there are lines."""
     old = [f"{n}\n" for n in range(2000)]
     new = [*old[1000:], *old[::-1], *old[:1000]]
     began = time.process_time()

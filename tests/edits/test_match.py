@@ -1,4 +1,4 @@
-"""docs/plan.md L12: an edit goes to the one exact place, or the error says what is there instead."""
+"""docs/plan.md L12: an edit goes to the one exact place, or the error says what the file contains instead."""
 
 import time
 
@@ -8,7 +8,7 @@ from hypothesis import given
 
 from fairlead.edits.match import MatchError, replace_once
 
-# a lone CR before a LF would be one line end where they meet, so the two do not come together
+# without a lone CR, because it would form one line ending with an LF that follows
 PIECES = st.lists(st.sampled_from(["a", "b", " ", "\t", "\n", "\r\n", "\x0c", "日🚀"]), max_size=10).map("".join)
 
 
@@ -32,7 +32,7 @@ def explained(text: str, old: str, new: str = "something else") -> str:
     ],
 )
 def test_the_one_place_is_replaced(text: str, old: str, new: str, replaced: str) -> None:
-    """Exactly those characters; regular expressions play no part."""
+    """Exactly those characters; nothing is read as a regular expression."""
     assert replace_once(text, old, new) == replaced
 
 
@@ -49,14 +49,14 @@ def test_the_one_place_is_replaced(text: str, old: str, new: str, replaced: str)
         ("a\r\nb\r\nc\r\n", "\nb\n", "\nB\n", "a\r\nB\r\nc\r\n"),
         ("a\r\nb", "a\r", "x", "xb"),
         ("a\r\n\r\nb", "a\n\nb", "a\nb", "a\r\nb"),
-        # mixed line ends: only the line that is meant changes
+        # mixed line endings: only the intended line changes
         ("a\r\nb\nc\r\nd\n", "a\nb\nc\n", "a\nb\nC\n", "a\r\nb\nC\r\nd\n"),
         ("a\nb\r\nc\rd\n", "b\nc\nd", "b\nX\nd", "a\nb\r\nX\rd\n"),
         ("a\r\nb\nc\r\n", "b\nc", "b\nnew\nc", "a\r\nb\nnew\nc\r\n"),
     ],
 )
 def test_only_line_ends_may_differ_and_the_file_keeps_its_own(text: str, old: str, new: str, replaced: str) -> None:
-    """docs/faults.md 1: a model writes LF; CRLF, CR and mixed files stay what they are but for what was meant."""
+    """docs/faults.md 1: models write LF; CRLF, CR and mixed files change only in the intended lines."""
     assert replace_once(text, old, new) == replaced
 
 
@@ -76,7 +76,7 @@ def test_only_line_ends_may_differ_and_the_file_keeps_its_own(text: str, old: st
 def test_fault_03_more_than_one_place_is_refused_with_the_count_and_the_lines(
     text: str, old: str, count: int, lines: str
 ) -> None:
-    """docs/faults.md 3, docs/plan.md L12: overlapping places count, and never is the first one taken silently."""
+    """docs/faults.md 3, docs/plan.md L12: overlapping places count, and the first one is never taken silently."""
     message = explained(text, old)
     assert message.startswith(f"old_text occurs {count} times in the file, at lines {lines}. ")
     assert "until it is unique" in message
@@ -157,7 +157,7 @@ def test_a_near_miss_is_explained(name: str) -> None:
 
 
 def test_the_explanation_is_bounded() -> None:
-    """Long lines and long texts are shown in part, and it says so."""
+    """Long lines and long texts are cut off, and the error says so."""
     text = "".join(f"{n} {'x' * 10_000}\n" for n in range(100))
     message = explained(text, text.replace("7", "8"))
     assert len(message) < 5000
@@ -197,8 +197,8 @@ def test_the_search_for_near_lines_takes_bounded_time(name: str) -> None:
 
 
 @given(PIECES, PIECES, PIECES, PIECES)
-def test_whatever_stands_around_the_place_stays(before: str, old: str, after: str, new: str) -> None:
-    """Either the file is the same but for one place that reads as `old`, or the edit is refused."""
+def test_the_text_around_the_place_stays(before: str, old: str, after: str, new: str) -> None:
+    """Either exactly one place with the text `old` is replaced, or the edit is refused."""
     text = before + old + after
     try:
         replaced = replace_once(text, old, new)
@@ -211,8 +211,8 @@ def test_whatever_stands_around_the_place_stays(before: str, old: str, after: st
 
 
 @given(PIECES.filter(bool), st.integers(0, 3))
-def test_how_often_a_text_stands_there_is_counted_right(old: str, times: int) -> None:
-    """One place is replaced, none or several are refused: against a plain count."""
+def test_occurrences_are_counted_correctly(old: str, times: int) -> None:
+    """One place is replaced; none or several are refused. Compared with a simple count."""
     text = "-".join(["x"] + [old] * times + ["y"])
     try:
         replaced, said = replace_once(text, old, "NEW"), ""

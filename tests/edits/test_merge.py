@@ -1,4 +1,4 @@
-"""Merging what two sides made of one text: facts that hold whatever the texts are, and the places of stretches."""
+"""Merging two versions of one text: what holds for any texts, and the regions in which they differ."""
 
 import time
 from itertools import pairwise
@@ -23,13 +23,13 @@ def merge_or_none(base: str, mine: str, theirs: str) -> str | None:
 
 @given(TEXTS, TEXTS)
 def test_a_side_that_changed_nothing_leaves_the_other_as_it_is(base: str, text: str) -> None:
-    """And so do two sides that made the same of it."""
+    """So do two sides with the same changes."""
     assert merged(base, text, base) == merged(base, base, text) == merged(base, text, text) == text
 
 
 @given(TEXTS, TEXTS, TEXTS)
-def test_it_does_not_matter_who_is_who(base: str, mine: str, theirs: str) -> None:
-    """The text, the conflicts and the places are the same with the sides exchanged."""
+def test_the_two_sides_are_equal(base: str, mine: str, theirs: str) -> None:
+    """The text, the conflicts and the regions are the same if the sides are exchanged."""
     assert merge_or_none(base, mine, theirs) == merge_or_none(base, theirs, mine)
     names = {"mine": "theirs", "theirs": "mine", "same": "same", "conflict": "conflict"}
     a, b, c = split_lines(base), split_lines(mine), split_lines(theirs)
@@ -38,8 +38,8 @@ def test_it_does_not_matter_who_is_who(base: str, mine: str, theirs: str) -> Non
 
 
 @given(TEXTS, TEXTS, TEXTS)
-def test_stretches_cover_all_changes_and_nothing_else(base: str, mine: str, theirs: str) -> None:
-    """They are in order and apart; between them all three texts say the same."""
+def test_regions_cover_all_changes_and_nothing_else(base: str, mine: str, theirs: str) -> None:
+    """They are in order, and between them all three texts are the same."""
     a, b, c = split_lines(base), split_lines(mine), split_lines(theirs)
     ends = (0, 0, 0)
     for region in [*compare(a, b, c), Region("same", (len(a), len(a)), (len(b), len(b)), (len(c), len(c)))]:
@@ -58,7 +58,7 @@ def test_stretches_cover_all_changes_and_nothing_else(base: str, mine: str, thei
 
 @given(TEXTS, TEXTS, TEXTS)
 def test_no_line_comes_from_nowhere(base: str, mine: str, theirs: str) -> None:
-    """Each line of the merged text is one of the three texts': none is put together out of two."""
+    """Each line of the merged text is in one of the three texts; none is combined from two."""
     both = merge_or_none(base.replace("\r", ""), mine.replace("\r", ""), theirs.replace("\r", ""))
     if both is not None:
         known = {line for text in (base, mine, theirs) for line in split_lines(text.replace("\r", ""))}
@@ -70,14 +70,14 @@ SIDES = st.lists(st.tuples(KINDS, KINDS), min_size=1, max_size=10)
 
 
 def written(kind: str, number: int, name: str) -> str:
-    """What one side makes of a numbered line."""
+    """A numbered line as one side changes it."""
     line = f"line {number}\n"
     return {"same": line, "change": f"{name} {number}\n", "add": f"{line}{name} {number}\n", "drop": ""}[kind]
 
 
 @given(SIDES)
-def test_what_each_does_to_lines_apart_is_had_in_both(kinds: list[tuple[str, str]]) -> None:
-    """A model by numbered lines, with a frame around each: a conflict is where both changed, or both added, a line."""
+def test_changes_of_separate_lines_are_both_applied(kinds: list[tuple[str, str]]) -> None:
+    """A model of numbered lines between frames: both sides changing a line, or both adding one, is a conflict."""
     base = mine = theirs = both = ""
     conflicts: list[int] = []
     for number, (one, other) in enumerate(kinds):
@@ -95,8 +95,8 @@ def test_what_each_does_to_lines_apart_is_had_in_both(kinds: list[tuple[str, str
 
 
 @given(st.lists(st.sampled_from(["no one", "one", "other"]), min_size=1, max_size=8), st.data())
-def test_changes_apart_commute(who: list[str], data: st.DataObject) -> None:
-    """One after the other in either order, or merged: the same text."""
+def test_separate_changes_commute(who: list[str], data: st.DataObject) -> None:
+    """Applied one after the other in either order, or merged, they give the same text."""
     base = one = other = both = ""
     for number, name in enumerate(who):
         line = f"line {number}\n"
@@ -111,30 +111,30 @@ def test_changes_apart_commute(who: list[str], data: st.DataObject) -> None:
 
 SCENARIOS: dict[str, tuple[str, str, str, str | None]] = {
     "side by side": ("a\nb\n", "A\nb\n", "a\nB\n", "A\nB\n"),
-    "put in beside a changed line": ("a\nb\n", "a\nx\nb\n", "a\nB\n", "a\nx\nB\n"),
+    "inserted before a changed line": ("a\nb\n", "a\nx\nb\n", "a\nB\n", "a\nx\nB\n"),
     "inserted after a changed line": ("a\nb\n", "a\nx\nb\n", "A\nb\n", "A\nx\nb\n"),
-    "both put in at the same place": ("a\nb\n", "a\nx\nb\n", "a\ny\nb\n", None),
-    "both put in the same": ("a\nb\n", "a\nx\nb\n", "a\nx\nb\n", "a\nx\nb\n"),
-    "put in where lines went": ("a\nb\nc\nd\n", "a\nd\n", "a\nb\nx\nc\nd\n", None),
-    "one in the midst of the other": ("a\nb\nc\n", "1\n2\n3\n", "a\nB\nc\n", None),
-    "two in one of the other's": ("a\nb\nc\nd\ne\n", "1\n2\n3\n4\n5\n", "a\nB\nc\nD\ne\n", None),
+    "both insert at the same place": ("a\nb\n", "a\nx\nb\n", "a\ny\nb\n", None),
+    "both insert the same": ("a\nb\n", "a\nx\nb\n", "a\nx\nb\n", "a\nx\nb\n"),
+    "inserted where lines were removed": ("a\nb\nc\nd\n", "a\nd\n", "a\nb\nx\nc\nd\n", None),
+    "one inside the other": ("a\nb\nc\n", "1\n2\n3\n", "a\nB\nc\n", None),
+    "two inside one of the other's": ("a\nb\nc\nd\ne\n", "1\n2\n3\n4\n5\n", "a\nB\nc\nD\ne\n", None),
     "a chain": ("a\nb\nc\nd\ne\n", "A\n1\nc\nD\n2\n", "a\n3\n4\n5\ne\n", None),
     "the last line loses its ending, one is inserted after it": ("a\n", "a", "a\nx\n", None),
     "the last line is removed, one is inserted after it": ("a\nb\n", "a\n", "a\nb\nx\n", "a\nx\n"),
     "both empty it": ("a\nb\n", "", "", ""),
     "one empties it, the other adds": ("a\n", "", "a\nx\n", "x\n"),
-    "other line ends are other lines": ("a\nb\n", "a\r\nb\r\n", "a\nB\n", None),
+    "other line endings are other lines": ("a\nb\n", "a\r\nb\r\n", "a\nB\n", None),
 }
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_what_touches_is_a_conflict_and_what_lies_beside_is_not(name: str) -> None:
-    """None where both cannot be had."""
+def test_overlapping_changes_are_a_conflict_and_adjacent_ones_are_not(name: str) -> None:
+    """The text is None if both changes cannot be applied."""
     base, mine, theirs, both = SCENARIOS[name]
     assert merge_or_none(base, mine, theirs) == both
 
 
-def test_a_chain_of_overlaps_is_one_stretch() -> None:
+def test_a_chain_of_overlaps_is_one_region() -> None:
     """The lines that it spans are counted in each text separately."""
     base, mine = split_lines("x\na\nb\nc\ny\n"), split_lines("new\nx\n1\n2\n3\nc\ny\n")
     theirs = split_lines("x\na\n4\ny\nend\n")
@@ -146,7 +146,7 @@ def test_a_chain_of_overlaps_is_one_stretch() -> None:
 
 
 def test_replacing_takes_spans_in_order() -> None:
-    """An empty span is a place where lines are put in."""
+    """An empty span is a place where lines are inserted."""
     lines = ["a", "b", "c", "d"]
     assert replaced(lines, [((0, 0), ["x"]), ((1, 3), ["y"]), ((4, 4), ["z"])]) == ["x", "a", "y", "d", "z"]
     assert replaced(lines, []) == lines

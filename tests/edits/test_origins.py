@@ -14,7 +14,7 @@ TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "d\r\n", "\n", "日\n"]),
 
 
 def after(base: str, *texts: str) -> list[str | None]:
-    """The items of the hunks at the end, where text number n was made under item n (from 1)."""
+    """The items of the final hunks, if text number n was proposed under item n (from 1)."""
     origins, last = Origins.empty(base), base
     for number, text in enumerate(texts, 1):
         origins = origins.after(last, text, Origin(number, str(number), f"call {number}"))
@@ -36,7 +36,7 @@ def test_there_is_one_origin_for_each_line_and_one_for_each_gap(base: str, chang
 
 @given(TEXTS, TEXTS)
 def test_each_hunk_of_one_change_has_its_origin(base: str, proposed: str) -> None:
-    """Additions, replacements and pure deletions alike, wherever they stand."""
+    """Additions, replacements and pure deletions alike, wherever they are."""
     origin = Origin(1, "7", "call")
     origins = Origins.empty(base).after(base, proposed, origin)
     assert {origins.of(hunk) for hunk in hunks(base, proposed)} <= {origin}
@@ -44,7 +44,7 @@ def test_each_hunk_of_one_change_has_its_origin(base: str, proposed: str) -> Non
 
 @given(TEXTS, st.lists(TEXTS, min_size=1, max_size=5))
 def test_no_hunk_is_without_an_origin(base: str, texts: list[str]) -> None:
-    """Every difference to the base was made by one of the changes."""
+    """Every difference from the base was made by one of the changes."""
     found = after(base, *texts)
     assert None not in found
     assert set(found) <= {str(number) for number in range(1, len(texts) + 1)}
@@ -61,7 +61,7 @@ def test_no_hunk_is_without_an_origin(base: str, texts: list[str]) -> None:
     ],
 )
 def test_what_a_user_changes_by_hand_stays_with_its_step(by_hand: str, items: list[str]) -> None:
-    """The hunk that they changed is the item's still; of several in one, the latest one's."""
+    """A changed hunk still belongs to its item; if several become one hunk, to the latest of their items."""
     steps = ["a\nB\nc\nd\ne\nf\n", "a\nB\nc\nd\nE\nf\n"]
     origins, last = Origins.empty(BASE), BASE
     for number, text in enumerate(steps, 1):
@@ -82,9 +82,9 @@ SCENARIOS = {
     "a later one above moves no origin": (["a\nb\nc\nd\nE\nf\n", "x\ny\na\nb\nc\nd\nE\nf\n"], ["2", "1"]),
     "a deletion above moves no origin": (["a\nb\nc\nd\nE\nf\n", "b\nc\nd\nE\nf\n"], ["2", "1"]),
     "a line changed twice is the later one's": (["a\nB\nc\nd\ne\nf\n", "a\nBB\nc\nd\ne\nf\n"], ["2"]),
-    "what was taken back has no hunk": (["a\nB\nc\nd\ne\nf\n", "a\nB\nc\nd\nE\nf\n", "a\nb\nc\nd\nE\nf\n"], ["2"]),
-    "all taken out": ([""], ["1"]),
-    "all taken out in two steps": (["a\nb\nc\n", ""], ["2"]),
+    "a reverted change has no hunk": (["a\nB\nc\nd\ne\nf\n", "a\nB\nc\nd\nE\nf\n", "a\nb\nc\nd\nE\nf\n"], ["2"]),
+    "all removed": ([""], ["1"]),
+    "all removed in two steps": (["a\nb\nc\n", ""], ["2"]),
     "replaced as a whole": (["x\n", "y\n"], ["2"]),
 }
 
@@ -114,10 +114,10 @@ LETTERS = "".join(f"{name}\n" for name in "abcdefghi")
         ([("1", "b", "B"), ("2", "f", "F"), ("3", "F", "FF")], {"2": "3"}),
     ],
 )
-def test_a_step_whose_changes_were_changed_again_is_told_with_the_one_that_did(
+def test_a_step_whose_changes_were_changed_again_names_the_later_step(
     texts: list[tuple[str | None, str, str]], overtaken: dict[str, str | None]
 ) -> None:
-    """P15, replaced, taken back, put beside or taken in: the later text wins, and who lost it is known."""
+    """P15: whether the later change replaces, reverts, adjoins or includes the earlier one."""
     changes, text = Changeset(), LETTERS
     for item, old, new in texts:
         text = text.replace(old, new, 1)
@@ -128,7 +128,7 @@ def test_a_step_whose_changes_were_changed_again_is_told_with_the_one_that_did(
 
 
 def test_a_deletion_overtakes_all_that_was_changed_in_the_file() -> None:
-    """What a step wrote into a file that a later one deletes is gone, and the step can say so."""
+    """The step whose changes are lost names the one that deleted the file."""
     changes = cs.propose(Changeset(), "/a", LETTERS, LETTERS.replace("b", "B"), Author("1", "call"))
     proposal = cs.delete(changes, "/a", LETTERS, Author("2", "call")).get("/a")
     assert proposal is not None

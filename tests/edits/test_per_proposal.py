@@ -1,4 +1,4 @@
-"""What is kept for each item or proposal is what a new computation gives, and only what changed is computed."""
+"""Cached values of items and proposals equal newly computed ones, and only changed ones are computed."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +18,7 @@ AUTHOR = Author("1", "call-1")
 def test_values_of_proposals_are_those_of_a_new_computation(
     made: list[tuple[str, str, str]], inputs: list[int]
 ) -> None:
-    """For any changes, in the order of the proposals; an input that changes makes all of them change."""
+    """For any changes, in the order of the proposals; if an input changes, all of them are computed again."""
     kept, changes = PerProposal[tuple[str | None, int]](), Changeset()
     for index, (kind, path, text) in enumerate(made):
         changes = propose(changes, path, "old\n", text, AUTHOR) if kind == "propose" else changes.without(path)
@@ -27,7 +27,7 @@ def test_values_of_proposals_are_those_of_a_new_computation(
         def value(proposal: Proposal, chosen: int = given_input) -> tuple[str | None, int]:
             return proposal.proposed, chosen
 
-        if index % 3 == 1:  # not every change is looked at
+        if index % 3 == 1:  # not every change is followed by a query
             continue
         found = kept.of(changes, value, given_input)
         assert list(found.items()) == [(path, value(proposal)) for path, proposal in changes.files.items()]
@@ -46,7 +46,7 @@ def test_only_changed_proposals_are_computed() -> None:
 
 @given(st.lists(st.lists(st.integers(0, 3), max_size=8), max_size=5))
 def test_values_of_items_are_those_of_a_new_computation(sequences: list[list[int]]) -> None:
-    """For any sequences; what they share with the last one from the start is not computed again."""
+    """For any sequences; the beginning that two successive ones share is not computed again."""
     items = [[str(number)] for number in range(4)]
     computed: list[list[str]] = []
 

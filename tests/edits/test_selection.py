@@ -41,7 +41,7 @@ def test_chosen_hunks_give_the_text_that_accepting_them_writes(
 
 @given(TEXTS, TEXTS, st.none() | TEXTS)
 def test_all_and_none(start: str, proposed: str, typed: str | None) -> None:
-    """All changes are the changeset itself; without any, nothing is proposed and the user's text stays."""
+    """With all changes, it is the changeset itself; without any, nothing is proposed."""
     bench = _bench(start, proposed, typed)
     assert only(bench.changes, pending(bench.changes)) is bench.changes
     assert len(only(bench.changes, [])) == 0
@@ -49,7 +49,7 @@ def test_all_and_none(start: str, proposed: str, typed: str | None) -> None:
 
 @given(TEXTS, TEXTS, st.data())
 def test_the_chosen_changes_are_what_is_pending(start: str, proposed: str, data: st.DataObject) -> None:
-    """With the hunks in order and nothing else, as long as the user typed nothing."""
+    """Their new lines in order, and nothing else, as long as the user typed nothing."""
     changes = _bench(start, proposed, None).changes
     if len(changes) == 0:
         return
@@ -80,7 +80,7 @@ def test_files_that_are_decided_as_a_whole() -> None:
 
 
 @given(TEXTS, TEXTS, st.data())
-def test_the_users_decisions_are_told_from_other_edits(start: str, proposed: str, data: st.DataObject) -> None:
+def test_decisions_are_distinguished_from_other_edits(start: str, proposed: str, data: st.DataObject) -> None:
     """After accepts of any change and rejects of some, nothing else differs; after another edit, something does."""
     bench = _bench(start, proposed, None)
     before = bench.changes

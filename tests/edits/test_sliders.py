@@ -1,4 +1,4 @@
-"""The position of a change among equal lines: as a human would choose it, and never another change."""
+"""The position of a change among equal lines: as a human would choose it, without altering the change."""
 
 import time
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ LINES = st.lists(st.sampled_from(["a\n", "    b\n", "\n", "}\n", "  }\n"]), max_
 
 
 def made(blocks: Sequence[Block], a: Sequence[str], b: Sequence[str]) -> list[str]:
-    """What the blocks make of `a`."""
+    """`a` with the blocks applied."""
     result: list[str] = []
     last = 0
     for a0, a1, b0, b1 in blocks:
@@ -25,8 +25,8 @@ def made(blocks: Sequence[Block], a: Sequence[str], b: Sequence[str]) -> list[st
 
 
 @given(LINES, LINES)
-def test_what_a_diff_does_is_never_changed(a: list[str], b: list[str]) -> None:
-    """The blocks still make the one text of the other: as many, as long, in order, and none touches another."""
+def test_alignment_never_alters_the_change(a: list[str], b: list[str]) -> None:
+    """The blocks still turn one text into the other: as many, as long, in order, and none touches another."""
     blocks = changed_blocks(a, b)
     again = align_blocks(blocks, a, b)
     assert made(blocks, a, b) == made(again, a, b) == b
@@ -47,7 +47,7 @@ SCRIPTS = st.lists(
 
 @given(SCRIPTS)
 def test_runs_stay_apart_however_alike_the_lines_are(script: list[tuple[list[str], list[str], list[str]]]) -> None:
-    """Any way of writing a change, not only what a diff finds: each run moves between its neighbors, none over one."""
+    """For any way to write a change, not only what a diff finds: each run stays between its neighbors."""
     a: list[str] = []
     b: list[str] = []
     blocks: list[Block] = []
@@ -64,15 +64,15 @@ def test_runs_stay_apart_however_alike_the_lines_are(script: list[tuple[list[str
 
 
 @given(LINES, LINES)
-def test_what_is_drawn_well_is_left_as_it_is(a: list[str], b: list[str]) -> None:
-    """A second time changes nothing."""
+def test_aligning_again_changes_nothing(a: list[str], b: list[str]) -> None:
+    """`changed_blocks` returns aligned blocks."""
     blocks = changed_blocks(a, b)
     assert align_blocks(blocks, a, b) == blocks
 
 
 @given(LINES, st.integers(0, 14), LINES.filter(bool))
-def test_a_run_put_in_anywhere_is_that_many_lines_put_in(a: list[str], at: int, new: list[str]) -> None:
-    """And taken out again the same ones, at the same place: both ways are drawn alike."""
+def test_lines_that_are_inserted_anywhere_are_one_run_of_as_many_lines(a: list[str], at: int, new: list[str]) -> None:
+    """The reverse change removes the same lines at the same place."""
     b = [*a[:at], *new, *a[at:]]
     [(a0, a1, b0, b1)] = changed_blocks(a, b)
     assert (a1 - a0, b1 - b0) == (0, len(new))
@@ -121,7 +121,7 @@ def test_a_run_begins_and_ends_at_a_seam(name: str) -> None:
 
 
 def test_a_long_run_of_equal_lines_takes_bounded_time() -> None:
-    """It is moved only so far."""
+    """The distance that it is moved is limited."""
     a = ["same\n"] * 100_000
     began = time.process_time()
     blocks = changed_blocks(a, [*a, *a])

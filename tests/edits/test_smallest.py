@@ -1,4 +1,4 @@
-"""The smallest set of changes that passes: what is found, in how many runs, and what is never said."""
+"""The smallest set of changes that passes: what is found, in how many runs, and what is never claimed."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ def needs(*needed: int) -> Test:
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3])
 def test_three_of_twelve_are_found_in_at_most_two_runs_per_change(count: int) -> None:
-    """Wherever they are, with all runs: of all changes, of none of them, and of the result again."""
+    """Wherever they are. The runs of all changes, of none and of the result again are included."""
     for needed in combinations(range(12), count):
         verdict, found = search(12, needs(*needed))
         assert (verdict, found.found) == ("minimal", needed)

@@ -1,4 +1,4 @@
-"""Lines and line ends: only `\\n`, `\\r\\n` and `\\r` end a line."""
+"""Lines and line endings: only `\\n`, `\\r\\n` and `\\r` end a line."""
 
 import hypothesis.strategies as st
 import pytest
@@ -25,13 +25,13 @@ TEXTS = st.text(st.sampled_from("ab\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\ufef
     ],
 )
 def test_a_text_is_cut_where_an_editor_cuts_it(text: str, lines: list[str]) -> None:
-    """Form feed, U+2028, U+0085 and their like stay inside their line."""
+    """Form feed, U+2028, U+0085 and similar characters stay inside their line."""
     assert split_lines(text) == lines
 
 
 @given(TEXTS)
 def test_the_lines_are_the_text(text: str) -> None:
-    """Nothing is lost, and no line holds an end but its own."""
+    """Nothing is lost, and no line contains a line ending other than its own."""
     lines = split_lines(text)
     assert "".join(lines) == text
     assert all("\n" not in without_line_ending(line) and "\r" not in without_line_ending(line) for line in lines)
@@ -58,14 +58,14 @@ def test_the_usual_line_end_is_the_most_frequent(text: str, end: str) -> None:
 
 @given(TEXTS, st.sampled_from(["\n", "\r\n", "\r"]))
 def test_all_line_ends_can_be_one(text: str, end: str) -> None:
-    """The lines stay, each with the one end."""
+    """The lines stay, each with the given line ending."""
     changed = with_line_endings(text, end)
     assert [*map(without_line_ending, split_lines(changed))] == [*map(without_line_ending, split_lines(text))]
     assert {line[len(without_line_ending(line)) :] for line in split_lines(changed)} <= {end, ""}
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "dressed"),
+    ("old", "new", "expected"),
     [
         ("a\r\nb\r\n", "a\nx\nb\n", "a\r\nx\r\nb\r\n"),
         ("a\rb\r", "b\na\n", "b\ra\r"),
@@ -80,14 +80,14 @@ def test_all_line_ends_can_be_one(text: str, end: str) -> None:
         ("\n\r", "\n\n\n", "\n\r\r"),
     ],
 )
-def test_a_rewrite_wears_the_line_ends_that_were_there(old: str, new: str, dressed: str) -> None:
-    """docs/faults.md 1: only what was meant to change changes, in a file that mixes line ends too."""
-    assert match_line_endings(old, new) == dressed
+def test_a_rewrite_keeps_the_line_endings_of_the_file(old: str, new: str, expected: str) -> None:
+    """docs/faults.md 1: only the intended lines change, also in a file with mixed line endings."""
+    assert match_line_endings(old, new) == expected
 
 
 @given(TEXTS, TEXTS)
-def test_a_rewrite_says_what_it_was_meant_to_say(old: str, new: str) -> None:
-    """Line ends apart, it is the new text; and the same text in other line ends is no change at all."""
+def test_a_rewrite_has_the_new_text(old: str, new: str) -> None:
+    """Apart from line endings; the same text with other line endings is no change at all."""
     assert [*map(without_line_ending, split_lines(match_line_endings(old, new)))] == [
         *map(without_line_ending, split_lines(new))
     ]

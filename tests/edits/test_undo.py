@@ -1,4 +1,4 @@
-"""Taking decisions back and doing them again: the stack, and what has moved on in the meantime."""
+"""Undo and redo of decisions: the log, and what may change between a decision and its undo."""
 
 import hypothesis.strategies as st
 import pytest
@@ -16,16 +16,16 @@ def hunk_ids(bench: Bench) -> list[str]:
     return [hunk.id for hunk in bench.proposal.hunks]
 
 
-# few different lines, so that they repeat and cross, and sometimes no last line end
+# few different lines, so that they repeat and cross, and sometimes no line ending at the end
 TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "\n", "}\n", "d\r\n", "z"]), max_size=8).map("".join)
 WRITES = st.tuples(st.sampled_from(["propose", "type", "amend"]), TEXTS)
 DECISIONS = st.tuples(st.sampled_from(["accept", "over mine", "reject", "delete"]), st.integers(0, 9) | st.none())
-BACK = st.tuples(st.sampled_from(["undo", "redo"]), st.none())
+UNDO_OR_REDO = st.tuples(st.sampled_from(["undo", "redo"]), st.none())
 
 
 @settings(max_examples=300)
-@given(st.none() | TEXTS, st.lists(WRITES | DECISIONS | BACK, min_size=4, max_size=20))
-def test_whatever_happens_an_undo_leads_back_or_is_refused(start: str | None, steps: list[tuple[str, object]]) -> None:
+@given(st.none() | TEXTS, st.lists(WRITES | DECISIONS | UNDO_OR_REDO, min_size=4, max_size=20))
+def test_an_undo_restores_what_was_or_is_refused(start: str | None, steps: list[tuple[str, object]]) -> None:
     """An undo restores the exact bytes before an accept; other undos change nothing in the user's file."""
     bench = Bench(start)
     for what, given_value in steps:
@@ -56,7 +56,7 @@ def test_whatever_happens_an_undo_leads_back_or_is_refused(start: str | None, st
                     assert (bench.disk, len(bench.decisions.done)) == (disk, decided)
                 else:
                     assert bench.disk == (file.before.current if file.in_file else disk)
-                    known |= said(file.before)
+                    known |= proposal_lines(file.before)
         if what in ("propose", "reject", "amend", "delete"):
             assert bench.disk == disk
         assert lines(bench) <= known
@@ -70,17 +70,17 @@ def test_whatever_happens_an_undo_leads_back_or_is_refused(start: str | None, st
 
 
 def lines(bench: Bench) -> set[str]:
-    """All lines of all texts: no line is ever combined from two."""
-    return said(bench.proposal) | set(split_lines(bench.disk or ""))
+    """All lines of all texts, to check that no line is ever combined from two."""
+    return proposal_lines(bench.proposal) | set(split_lines(bench.disk or ""))
 
 
-def said(proposal: Proposal) -> set[str]:
+def proposal_lines(proposal: Proposal) -> set[str]:
     texts = (proposal.base, proposal.current, proposal.proposed)
     return {line for text in texts for line in split_lines(text or "")}
 
 
-def test_the_ids_of_equal_hunks_come_back_with_an_undo() -> None:
-    """Two that say the same: the second keeps its id when the first is decided, and the first has its own again."""
+def test_an_undo_restores_the_ids_of_equal_hunks() -> None:
+    """Of two hunks with the same lines: the second keeps its id, and the decided first one gets its own back."""
     for decide in (Bench.accept, Bench.reject):
         bench = Bench(BASE)
         bench.propose("x\nb\ny\nb\nz\n")
@@ -96,8 +96,8 @@ def test_the_ids_of_equal_hunks_come_back_with_an_undo() -> None:
         assert first not in hunk_ids(bench)
 
 
-def test_an_id_comes_back_though_the_agent_went_on_meanwhile() -> None:
-    """It proposed lines elsewhere: they stay, and what was decided can be decided again by the same name."""
+def test_an_undo_restores_the_id_although_the_agent_continued() -> None:
+    """The lines that it proposed elsewhere stay, and the hunk can be decided again by the same id."""
     bench = Bench("a\nb\nc\nd\ne\n")
     bench.propose("A\nb\nc\nd\nE\n")
     first, last = hunk_ids(bench)
@@ -108,8 +108,8 @@ def test_an_id_comes_back_though_the_agent_went_on_meanwhile() -> None:
     assert (hunk_ids(bench)[0], hunk_ids(bench)[2]) == (first, last)
 
 
-def test_what_the_user_typed_since_forbids_the_undo_of_an_accept() -> None:
-    """docs/faults.md 6: nothing of it may be lost; once it is undone in the editor, the accept can be, too."""
+def test_what_the_user_typed_since_prevents_the_undo_of_an_accept() -> None:
+    """docs/faults.md 6: the typed text must not be lost. Once the user has removed it, the accept can be undone."""
     bench = Bench("a\nb\n")
     bench.propose("A\nb\n")
     bench.accept(None)
@@ -121,8 +121,8 @@ def test_what_the_user_typed_since_forbids_the_undo_of_an_accept() -> None:
     assert (bench.disk, bench.proposal.proposed) == ("a\nb\n", "A\nb\n")
 
 
-def test_what_the_user_typed_since_stays_when_a_rejection_is_taken_back() -> None:
-    """Beside it both are had; in the same lines it is refused, for what they wrote is there now."""
+def test_what_the_user_typed_since_stays_when_a_rejection_is_undone() -> None:
+    """Text beside the hunk is merged; if the hunk's own lines have changed, the undo is refused."""
     bench = Bench("a\nb\nc\n")
     bench.propose("A\nb\nc\n")
     bench.reject(None)
@@ -136,8 +136,8 @@ def test_what_the_user_typed_since_stays_when_a_rejection_is_taken_back() -> Non
     assert bench.disk == "b\nmine\n"
 
 
-def test_a_decision_is_taken_back_though_the_agent_took_the_rest_back() -> None:
-    """The user's file has its text from after the accept, so the accept can be undone."""
+def test_an_accept_is_undone_although_the_agent_withdrew_the_rest() -> None:
+    """The user's file is as the accept left it, so the accept can be undone."""
     bench = Bench("a\nb\nc\n")
     bench.propose("A\nb\nC\n")
     bench.accept([hunk_ids(bench)[0]])
@@ -147,8 +147,8 @@ def test_a_decision_is_taken_back_though_the_agent_took_the_rest_back() -> None:
     assert (bench.disk, bench.proposal.proposed) == ("a\nb\nc\n", "A\nb\nc\n")
 
 
-def test_a_conflict_that_the_agent_gave_up_forbids_no_undo() -> None:
-    """Its lines are the user's own by then; the file itself did not change."""
+def test_a_conflict_that_the_agent_withdrew_prevents_no_undo() -> None:
+    """Its lines are then the user's own, and the file itself did not change."""
     bench = Bench("a\nb\nc\n")
     bench.propose("A\nb\nC\n")
     bench.type("a\nb\nmine\n")
@@ -159,8 +159,8 @@ def test_a_conflict_that_the_agent_gave_up_forbids_no_undo() -> None:
     assert (bench.disk, bench.proposal.proposed, bench.proposal.conflicts) == ("a\nb\nmine\n", "A\nb\nmine\n", {})
 
 
-def test_a_new_file_is_made_and_gone_as_a_whole() -> None:
-    """Accept, undo, redo; edited by the user meanwhile, it stays."""
+def test_a_new_file_is_created_and_removed_as_a_whole() -> None:
+    """By accept, undo and redo. If the user has edited the file, it stays."""
     bench = Bench(None)
     bench.propose("new\n")
     bench.accept(None)
@@ -175,8 +175,8 @@ def test_a_new_file_is_made_and_gone_as_a_whole() -> None:
     assert bench.disk == "new\nmine\n"
 
 
-def test_a_new_file_that_the_agent_goes_on_with_is_not_taken_back() -> None:
-    """The undo would take away the ground of what is proposed by now."""
+def test_the_accept_of_a_new_file_that_the_agent_edited_again_is_not_undone() -> None:
+    """The undo would remove the file on which the newer proposal builds."""
     bench = Bench(None)
     bench.propose("new\n")
     bench.accept(None)
@@ -190,8 +190,8 @@ def test_a_new_file_that_the_agent_goes_on_with_is_not_taken_back() -> None:
     assert bench.proposal.proposed == "new\nmore\n"
 
 
-def test_a_deletion_is_carried_out_and_taken_back_as_a_whole() -> None:
-    """A file that changed since it was proposed is in conflict, and then only goes over what the user wrote."""
+def test_a_deletion_is_applied_and_undone_as_a_whole() -> None:
+    """If the file has changed since, it is in conflict, and is deleted only with `overwrite_user_lines`."""
     bench = Bench("a\n")
     bench.delete()
     assert (bench.proposal.kind, len(bench.proposal.hunks)) == ("delete", 1)
@@ -212,8 +212,8 @@ def test_a_deletion_is_carried_out_and_taken_back_as_a_whole() -> None:
     assert bench.disk == "a\nmine\n"
 
 
-def test_an_amended_new_file_is_not_proposed_again_where_it_was() -> None:
-    """The agent has given it up, or another name, since: an undo of the amendment would bring it back."""
+def test_the_amendment_of_a_withdrawn_new_file_is_not_undone() -> None:
+    """An undo would propose a file again that the agent has withdrawn since."""
     bench = Bench(None)
     bench.propose("agent\n")
     bench.amend("user\n")
@@ -223,8 +223,8 @@ def test_an_amended_new_file_is_not_proposed_again_where_it_was() -> None:
     assert len(bench.changes) == 0
 
 
-def test_a_rejected_whole_comes_back_on_what_the_user_has_now() -> None:
-    """A new file, a deletion: what the user did there meanwhile is a conflict, and is not lost."""
+def test_a_rejected_file_is_proposed_again_on_what_the_user_has_now() -> None:
+    """For a new file and a deletion: what the user did meanwhile is a conflict, and is not lost."""
     bench = Bench(None)
     bench.propose("agent\n")
     bench.reject(None)

@@ -7,7 +7,7 @@ from typing import Any
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
-from edits.both import BACK, STARTS, WRITES, Both
+from edits.both import STARTS, UNDO_OR_REDO, WRITES, Both
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.proposal import Proposal, empty_proposal
 from fairlead.edits.selection import Change
@@ -18,7 +18,7 @@ from session.harness import SessionHarness, run_sync
 
 SOME = st.tuples(st.sampled_from(["accept", "accept over mine", "reject"]), st.sets(st.integers(0, 2), max_size=3))
 ALL = st.tuples(st.sampled_from(["accept all", "reject all"]))
-STEPS = st.lists(st.one_of(WRITES, WRITES, SOME, ALL, BACK), min_size=12, max_size=30)
+STEPS = st.lists(st.one_of(WRITES, WRITES, SOME, ALL, UNDO_OR_REDO), min_size=12, max_size=30)
 
 
 class Desk:
