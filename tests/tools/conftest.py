@@ -1,4 +1,4 @@
-"""A desk to work at for each test of a tool."""
+"""The fixture of the tools' tests: a desk."""
 
 from pathlib import Path
 

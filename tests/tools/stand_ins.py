@@ -85,7 +85,7 @@ OUTSIDE = Permission("ask", ("It runs outside the sandbox, with your permissions
 
 
 def own_checks(files: Files, commands: Commands, approvals: Approvals) -> Checks:
-    """The checks of items without those of a session."""
+    """The checks of plan items, without any from the settings."""
     return Checks(files, commands, approvals, CheckQueue(), lambda _: (), lambda _: False, without_seconds=30)
 
 
@@ -144,7 +144,7 @@ class Desk:
         self._calls = 0
 
     async def call(self, name: str, **given: Any) -> str:
-        """The result of a call, made as the dispatcher makes it: checks the input, describes it, runs it.
+        """The result of a call. As the dispatcher does, checks the input, then describes and runs the call.
 
         Raises:
             ToolError: as the model would read it.

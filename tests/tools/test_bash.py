@@ -17,24 +17,24 @@ from tools.stand_ins import Desk, ScriptedUser
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are written for a POSIX shell")
 RIGHTS = "It runs outside the sandbox, with your permissions."
 NO_SANDBOX = "No sandbox here."
-Made = Callable[..., Desk]
+MakeDesk = Callable[..., Desk]
 
 
 @pytest.fixture
-def at(workspace: Path) -> Made:
-    """A desk with a user who gives these answers."""
+def desk_with(workspace: Path) -> MakeDesk:
+    """Creates a desk whose user gives these answers."""
     return lambda *answers, **options: Desk(workspace, ScriptedUser(*answers), **options)
 
 
 def result(text: str) -> tuple[str, str]:
-    """Output and last line of a result."""
+    """The output and the last line of a result."""
     output, _, last = text.rpartition("\n")
     return output, last
 
 
-async def test_a_command_runs_after_it_was_allowed(at: Made) -> None:
+async def test_a_command_runs_after_it_was_allowed(desk_with: MakeDesk) -> None:
     """The user sees the exact command, its folder and the reasons; the model gets output and exit code."""
-    desk = at("allow_once")
+    desk = desk_with("allow_once")
     desk.write("日本.txt", "hello\n")
     command = "cat 日本.txt; echo made > new; exit 3"
     output, last = result(await desk.call("bash", command=command))
@@ -58,18 +58,20 @@ async def test_a_command_runs_after_it_was_allowed(at: Made) -> None:
         (f"echo {'x' * 100_000}", "100,005 bytes, the limit is 100,000"),
     ],
 )
-async def test_what_is_no_command_line_is_refused_before_anybody_is_asked(at: Made, command: str, said: str) -> None:
-    """The model learns what is wrong with it; a long one that fits still runs."""
-    desk = at("allow_once")
+async def test_an_invalid_command_line_is_refused_before_the_user_is_asked(
+    desk_with: MakeDesk, command: str, said: str
+) -> None:
+    """The model reads what is wrong; a long command line within the limit still runs."""
+    desk = desk_with("allow_once")
     with pytest.raises(ToolError, match=said):
         await desk.call("bash", command=command)
     assert desk.user.asked == []
     assert "(exit code 0" in await desk.call("bash", command=f"true {'x' * 99_000}")
 
 
-async def test_a_command_without_output_has_its_exit_code(at: Made) -> None:
+async def test_a_command_without_output_has_its_exit_code(desk_with: MakeDesk) -> None:
     """The model must not take silence for failure."""
-    assert (await at("allow_once").call("bash", command="true")).startswith("(exit code 0, ")
+    assert (await desk_with("allow_once").call("bash", command="true")).startswith("(exit code 0, ")
 
 
 @pytest.mark.parametrize(
@@ -82,9 +84,9 @@ async def test_a_command_without_output_has_its_exit_code(at: Made) -> None:
         ),
     ],
 )
-async def test_a_rejected_command_is_not_run(at: Made, answer: ApprovalAnswer, said: str) -> None:
+async def test_a_rejected_command_is_not_run(desk_with: MakeDesk, answer: ApprovalAnswer, said: str) -> None:
     """The model reads why, and nothing happened."""
-    desk = at(answer)
+    desk = desk_with(answer)
     with pytest.raises(ToolError) as error:
         await desk.call("bash", command="touch made")
     assert str(error.value) == said
@@ -92,17 +94,17 @@ async def test_a_rejected_command_is_not_run(at: Made, answer: ApprovalAnswer, s
 
 
 @pytest.mark.parametrize("command", ["", "  \n\t"])
-async def test_an_empty_command_asks_nobody(at: Made, command: str) -> None:
+async def test_an_empty_command_asks_nobody(desk_with: MakeDesk, command: str) -> None:
     """It is the model's mistake."""
-    desk = at("allow_once")
+    desk = desk_with("allow_once")
     with pytest.raises(ToolError, match="empty"):
         await desk.call("bash", command=command)
     assert desk.user.asked == []
 
 
-async def test_each_command_asks_anew_unless_it_is_allowed_for_the_session(at: Made) -> None:
-    """Once is once; for the session it is that very command, byte by byte, and no other one."""
-    desk = at("allow_once", "allow_session", "reject")
+async def test_each_command_asks_again_unless_it_is_allowed_for_the_session(desk_with: MakeDesk) -> None:
+    """An allowance for the session is for exactly this command, byte for byte."""
+    desk = desk_with("allow_once", "allow_session", "reject")
     for _ in range(3):
         await desk.call("bash", command="echo a")
     assert len(desk.user.asked) == 2
@@ -116,7 +118,7 @@ async def test_each_command_asks_anew_unless_it_is_allowed_for_the_session(at: M
 
 
 async def test_an_allowance_is_bound_to_the_folder(tmp_path: Path) -> None:
-    """The same command somewhere else is another one."""
+    """The same command in another folder is a different one."""
     user = ScriptedUser("allow_session", "reject")
     approvals = Approvals(user, "s")
     for _ in range(2):
@@ -127,7 +129,7 @@ async def test_an_allowance_is_bound_to_the_folder(tmp_path: Path) -> None:
 
 
 async def test_an_allowance_is_bound_to_the_place(tmp_path: Path) -> None:
-    """What may run in the sandbox may not run beside it, nor with the network."""
+    """What may run in the sandbox may not run outside of it, nor with the network."""
     user = ScriptedUser("allow_session", "reject")
     approvals = Approvals(user, "s")
     await approvals.ask("c", "make", tmp_path, [], "sandboxed", network=False)
@@ -139,16 +141,16 @@ async def test_an_allowance_is_bound_to_the_place(tmp_path: Path) -> None:
 
 
 async def test_an_allowance_is_bound_to_the_session(tmp_path: Path) -> None:
-    """Another session asks for itself."""
+    """Another session asks again."""
     user = ScriptedUser("allow_session")
     for session in ("one", "two"):
         await Approvals(user, session).ask("c", "make", tmp_path, [], "workspace", network=False)
     assert [request.session_id for request in user.asked] == ["one", "two"]
 
 
-async def test_what_a_command_does_not_see_is_said_first(at: Made) -> None:
-    """With pending proposals, both the user who is asked and the model learn it, in every kind of result."""
-    desk = at("allow_once")
+async def test_that_a_command_does_not_see_proposed_edits_is_reported_first(desk_with: MakeDesk) -> None:
+    """With pending proposals, the question to the user begins with that, and so does every kind of result."""
+    desk = desk_with("allow_once")
     desk.write("a.txt", "1\n2\n3\n4\n")
     await desk.call("edit_file", path="a.txt", old_text="1", new_text="one")
     await desk.call("edit_file", path="a.txt", old_text="4", new_text="four")
@@ -163,40 +165,40 @@ async def test_what_a_command_does_not_see_is_said_first(at: Made) -> None:
     assert [request.reasons for request in desk.user.asked] == [(first, RIGHTS, NO_SANDBOX)] * 2
 
 
-async def test_an_allowance_for_the_session_still_says_what_is_not_seen(at: Made) -> None:
-    """The user is not asked, but the model gets the reason."""
-    desk = at("allow_session")
+async def test_with_an_allowance_the_edits_that_are_not_seen_are_still_reported(desk_with: MakeDesk) -> None:
+    """The user is not asked, but the model reads that the command does not see the edits."""
+    desk = desk_with("allow_session")
     await desk.call("bash", command="ls")
     await desk.call("write_file", path="new.txt", content="x")
     assert (await desk.call("bash", command="ls")).startswith("Runs on the files on disk; 1 proposed edit is not")
     assert len(desk.user.asked) == 1
 
 
-async def test_fault_26_a_command_that_waits_for_input_returns(at: Made) -> None:
-    """docs/faults.md 26: with what it says to no input."""
-    desk = at("allow_once")
+async def test_fault_26_a_command_that_waits_for_input_returns(desk_with: MakeDesk) -> None:
+    """docs/faults.md 26: there is no input, and no terminal."""
+    desk = desk_with("allow_once")
     assert (await desk.call("bash", command="cat")).startswith("(exit code 0")
     assert "(exit code 1" in await desk.call("bash", command="read x </dev/tty")
 
 
-async def test_fault_31_output_is_plain_for_the_model_and_has_its_colors_for_the_user(at: Made) -> None:
-    """docs/faults.md 31: no other sequence that a terminal obeys, no byte that is no text."""
-    desk = at("allow_once")
+async def test_fault_31_output_is_plain_for_the_model_and_has_its_colors_for_the_user(desk_with: MakeDesk) -> None:
+    """docs/faults.md 31: other terminal sequences are removed, and bytes that are not text are replaced."""
+    desk = desk_with("allow_once")
     text = await desk.call("bash", command=r"printf '\033[31mred\033]0;t\007 \xff\033]52;c;eA==\007ok\n'")
     assert result(text)[0] == "red \ufffdok"
     assert desk.streamed == "\x1b[31mred \ufffdok\n"
 
 
-async def test_the_title_hides_nothing(at: Made) -> None:
+async def test_the_title_hides_nothing(desk_with: MakeDesk) -> None:
     """docs/faults.md 31: the command that the user reads and allows is the one that runs."""
-    title, places = at("allow_once").tools["bash"].describe({"command": "echo \x1b[8m\u202e; rm x"})
+    title, places = desk_with("allow_once").tools["bash"].describe({"command": "echo \x1b[8m\u202e; rm x"})
     assert (title, places) == ("echo \\x1b[8m\\u202e; rm x", ())
 
 
-async def test_fault_20_a_cancelled_command_tells_how_far_it_came(at: Made) -> None:
-    """docs/faults.md 20: it ran so long and said this; no process of it is left."""
+async def test_fault_20_a_cancelled_command_reports_how_far_it_came(desk_with: MakeDesk) -> None:
+    """docs/faults.md 20: the result has the duration and the output so far; no process is left."""
     nap = f"sleep {random.randint(10**6, 10**7)}"
-    desk = at("allow_once")
+    desk = desk_with("allow_once")
     await desk.call("write_file", path="a", content="x")
     task = asyncio.ensure_future(desk.call("bash", command=f"echo started; {nap} & {nap}"))
     async with asyncio.timeout(30):
@@ -243,9 +245,9 @@ BENIGN = {
 
 
 @pytest.mark.parametrize("name", BENIGN)
-async def test_fault_43_good_work_works(at: Made, name: str) -> None:
-    """docs/faults.md 43: in commands, and with the tools that read."""
-    desk = at("allow_once")
+async def test_fault_43_harmless_commands_work(desk_with: MakeDesk, name: str) -> None:
+    """docs/faults.md 43: in commands, and with `read_file`."""
+    desk = desk_with("allow_once")
     desk.write("real.txt", "content")
     desk.write("..foo", "dots")
     desk.write("日本 🚀/語.txt", "語")
@@ -258,9 +260,9 @@ async def test_fault_43_good_work_works(at: Made, name: str) -> None:
         assert await desk.call("read_file", path=path) == text
 
 
-async def test_fault_34_a_link_that_a_command_made_leads_nowhere(at: Made) -> None:
-    """docs/faults.md 34: neither a file nor a folder nor one that is not there yet, read or written."""
-    desk = at("allow_once")
+async def test_fault_34_no_tool_follows_a_link_that_a_command_made(desk_with: MakeDesk) -> None:
+    """docs/faults.md 34: whether it leads to a file, a folder or nothing yet, nothing is read or written there."""
+    desk = desk_with("allow_once")
     outside = desk.path.parent / "outside"
     outside.mkdir()
     (outside / "secret").write_text("s")

@@ -46,7 +46,7 @@ async def until_it_says(desk: Desk, word: str) -> None:
 
 
 async def test_it_is_read_by_its_handle_while_it_runs(desk: Desk) -> None:
-    """Each look has what came since the last one, and how it goes."""
+    """Each call of `bash_output` returns the output since the last one, and the state of the command."""
     first = nap()
     assert await desk.call("bash", command=f"echo one; {first}", background=True) == (
         "Started in the background as cmd-1. Read it with bash_output, end it with bash_kill."
@@ -59,8 +59,8 @@ async def test_it_is_read_by_its_handle_while_it_runs(desk: Desk) -> None:
     ]
 
 
-async def test_a_look_may_wait_for_the_end(desk: Desk) -> None:
-    """No longer than for that; then it has the exit code, and so has the event of its end."""
+async def test_reading_can_wait_for_the_end(desk: Desk) -> None:
+    """It returns as soon as the command ends. The exit code is in the result, and in the event of the end."""
     await desk.call("bash", command="sleep 0.3; echo done; exit 3", background=True)
     text = await desk.call("bash_output", id="cmd-1", wait_seconds=20)
     assert text.startswith("done\n(cmd-1: exit code 3, 0.")
@@ -69,8 +69,8 @@ async def test_a_look_may_wait_for_the_end(desk: Desk) -> None:
     assert (end.handle, end.run.call_id, end.run.exit_code, end.ended) == ("cmd-1", "call-1", 3, "exited")
 
 
-async def test_a_look_waits_no_longer_than_it_may(desk: Desk) -> None:
-    """And a look that waited, or found something, may be made again: it is no repetition (docs/plan.md L10)."""
+async def test_reading_waits_no_longer_than_requested(desk: Desk) -> None:
+    """A call that waited or found something may be repeated: it does not count as a repetition (docs/plan.md L10)."""
     await desk.call("bash", command=f"echo one; {nap()}", background=True)
     await until_it_says(desk, "one")
     for wait, polls in ((0, True), (0, False), (1, True)):
@@ -79,7 +79,7 @@ async def test_a_look_waits_no_longer_than_it_may(desk: Desk) -> None:
 
 
 async def test_it_is_ended_by_its_handle(desk: Desk) -> None:
-    """With all that it started; that is no failure."""
+    """With all processes that it started; that does not count as a failure."""
     left = nap()
     await desk.call("bash", command=f"setsid {left} & echo on; {left}", background=True)
     await until_it_says(desk, "on")
@@ -91,7 +91,7 @@ async def test_it_is_ended_by_its_handle(desk: Desk) -> None:
 
 
 async def test_it_ends_with_the_session(desk: Desk) -> None:
-    """However many there are, also one that has hardly begun; nothing is left of them."""
+    """However many there are, even one that has hardly begun; no process is left."""
     naps = [nap() for _ in range(3)]
     for command in naps:
         await desk.call("bash", command=command, background=True)
@@ -102,14 +102,14 @@ async def test_it_ends_with_the_session(desk: Desk) -> None:
 
 
 async def test_it_has_a_time_limit_only_if_it_is_given_one(desk: Desk) -> None:
-    """That of the settings is for commands that are waited for."""
+    """The limit in the settings is for foreground commands."""
     await desk.call("bash", command=nap(), background=True, timeout_seconds=1)
     text = await desk.call("bash_output", id="cmd-1", wait_seconds=20)
     assert text.startswith("(cmd-1: killed at its time limit, 1.")
 
 
-async def test_there_are_so_many_at_once(desk: Desk) -> None:
-    """One more is refused, with their names, and asks nobody; one that ended makes room."""
+async def test_their_number_is_limited(desk: Desk) -> None:
+    """One more is refused with the handles of the others, without asking. When one has ended, another can start."""
     for _ in range(MAX_RUNNING):
         await desk.call("bash", command=nap(), background=True)
     with pytest.raises(
@@ -123,7 +123,7 @@ async def test_there_are_so_many_at_once(desk: Desk) -> None:
 
 @pytest.mark.parametrize("tool", ["bash_output", "bash_kill"])
 async def test_an_unknown_handle_is_an_error_that_names_the_known_ones(desk: Desk, tool: str) -> None:
-    """The model corrects itself."""
+    """So the model can correct itself."""
     with pytest.raises(ToolError, match=r"no background command 'cmd-1'\. None was started"):
         await desk.call(tool, id="cmd-1")
     await desk.call("bash", command="true", background=True)
@@ -131,7 +131,7 @@ async def test_an_unknown_handle_is_an_error_that_names_the_known_ones(desk: Des
         await desk.call(tool, id="1")
 
 
-async def test_fault_27_its_output_is_bounded_between_two_looks(desk: Desk) -> None:
+async def test_fault_27_its_output_is_bounded_between_two_reads(desk: Desk) -> None:
     """docs/faults.md 27: the result has the start and the end, and says how much was omitted."""
     await desk.call("bash", command="seq 1000000", background=True)
     text = await desk.call("bash_output", id="cmd-1", wait_seconds=20)
@@ -141,8 +141,8 @@ async def test_fault_27_its_output_is_bounded_between_two_looks(desk: Desk) -> N
     assert len(text) < HEAD + TAIL + 200
 
 
-async def test_one_that_cannot_be_started_says_so(desk: Desk) -> None:
-    """At the next look; here there is no folder any more to start it in."""
+async def test_a_command_that_cannot_be_started_is_reported(desk: Desk) -> None:
+    """At the next call of `bash_output`. Here the folder to start it in no longer exists."""
     desk.path.rmdir()
     await desk.call("bash", command="true", background=True)
     text = await desk.call("bash_output", id="cmd-1", wait_seconds=5)

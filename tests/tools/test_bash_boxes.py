@@ -23,8 +23,8 @@ CHANGES = Changes([Change("a.txt", None, Entry(b"a"))])
 
 
 @dataclass
-class Boxes:
-    """A layer that says it is a sandbox, with one change in each of its boxes."""
+class StandInLayer:
+    """A layer that claims to be a sandbox. Each of its boxes reports one change."""
 
     root: Path
     fails: str = ""
@@ -45,16 +45,16 @@ class Boxes:
         limits: Limits = DEFAULT_LIMITS,
         network: bool = False,
         background: bool = False,
-    ) -> "Box":
+    ) -> "StandInBox":
         self.opened.append((command, network, background))
-        return Box(self, await DirectLayer(self.roots).open(command, view, limits=limits))
+        return StandInBox(self, await DirectLayer(self.roots).open(command, view, limits=limits))
 
     async def aclose(self) -> None: ...
 
 
 @dataclass
-class Box:
-    layer: Boxes
+class StandInBox:
+    layer: StandInLayer
     inner: DirectBox
 
     @property
@@ -70,9 +70,9 @@ class Box:
 
 
 @dataclass
-class Made:
+class Setup:
     desk: Desk
-    boxes: Boxes
+    layer: StandInLayer
     proposed: list[str]
 
     @property
@@ -80,11 +80,11 @@ class Made:
         return self.desk.events
 
 
-def made(workspace: Path, permission: Permission = RUN, fails: str = "") -> Made:
-    boxes, proposed, events = Boxes(workspace, fails), [], []
+def set_up(workspace: Path, permission: Permission = RUN, fails: str = "") -> Setup:
+    layer, proposed, events = StandInLayer(workspace, fails), [], []
 
-    async def layer() -> Layer:
-        return boxes
+    async def open_layer() -> Layer:
+        return layer
 
     async def propose_changes(changes: Changes, roots: Roots, call: RunningCall) -> str:
         proposed.append(call.id)
@@ -92,109 +92,109 @@ def made(workspace: Path, permission: Permission = RUN, fails: str = "") -> Made
 
     commands: Commands = replace(
         direct_commands(workspace, events.append, permission=permission),
-        layer=layer,
+        layer=open_layer,
         propose_changes=propose_changes,
         unavailable="",
     )
     desk = Desk(workspace, ScriptedUser("reject"), commands=commands)
     desk.events = events
-    return Made(desk, boxes, proposed)
+    return Setup(desk, layer, proposed)
 
 
-async def test_a_command_of_a_sandbox_is_not_asked_for_and_its_changes_are_told(workspace: Path) -> None:
-    """Where nothing speaks against it; then the exit code."""
-    room = made(workspace)
-    text = await room.desk.call("bash", command="echo hi; exit 2")
+async def test_a_sandboxed_command_runs_without_asking_and_its_changes_are_reported(workspace: Path) -> None:
+    """The result has the output, then the changes, then the exit code."""
+    setup = set_up(workspace)
+    text = await setup.desk.call("bash", command="echo hi; exit 2")
     assert text.startswith("hi\n1 file changed.\n(exit code 2, ")
-    assert room.desk.user.asked == []
-    assert (room.boxes.opened, room.boxes.closed) == ([("echo hi; exit 2", False, False)], 1)
-    [started, ended] = room.events
+    assert setup.desk.user.asked == []
+    assert (setup.layer.opened, setup.layer.closed) == ([("echo hi; exit 2", False, False)], 1)
+    [started, ended] = setup.events
     assert isinstance(started, CommandStarted)
     assert isinstance(ended, CommandEnded)
     assert (started.where, started.network, started.handle, started.item_id) == ("sandboxed", False, None, "1")
     assert (ended.ended, ended.run.exit_code) == ("exited", 2)
 
 
-async def test_what_is_asked_names_the_place_and_the_reasons(workspace: Path) -> None:
-    """As they were decided; there is nothing that the command does not see."""
-    room = made(workspace, Permission("ask", ("With the network.",)))
-    await room.desk.call("write_file", path="a", content="x")
+async def test_the_question_names_the_place_and_the_reasons(workspace: Path) -> None:
+    """The reasons are those of the policy; the command sees the proposals, so nothing else is said."""
+    setup = set_up(workspace, Permission("ask", ("With the network.",)))
+    await setup.desk.call("write_file", path="a", content="x")
     with pytest.raises(ToolError, match="did not allow"):
-        await room.desk.call("bash", command="curl x", network=True)
-    [asked] = room.desk.user.asked
+        await setup.desk.call("bash", command="curl x", network=True)
+    [asked] = setup.desk.user.asked
     assert (asked.mode, asked.reasons) == ("sandboxed", ("With the network.",))
-    assert (room.boxes.opened, room.events) == ([], [])
+    assert (setup.layer.opened, setup.events) == ([], [])
 
 
-async def test_outside_of_the_sandbox_it_runs_in_the_workspace_and_says_what_it_does_not_see(workspace: Path) -> None:
-    """Only there the proposals are hidden from it."""
-    room = made(workspace)
-    await room.desk.call("write_file", path="a", content="x")
-    text = await room.desk.call("bash", command="ls", unsandboxed=True)
-    assert text.startswith("Runs on the files on disk; 1 proposed edit is not visible to it.\n")
-    assert room.boxes.opened == []
-    assert [event.where for event in room.events if isinstance(event, CommandStarted)] == ["workspace"]
+async def test_outside_the_sandbox_it_runs_in_the_workspace_and_reports_what_it_does_not_see(workspace: Path) -> None:
+    """Only there are the proposals hidden from it."""
+    setup = set_up(workspace)
+    await setup.desk.call("write_file", path="a", content="x")
+    text = await setup.desk.call("bash", command="ls", unsandboxed=True)
+    assert text.startswith("Runs on the files on disk; 1 proposed edits are not visible to it.\n")
+    assert setup.layer.opened == []
+    assert [event.where for event in setup.events if isinstance(event, CommandStarted)] == ["workspace"]
 
 
 async def test_a_denied_command_asks_nobody(workspace: Path) -> None:
     """The model reads the reasons."""
-    room = made(workspace, Permission("deny", ("Rule: rm",)))
+    setup = set_up(workspace, Permission("deny", ("Rule: rm",)))
     with pytest.raises(ToolError, match=r"settings do not allow this command\.\nRule: rm"):
-        await room.desk.call("bash", command="rm a")
-    assert (room.desk.user.asked, room.boxes.opened) == ([], [])
+        await setup.desk.call("bash", command="rm a")
+    assert (setup.desk.user.asked, setup.layer.opened) == ([], [])
 
 
-async def test_changes_of_a_command_whose_time_is_over_are_told(workspace: Path) -> None:
-    """With what it said until then."""
-    room = made(workspace)
+async def test_changes_of_a_command_at_its_time_limit_are_reported(workspace: Path) -> None:
+    """With its output until then."""
+    setup = set_up(workspace)
     with pytest.raises(ToolError, match=r"^1 file changed.\nKilled at the time limit of 1 s. Output so far:\non$"):
-        await room.desk.call("bash", command="echo on; sleep 60", timeout_seconds=1)
-    assert (room.boxes.closed, room.proposed) == (1, ["call-1"])
+        await setup.desk.call("bash", command="echo on; sleep 60", timeout_seconds=1)
+    assert (setup.layer.closed, setup.proposed) == (1, ["call-1"])
 
 
-async def test_a_longer_time_than_there_is_is_cut_and_that_is_said(workspace: Path) -> None:
-    """The command runs."""
-    text = await made(workspace).desk.call("bash", command="true", timeout_seconds=100_000)
+async def test_a_time_limit_above_the_maximum_is_lowered_and_reported(workspace: Path) -> None:
+    """The command runs with the maximum."""
+    text = await set_up(workspace).desk.call("bash", command="true", timeout_seconds=100_000)
     assert text.startswith("(The time limit is 3600 s, the maximum.)\n")
 
 
-async def test_changes_of_a_cancelled_command_are_dropped_and_that_is_said(workspace: Path) -> None:
-    """docs/faults.md 20: and the box is closed before the call is at its end."""
-    room = made(workspace)
-    task = asyncio.ensure_future(room.desk.call("bash", command="echo on; sleep 60"))
+async def test_changes_of_a_cancelled_command_are_discarded_and_that_is_reported(workspace: Path) -> None:
+    """docs/faults.md 20: the box is closed before the call ends."""
+    setup = set_up(workspace)
+    task = asyncio.ensure_future(setup.desk.call("bash", command="echo on; sleep 60"))
     async with asyncio.timeout(30):
-        while "on" not in room.desk.streamed:
+        while "on" not in setup.desk.streamed:
             await asyncio.wait([task], timeout=0.01)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert room.desk.last.result_when_stopped().startswith("Its changes were discarded.\nCancelled: killed after ")
-    assert (room.boxes.closed, room.proposed) == (1, [])
-    assert [event.ended for event in room.events if isinstance(event, CommandEnded)] == ["stopped"]
+    assert setup.desk.last.result_when_stopped().startswith("Its changes were discarded.\nCancelled: killed after ")
+    assert (setup.layer.closed, setup.proposed) == (1, [])
+    assert [event.ended for event in setup.events if isinstance(event, CommandEnded)] == ["stopped"]
 
 
-async def test_cancelled_at_any_moment_every_box_is_closed(workspace: Path) -> None:
-    """While it opens, starts, ends, and while its changes are taken over."""
-    room = made(workspace)
+async def test_every_box_is_closed_whenever_the_call_is_cancelled(workspace: Path) -> None:
+    """While the box opens, the command starts or ends, and while its changes are proposed."""
+    setup = set_up(workspace)
     for moment in range(0, 200, 8):
-        task = asyncio.ensure_future(room.desk.call("bash", command="true"))
+        task = asyncio.ensure_future(setup.desk.call("bash", command="true"))
         await asyncio.wait([task], timeout=moment / 1000)
         task.cancel()
         await asyncio.wait([task])
-        assert room.boxes.closed == len(room.boxes.opened)
+        assert setup.layer.closed == len(setup.layer.opened)
 
 
-async def test_changes_that_cannot_be_read_are_said_to_be_lost(workspace: Path) -> None:
-    """What the command said is not lost with them."""
-    room = made(workspace, fails="Its changes are lost: the disk is full.")
-    text = await room.desk.call("bash", command="echo hi")
+async def test_changes_that_cannot_be_read_are_reported_as_lost(workspace: Path) -> None:
+    """The command's output is not lost with them."""
+    setup = set_up(workspace, fails="Its changes are lost: the disk is full.")
+    text = await setup.desk.call("bash", command="echo hi")
     assert text.startswith("hi\nIts changes are lost: the disk is full.\n(exit code 0, ")
 
 
-async def test_changes_of_a_background_command_are_told_at_the_next_look(workspace: Path) -> None:
-    """Its box is its own."""
-    room = made(workspace)
-    await room.desk.call("bash", command="echo hi", background=True)
-    text = await room.desk.call("bash_output", id="cmd-1", wait_seconds=10)
+async def test_changes_of_a_background_command_are_reported_at_the_next_read(workspace: Path) -> None:
+    """It has its own box."""
+    setup = set_up(workspace)
+    await setup.desk.call("bash", command="echo hi", background=True)
+    text = await setup.desk.call("bash_output", id="cmd-1", wait_seconds=10)
     assert text.startswith("hi\n1 file changed.\n(cmd-1: exit code 0, ")
-    assert (room.boxes.opened, room.boxes.closed, room.proposed) == ([("echo hi", False, True)], 1, ["call-1"])
+    assert (setup.layer.opened, setup.layer.closed, setup.proposed) == ([("echo hi", False, True)], 1, ["call-1"])

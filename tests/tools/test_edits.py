@@ -10,7 +10,7 @@ Stamp = tuple[bytes, int, int]
 
 
 def stamp(desk: Desk, name: str) -> Stamp:
-    """All of a file that an edit could touch: bytes, modification time, and which file it is."""
+    """Everything about a file that an edit could change: its bytes, modification time and inode."""
     path = desk.path / name
     status = path.stat()
     return path.read_bytes(), status.st_mtime_ns, status.st_ino
@@ -32,7 +32,7 @@ EDITS = {
 
 @pytest.mark.parametrize("name", EDITS)
 async def test_fault_01_02_an_edit_is_proposed_and_all_else_stays(desk: Desk, name: str) -> None:
-    """docs/faults.md 1 and 2: only what was meant differs in the proposal, and on the disk nothing at all."""
+    """docs/faults.md 1 and 2: the proposal differs only in the intended text; the file on disk does not change."""
     data, old, new, proposed = EDITS[name]
     desk.write("a.txt", data)
     before = stamp(desk, "a.txt")
@@ -40,9 +40,9 @@ async def test_fault_01_02_an_edit_is_proposed_and_all_else_stays(desk: Desk, na
     assert desk.proposed("a.txt") == proposed
     assert result.startswith("Proposed at line ")
     assert stamp(desk, "a.txt") == before
-    dressed = desk.files.proposal(desk.path / "a.txt")
-    assert dressed is not None
-    assert dressed.base == data.decode("utf-8-sig")
+    proposal = desk.files.proposal(desk.path / "a.txt")
+    assert proposal is not None
+    assert proposal.base == data.decode("utf-8-sig")
 
 
 REWRITES = {
@@ -57,8 +57,8 @@ REWRITES = {
 
 
 @pytest.mark.parametrize("name", REWRITES)
-async def test_fault_01_02_a_rewrite_is_proposed_in_the_files_own_dress(desk: Desk, name: str) -> None:
-    """docs/faults.md 1 and 2: a file of CRLF stays one though models write LF; on the disk nothing changes."""
+async def test_fault_01_02_a_rewrite_keeps_the_files_own_line_endings_and_mark(desk: Desk, name: str) -> None:
+    """docs/faults.md 1 and 2: a CRLF file stays one, although models write LF; the file on disk does not change."""
     data, content, proposed = REWRITES[name]
     desk.write("a.txt", data)
     before = stamp(desk, "a.txt")
@@ -67,8 +67,8 @@ async def test_fault_01_02_a_rewrite_is_proposed_in_the_files_own_dress(desk: De
     assert stamp(desk, "a.txt") == before
 
 
-async def test_a_new_file_is_proposed_and_not_made(desk: Desk) -> None:
-    """docs/faults.md 14: in a folder that is not there either; line ends as they come."""
+async def test_a_new_file_is_proposed_and_not_created(desk: Desk) -> None:
+    """docs/faults.md 14: in a folder that does not exist either, with the line endings of the call."""
     result = await desk.call("write_file", path="src/新 file.py", content="a\r\nb\n")
     assert result == "Proposed (new file, 2 lines)."
     assert list(desk.path.iterdir()) == []
@@ -79,7 +79,7 @@ async def test_a_new_file_is_proposed_and_not_made(desk: Desk) -> None:
 
 
 async def test_edits_build_on_each_other_and_know_their_item_and_call(desk: Desk) -> None:
-    """The second is made on the first one's proposal; each hunk says under which item and call it came."""
+    """The second edit is made on the first one's proposal; each hunk has the item and the call that it comes from."""
     desk.write("a.txt", "a\nb\nc\n")
     await desk.call("edit_file", path="a.txt", old_text="a\n", new_text="A\n")
     assert await desk.call("edit_file", path="./a.txt", old_text="A\nb\nc", new_text="A\nb\nC\nD") == (
@@ -92,8 +92,8 @@ async def test_edits_build_on_each_other_and_know_their_item_and_call(desk: Desk
     assert [(origin.item_id, origin.call_id) for origin in origins if origin] == [("1", "call-1"), ("1", "call-2")]
 
 
-async def test_what_says_the_same_is_not_proposed(desk: Desk) -> None:
-    """Neither a rewrite in other line ends nor one back to the base."""
+async def test_a_rewrite_that_changes_nothing_is_not_proposed(desk: Desk) -> None:
+    """Neither a rewrite with other line endings nor one back to the base."""
     desk.write("a.txt", "a\r\nb\r\n")
     assert "nothing was proposed" in await desk.call("write_file", path="a.txt", content="a\nb\n")
     await desk.call("write_file", path="a.txt", content="x\n")
@@ -102,7 +102,7 @@ async def test_what_says_the_same_is_not_proposed(desk: Desk) -> None:
 
 
 async def test_fault_07_an_edit_is_made_on_the_open_buffer(desk: Desk) -> None:
-    """docs/faults.md 7: what was typed and not saved is the base; the disk plays no part."""
+    """docs/faults.md 7: the unsaved text is the base, not the file on disk."""
     path = desk.write("a.txt", "disk\n")
     desk.documents.type(path, "typed\nmore\n")
     await desk.call("edit_file", path="a.txt", old_text="more", new_text="less")
@@ -133,8 +133,8 @@ async def test_fault_03_04_05_a_refused_edit_changes_nothing(desk: Desk, name: s
     assert stamp(desk, "a.txt") == before
 
 
-async def test_a_file_that_is_not_there_cannot_be_edited(desk: Desk) -> None:
-    """The error says how to make one; a proposed one can be."""
+async def test_a_missing_file_cannot_be_edited(desk: Desk) -> None:
+    """The error says how to create it. A proposed new file can be edited."""
     with pytest.raises(ToolError, match=r"No such file: new.txt. To make a new file, use write_file."):
         await desk.call("edit_file", path="new.txt", old_text="a", new_text="b")
     await desk.call("write_file", path="new.txt", content="a\n")
@@ -142,8 +142,8 @@ async def test_a_file_that_is_not_there_cannot_be_edited(desk: Desk) -> None:
     assert desk.proposed("new.txt") == "b\n"
 
 
-async def test_nothing_can_be_put_below_a_file(desk: Desk) -> None:
-    """Neither below one on the disk nor below a proposed one, nor a file where a folder is proposed."""
+async def test_nothing_can_be_created_below_a_file(desk: Desk) -> None:
+    """Neither below one on disk nor below a proposed one, nor is a file proposed in place of a proposed folder."""
     desk.write("a", "x")
     await desk.call("write_file", path="b", content="x")
     await desk.call("write_file", path="c/d/e", content="x")
@@ -161,7 +161,7 @@ async def test_nothing_can_be_put_below_a_file(desk: Desk) -> None:
     assert list(desk.files.changes.files) == [str(desk.path / name) for name in ("b", "c/d/e", "c/d/f")]
 
 
-async def test_fault_12_a_text_with_nul_is_no_text(desk: Desk) -> None:
+async def test_fault_12_a_text_with_nul_is_refused(desk: Desk) -> None:
     """docs/faults.md 12: it could not be read again."""
     desk.write("a.txt", "a\n")
     with pytest.raises(ToolError, match="NUL"):

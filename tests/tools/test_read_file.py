@@ -1,4 +1,4 @@
-"""`read_file`: bounded, plain, and it says what it left out."""
+"""`read_file`: its results are bounded plain text, and say what was omitted."""
 
 import os
 import socket
@@ -19,7 +19,7 @@ TEN = "".join(f"line {n}\n" for n in range(1, 11))
 
 EXCERPTS = {
     "all of it": (TEN, 1, 2000, TEN),
-    "all of it, just": (TEN, 1, 10, TEN),
+    "all of it, at the limit": (TEN, 1, 10, TEN),
     "the first lines": (TEN, 1, 2, "line 1\nline 2\n(Lines 1 to 2 of 10; continue with offset 3.)"),
     "lines in the middle": (TEN, 4, 2, "line 4\nline 5\n(Lines 4 to 5 of 10; continue with offset 6.)"),
     "the last lines": (TEN, 9, 2000, "line 9\nline 10\n(Lines 9 to 10 of 10.)"),
@@ -41,20 +41,20 @@ EXCERPTS = {
 
 
 @pytest.mark.parametrize("name", EXCERPTS)
-def test_what_is_left_out_is_said(name: str) -> None:
-    """With where to go on; line numbers count as an editor's."""
+def test_omitted_lines_are_reported(name: str) -> None:
+    """With the offset to continue at. Lines are numbered as in an editor."""
     text, offset, limit, shown = EXCERPTS[name]
     assert excerpt(text, offset, limit) == shown
 
 
-def test_no_more_lines_come_than_the_limit() -> None:
-    """Whatever is asked for."""
+def test_there_are_no_more_lines_than_the_limit() -> None:
+    """Whatever limit the call requests."""
     text = "x\n" * 5000
     assert excerpt(text, 1, 10**9).endswith(f"(Lines 1 to {MAX_LINES} of 5000; continue with offset {MAX_LINES + 1}.)")
 
 
-def test_no_more_characters_come_than_the_limit() -> None:
-    """Whole lines as far as they fit."""
+def test_there_are_no_more_characters_than_the_limit() -> None:
+    """As many whole lines as fit."""
     text = "".join(f"{n:099}\n" for n in range(1000))
     shown = excerpt(text, 1, 2000)
     assert shown.endswith("(Lines 1 to 600 of 1000; continue with offset 601.)")
@@ -64,8 +64,8 @@ def test_no_more_characters_come_than_the_limit() -> None:
 HUGE = "a\n" + "x" * (MAX_CHARS + 7) + "\nb\n"
 
 
-def test_a_line_that_does_not_fit_is_cut_and_the_way_on_is_said() -> None:
-    """Alone where it is the first, else left to the next call; never is the model stuck before it."""
+def test_a_line_that_does_not_fit_is_cut_off_and_the_next_offset_named() -> None:
+    """It is returned alone if it is the first, otherwise left to the next call, so the model never gets stuck."""
     assert excerpt(HUGE, 1, 2000) == "a\n(Lines 1 to 1 of 3; continue with offset 2.)"
     cut = "x" * MAX_CHARS
     assert excerpt(HUGE, 2, 2000) == f"{cut}\n(The last 7 characters of line 2 were omitted; continue with offset 3.)"
@@ -76,8 +76,8 @@ def test_a_line_that_does_not_fit_is_cut_and_the_way_on_is_said() -> None:
 
 
 @given(st.lists(st.text(st.sampled_from("ab \x0c日"), max_size=4), max_size=12), st.integers(1, 14), st.integers(1, 14))
-def test_going_on_shows_every_line_once(lines: list[str], offset: int, limit: int) -> None:
-    """From any line, in pieces of any size: what the model puts together is the file."""
+def test_continuing_shows_every_line_once(lines: list[str], offset: int, limit: int) -> None:
+    """From any line, in pieces of any size: together they are the rest of the file."""
     text = "".join(f"{line}\n" for line in lines)
     expected, shown = "".join(f"{line}\n" for line in lines[offset - 1 :]), ""
     while offset <= len(lines):
@@ -115,8 +115,8 @@ async def test_the_byte_order_mark_is_not_text(desk: Desk) -> None:
     assert await desk.call("read_file", path="a.txt") == "a\n"
 
 
-async def test_a_missing_file_names_those_of_a_similar_name(desk: Desk) -> None:
-    """In the folder that was meant, at most three."""
+async def test_the_error_for_a_missing_file_lists_similar_names(desk: Desk) -> None:
+    """In the same folder, at most three."""
     for name in ("src/main.py", "src/mains.py", "src/mian.py", "src/maim.py", "src/other.txt"):
         desk.write(name)
     with pytest.raises(ToolError) as error:
@@ -128,8 +128,8 @@ async def test_a_missing_file_names_those_of_a_similar_name(desk: Desk) -> None:
             await desk.call("read_file", path=path)
 
 
-async def test_a_name_that_is_gone_for_the_agent_is_not_a_similar_one(desk: Desk) -> None:
-    """What was deleted or renamed as a proposal cannot be read there, so it is not named."""
+async def test_similar_names_include_no_deleted_or_renamed_file(desk: Desk) -> None:
+    """A file that is proposed to be deleted or renamed cannot be read there, so it is not named."""
     for name in ("main.py", "mains.py", "mian.py"):
         desk.write(name)
     await desk.call("delete_file", path="mains.py")
@@ -148,12 +148,12 @@ ENCODED = {
 
 @pytest.mark.parametrize("name", ENCODED)
 async def test_text_in_another_encoding_is_read_as_text(desk: Desk, name: str) -> None:
-    """A mark is no part of it; what is proposed is text that this encoding has, or it is refused."""
-    data, text, holds_all = ENCODED[name]
+    """Without the byte order mark. A proposed text that the encoding cannot represent is refused."""
+    data, text, can_encode_all = ENCODED[name]
     path = desk.write("file.txt", data)
     assert await desk.call("read_file", path="file.txt") == text
     await desk.call("edit_file", path="file.txt", old_text=text.strip(), new_text="ü")
-    if holds_all:
+    if can_encode_all:
         await desk.call("write_file", path="file.txt", content="日")
         assert desk.proposed("file.txt") == "日"
     else:
@@ -167,15 +167,15 @@ REFUSED = {
     "binary": b"a\0b",
     "PNG": b"\x89PNG\r\n\x1a\n\0\0",
     "UTF-16 without a mark": "hello".encode("utf-16-le"),
-    "UTF-16 that is none": b"\xff\xfeabc",
+    "invalid UTF-16": b"\xff\xfeabc",
     "control characters": b"\x01\x02\xff",
-    "a mark and no text": b"\xef\xbb\xbf\xff",
+    "a mark and invalid UTF-8": b"\xef\xbb\xbf\xff",
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
-async def test_fault_12_what_is_no_text_is_refused(desk: Desk, name: str) -> None:
-    """docs/faults.md 12: read, edited and rewritten: refused, and the bytes stay."""
+async def test_fault_12_a_binary_file_is_refused(desk: Desk, name: str) -> None:
+    """docs/faults.md 12: it is not read, edited or rewritten, and the bytes stay."""
     data = REFUSED[name]
     path = desk.write("file.bin", data)
     for tool, fields in (
@@ -191,8 +191,8 @@ async def test_fault_12_what_is_no_text_is_refused(desk: Desk, name: str) -> Non
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX files")
 @pytest.mark.parametrize("kind", ["fifo", "folder", "socket", "unreadable", "loop"])
-async def test_fault_12_what_is_no_file_is_refused_at_once(desk: Desk, kind: str) -> None:
-    """docs/faults.md 12: a pipe that nobody writes to keeps nobody waiting."""
+async def test_fault_12_what_is_no_readable_file_is_refused_at_once(desk: Desk, kind: str) -> None:
+    """docs/faults.md 12: nothing waits for a pipe to which nobody writes."""
     path = desk.path / "odd"
     if kind == "fifo":
         os.mkfifo(path)
@@ -243,8 +243,8 @@ async def test_fault_12_a_sparse_file_of_two_gigabytes_is_bounded(desk: Desk) ->
 
 
 @pytest.mark.parametrize("path", ["a" * 300, "d/" * 3000, "a\0b", "\ud800"])
-async def test_a_path_that_cannot_be_one_is_an_error_result(desk: Desk, path: str) -> None:
-    """Said without the system's own words for it, for every tool that takes a path."""
+async def test_an_impossible_path_is_an_error_result(desk: Desk, path: str) -> None:
+    """For every tool that takes a path, and without the system's own error text."""
     for name, fields in (
         ("read_file", {}),
         ("write_file", {"content": "x"}),

@@ -1,4 +1,4 @@
-"""The check of a call's input: everything that is wrong, in words that a model can act on."""
+"""The check of a call's input names everything that is wrong, in words that a model can act on."""
 
 from typing import Any
 
@@ -54,21 +54,21 @@ FINE: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize(("given", "said"), WRONG, ids=[said[:50] for _, said in WRONG])
-def test_fault_21_all_that_is_wrong_is_said_at_once(given: dict[str, Any], said: str) -> None:
-    """docs/faults.md 21: the field, what it must be and what it is."""
+def test_fault_21_everything_that_is_wrong_is_named_at_once(given: dict[str, Any], said: str) -> None:
+    """docs/faults.md 21: each field, with the expected type and the given one."""
     with pytest.raises(ToolError) as error:
         check_input(SCHEMA, given)
     assert str(error.value) == f"Wrong input: {said}."
 
 
 @pytest.mark.parametrize("given", FINE, ids=str)
-def test_what_fits_is_let_pass(given: dict[str, Any]) -> None:
-    """Unknown fields too, and null where nothing has to be."""
+def test_valid_input_is_accepted(given: dict[str, Any]) -> None:
+    """Unknown fields too, and null for optional fields."""
     check_input(SCHEMA, given)
 
 
 async def test_fault_21_no_tool_is_reached_by_a_wrong_input(desk: Desk) -> None:
-    """docs/faults.md 21: every tool's own schema refuses a wrong type for each of its fields, and what is missing."""
+    """docs/faults.md 21: every tool's own schema refuses a wrong type for each of its fields, and a missing field."""
     for name, tool in desk.tools.items():
         schema = tool.spec.input_schema
         for field, rule in schema["properties"].items():
@@ -89,8 +89,8 @@ async def test_optional_fields_may_be_null(desk: Desk) -> None:
     assert await desk.call("list_files", path=None, glob=None) == "a.txt"
 
 
-def test_every_schema_is_one_that_the_api_takes(desk: Desk) -> None:
-    """An object with named properties, each with a type; what is required exists; the description is there."""
+def test_every_schema_is_one_that_the_api_accepts(desk: Desk) -> None:
+    """An object with named properties, each with a type; the required ones exist, and there is a description."""
     for name, tool in desk.tools.items():
         schema = tool.spec.input_schema
         assert tool.spec.name == name

@@ -1,4 +1,4 @@
-"""`search` and `list_files`: what is there to be seen, proposals and open buffers first, in bounds."""
+"""`search` and `list_files`: bounded results from the proposals, then the open buffers, then the disk."""
 
 import asyncio
 import os
@@ -44,7 +44,7 @@ async def test_a_match_comes_with_its_path_and_line(desk: Desk) -> None:
 
 
 async def test_lines_around_a_match_are_shown_on_request(desk: Desk) -> None:
-    """With a dash instead of a colon, and a line of dashes where something lies between."""
+    """With a dash instead of a colon, and a line of dashes where lines are skipped."""
     desk.write("a.txt", "".join(f"{n}\n" for n in range(1, 10)))
     desk.write("b.txt", "5\n")
     assert await found(desk, "[28]", context=1) == [
@@ -74,15 +74,15 @@ async def test_a_wrong_pattern_is_a_clear_error(desk: Desk, pattern: str) -> Non
 
 @pytest.mark.parametrize("pattern", ["-x", "--files", "--", "-", "a b", "'", '"', "$HOME", "`id`", "日本"])
 async def test_a_pattern_is_a_pattern_whatever_it_looks_like(desk: Desk, pattern: str) -> None:
-    """No option, no shell."""
+    """It is never read as an option, nor by a shell."""
     desk.write("a.txt", f"<{pattern}>\n")
     escaped = pattern.replace("$", r"\$")
     assert await found(desk, escaped) == [f"a.txt:1:<{pattern}>"]
 
 
 @pytest.mark.parametrize("pattern", ["a\0b", "x" * 200_000])
-async def test_a_pattern_that_cannot_be_handed_over_is_an_error(desk: Desk, pattern: str) -> None:
-    """Not a crash of ours."""
+async def test_a_pattern_that_cannot_be_an_argument_is_an_error(desk: Desk, pattern: str) -> None:
+    """It contains a NUL, or is too long for an argument."""
     with pytest.raises(ToolError, match="could not be started"):
         await desk.call("search", pattern=pattern)
 
@@ -108,7 +108,7 @@ if sys.platform != "win32":
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_fault_43_a_files_name_is_a_name_whatever_it_looks_like(desk: Desk, name: str) -> None:
-    """docs/faults.md 43: listed, found, and as the path of a search; one with a line break is one file."""
+    """docs/faults.md 43: it is listed and found, and may be the path of a search; with a line break it is one file."""
     desk.write(name, "needle\n")
     assert (await desk.call("list_files")) == name
     assert (await desk.call("list_files", path=name)) == name
@@ -118,7 +118,7 @@ async def test_fault_43_a_files_name_is_a_name_whatever_it_looks_like(desk: Desk
 
 
 async def test_ignored_files_are_left_out_and_hidden_ones_are_not(desk: Desk) -> None:
-    """In a repository: by its .gitignore, one further down, and .ignore; `.git` itself never shows."""
+    """In a repository: by its .gitignore, by one in a subfolder, and by .ignore; `.git` itself is never shown."""
     desk.write(".git/config", "needle\n")
     desk.write(".gitignore", "*.log\nbuild/\n")
     desk.write("sub/.gitignore", "local.txt\n")
@@ -133,8 +133,8 @@ async def test_ignored_files_are_left_out_and_hidden_ones_are_not(desk: Desk) ->
 @pytest.mark.parametrize(
     "glob", ["*", "**", "*.log", "**/*", "**/*.log", "build/**", "*.{py,log}", ".git/**", "!*.py", "*config*"]
 )
-async def test_no_glob_brings_back_what_is_ignored(desk: Desk, glob: str) -> None:
-    """Nor the version control's own data."""
+async def test_no_glob_includes_what_is_ignored(desk: Desk, glob: str) -> None:
+    """Nor the repository's own data."""
     desk.write(".git/config", "needle\n")
     desk.write(".gitignore", "*.log\nbuild/\n")
     for name in ("a.py", "a.log", "build/out.py", "b.txt"):
@@ -145,7 +145,7 @@ async def test_no_glob_brings_back_what_is_ignored(desk: Desk, glob: str) -> Non
 
 
 async def test_ignore_rules_count_without_a_repository(desk: Desk) -> None:
-    """A folder that was unpacked has its .gitignore too; one above the workspace has no say."""
+    """An unpacked archive has its .gitignore too; one above the workspace does not count."""
     (desk.path.parent / ".gitignore").write_text("*\n")
     desk.write(".gitignore", "node_modules/\n")
     desk.write("node_modules/x.js", "needle\n")
@@ -155,7 +155,7 @@ async def test_ignore_rules_count_without_a_repository(desk: Desk) -> None:
 
 
 async def test_rules_above_the_workspace_count_within_a_repository(desk: Desk) -> None:
-    """The workspace may be a part of it."""
+    """The workspace may be a subfolder of the repository."""
     (desk.path.parent / ".git").mkdir()
     (desk.path.parent / ".gitignore").write_text("*.log\n")
     desk.write("a.log")
@@ -163,8 +163,8 @@ async def test_rules_above_the_workspace_count_within_a_repository(desk: Desk) -
     assert await listed(desk) == ["a.py"]
 
 
-async def test_an_ignored_folder_can_be_asked_for(desk: Desk) -> None:
-    """To look into a dependency is good work."""
+async def test_an_ignored_folder_can_be_named(desk: Desk) -> None:
+    """The agent may need to read a dependency."""
     desk.write(".gitignore", "node_modules/\n")
     desk.write("node_modules/x/index.js", "needle\n")
     assert await found(desk, "needle", path="node_modules/x") == ["node_modules/x/index.js:1:needle"]
@@ -172,7 +172,7 @@ async def test_an_ignored_folder_can_be_asked_for(desk: Desk) -> None:
 
 
 async def test_proposals_and_buffers_are_seen_before_the_disk(desk: Desk) -> None:
-    """In that order; a new file too, in a folder that is not there yet; nothing comes twice."""
+    """In this order; a new file in a new folder is found too, and nothing is found twice."""
     desk.write("a.txt", "on disk\nneedle\n")
     typed = desk.write("b.txt", "needle on disk\n")
     desk.documents.type(typed, "x\nneedle typed\n")
@@ -210,8 +210,8 @@ async def test_an_open_file_that_is_ignored_stays_ignored(desk: Desk) -> None:
     assert await listed(desk) == [".gitignore", "other.env", "unsaved.txt"]
 
 
-async def test_documents_outside_the_workspace_are_none_of_its_business(desk: Desk) -> None:
-    """A user has other files open as well."""
+async def test_documents_outside_the_workspace_are_not_searched(desk: Desk) -> None:
+    """The user may have other files open as well."""
     desk.documents.type(desk.path.parent / "outside.txt", "needle\n")
     assert await found(desk, "needle") == []
     assert await listed(desk) == []
@@ -219,7 +219,7 @@ async def test_documents_outside_the_workspace_are_none_of_its_business(desk: De
 
 @pytest.mark.skipif(sys.platform == "win32", reason="symbolic links")
 async def test_linked_folders_are_not_followed(desk: Desk) -> None:
-    """Neither one that leads outside nor one that leads round in circles."""
+    """Neither one that leads outside nor one that leads back to a folder above it."""
     outside = desk.path.parent / "outside"
     outside.mkdir()
     (outside / "secret.txt").write_text("needle\n")
@@ -236,7 +236,7 @@ async def test_linked_folders_are_not_followed(desk: Desk) -> None:
     assert await listed(desk, path="real/round") == ["real/a.txt"]
 
 
-async def test_a_place_that_is_not_there_is_an_error(desk: Desk) -> None:
+async def test_a_missing_path_is_an_error(desk: Desk) -> None:
     """Not an empty result, which would say that nothing matches."""
     desk.write("a.txt", "x\n")
     for call in (desk.call("search", pattern="x", path="gone"), desk.call("list_files", path="gone")):
@@ -251,7 +251,7 @@ async def test_a_place_that_is_not_there_is_an_error(desk: Desk) -> None:
 
 
 async def test_an_empty_workspace_has_nothing(desk: Desk) -> None:
-    """And says so."""
+    """The results say so."""
     assert await desk.call("list_files") == "No files."
     assert await desk.call("search", pattern="") == "No matches."
 
@@ -265,8 +265,8 @@ async def test_many_matches_are_bounded(desk: Desk) -> None:
     assert (await found(desk, "needle"))[-1] == "(at least 4800 more lines; narrow the search.)"
 
 
-async def test_matches_in_other_files_do_not_use_up_the_room(desk: Desk) -> None:
-    """What the glob or a proposal takes out of the result counts for nothing."""
+async def test_matches_that_are_excluded_do_not_count_toward_the_limit(desk: Desk) -> None:
+    """Matches that the glob or an open document excludes do not count."""
     desk.write("a.txt", "needle\n" * 20_000)
     desk.write("b.txt", "needle\n" * 20_000)
     desk.write("z.py", "needle\n")
@@ -286,7 +286,7 @@ async def test_long_lines_are_shown_around_the_match(desk: Desk) -> None:
     assert len(line) < 330
 
 
-async def test_a_line_of_many_megabytes_is_told_of(desk: Desk) -> None:
+async def test_a_line_of_many_megabytes_is_reported(desk: Desk) -> None:
     """Memory stays bounded, and later lines are found too."""
     desk.write("big.json", "needle" + "x" * 9_000_000 + "\nneedle 2\n")
     desk.write("c.txt", "needle 3\n")
@@ -297,16 +297,16 @@ async def test_a_line_of_many_megabytes_is_told_of(desk: Desk) -> None:
     ]
 
 
-async def test_binary_files_and_other_bytes_do_no_harm(desk: Desk) -> None:
-    """Binary ones are left out, lines that are no UTF-8 are shown as far as they go."""
+async def test_binary_files_are_omitted_and_invalid_bytes_are_shown(desk: Desk) -> None:
+    """Bytes that are not UTF-8 are replaced, and the rest of the line is shown."""
     desk.write("bin", b"needle\0\n")
     desk.write("latin.txt", "n\u00e9edle needle\n".encode("latin-1"))
     assert await found(desk, "needle") == ["latin.txt:1:n\ufffdedle needle"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a pipe")
-async def test_a_pipe_in_the_workspace_keeps_nobody_waiting(desk: Desk) -> None:
-    """docs/faults.md 12: nor does a socket or what cannot be read."""
+async def test_a_pipe_in_the_workspace_delays_nothing(desk: Desk) -> None:
+    """docs/faults.md 12: nor does a folder that cannot be read."""
     os.mkfifo(desk.path / "fifo")
     desk.write("a.txt", "needle\n").parent.joinpath("closed").mkdir(mode=0)
     began = time.monotonic()
@@ -326,7 +326,7 @@ async def test_many_files_are_bounded(desk: Desk) -> None:
 
 
 async def test_a_search_can_be_cancelled(desk: Desk) -> None:
-    """The process ends with it, and the next search works."""
+    """The next search works."""
     for number in range(50):
         desk.write(f"{number}.txt", "needle\n" * 20_000)
     task = asyncio.ensure_future(found(desk, "no|such|thing", glob="*.py"))
@@ -337,7 +337,7 @@ async def test_a_search_can_be_cancelled(desk: Desk) -> None:
     assert len(await found(desk, "needle", glob="7.txt")) == MAX_LINES + 1
 
 
-def test_titles_say_what_is_looked_for(desk: Desk) -> None:
+def test_titles_say_what_is_searched_for(desk: Desk) -> None:
     """The title that the user sees."""
     assert desk.tools["search"].describe({"pattern": "日本"}) == ("Search 日本", ())
     assert desk.tools["list_files"].describe({}) == ("List files", ())
@@ -367,15 +367,15 @@ GLOBS = {
 
 @pytest.mark.parametrize("glob", GLOBS)
 def test_a_glob_reads_like_a_line_of_a_gitignore_file(glob: str) -> None:
-    """With braces, and turned round by an exclamation mark."""
+    """With braces too, and inverted by an exclamation mark."""
     fits = glob_filter(glob, Roots())
     good, bad = GLOBS[glob]
     assert {name for name in good | bad if fits(name)} == good
 
 
 @pytest.mark.parametrize("glob", ["x" * 501, "{a,b}" * 100, "{" * 400, "[", "{a,b", "a{b}c}", "\\", "**", "{}", "{,}"])
-def test_no_glob_takes_long_or_fails_otherwise(glob: str) -> None:
-    """It is one, or an error that names it."""
+def test_no_glob_takes_long_or_fails_in_another_way(glob: str) -> None:
+    """It is valid, or the error says that it is not."""
     began = time.process_time()
     try:
         glob_filter(glob, Roots())("a/b.py")
@@ -387,7 +387,7 @@ def test_no_glob_takes_long_or_fails_otherwise(glob: str) -> None:
 
 
 def test_a_glob_with_too_many_alternatives_is_refused() -> None:
-    """Those beyond the limit would match nothing, and files would be missing without a word."""
+    """Otherwise those beyond the limit would match nothing, and files would silently be missing."""
     assert glob_filter("{a,b}" * 9, Roots())("b" * 9)
     with pytest.raises(ToolError, match="more than 1000 alternatives"):
         glob_filter("{a,b}" * 10, Roots())

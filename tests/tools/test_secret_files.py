@@ -20,7 +20,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("name", "given"), CALLS, ids=[name for name, _ in CALLS])
-async def test_each_tool_asks_before_it_touches_one(desk: Desk, name: str, given: dict[str, Any]) -> None:
+async def test_each_tool_asks_before_it_touches_a_secret(desk: Desk, name: str, given: dict[str, Any]) -> None:
     """The user sees the file and the reason. A rejection is an error; nothing is shown or proposed."""
     desk.write(".env", "TOKEN=1\n")
     desk = Desk(desk.path, ScriptedUser(ApprovalAnswer("reject", "not that one")), documents=desk.documents)
@@ -36,7 +36,7 @@ async def test_each_tool_asks_before_it_touches_one(desk: Desk, name: str, given
 
 @pytest.mark.parametrize(("name", "given"), CALLS, ids=[name for name, _ in CALLS])
 async def test_what_was_allowed_is_done(desk: Desk, name: str, given: dict[str, Any]) -> None:
-    """With a yes for once, and again the next time; with one for the session, never again for this file."""
+    """After `allow_once`, the next call asks again; after `allow_session`, this file is never asked about again."""
     for file in (".env", "sub/.env"):
         desk.write(file, "TOKEN=1\n")
     desk = Desk(desk.path, ScriptedUser("allow_once", "allow_session"), documents=desk.documents)
@@ -47,8 +47,8 @@ async def test_what_was_allowed_is_done(desk: Desk, name: str, given: dict[str, 
 
 
 @pytest.mark.parametrize("given", [".ENV", "./sub/../.env", "link", "folder/.env", ".env."])
-async def test_no_other_way_to_say_its_name_helps(desk: Desk, given: str) -> None:
-    """Case, dots, a link to it: what the file is counts, and how it was called."""
+async def test_another_spelling_of_its_path_asks_too(desk: Desk, given: str) -> None:
+    """Different case, dots, or a link: both the file itself and the given name count."""
     desk.write(".env", "TOKEN=1\n")
     desk.write(given if given in (".ENV", ".env.") else "x", "TOKEN=1\n")
     (desk.path / "link").symlink_to(".env")
@@ -58,7 +58,7 @@ async def test_no_other_way_to_say_its_name_helps(desk: Desk, given: str) -> Non
         await desk.call("read_file", path=given)
 
 
-async def test_a_link_that_is_called_like_a_secret_is_one(desk: Desk) -> None:
+async def test_a_link_that_is_named_like_a_secret_is_one(desk: Desk) -> None:
     """`.env` may lead to a file with any name."""
     desk.write("config/production", "TOKEN=1\n")
     (desk.path / ".env").symlink_to("config/production")
@@ -67,8 +67,8 @@ async def test_a_link_that_is_called_like_a_secret_is_one(desk: Desk) -> None:
         await desk.call("read_file", path=".env")
 
 
-async def test_an_open_buffer_of_one_is_one(desk: Desk) -> None:
-    """Also where nothing is on the disk yet."""
+async def test_an_open_buffer_of_a_secret_is_one(desk: Desk) -> None:
+    """Even if it does not exist on disk yet."""
     desk.documents.type(desk.path / ".env", "TOKEN=1\n")
     desk = Desk(desk.path, ScriptedUser("reject"), documents=desk.documents)
     with pytest.raises(ToolError, match="looks like a secret"):
@@ -78,8 +78,8 @@ async def test_an_open_buffer_of_one_is_one(desk: Desk) -> None:
     )
 
 
-async def test_a_secret_under_a_proposed_name_is_one(desk: Desk) -> None:
-    """To let it be renamed is not to let it be read."""
+async def test_a_secret_with_a_proposed_new_name_is_still_one(desk: Desk) -> None:
+    """An allowance to rename it is not an allowance to read it."""
     desk.write(".env", "TOKEN=1\n")
     desk = Desk(desk.path, ScriptedUser("allow_once", "reject"), documents=desk.documents)
     await desk.call("rename_file", path=".env", new_path="plain.txt")
@@ -89,8 +89,8 @@ async def test_a_secret_under_a_proposed_name_is_one(desk: Desk) -> None:
     assert (await desk.call("list_files")).startswith("No files.")
 
 
-async def test_they_are_left_out_of_searches_and_lists(desk: Desk) -> None:
-    """How many is said, whether the pattern is in them or not; also where the path is theirs."""
+async def test_secrets_are_omitted_from_searches_and_lists(desk: Desk) -> None:
+    """The result says how many, whether the pattern is in them or not; also if the path names one."""
     for name in ("a.py", ".env", "certs/server.pem", "private/b.py"):
         desk.write(name, "needle\n")
     desk.write(".fairleadignore", "private/\n")
@@ -113,7 +113,7 @@ ODD_NAMES = (
 
 @pytest.mark.parametrize("rules", ["", "*.private\n"], ids=["the usual rules", "own rules"])
 async def test_ignored_files_are_not_counted_as_omitted(desk: Desk, rules: str) -> None:
-    """A search leaves them out as any ignored file, also those that look like secrets. Odd names count as others."""
+    """A search omits them silently, even those that look like secrets. Secrets with odd names are counted as usual."""
     for name in ("a.py", *ODD_NAMES, "sub/.ssh/config", "sub/id_rsa"):
         desk.write(name, "needle\n")
     for name in (".env", "sub/.env", "build/id_rsa", "build/.ssh/config", ".git/x.pem", "odd/[y].pem"):
@@ -134,8 +134,8 @@ async def test_many_secrets_are_counted(desk: Desk) -> None:
     assert "(250 files that look like secrets" in await desk.call("search", pattern="needle")
 
 
-async def test_a_name_that_is_not_there_is_not_answered_with_a_secrets(desk: Desk) -> None:
-    """The help for a misspelled name leaves them out too."""
+async def test_similar_names_include_no_secret(desk: Desk) -> None:
+    """The suggestions for a misspelled name leave them out too."""
     desk.write("server.pem", "x")
     desk.write("server.pen.txt", "x")
     with pytest.raises(ToolError) as error:
@@ -143,8 +143,8 @@ async def test_a_name_that_is_not_there_is_not_answered_with_a_secrets(desk: Des
     assert "server.pem" not in str(error.value)
 
 
-async def test_fault_43_good_work_asks_nothing(desk: Desk) -> None:
-    """docs/faults.md 43: examples, new files of the agent's own, and what the workspace took out of the list."""
+async def test_fault_43_harmless_work_asks_nothing(desk: Desk) -> None:
+    """docs/faults.md 43: examples, the agent's own new files, and files that `.fairleadignore` makes ordinary."""
     desk.write(".env.example", "TOKEN=\n")
     desk.write("tests/server.pem", "for tests\n")
     desk.write(".fairleadignore", "!tests/*.pem\n")

@@ -14,8 +14,8 @@ ITEMS = [
 TEXT = "[>] #1: 分析 (正在分析)\n[ ] #2: Write\n\n(0/2 completed)"
 
 
-def test_p12_it_is_one_entry_of_the_table(desk: Desk) -> None:
-    """docs/plan.md P12: called `todo`, described as a rewrite of the plan for multi-step work; the guard lets it be."""
+def test_p12_the_plan_is_a_tool(desk: Desk) -> None:
+    """docs/plan.md P12: named `todo`, described as a rewrite of the plan for multi-step work, and read-only."""
     tool = desk.tools["todo"]
     assert tool.spec.name == "todo"
     assert tool.spec.description.startswith("Rewrite the current plan for multi-step work.")
@@ -24,7 +24,7 @@ def test_p12_it_is_one_entry_of_the_table(desk: Desk) -> None:
 
 
 def test_p1_the_schema_names_one_form_only(desk: Desk) -> None:
-    """docs/plan.md P1: `items[].{id?, content, status, activeForm?, check?}`; other names are accepted, not shown."""
+    """docs/plan.md P1: other names, such as `todos`, are accepted, but the model is not offered them."""
     schema = desk.tools["todo"].spec.input_schema
     item = schema["properties"]["items"]["items"]
     assert list(schema["properties"]) == ["items", "reason"]
@@ -37,7 +37,7 @@ def test_p1_the_schema_names_one_form_only(desk: Desk) -> None:
     "given", [{"items": ITEMS}, {"todos": ITEMS}, {"items": None, "todos": ITEMS}, {"items": ITEMS, "todos": []}]
 )
 async def test_p1_p9_p12_a_call_rewrites_the_plan_and_returns_it(desk: Desk, given: dict[str, Any]) -> None:
-    """docs/plan.md P1, P9, P12: `todos` for `items` too; the result is the whole plan as text."""
+    """docs/plan.md P1, P9, P12: `todos` is accepted for `items`; the result is the whole plan as text."""
     assert await desk.call("todo", **given) == TEXT
     assert desk.plan.render() == TEXT
 
@@ -52,7 +52,7 @@ async def test_p3_a_refused_call_leaves_the_plan(desk: Desk) -> None:
 
 @pytest.mark.parametrize("given", [{}, {"todos": "x"}, {"items": None}, {"plan": ITEMS}, {"todos": {"content": "x"}}])
 async def test_fault_21_a_call_without_a_list_says_what_to_send(desk: Desk, given: dict[str, Any]) -> None:
-    """docs/faults.md 21: and an empty list is one, which empties the plan."""
+    """docs/faults.md 21: the counterpart, an empty list, is valid and empties the plan."""
     with pytest.raises(ToolError, match="'items' is missing: send the whole plan as a list"):
         await desk.call("todo", **given)
     assert await desk.call("todo", items=[]) == "No todos."

@@ -1,4 +1,4 @@
-"""`delete_file` and `rename_file`: proposed, seen by the agent at once, and refused with what to do instead."""
+"""`delete_file` and `rename_file` are proposed and seen by the agent at once, or refused with the reason."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tools.stand_ins import Desk
 
 
 async def refused(desk: Desk, name: str, **given: str) -> str:
-    """The error that a call ends with; nothing is proposed by it."""
+    """The error of a call. Checks that the call proposed nothing."""
     before = desk.files.changes
     with pytest.raises(ToolError) as error:
         await desk.call(name, **given)
@@ -16,8 +16,8 @@ async def refused(desk: Desk, name: str, **given: str) -> str:
     return str(error.value)
 
 
-async def test_a_deleted_file_is_gone_for_the_agent_and_still_there_for_the_user(desk: Desk) -> None:
-    """Read, listed, searched and edited it is not there; written again it is a change to the file that was."""
+async def test_a_deleted_file_is_gone_for_the_agent_and_still_exists_for_the_user(desk: Desk) -> None:
+    """No tool finds it; if the agent writes it again, that is a change of the existing file."""
     path = desk.write("a.txt", "needle\n")
     assert await desk.call("delete_file", path="a.txt") == "Proposed (deletion)."
     assert path.read_text() == "needle\n"
@@ -30,7 +30,7 @@ async def test_a_deleted_file_is_gone_for_the_agent_and_still_there_for_the_user
     assert [proposal.kind for proposal in desk.files.changes] == ["modify"]
 
 
-async def test_a_renamed_file_is_where_it_shall_be(desk: Desk) -> None:
+async def test_a_renamed_file_is_at_its_new_path(desk: Desk) -> None:
     """Found by every tool under the new path, with its edits; the old path is free for another file."""
     path = desk.write("a.txt", "needle\n")
     assert await desk.call("rename_file", path="a.txt", new_path="sub/b.txt") == "Proposed (now sub/b.txt)."
@@ -48,8 +48,8 @@ async def test_a_renamed_file_is_where_it_shall_be(desk: Desk) -> None:
     assert found == {"b.txt": "create", "a.txt": "modify"}
 
 
-async def test_what_was_only_proposed_is_not_proposed_any_more(desk: Desk) -> None:
-    """A new file that is deleted again; one that is renamed is new at the other path."""
+async def test_a_file_that_was_only_proposed_can_be_deleted_and_renamed(desk: Desk) -> None:
+    """A new file that is deleted again leaves nothing; one that is renamed is new at the other path."""
     await desk.call("write_file", path="new.txt", content="x\n")
     assert "proposal for this file was removed" in await desk.call("delete_file", path="new.txt")
     assert len(desk.files.changes) == 0
@@ -58,8 +58,8 @@ async def test_what_was_only_proposed_is_not_proposed_any_more(desk: Desk) -> No
     assert [(p.path, p.kind) for p in desk.files.changes] == [(str(desk.path / "newer.txt"), "create")]
 
 
-async def test_a_way_back_is_no_proposal(desk: Desk) -> None:
-    """Renamed twice it has the last name; renamed to its own again nothing is left."""
+async def test_a_rename_back_ends_the_proposal(desk: Desk) -> None:
+    """After two renames it has the last name; after a rename to the original name, nothing is proposed."""
     desk.write("a.txt", "x\n")
     await desk.call("rename_file", path="a.txt", new_path="b.txt")
     await desk.call("rename_file", path="b.txt", new_path="c.txt")
@@ -69,8 +69,8 @@ async def test_a_way_back_is_no_proposal(desk: Desk) -> None:
     assert len(desk.files.changes) == 0
 
 
-async def test_what_cannot_be_is_refused_with_the_reason(desk: Desk) -> None:
-    """Nothing is overwritten, nothing is put below a file, and nothing outside is touched."""
+async def test_an_impossible_change_is_refused_with_the_reason(desk: Desk) -> None:
+    """Nothing is overwritten, nothing is created below a file, and nothing outside is touched."""
     desk.write("a.txt", "a\n")
     desk.write("b.txt", "b\n")
     desk.write("folder/c.txt", "c\n")
@@ -106,7 +106,7 @@ async def test_a_deleted_path_is_not_free_for_a_rename(desk: Desk) -> None:
 
 
 def test_what_a_call_is_about_is_shown(desk: Desk) -> None:
-    """Both paths of a rename, as places to go to."""
+    """Of a rename, both paths, as locations that can be opened."""
     assert desk.tools["delete_file"].describe({"path": "a"}) == ("Delete a", (Location("a"),))
     told = desk.tools["rename_file"].describe({"path": "a", "new_path": "b"})
     assert told == ("Rename a to b", (Location("a"), Location("b")))
