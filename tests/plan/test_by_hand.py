@@ -27,7 +27,7 @@ def contents(manager: TodoManager) -> list[str]:
 def test_p13_add_reword_move_drop_hold_mark() -> None:
     """Each operation has its effect and a line for the model."""
     manager = planned("A", "B", "C")
-    told = edit(
+    feedback = edit(
         manager,
         PlanOp("add", content=" D \n d ", after="1"),
         PlanOp("add", content="last", at_end=True),
@@ -41,7 +41,7 @@ def test_p13_add_reword_move_drop_hold_mark() -> None:
         ("3", "C"), ("6", "first"), ("4", "D d"), ("2", "B, better"), ("5", "last"),
     ]  # fmt: skip
     assert manager.snapshot().items[0].held
-    assert [line.split()[0] for line in told] == [
+    assert [line.split()[0] for line in feedback] == [
         "added", "added", "added", "reworded", "marked", "holds", "moved", "dropped",
     ]  # fmt: skip
     assert "[ ] #3: C (held by the user)" in manager.render()
@@ -60,7 +60,7 @@ def test_p13_add_reword_move_drop_hold_mark() -> None:
     ],
 )
 def test_p13_all_or_nothing(op: PlanOp) -> None:
-    """An operation without sense is refused, and the good one before it is not done either."""
+    """An impossible operation is refused, and the valid one before it is not applied either."""
     manager = planned("A", "B")
     before = manager.snapshot()
     with pytest.raises(PlanError):
@@ -78,7 +78,7 @@ def test_p13_a_stale_revision_is_refused() -> None:
 
 
 def test_p13_the_users_wording_stays() -> None:
-    """A rewrite that was under way with the old words does not bring them back; its own new ones do count."""
+    """A rewrite that still has the old words does not restore them; one with new words does change it."""
     manager = planned("A", "B")
     edit(manager, PlanOp("update", "1", content="A, as I want it"))
     manager.update([{"id": "1", "content": "A", "status": "in_progress"}, {"content": "B"}])
@@ -89,7 +89,7 @@ def test_p13_the_users_wording_stays() -> None:
 
 @pytest.mark.parametrize("back", [{"id": "2", "content": "other"}, {"content": "B"}])
 def test_p14_a_dropped_item_does_not_come_back(back: dict[str, Any]) -> None:
-    """By its id or by its content, the rewrite is refused with the reason; without it, it is taken."""
+    """A rewrite that has its id or its content is refused with the reason; one without it is accepted."""
     manager = planned("A", "B")
     edit(manager, PlanOp("remove", "2"))
     with pytest.raises(PlanError, match="the user dropped this step"):
@@ -113,7 +113,7 @@ def test_p14_a_held_item_is_not_started() -> None:
 
 
 def test_p14_a_held_item_is_not_in_progress() -> None:
-    """Holding the step that the agent works on sets it back, so that another one may be in progress."""
+    """Holding the step that the agent works on makes it pending, so that another one can be in progress."""
     manager = planned("A", "B")
     manager.update([{"content": "A", "status": "in_progress"}, {"content": "B"}])
     edit(manager, PlanOp("update", "1", held=True))
@@ -121,8 +121,8 @@ def test_p14_a_held_item_is_not_in_progress() -> None:
     manager.update([{"content": "A"}, {"content": "B", "status": "in_progress"}])
 
 
-def test_p14_the_users_item_is_not_left_out() -> None:
-    """A rewrite without it is refused, once it is done it may go."""
+def test_p14_an_item_of_the_user_is_not_left_out() -> None:
+    """A rewrite without it is refused; once it is completed, it may be left out."""
     manager = planned("A")
     edit(manager, PlanOp("add", content="Mine", at_end=True))
     with pytest.raises(PlanError, match="the user wrote this step"):
@@ -155,13 +155,13 @@ OP = st.one_of(
 )
 
 
-def told_ids(step: list[Any]) -> set[str]:
-    """The ids that a rewrite gives itself."""
+def given_ids(step: list[Any]) -> set[str]:
+    """The ids that a rewrite contains."""
     return {raw["id"] for raw in step if "id" in raw}
 
 
-def same_step(step: list[Any], before: tuple[PlanItem, ...]) -> dict[int, str]:
-    """The positions in a rewrite of previous items without an id, recognized by their text."""
+def recognized_by_text(step: list[Any], before: tuple[PlanItem, ...]) -> dict[int, str]:
+    """Position -> id of the items in a rewrite without an id that are earlier ones, recognized by their text."""
     once = {item.content: item.id for item in before if [other.content for other in before].count(item.content) == 1}
     said = [raw["content"] for raw in step]
     return {
@@ -169,7 +169,7 @@ def same_step(step: list[Any], before: tuple[PlanItem, ...]) -> dict[int, str]:
         for place, raw in enumerate(step)
         if "id" not in raw
         and said.count(raw["content"]) == 1
-        and once.get(raw["content"], "") not in {"", *told_ids(step)}
+        and once.get(raw["content"], "") not in {"", *given_ids(step)}
     }
 
 
@@ -187,26 +187,28 @@ def test_no_sequence_of_rewrites_and_edits_breaks_the_rules(steps: list[list[Any
         before = manager.snapshot()
         by_user = bool(step) and isinstance(step[0], PlanOp)
         try:
-            told = edit(manager, *step) if by_user else (manager.update(step),)
+            feedback = edit(manager, *step) if by_user else (manager.update(step),)
         except PlanError:
             assert manager.snapshot() is before
             continue
         state = manager.snapshot()
         ids = [item.id for item in state.items]
         known = {item.id for item in before.items}
-        came = [item for item in state.items if item.id not in known]
+        added = [item for item in state.items if item.id not in known]
         assert len(set(ids)) == len(ids) <= 8
         assert state.version > before.version and state.revision >= before.revision
         assert not single or sum(item.status == "in_progress" for item in state.items) <= 1
         if by_user:
             dropped |= known - set(ids)
-            dropped_words |= {line.split(": ", 1)[1] for line in told if line.startswith("dropped ")}
-            assert not ever & {item.id for item in came}
+            dropped_words |= {line.split(": ", 1)[1] for line in feedback if line.startswith("dropped ")}
+            assert not ever & {item.id for item in added}
         else:
             assert not dropped & set(ids)
-            assert not dropped_words & {item.content for item in came}
-            assert not ever & ({item.id for item in came} - told_ids(step))
-            assert all(state.items[place].id == kept for place, kept in same_step(step, before.items).items())
+            assert not dropped_words & {item.content for item in added}
+            assert not ever & ({item.id for item in added} - given_ids(step))
+            assert all(
+                state.items[place].id == item_id for place, item_id in recognized_by_text(step, before.items).items()
+            )
             held = [item for item in before.items if item.held]
             assert [(item.id, item.status) for item in state.items if item.held] == [
                 (item.id, item.status) for item in sorted(held, key=lambda item: ids.index(item.id))

@@ -19,7 +19,7 @@ ITEMS = st.one_of(
     st.fixed_dictionaries({"content": CONTENTS}),
     st.sampled_from([None, "x", 5]),
 )
-# most rewrites are made so that they are accepted, else the plan would stay empty
+# most rewrites are made so that they are accepted, otherwise the plan would stay empty
 FINE = st.lists(
     st.fixed_dictionaries(
         {"content": st.sampled_from("ABCDEFG")}, optional={"id": st.sampled_from(["1", "2", "5", "x", "12"])}
@@ -31,7 +31,7 @@ REWRITES = st.lists(FINE | st.lists(ITEMS, max_size=8), max_size=8)
 
 
 def rewritten(manager: TodoManager, items: list[Any]) -> bool:
-    """Whether a rewrite was taken; a refused one must leave the very same state."""
+    """Whether a rewrite was accepted. Checks that a refused one leaves the state as it was."""
     before = manager.snapshot()
     try:
         text = manager.update(items)
@@ -48,10 +48,10 @@ def test_no_sequence_of_rewrites_breaks_the_rules(rewrites: list[list[Any]], sin
     manager = TodoManager(max_items=6, single_in_progress=single)
     for items in rewrites:
         before = manager.snapshot()
-        taken = rewritten(manager, items)
+        accepted = rewritten(manager, items)
         state = manager.snapshot()
-        assert state.version == before.version + taken
-        assert state.revision in (before.revision, before.revision + taken)
+        assert state.version == before.version + accepted
+        assert state.revision in (before.revision, before.revision + accepted)
         assert (state.revision != before.revision) == (_substance(state) != _substance(before))
         assert len({item.id for item in state.items}) == len(state.items) <= 6
         assert not single or sum(item.status == "in_progress" for item in state.items) <= 1

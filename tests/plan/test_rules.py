@@ -1,4 +1,4 @@
-"""docs/plan.md P1 to P9, P11 and L5 to L8, as far as the plan layer goes: one test for each rule or more."""
+"""docs/plan.md P1 to P9, P11 and L5 to L8, as far as they concern the plan layer: at least one test for each rule."""
 
 import dataclasses
 from typing import Any
@@ -24,7 +24,7 @@ def planned(*items: Any, **settings: Any) -> TodoManager:
 
 
 def refused(manager: TodoManager, items: list[Any]) -> str:
-    """The message with which a rewrite is refused; the state must be the very same after it."""
+    """The message with which a rewrite is refused. Checks that the state stays as it was."""
     before = manager.snapshot()
     with pytest.raises(PlanError) as error:
         manager.update(items)
@@ -32,7 +32,7 @@ def refused(manager: TodoManager, items: list[Any]) -> str:
     return str(error.value)
 
 
-def ids(manager: TodoManager) -> dict[str, str]:
+def content_by_id(manager: TodoManager) -> dict[str, str]:
     """Content by id, in the plan's order."""
     return {item.id: item.content for item in manager.snapshot().items}
 
@@ -54,8 +54,8 @@ def test_p1_an_item_has_an_id_a_content_a_status_and_an_active_form() -> None:
         {"content": "Add tests", "activeForm": "Adding tests", "priority": "high", "id": None, "status": None},
     ],
 )
-def test_p1_other_names_of_the_same_are_taken(raw: Raw) -> None:
-    """docs/plan.md P1: `text` for `content`, `active_form` for `activeForm`; what is unknown is let pass."""
+def test_p1_other_names_of_the_fields_are_accepted(raw: Raw) -> None:
+    """docs/plan.md P1: `text` for `content`, `active_form` for `activeForm`; unknown fields are ignored."""
     assert planned(raw).snapshot().items == (PlanItem("1", "Add tests", "pending", "Adding tests"),)
 
 
@@ -70,8 +70,8 @@ def test_p2_a_snapshot_is_frozen_and_its_numbers_tell_what_changed() -> None:
     manager.update([{**item, "activeForm": "Something else"} for item in THREE])
     reworded = manager.snapshot()
     manager.update(list(reversed(THREE)))
-    turned = manager.snapshot()
-    assert [(s.version, s.revision) for s in (first, counted, reworded, turned)] == [(1, 1), (2, 1), (3, 1), (4, 2)]
+    reordered = manager.snapshot()
+    assert [(s.version, s.revision) for s in (first, counted, reworded, reordered)] == [(1, 1), (2, 1), (3, 1), (4, 2)]
     assert (first.rounds_since_update, counted.rounds_since_update, reworded.rounds_since_update) == (0, 1, 0)
     with pytest.raises(dataclasses.FrozenInstanceError):
         first.version = 9  # type: ignore[misc]
@@ -100,14 +100,14 @@ def test_p3_one_bad_item_leaves_the_plan_as_it_was(position: int) -> None:
     items: list[Any] = [{"content": "New one"}, {"content": "New two"}]
     items.insert(position, {"content": "Bad", "status": "later"})
     assert refused(manager, items) == f"Item {position + 1}: invalid status 'later'"
-    assert ids(manager) == {"1": "One", "2": "Two"}
+    assert content_by_id(manager) == {"1": "One", "2": "Two"}
     manager.update([{"content": "Three"}])
-    assert ids(manager) == {"3": "Three"}
+    assert content_by_id(manager) == {"3": "Three"}
 
 
 @pytest.mark.parametrize("content", ["", " \t\n", None, "\u3000", "\x0c\x85\u2028"])
 def test_p4_content_must_say_something(content: Any) -> None:
-    """docs/plan.md P4: blanks of any script are stripped; nothing left is an error that names the item."""
+    """docs/plan.md P4: blanks of any script are stripped; if nothing is left, the error names the item."""
     assert refused(planned("One"), [{"content": "Fine"}, {"content": content}]) == "Item 2: text required"
     assert refused(planned("One"), [{"id": "b", "content": content}]) == "Item b: text required"
     assert refused(planned("One"), [{"status": "pending"}]) == "Item 1: text required"
@@ -155,39 +155,39 @@ def test_p5_another_word_is_refused_and_named(status: Any) -> None:
 
 def test_p6_a_first_plan_is_numbered_from_one() -> None:
     """docs/plan.md P6: 1 to n, as strings."""
-    assert ids(planned("One", "Two", "Three")) == {"1": "One", "2": "Two", "3": "Three"}
+    assert content_by_id(planned("One", "Two", "Three")) == {"1": "One", "2": "Two", "3": "Three"}
 
 
 def test_p6_equal_content_keeps_its_id_wherever_it_moves() -> None:
     """docs/plan.md P6: no other step gets the record or the id of a dropped one."""
     manager = planned("One", "Two", "Three")
     manager.update([{"content": "Three"}, {"content": "New"}, {"content": " One "}])
-    assert ids(manager) == {"3": "Three", "4": "New", "1": "One"}
+    assert content_by_id(manager) == {"3": "Three", "4": "New", "1": "One"}
     manager.update([{"content": "Newer"}, {"content": "Two"}])
-    assert ids(manager) == {"5": "Newer", "6": "Two"}
+    assert content_by_id(manager) == {"5": "Newer", "6": "Two"}
 
 
 def test_p6_an_id_that_the_model_gives_wins() -> None:
-    """docs/plan.md P6: a step keeps its id though its text changes; numbers, as JSON has them, are ids too."""
+    """docs/plan.md P6: a step keeps its id although its text changes; JSON numbers are content_by_id too."""
     manager = planned("One", "Two")
     manager.update([{"id": 2, "content": "Two, better"}, {"content": "Two"}, {"id": " a ", "content": "One"}])
-    assert ids(manager) == {"2": "Two, better", "3": "Two", "a": "One"}
+    assert content_by_id(manager) == {"2": "Two, better", "3": "Two", "a": "One"}
 
 
 def test_p6_of_two_equal_steps_each_keeps_one_id() -> None:
     """docs/plan.md P6: equal contents are distinguished by their order."""
     manager = planned("Run the tests", "Fix", "Run the tests")
     manager.update([{"content": "Run the tests"}, {"content": "Run the tests"}, {"content": "Run the tests"}])
-    assert list(ids(manager)) == ["1", "3", "4"]
+    assert list(content_by_id(manager)) == ["1", "3", "4"]
 
 
 @pytest.mark.parametrize("given", ["9", "999999998", "999999999", "9" * 30, "9" * 6000, "007", "-1", "1.5", "²", "١"])
-def test_p6_no_id_that_the_model_gives_makes_a_fresh_one_twice(given: str) -> None:
+def test_p6_no_id_of_the_model_is_given_to_a_new_item(given: str) -> None:
     """docs/plan.md P6: large numbers, other digits and words included; two items never share an id."""
     manager = planned({"id": given, "content": "Old"})
     for count in range(1, 5):
         manager.update([{"id": given, "content": "Old"}, *({"content": f"Step {n}"} for n in range(count))])
-        assert len(ids(manager)) == count + 1
+        assert len(content_by_id(manager)) == count + 1
 
 
 def test_p6_an_id_stays_on_its_line() -> None:
@@ -209,31 +209,31 @@ def test_p6_two_items_with_one_id_are_refused(items: list[Raw], twice: str) -> N
 
 
 @pytest.mark.parametrize(("limit", "settings"), [(20, {}), (3, {"max_items": 3})])
-def test_p7_a_plan_has_a_greatest_length(limit: int, settings: dict[str, int]) -> None:
-    """docs/plan.md P7: 20, or the setting; the number in the message follows it, and that many still fit."""
+def test_p7_a_plan_has_a_maximum_length(limit: int, settings: dict[str, int]) -> None:
+    """docs/plan.md P7: 20, or the setting; the message names the limit, and that many items are accepted."""
     manager = planned(*(f"Step {n}" for n in range(limit)), **settings)
-    assert len(ids(manager)) == limit
+    assert len(content_by_id(manager)) == limit
     assert refused(manager, [{"content": f"Step {n}"} for n in range(limit + 1)]) == f"Max {limit} todos allowed"
 
 
-def test_p7_a_setting_that_shrinks_lets_the_plan_that_is_there_be_shortened() -> None:
+def test_p7_after_a_lower_setting_the_existing_plan_can_be_shortened() -> None:
     """docs/plan.md P7: the setting may change between runs."""
     manager = planned("One", "Two", "Three")
     manager.max_items = 2
     assert refused(manager, [{"content": "One"}, {"content": "Two"}, {"content": "Three"}]) == "Max 2 todos allowed"
     manager.update([{"content": "Three"}])
-    assert ids(manager) == {"3": "Three"}
+    assert content_by_id(manager) == {"3": "Three"}
 
 
 def test_p8_one_task_at_a_time() -> None:
-    """docs/plan.md P8: two in progress are refused; one, and any number of the others, is fine."""
+    """docs/plan.md P8: two in progress are refused; one is accepted, with any number of other items."""
     two = [{"content": "One", "status": "in_progress"}, {"content": "Two", "status": " IN_PROGRESS "}]
     assert refused(planned("Old"), two) == "Only one task can be in_progress at a time"
     planned({"content": "One", "status": "in_progress"}, {"content": "Two", "status": "completed"}, "Three", "Four")
 
 
 def test_p8_the_setting_relaxes_it() -> None:
-    """docs/plan.md P8: then several may be, and the first one counts as the current."""
+    """docs/plan.md P8: then several may be in progress, and the first of them is the current one."""
     two = [{"content": "One", "status": "in_progress"}, {"content": "Two", "status": "in_progress"}]
     state = planned(*two, single_in_progress=False).snapshot()
     assert [item.status for item in state.items] == ["in_progress", "in_progress"]
@@ -241,14 +241,14 @@ def test_p8_the_setting_relaxes_it() -> None:
 
 
 def test_p9_the_plan_as_text() -> None:
-    """docs/plan.md P9: a mark, the id and the text in each line, the active form where it is under way, the count."""
+    """docs/plan.md P9: in each line a mark, the id and the text; the active form of the current item; the count."""
     assert planned(*THREE).render() == (
         "[x] #1: Read hello.py\n[>] #2: Add type hints (Adding type hints)\n[ ] #3: Add docstrings\n\n(1/3 completed)"
     )
 
 
 def test_p9_an_active_form_shows_only_while_the_item_is_under_way() -> None:
-    """docs/plan.md P9: and an item without one shows its content alone."""
+    """docs/plan.md P9: an item without one shows only its content."""
     forms = {"content": "分析性能", "activeForm": "正在分析"}
     assert planned({**forms, "status": "in_progress"}).render().startswith("[>] #1: 分析性能 (正在分析)\n")
     assert planned({**forms, "status": "completed"}).render().startswith("[x] #1: 分析性能\n\n(1/1")
@@ -289,7 +289,7 @@ def test_l5_a_rewrite_resets_the_counter_and_a_refused_one_leaves_it() -> None:
 
 
 def silent_rounds(manager: TodoManager, count: int) -> list[str | None]:
-    """What the manager reminds of in each of so many rounds without a rewrite."""
+    """The manager's reminder in each of `count` rounds without a rewrite."""
     reminders: list[str | None] = []
     for _ in range(count):
         manager.note_round_without_update()
@@ -299,7 +299,7 @@ def silent_rounds(manager: TodoManager, count: int) -> list[str | None]:
 
 @pytest.mark.parametrize("interval", [1, 3, 5])
 def test_l6_l8_the_reminder_comes_after_so_many_rounds_and_repeats(interval: int) -> None:
-    """docs/plan.md L6, L8: from the setting on, in every round, until the plan is rewritten."""
+    """docs/plan.md L6, L8: as many as the setting says; then in every round until the plan is rewritten."""
     manager = planned("One", reminder_interval=interval)
     reminders = silent_rounds(manager, interval + 2)
     assert reminders[: interval - 1] == [None] * (interval - 1)
@@ -314,7 +314,7 @@ def test_l6_l8_the_reminder_comes_after_so_many_rounds_and_repeats(interval: int
 
 
 def test_l6_the_reminder_names_what_is_under_way() -> None:
-    """docs/plan.md L6: whatever the item's text is made of."""
+    """docs/plan.md L6: whatever characters its text contains."""
     manager = planned({"content": "修复 {braces} 🐛", "status": "in_progress", "activeForm": "正在修复"})
     assert "In progress: #1: 修复 {braces} 🐛 (正在修复)." in str(silent_rounds(manager, 3)[-1])
 

@@ -49,7 +49,9 @@ def support(*runs: CommandRun, changed: Sequence[str] = (), item: PlanItem | Non
         pytest.param("unverified", support(run(TESTS, code=None, stopped=True)), id="stopped: no result"),
         pytest.param("stale", support(run(TESTS), changed=["/a"]), id="a change afterwards"),
         pytest.param(
-            "marked", support(run(TESTS, code=1), item=PlanItem("1", "A", "completed", marked=True)), id="you"
+            "marked",
+            support(run(TESTS, code=1), item=PlanItem("1", "A", "completed", marked=True)),
+            id="marked by the user",
         ),
         pytest.param("none", support(run(TESTS), item=PlanItem("1", "A", "in_progress")), id="not completed"),
     ],

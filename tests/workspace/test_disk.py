@@ -1,4 +1,4 @@
-"""Closed files: bytes to text and back, without changing a byte that nobody asked to change."""
+"""Closed files: from bytes to text and back, without changing any byte but the intended ones."""
 
 import contextlib
 from pathlib import Path
@@ -23,7 +23,7 @@ TEXTS = st.text(st.sampled_from("ab\r\n\t\x0c\x85\u2028\ufeff日🚀e\u0301")) |
 
 @given(TEXTS)
 def test_fault_01_02_text_comes_back_byte_for_byte(text: str) -> None:
-    """docs/faults.md 1 and 2: byte order mark, line ends of every kind, no last newline, either Unicode form."""
+    """docs/faults.md 1 and 2: byte order mark, all kinds of line endings, no final newline, either Unicode form."""
     data = text.encode()
     disk = decode(data, "a.txt")
     assert disk.encode(disk.text) == data
@@ -31,15 +31,15 @@ def test_fault_01_02_text_comes_back_byte_for_byte(text: str) -> None:
 
 @given(st.binary(max_size=60) | TEXTS.map(lambda text: text.encode("utf-16")) | TEXTS.map(lambda text: text.encode()))
 def test_whatever_is_read_comes_back_byte_for_byte(data: bytes) -> None:
-    """Bytes are text in some encoding and become the same bytes again, or they are refused: never something between."""
+    """Bytes are read in some encoding and written as the same bytes again, or they are refused."""
     with contextlib.suppress(BinaryFile):
         disk = decode(data, "a.txt")
         assert disk.encode(disk.text) == data
         assert "\ufffd" not in disk.text or b"\xef\xbf\xbd" in data or disk.encoding.startswith("utf-16")
 
 
-def test_fault_02_the_byte_order_mark_is_dress_and_not_text() -> None:
-    """docs/faults.md 2: one of them; another text gets the same."""
+def test_fault_02_the_byte_order_mark_is_not_part_of_the_text() -> None:
+    """docs/faults.md 2: another text of the same file is written with the same mark."""
     disk = decode(b"\xef\xbb\xbfa\r\n", "a.txt")
     assert disk == DiskText("a\r\n", bom=b"\xef\xbb\xbf")
     assert disk.encode("b") == b"\xef\xbb\xbfb"
@@ -62,10 +62,8 @@ ENCODED: list[tuple[bytes, DiskText, str]] = [
 
 
 @pytest.mark.parametrize(("data", "disk", "oddity"), ENCODED)
-def test_other_encodings_are_known_by_their_mark_or_are_the_western_one(
-    data: bytes, disk: DiskText, oddity: str
-) -> None:
-    """In the latter each byte is a character, so nothing is lost; what an editor may not keep is said in words."""
+def test_other_encodings_have_a_mark_or_are_western(data: bytes, disk: DiskText, oddity: str) -> None:
+    """In a western one each byte is a character, so nothing is lost. `oddity` names what an editor may not preserve."""
     assert decode(data, "a.txt") == disk
     assert disk.encode(disk.text) == data
     assert disk.oddity == oddity
@@ -78,8 +76,8 @@ def test_other_encodings_are_known_by_their_mark_or_are_the_western_one(
         (b"\x81\xe9", "€", "a.txt is in Latin-1, which cannot represent U+20AC."),
     ],
 )
-def test_a_text_that_the_encoding_cannot_hold_is_refused(data: bytes, text: str, said: str) -> None:
-    """Never a question mark in its place, nor another encoding for the whole file."""
+def test_a_text_that_the_encoding_cannot_represent_is_refused(data: bytes, text: str, said: str) -> None:
+    """No question mark is written in its place, and the file keeps its encoding."""
     with pytest.raises(ToolError) as error:
         decode(data, "a.txt").encode(text, "a.txt")
     assert str(error.value) == said
@@ -96,15 +94,15 @@ def test_a_text_that_the_encoding_cannot_hold_is_refused(data: bytes, text: str,
         (b"\xff\xfe\x00\xd8a\0", "a.txt begins like UTF-16 text but is not (byte 0)."),
     ],
 )
-def test_fault_12_what_is_no_text_is_refused(data: bytes, said: str) -> None:
-    """docs/faults.md 12: half characters and lone surrogates too; never a replacement character."""
+def test_fault_12_bytes_that_are_not_text_are_refused(data: bytes, said: str) -> None:
+    """docs/faults.md 12: incomplete characters and lone surrogates too; none is ever replaced."""
     with pytest.raises(BinaryFile) as error:
         decode(data, "a.txt")
     assert str(error.value) == said
 
 
 def test_a_file_is_read_as_it_is(tmp_path: Path) -> None:
-    """An empty one too; where there is none, that is no error."""
+    """An empty one too; a missing file is no error."""
     path = tmp_path / "日本.txt"
     path.write_bytes("a\r\n日".encode())
     assert read_text(path) == DiskText("a\r\n日")
@@ -114,8 +112,8 @@ def test_a_file_is_read_as_it_is(tmp_path: Path) -> None:
     assert read_text(path / "below") is None
 
 
-def test_fault_12_the_limit_is_the_limit(tmp_path: Path) -> None:
-    """docs/faults.md 12: a file of just that size is read, one byte more is not."""
+def test_fault_12_the_size_limit_is_exact(tmp_path: Path) -> None:
+    """docs/faults.md 12: a file of exactly that size is read, one with another byte is not."""
     path = tmp_path / "big"
     path.write_bytes(b"x" * MAX_BYTES)
     disk = read_text(path)

@@ -48,8 +48,8 @@ def test_the_proposal_then_the_buffer_then_the_disk(files: Files, documents: Doc
     assert path.read_text() == "disk\n"
 
 
-def test_a_file_that_is_not_there(files: Files, workspace: Path) -> None:
-    """Is nothing, until it is proposed or opened."""
+def test_a_missing_file_has_no_text(files: Files, workspace: Path) -> None:
+    """Until it is proposed; then the agent reads its text, and the user still has none."""
     assert files.read(workspace / "new") is None
     propose(files, workspace / "new", "")
     assert files.read(workspace / "new") == ""
@@ -67,8 +67,8 @@ def test_a_buffer_of_a_binary_file_is_its_text(files: Files, documents: Document
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="symbolic links")
-def test_fault_34_a_path_that_a_link_leads_elsewhere_is_not_the_same(files: Files, path: Path) -> None:
-    """docs/faults.md 34: between a proposal and its accept a command may have put a link there."""
+def test_fault_34_a_path_that_leads_through_a_new_link_is_noticed(files: Files, path: Path) -> None:
+    """docs/faults.md 34: between a proposal and its accept, a command may have replaced the path with a link."""
     folder = path.parent / "sub"
     folder.mkdir()
     inner = folder / "b.txt"
@@ -114,8 +114,8 @@ def test_fault_06_a_change_beside_the_edit_is_merged(files: Files, documents: Do
     assert (proposal.base, proposal.in_conflict) == ("zero\none\ntwo\nthree\nfour\n", False)
 
 
-def test_a_change_that_leaves_size_and_time_alone_is_seen_before_a_decision(files: Files, path: Path) -> None:
-    """docs/faults.md 6: between looks the signature will do; before an accept the bytes themselves are looked at."""
+def test_a_change_with_the_same_size_and_time_is_seen_before_a_decision(files: Files, path: Path) -> None:
+    """docs/faults.md 6: elsewhere the signature is enough, but before an accept the bytes themselves are compared."""
     propose(files, path, "proposed\n")
     status = path.stat()
     path.write_text("dusk\n")
@@ -143,10 +143,8 @@ def test_versions_tell_what_changed_since(files: Files, path: Path, workspace: P
     assert files.changed_since(seen, [other])
 
 
-def test_the_stamp_changes_with_proposals_and_with_what_the_editor_tells(
-    files: Files, documents: Documents, path: Path
-) -> None:
-    """docs/plan.md L10: a repeated call may be worth it then."""
+def test_the_change_token_changes_with_proposals_and_documents(files: Files, documents: Documents, path: Path) -> None:
+    """docs/plan.md L10: a repeated call can then have another result."""
     stamps = [files.change_token]
     propose(files, path, "x\n")
     stamps.append(files.change_token)
@@ -160,7 +158,7 @@ def test_the_stamp_changes_with_proposals_and_with_what_the_editor_tells(
 def test_unsaved_texts_are_those_of_proposals_and_open_documents(
     files: Files, documents: Documents, path: Path, workspace: Path
 ) -> None:
-    """Each once, the proposal first; documents elsewhere are left out."""
+    """Each file once, with its proposal if there is one; documents outside the workspace are left out."""
     documents.type(path, "typed\n")
     documents.type(workspace / "b.txt", "b\n")
     documents.type(workspace.parent / "outside.txt", "o\n")

@@ -1,4 +1,4 @@
-"""What is noted about folders stays true while names change."""
+"""What the index notes about folders stays correct while names change."""
 
 import os
 import time
@@ -112,7 +112,7 @@ def test_a_later_look_finds_what_a_first_one_would(trees: Path, rounds: list[lis
 
 
 async def test_a_secret_is_found_at_once(workspace: Path) -> None:
-    """A file that exists when a command is asked for is never readable by it, also where the rules have changed."""
+    """So a command cannot read one that exists when it is requested, even if the rules have just changed."""
     finder = SecretFinder(workspace)
     (workspace / "sub").mkdir()
     assert (await finder.find()).names == set()

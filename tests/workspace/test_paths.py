@@ -49,7 +49,7 @@ OUTSIDE = [
 
 @pytest.mark.parametrize("given", OUTSIDE)
 def test_fault_32_a_path_outside_is_refused(roots: Roots, given: str) -> None:
-    """docs/faults.md 32, docs/plan.md L11: named as it was given, whether it is there or not."""
+    """docs/faults.md 32, docs/plan.md L11: whether it exists or not; the error names it as it was given."""
     path = given.format(root=roots.first.path, parent=roots.first.path.parent)
     with pytest.raises(PathEscape) as error:
         roots.resolve(path)
@@ -82,7 +82,7 @@ INSIDE = {
 
 @pytest.mark.parametrize("given", INSIDE)
 def test_fault_43_a_path_inside_is_found(roots: Roots, given: str) -> None:
-    """docs/faults.md 43: a name that begins with two dots, Chinese, absolute ones, what is not there yet."""
+    """docs/faults.md 43: names that begin with two dots, Chinese ones, absolute paths, missing files."""
     path = roots.resolve(given.format(root=roots.first.path))
     assert path == roots.first.path / INSIDE[given]
     assert roots.relative(path) == INSIDE[given]
@@ -106,7 +106,7 @@ def test_fault_43_a_path_inside_is_found(roots: Roots, given: str) -> None:
     ],
 )
 def test_fault_33_a_link_to_outside_is_refused(roots: Roots, link: str, target: str, given: str) -> None:
-    """docs/faults.md 33: as the file or on the way, over several links, and where nothing is there yet."""
+    """docs/faults.md 33: as the file or on the way to it, over several links, and if the target does not exist."""
     (roots.first.path / "first").symlink_to("../ws-evil")
     (roots.first.path / link).symlink_to(target.format(parent=roots.first.path.parent))
     with pytest.raises(PathEscape, match=f"^Path escapes workspace: {given}$"):
@@ -135,7 +135,7 @@ def test_fault_43_a_link_that_points_inside_is_what_it_points_to(
 
 @links
 def test_a_workspace_behind_a_link_keeps_the_name_that_it_was_opened_with(roots: Roots) -> None:
-    """The editor knows it by that name; by its real one it is the same place."""
+    """The editor knows it by that name; a path with its real name means the same file."""
     named = roots.first.path.parent / "named 日本"
     named.symlink_to(roots.first.path)
     opened = Roots.of(named)
@@ -147,7 +147,7 @@ def test_a_workspace_behind_a_link_keeps_the_name_that_it_was_opened_with(roots:
 
 @links
 def test_a_link_in_a_circle_is_no_escape(roots: Roots) -> None:
-    """It is an error when it is read, not a hang here."""
+    """It stays inside; a path below it is an error, and nothing hangs."""
     (roots.first.path / "round").symlink_to("round")
     assert roots.resolve("round") == roots.first.path / "round"
     with pytest.raises(ToolError, match="Not a usable path: round/x"):
@@ -164,8 +164,8 @@ def test_a_link_in_a_circle_is_no_escape(roots: Roots) -> None:
     ],
     ids=["NUL", "long name", "long path", "surrogate"],
 )
-def test_what_cannot_be_a_path_is_refused(roots: Roots, given: str, said: str) -> None:
-    """With a reason of bounded length, none of the system's exceptions."""
+def test_an_impossible_path_is_refused(roots: Roots, given: str, said: str) -> None:
+    """With a reason of bounded length, and not with an exception of the system."""
     with pytest.raises(ToolError) as error:
         roots.resolve(given)
     assert str(error.value).startswith(said)
@@ -179,7 +179,7 @@ PARTS = st.sampled_from(["..", ".", "", "sub", "deep", "a.py", "in", "out", "..f
 @given(st.lists(PARTS, max_size=7).map("/".join))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_fault_32_33_no_combination_leads_out(roots: Roots, given: str) -> None:
-    """docs/faults.md 32 and 33: what is not refused lies inside when all links are followed, and says so itself."""
+    """docs/faults.md 32 and 33: a path that is not refused is inside after all links are followed, as is its name."""
     for name, target in (("in", "sub/deep"), ("out", "../ws-evil")):
         if not (roots.first.path / name).is_symlink():
             (roots.first.path / name).symlink_to(target)
@@ -192,8 +192,8 @@ def test_fault_32_33_no_combination_leads_out(roots: Roots, given: str) -> None:
     assert roots.resolve(roots.relative(path)) == path
 
 
-def test_a_path_outside_has_its_whole_name(roots: Roots) -> None:
-    """For messages: relative where it is inside, absolute where not."""
+def test_a_path_outside_is_shown_as_absolute(roots: Roots) -> None:
+    """For messages. A path inside is relative."""
     assert roots.relative(roots.first.path) == "."
     assert roots.relative(roots.first.path / "sub" / "x") == "sub/x"
     assert roots.relative(roots.first.path.parent / "x") == str(roots.first.path.parent / "x")

@@ -1,4 +1,4 @@
-"""docs/faults.md 35: which files need a confirmation of their own, by name alone."""
+"""docs/faults.md 35: which files need a separate confirmation, by their names."""
 
 from pathlib import Path
 
@@ -96,27 +96,27 @@ DISGUISED = [
 
 
 @pytest.mark.parametrize("name", PROTECTED)
-def test_fault_35_what_runs_by_itself_is_protected(name: str) -> None:
-    """docs/faults.md 35: with a reason for people; whether it is there is not asked."""
+def test_fault_35_what_runs_automatically_is_protected(name: str) -> None:
+    """docs/faults.md 35: with a reason for the user, whether the file exists or not."""
     reason = protection_reason(name)
     assert reason is not None and reason.endswith(".")
 
 
 @given(st.sampled_from(PROTECTED), st.randoms())
-def test_fault_35_in_any_case_of_letters(name: str, chance: st.DataObject) -> None:
-    """docs/faults.md 35: a file system may not tell them apart."""
+def test_fault_35_in_upper_and_lower_case(name: str, chance: st.DataObject) -> None:
+    """docs/faults.md 35: a file system may not distinguish them."""
     changed = "".join(chance.choice((letter.upper(), letter.lower())) for letter in name)  # type: ignore[attr-defined]
     assert protection_reason(changed) == protection_reason(name)
 
 
 @pytest.mark.parametrize("name", DISGUISED)
 def test_fault_35_in_the_spellings_of_windows_and_macos(name: str) -> None:
-    """docs/faults.md 35: dots and blanks at the end, streams, short names, characters that are not seen."""
+    """docs/faults.md 35: dots and blanks at the end, streams, short names, invisible characters."""
     assert protection_reason(name)
 
 
 @pytest.mark.parametrize("name", ORDINARY)
-def test_fault_43_ordinary_files_are_not(name: str) -> None:
+def test_fault_43_ordinary_files_are_not_protected(name: str) -> None:
     """docs/faults.md 43: names that only look alike, and files that people edit every day."""
     assert protection_reason(name) is None
 
@@ -128,8 +128,8 @@ def test_any_name_has_an_answer(name: str) -> None:
     assert not is_repository(name) or protection_reason(name)
 
 
-def test_what_is_there_is_listed(workspace: Path) -> None:
-    """Folders as one, at the root and two levels below it, and where a link leads; dependencies are passed over."""
+def test_existing_protected_files_are_listed(workspace: Path) -> None:
+    """A folder is one entry; down to two levels below the root, and the targets of links; dependencies are skipped."""
     for name in (
         *(
             ".git/hooks/x",
@@ -158,7 +158,7 @@ def test_what_is_there_is_listed(workspace: Path) -> None:
 
 
 async def test_fault_35_repositories_that_are_not_in_a_git_folder(workspace: Path) -> None:
-    """docs/faults.md 35: what git runs programs by, where a `.git` leads, in bare ones, and where settings say."""
+    """docs/faults.md 35: files by which git runs programs: where a `.git` file leads, in bare ones, and where settings say."""
     for name in ("store", "deep/bare", "deep/plain"):
         for part in ("objects", "refs", "hooks"):
             (workspace / name / part).mkdir(parents=True)

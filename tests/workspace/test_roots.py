@@ -32,7 +32,7 @@ def roots(folders: tuple[Path, Path]) -> Roots:
 
 
 def test_a_path_begins_with_the_name_of_its_folder(roots: Roots, folders: tuple[Path, Path]) -> None:
-    """Both ways, so the file of the same name in each folder has its own name."""
+    """In both directions, so that files with the same name have different paths."""
     api, web = folders
     for folder in folders:
         name = f"{folder.name}/src/main.py"
@@ -55,7 +55,7 @@ def test_a_path_that_names_no_folder_is_an_error_that_lists_them(roots: Roots, n
     "name", ["..", "../api/x", "api/../../other/x", "/etc/passwd", "{top}", "{top}/other/src/main.py"]
 )
 def test_fault_32_a_path_outside_of_all_folders_is_refused(roots: Roots, tmp_path: Path, name: str) -> None:
-    """docs/faults.md 32: also between the folders."""
+    """docs/faults.md 32: also next to the folders."""
     with pytest.raises(PathEscape):
         roots.resolve(name.format(top=tmp_path))
 
@@ -76,7 +76,7 @@ PARTS = st.sampled_from(["api", "web", "..", ".", "src", "main.py", "out", "in",
 @given(st.lists(PARTS, max_size=7).map("/".join))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_fault_32_33_no_combination_leads_out(roots: Roots, folders: tuple[Path, Path], given: str) -> None:
-    """docs/faults.md 32 and 33: what is not refused is in a folder, and its name leads there again."""
+    """docs/faults.md 32 and 33: a path that is not refused is in a folder, and its name leads to it again."""
     for name, target in (("in", "../web/src"), ("out", "../other")):
         link = folders[0] / name
         if not link.is_symlink():
@@ -123,7 +123,7 @@ def test_a_folder_inside_another_one_owns_its_files(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_a_link_to_another_one_is_that_one(folders: tuple[Path, Path]) -> None:
-    """Else a file would have two names, and two proposals."""
+    """Otherwise a file would have two names, and two proposals."""
     api, web = folders
     link = api.parent / "link"
     link.symlink_to(api)
@@ -133,7 +133,7 @@ def test_a_folder_that_is_a_link_to_another_one_is_that_one(folders: tuple[Path,
 
 
 def test_names_stay_when_folders_come_and_go(folders: tuple[Path, Path]) -> None:
-    """What the model knows does not change its meaning; the name of a removed folder is given to no other."""
+    """A name that the model knows keeps its meaning; no other folder gets the name of a removed one."""
     api, web = folders
     one = Roots.of(api)
     assert one.relative(api / "a.py") == "a.py"
@@ -162,7 +162,7 @@ def test_each_folder_has_its_own_rules_for_secrets(roots: Roots, folders: tuple[
 
 
 async def test_a_folder_around_another_one_protects_it(tmp_path: Path) -> None:
-    """What is secret, protected or part of a repository in the outer folder is so by its name in the inner one."""
+    """What is secret or protected in the outer folder is so under its name in the inner one too."""
     outer, inner = tmp_path / "mono", tmp_path / "mono" / "pkg"
     (inner / "hooks").mkdir(parents=True)
     (outer / ".git").mkdir()

@@ -1,4 +1,4 @@
-"""Which files look like secrets: by their names, and by what the workspace says."""
+"""Which files look like secrets: by their names, and by the workspace's `.fairleadignore`."""
 
 from pathlib import Path
 
@@ -41,19 +41,19 @@ ORDINARY = [
 
 @pytest.mark.parametrize("name", SECRETS)
 def test_the_usual_secrets_are_known(tmp_path: Path, name: str) -> None:
-    """In any case of letters."""
+    """In upper and lower case."""
     is_secret = secret_path_filter(tmp_path)
     assert is_secret(name) and is_secret(name.upper()) and is_secret(name.title())
 
 
 @pytest.mark.parametrize("name", ORDINARY)
-def test_fault_43_what_only_looks_alike_is_none(tmp_path: Path, name: str) -> None:
+def test_fault_43_what_only_looks_alike_is_no_secret(tmp_path: Path, name: str) -> None:
     """docs/faults.md 43: examples, public keys, sources."""
     assert not secret_path_filter(tmp_path)(name)
 
 
-def test_a_workspace_names_its_own(tmp_path: Path) -> None:
-    """`.fairleadignore` reads like a .gitignore and goes before the list; a line with `!` takes files out."""
+def test_a_workspace_names_its_own_secrets(tmp_path: Path) -> None:
+    """`.fairleadignore` is written like a .gitignore and precedes the list; a line with `!` makes files ordinary."""
     lines = ["# mine", "", "Private/", "*.secret", "!tests/**/*.pem", "!.env.test", "/only-here.txt"]
     (tmp_path / ".fairleadignore").write_text("\n".join(lines))
     is_secret = secret_path_filter(tmp_path)
@@ -64,8 +64,8 @@ def test_a_workspace_names_its_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "data", [b"[\n/\n!\n\\\n", b"\xff\xfe\x00\n", b"*a*b*c*d*e*f*g\n", b"x" * 30_000_000, b"**/" * 99]
 )
-def test_what_is_no_rule_changes_nothing(tmp_path: Path, data: bytes) -> None:
-    """What is no pattern, is too large or would take too long to match."""
+def test_an_unusable_rule_changes_nothing(tmp_path: Path, data: bytes) -> None:
+    """Whether it is no pattern, too large, or would take too long to match."""
     (tmp_path / ".fairleadignore").write_bytes(data)
     is_secret = secret_path_filter(tmp_path)
     assert is_secret(".env")
@@ -78,8 +78,8 @@ def test_any_name_has_an_answer(name: str) -> None:
     secret_path_filter(Path("/nowhere"))(name)
 
 
-async def test_those_that_are_there_are_found(workspace: Path) -> None:
-    """Also the ignored ones and those in hidden folders; not the keys that a package ships."""
+async def test_existing_secrets_are_found(workspace: Path) -> None:
+    """Also ignored ones and those in hidden folders, but not the keys that a package ships."""
     for name in (
         "a.py",
         ".env",
@@ -97,7 +97,7 @@ async def test_those_that_are_there_are_found(workspace: Path) -> None:
 
 
 async def test_links_are_found_by_their_own_names(workspace: Path) -> None:
-    """Whatever what they lead to is called; a folder's link where all in a folder of that name is secret."""
+    """Whatever their targets are called. A link to a folder counts if a folder of that name is secret as a whole."""
     for name in ("config/prod", "keys/mine", "src/a.py", "deep/er/x"):
         (workspace / name).parent.mkdir(parents=True, exist_ok=True)
         (workspace / name).touch()
@@ -110,7 +110,7 @@ async def test_links_are_found_by_their_own_names(workspace: Path) -> None:
 
 
 async def test_each_of_the_usual_secrets_is_found(workspace: Path) -> None:
-    """What the rules know by its name, in any case of letters, the search of the workspace finds too."""
+    """The search of the workspace finds all names that the rules know, in upper and lower case."""
     names = {name for secret in SECRETS for name in (secret, secret.upper())}
     for name in names:
         (workspace / name).parent.mkdir(parents=True, exist_ok=True)
@@ -118,8 +118,8 @@ async def test_each_of_the_usual_secrets_is_found(workspace: Path) -> None:
     assert (await SecretFinder(workspace).find()).names == names
 
 
-async def test_folders_of_dependencies_are_looked_through_once_a_minute(workspace: Path) -> None:
-    """They hold many files; what was found in them stays hidden in between."""
+async def test_folders_of_dependencies_are_searched_once_a_minute(workspace: Path) -> None:
+    """They contain many files; what was found in them stays hidden in between."""
     now = [0.0]
     finder = SecretFinder(workspace, lambda: now[0])
     (workspace / "node_modules").mkdir()

@@ -30,7 +30,7 @@ def test_an_encoding_stays_when_its_last_letter_is_removed(tmp_path: Path) -> No
 
 
 def test_a_document_stays_when_its_file_cannot_be_read(tmp_path: Path) -> None:
-    """A folder took the file's place: the document is the only text that there is, even a blank one, and not saved."""
+    """A folder has replaced the file: the document, even a blank one, is the only text, and counts as unsaved."""
     documents = Documents()
     user_files = UserFiles(Roots.of(tmp_path), documents)
     for text in ("typed\n", "\n"):
