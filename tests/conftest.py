@@ -17,20 +17,20 @@ from support.fake_api import FakeApi
 from support.server_process import ForkedServer
 
 KEY = "test-key"
-# pytest ends its workers if it is interrupted, and leaves them if it is terminated
+# if pytest is interrupted, it ends its workers; if it is terminated, it would leave them running
 if "PYTEST_XDIST_WORKER" not in os.environ:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 HOME = ("HOME", "USERPROFILE", "LOCALAPPDATA", "APPDATA")
 
-# what an example takes depends on the machine and on what else runs there; what it finds does not
+# no deadline: how long an example takes depends on the machine, and on what else runs there
 settings.register_profile("fairlead", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("fairlead")
 for variable, tool in {"PYENV_ROOT": ".pyenv", "RUSTUP_HOME": ".rustup", "CARGO_HOME": ".cargo"}.items():
-    if (Path.home() / tool).is_dir():  # else its programs look for their parts below the test's home folder
+    if (Path.home() / tool).is_dir():  # otherwise its programs look for their files in the test's home folder
         os.environ.setdefault(variable, str(Path.home() / tool))
 for variable in [name for name in os.environ if name.startswith("XDG_")]:
-    del os.environ[variable]  # all of them then lie below the home folder
-# npm adds the programs of its packages, among them language servers, which a test must ask for
+    del os.environ[variable]  # so that all these folders are in the test's home folder
+# npm adds the programs of its packages, among them language servers, which only tests that request them may use
 os.environ["PATH"] = os.pathsep.join(
     folder for folder in os.environ["PATH"].split(os.pathsep) if Path(folder).parent.name != "node_modules"
 )
@@ -39,7 +39,7 @@ ForkedServer.use()
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collects no garbage meanwhile: each worker imports all tests, and the modules and tests stay in memory."""
+    """Switches garbage collection off meanwhile: each worker imports all tests, and all of it stays in memory."""
     gc.disable()
     try:
         return (yield)
@@ -50,7 +50,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.fixture(autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home folder of the test's own, for itself and for each process that it starts: never the user's."""
+    """The test's own home folder, for itself and each process that it starts, so that none uses the user's."""
     folder = tempfile.mkdtemp(prefix="home-", dir=tmp_path_factory.getbasetemp())
     os.environ.update(dict.fromkeys(HOME, folder))
     return Path(folder)

@@ -1,9 +1,9 @@
-"""The short version of the campaign of cancels."""
+"""The short version of the campaign cancels.py."""
 
 from campaigns.cancels import campaign
 
 
-async def test_fault_20_cancelled_anywhere_the_next_prompt_comes_at_once() -> None:
+async def test_fault_20_after_a_cancel_at_any_event_the_next_prompt_is_sent_at_once() -> None:
     """docs/faults.md 20: with parallel calls, once and twice, before the first byte and between rounds: the next prompt
-    is sent before the cancelled run has answered, the history is valid, and nothing of the old run comes late."""
+    is sent before the cancelled run has answered, the history is valid, and nothing of the old run arrives later."""
     assert len(await campaign(every=6)) >= 8

@@ -1,4 +1,4 @@
-"""The short version of the campaign of many hands in the same files."""
+"""The short version of the campaign hands.py."""
 
 from campaigns.hands import campaign
 

@@ -1,4 +1,4 @@
-"""The short version of hogs.py: two of the commands with small limits."""
+"""The short version of the campaign hogs.py: two of the commands with small limits."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ def sandboxed() -> None:
 
 @pytest.mark.parametrize("name", ["stubborn fork loop in Python", "memory in 50 processes"])
 async def test_fault_48_the_server_answers_while_a_command_uses_all_resources(tmp_path: Path, name: str) -> None:
-    """docs/faults.md 48 and 49: within two seconds. The model reads why it ended, and its changes are proposed.
+    """docs/faults.md 48 and 49: within two seconds. The model reads why it was ended, and its changes are proposed.
 
     On a busy machine a box gets so little time that it may reach its time limit first (docs/sandbox.md, Limits).
     """

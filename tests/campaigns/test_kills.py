@@ -1,4 +1,4 @@
-"""The short version of the campaign of kills (kills.py)."""
+"""The short version of the campaign kills.py."""
 
 from pathlib import Path
 
@@ -12,6 +12,6 @@ from campaigns.kills import campaign
 async def test_fault_22_a_run_that_is_killed_again_and_again_ends_as_an_undisturbed_one(
     tmp_path: Path, window: int
 ) -> None:
-    """docs/faults.md 22: SIGKILL at random moments of 30 rounds with reviews in between; files and plan are in the end
-    those of a run that nobody disturbed, and the API refused nothing; also while room is made in the conversation."""
+    """docs/faults.md 22: SIGKILL at random moments of 30 rounds with reviews in between. At the end, files and plan are
+    those of an undisturbed run, and the API refused nothing. In the small window, the conversation is compacted."""
     assert await campaign(tmp_path, kills=4, seed=1, window=window) == []

@@ -1,4 +1,4 @@
-"""The short version of the campaign of starts."""
+"""The short version of the campaign starts.py."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ def sandboxed() -> None:
     needs_sandbox()
 
 
-async def test_fault_52_servers_that_start_at_one_moment_run_every_command(tmp_path: Path) -> None:
+async def test_fault_52_servers_that_start_at_the_same_time_run_every_command(tmp_path: Path) -> None:
     """docs/faults.md 52: real servers on one state folder, some killed before others start: no command is refused, and
-    no folder stays."""
+    no folder is left."""
     assert await campaign(tmp_path, starts=2, servers=4, seed=0) == []

@@ -1,4 +1,4 @@
-"""The replay of history (benchmarks/history): a small history of odd files goes through it, and it notices mistakes."""
+"""The replay of history (benchmarks/history): it replays a small history of odd files, and notices mistakes."""
 
 import codecs
 import json
@@ -24,7 +24,7 @@ UTF16 = codecs.BOM_UTF16_LE
 
 
 def lines(end: str = "\n", **changes: str) -> str:
-    """Thirty lines; `l7="x"` is another seventh."""
+    """Thirty lines. `l7="x"` replaces the seventh."""
     return "".join(changes.get(f"l{number}", line) + end for number, line in enumerate(NUMBERED, 1))
 
 
@@ -87,8 +87,8 @@ def replayed(repository: Repository, tmp_path: Path, newest: int) -> Figures:
     return run(repository, place, "files", repository.commits(newest, first_parent=False))
 
 
-def test_odd_files_come_out_as_the_commit_has_them(tmp_path: Path) -> None:
-    """Every kind of file that the agent can change goes through it; the rest is counted, with the reason."""
+def test_odd_files_end_as_the_commit_has_them(tmp_path: Path) -> None:
+    """Every kind of file that the agent can change is replayed; the others are counted, with the reason."""
     first, second = folder(tmp_path / "1", FIRST), folder(tmp_path / "2", SECOND)
     (first / "link").symlink_to("gone.txt")
     (second / "link").symlink_to("run.sh")
@@ -108,8 +108,8 @@ LAST_LETTER_BEYOND_ASCII = ({"f": b"caf\xe9\n2\n3\n"}, {"f": b"cafe\n2\nno\xebl\
 
 
 @pytest.mark.parametrize("states", [MARK_OF_A_NEW_FILE, LAST_LETTER_BEYOND_ASCII], ids=["mark", "letter"])
-def test_what_bytes_mean_does_not_change_underway(tmp_path: Path, states: tuple[dict[str, bytes], ...]) -> None:
-    """A byte order mark that a new file got, and an encoding whose last own character goes, survive accept and undo."""
+def test_marks_and_encodings_survive_accept_and_undo(tmp_path: Path, states: tuple[dict[str, bytes], ...]) -> None:
+    """The mark of a new file stays, and so does an encoding when its last non-ASCII letter is removed."""
     folders = [folder(tmp_path / str(number), files) for number, files in enumerate(states)]
     assert replayed(repository_of(folders * 3, tmp_path / "git"), tmp_path, newest=5).mismatches == []
 
@@ -130,7 +130,7 @@ def test_a_pair_of_folders_from_the_command_line(tmp_path: Path) -> None:
 
 
 def test_a_wrong_tree_is_noticed(tmp_path: Path) -> None:
-    """Other bytes, a file too many, one too few, another mode, and a file written for nothing."""
+    """Different bytes, a leftover file, a missing one, another mode, and a file that was written without a change."""
     workspace = Workspace(tmp_path / "ws")
     tree = {name: Entry("100644", name) for name in ("bytes", "missing", "mode", "written", "fine", "changed")}
 
@@ -153,7 +153,7 @@ def test_a_wrong_tree_is_noticed(tmp_path: Path) -> None:
 
 
 def test_a_hostile_repository_runs_nothing(tmp_path: Path) -> None:
-    """A repository's own configuration and names lead nowhere."""
+    """Programs in the repository's configuration never run, and unsafe names are refused."""
     folders = [folder(tmp_path / name, {"a": name.encode()}) for name in ("1", "2")]
     repository = repository_of(folders, tmp_path / "r")
     trap = tmp_path / "trap"
@@ -194,22 +194,22 @@ def test_pieces_lead_from_one_text_to_the_other(a: list[str], b: list[str], end:
 
 
 @given(st.text("a\r\né🚀", max_size=8), st.text("a\r\né🚀", max_size=8), st.sampled_from(["utf-8", "utf-16", "utf-32"]))
-def test_a_typed_change_and_an_edit_mean_the_same(old: str, new: str, units: str) -> None:
-    """What the test's editor tells the server is what it did itself."""
+def test_a_typed_change_is_reported_as_it_was_made(old: str, new: str, units: str) -> None:
+    """The change that the test's editor reports to the server is the one that it made."""
     change = typed(old, new, units)
     text, _ = edited(old, [{"range": change["range"], "newText": change["text"]}], units)
     assert text == new
 
 
 @given(st.binary(max_size=40))
-def test_bytes_and_text_are_the_same(data: bytes) -> None:
-    """A text encodes to the bytes that it was, or there is none."""
+def test_text_encodes_to_the_same_bytes(data: bytes) -> None:
+    """A decoded text encodes to the same bytes, unless they cannot be decoded."""
     found = decode(data)
     assert found is None or (found.encode() == data and decode_as(data, found.text_format) == found.text)
 
 
 def test_any_text_can_be_recorded(tmp_path: Path) -> None:
-    """What YAML takes otherwise than JSON is escaped."""
+    """What YAML reads differently from JSON is escaped."""
     from fairlead.models.recording import read_recording
 
     text = "".join(chr(code) for code in (*range(1, 0xD800), *range(0xE000, 0x10000))) + "🚀"

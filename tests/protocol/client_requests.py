@@ -1,6 +1,6 @@
-"""The goldens of what the client asks, and of the server's answers.
+"""The goldens of the client's requests and notifications, and of the server's answers.
 
-The client's messages as JSON. The tests read them with the server's own readers.
+The client's messages are written here as JSON; the tests read them with the server's own readers.
 """
 
 from collections.abc import Iterator

@@ -58,7 +58,7 @@ def a_plan() -> TodoManager:
 
 
 def a_record() -> Record:
-    """Something under the first step, a command that failed under the second, a look before the plan."""
+    """Work under the first step, a failed command under the second, and something that was read before the plan."""
     record = Record().with_look(BEFORE).with_file("1", _path("src/問候.py")).with_cost("1", 310, 0.0125)
     tests = CommandRun("toolu_04", "pytest -q", 0, 2.5, verified=(Verification("pytest"),), state=0)
     record = record.with_command("1", tests)
@@ -66,7 +66,7 @@ def a_record() -> Record:
 
 
 def a_plan_state(version: int, *, changed: bool = True) -> PlanChanged:
-    """Verified; `changed` if the user has changed the file since."""
+    """A state with a verified step. `changed`: the user has changed the file since."""
     plan, record = a_plan().snapshot(), a_record()
     found = support_by_item(plan.items, record, lambda _: [_path("src/問候.py")] if changed else [])
     return PlanChanged(version, plan, record, supports=found)

@@ -21,9 +21,9 @@ CALL = "toolu_01"
 
 @dataclass(frozen=True)
 class Golden:
-    """A message's content. `direction` is who sends this very message: of a result, who answers.
+    """A message's content. `direction` is that of this message; a result has the direction of the answer.
 
-    `shape` is the TypedDict of the content, where there is one.
+    `shape` is the TypedDict of the content, if there is one.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Golden:
 
     @property
     def text(self) -> str:
-        """The golden file."""
+        """The content of the golden file."""
         whole = {"method": self.method, "direction": self.direction, self.part: self.value}
         text = json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
         for own, neutral in _SPELLINGS.items():
@@ -43,7 +43,7 @@ class Golden:
         return text
 
 
-# a file has the same content on each system, so its paths are spelt as on POSIX
+# golden files are the same on all systems, so paths are written as on POSIX
 _SPELLINGS = {} if os.name == "posix" else {
     "file:///C:/project": URI, "/C%3A/project": "/project", "C:\\\\project": "/project",
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""One example of each message, made by the server's own code out of core values: the source of tests/goldens/."""
+"""One example of each message, made from core values by the server's own code: the source of tests/goldens/."""
 
 from protocol.client_requests import content, requests, reviews
 from protocol.golden import Golden
@@ -7,7 +7,7 @@ from protocol.server_requests import apply_edit, approvals, code, diagnostics, q
 
 
 async def goldens() -> list[Golden]:
-    """All of them, by name."""
+    """All goldens, sorted by name."""
     found = [
         *requests(),
         *states(),

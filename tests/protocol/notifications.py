@@ -1,4 +1,4 @@
-"""The goldens of what the server tells: the plan and the proposals, the events of a run, its progress."""
+"""The goldens of the server's notifications: states, the events of a run, its progress."""
 
 from collections.abc import Iterator
 

@@ -28,7 +28,7 @@ class Page:
 
 
 def tables(text: str) -> list[list[Row]]:
-    """The tables of a text, each as its rows without the two lines of its head."""
+    """The tables of a text, each as its rows without the two header lines."""
     found = re.findall(r"^\|.*\|\n\|[-|]+\|\n((?:\|.*\|\n)*)", text, re.M)
     return [[_cells(line) for line in rows.splitlines()] for rows in found]
 
@@ -43,7 +43,7 @@ def names(cell: str) -> list[str]:
 
 
 def plain(cell: str) -> str:
-    """A cell's words alone."""
+    """The text of a cell, without backticks and links."""
     return re.sub(r"\[([^]]*)\]\(#[^)]*\)", r"\1", cell).replace("`", "").strip()
 
 
@@ -52,7 +52,7 @@ def blocks(text: str, language: str) -> list[str]:
 
 
 def params(shape: str) -> dict[str, bool]:
-    """The names in an object type such as `{title?: string}`, and whether each must be there; nested ones are not."""
+    """The names in an object type such as `{title?: string}`, and whether each is required. Nested ones are omitted."""
     inner = re.sub(r"(?<=.)\{[^{}]*\}", "", shape.strip().strip("`")).strip("{}")
     parts = [re.match(r"\s*(\w+)(\??)", part) for part in inner.split(",") if part.strip()]
     return {found[1]: not found[2] for found in parts if found}

@@ -1,4 +1,4 @@
-"""The goldens of what the server asks, and of the client's answers, which stand here as JSON."""
+"""The goldens of the server's requests, and of the client's answers, which are written here as JSON."""
 
 import hashlib
 from typing import Any

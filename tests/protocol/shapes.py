@@ -1,4 +1,4 @@
-"""Wire values against their types: a TypedDict has exactly its fields, and each of them fits."""
+"""Compares wire values with their types: each has exactly the fields of its TypedDict, with the right types."""
 
 from collections.abc import Mapping
 from types import NoneType, UnionType
@@ -25,7 +25,7 @@ PLAIN: dict[Any, str] = {
 
 
 def fields(shape: type) -> dict[str, Any]:
-    """The fields of a TypedDict in their order, with their types; a name with `?` need not be there."""
+    """The fields of a TypedDict in their order, with their types; a name with `?` is optional."""
     hints = get_type_hints(shape, include_extras=True)
     return {f"{name}?" if get_origin(hint) is NotRequired else name: _inner(hint) for name, hint in hints.items()}
 
@@ -46,7 +46,7 @@ def written(hint: Any) -> str:
 
 
 def misfits(value: Any, hint: Any, where: str = "") -> list[str]:
-    """What in a JSON value does not fit a type."""
+    """What does not fit the type in a JSON value, with its place."""
     if hint is Any:
         return []
     if is_typeddict(hint):

@@ -62,7 +62,7 @@ async def _send(stdin: asyncio.StreamWriter, text: str, spellings: dict[str, str
 
 
 async def _compare(stdout: asyncio.StreamReader, expected: list[Json], spellings: dict[str, str]) -> None:
-    """Reads as far as the page does. A state that another one replaced in time may be missing (Order, 5)."""
+    """Reads up to the page's last message. A state that was replaced before it was sent may be missing (Order, 5)."""
     found: list[Json] = []
     while not found or found[-1] != expected[-1]:
         header = await stdout.readuntil(b"\r\n\r\n")
@@ -91,7 +91,7 @@ def _without_states(messages: list[Json]) -> list[Json]:
 
 
 def _like_shown(message: Json, shown: list[Json], spellings: dict[str, str]) -> Json:
-    """A message as the page writes it: without `jsonrpc`, of the capabilities only those shown, with its names."""
+    """A message as the page writes it: without `jsonrpc`, with its names, and only the capabilities that it shows."""
     del message["jsonrpc"]
     if "capabilities" in (message.get("result") or {}):
         capabilities = message["result"]["capabilities"]

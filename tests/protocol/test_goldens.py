@@ -39,8 +39,8 @@ async def made() -> dict[str, Golden]:
     return {golden.name: golden for golden in await goldens()}
 
 
-async def test_each_message_is_what_its_golden_file_says(made: dict[str, Golden]) -> None:
-    """The files are, byte for byte, what the code makes of the same core values; none is left over."""
+async def test_each_message_equals_its_golden_file(made: dict[str, Golden]) -> None:
+    """The code makes exactly these bytes from the same core values, and there is no other file."""
     if WRITE:
         HERE.mkdir(exist_ok=True)
         for old in HERE.glob("*.json"):
@@ -53,7 +53,7 @@ async def test_each_message_is_what_its_golden_file_says(made: dict[str, Golden]
 
 
 async def test_each_message_has_exactly_the_fields_of_its_type(made: dict[str, Golden]) -> None:
-    """No field is left out because it is empty, and none is there that the type does not know."""
+    """No field is left out because it is empty, and there is no field that the type does not have."""
     typed = [golden for golden in made.values() if golden.shape is not None]
     assert [bad for golden in typed for bad in misfits(golden.value, golden.shape, golden.name)] == []
     shown = {golden.shape for golden in typed}
@@ -100,8 +100,8 @@ async def test_what_a_client_sends_has_the_params_of_the_page(made: dict[str, Go
     assert {golden.method for golden in made.values() if golden.part == "result"} >= rows.keys()
 
 
-async def test_content_in_other_scripts_is_not_escaped_away(made: dict[str, Golden]) -> None:
-    """Chinese, emoji and blanks in names: as text in the text, percent-encoded in URIs."""
+async def test_content_in_other_scripts_is_not_escaped(made: dict[str, Golden]) -> None:
+    """Chinese, emoji and blanks in names are plain text, and percent-encoded only in URIs."""
     assert made["plan"].value["items"][1]["content"] == "翻譯問候語 👋"
     assert f"{FOLDER.as_uri()}/src/%E5%95%8F%E5%80%99.py" == made["edits"].value["files"][2]["uri"]
     assert made["edits"].value["files"][3]["uri"].endswith("/docs/new%20file.md")
@@ -109,13 +109,13 @@ async def test_content_in_other_scripts_is_not_escaped_away(made: dict[str, Gold
 
 
 async def test_columns_count_in_utf_16(made: dict[str, Golden]) -> None:
-    """LSP 3.18, `Position`: an emoji before the end of a text without a last line end counts twice."""
+    """LSP 3.18, `Position`: an emoji in the last line of a text without a final newline counts twice."""
     [edit] = made["applyEdit.params"].value["edit"]["documentChanges"][1]["edits"]
     assert edit["range"]["end"] == {"line": 1, "character": len("👋 Bye") + 1}
 
 
 async def test_the_server_reads_what_a_client_sends(made: dict[str, Golden]) -> None:
-    """The goldens of a client's params mean to the server what they say."""
+    """The server's readers return what the goldens of a client's params contain."""
     folder = FOLDER if os.name == "posix" else Path("/project")
 
     def read(name: str) -> Params:
@@ -195,7 +195,7 @@ async def test_the_server_reads_a_plain_clients_decision(title: str | None) -> N
 
 
 def test_a_misfit_is_found() -> None:
-    """The check itself: a missing field, one too many, a wrong type and a wrong word."""
+    """The check itself finds a missing field, an extra one, a wrong type and a wrong word."""
     assert misfits({"uri": "a", "line": None}, wire.LocationWire) == []
     assert misfits({"uri": "a"}, wire.LocationWire) == [".line is missing"]
     assert misfits({"uri": "a", "line": 1, "x": 1}, wire.LocationWire) == [".x is not in LocationWire"]

@@ -142,7 +142,7 @@ async def test_the_approval_in_the_page_is_the_golden(page: Page) -> None:
 
 
 def test_the_page_reader_reads() -> None:
-    """The page reader: a section ends where the next begins, and bars in cells stay."""
+    """A section ends where the next begins, and bars in cells stay."""
     page = Page()
     assert "Requests from the client" not in page.section("Settings")
     [row] = tables('\n| a | b |\n|---|---|\n| `x` | `"p" \\| null` |\n')[0]

@@ -1,4 +1,4 @@
-"""The other pages: the numbered rules are all there, the states of docs/faults.md are true, links lead somewhere."""
+"""The other pages: numbered rules are complete, the states in docs/faults.md are true, links lead somewhere."""
 
 import ast
 import re
@@ -30,13 +30,13 @@ RULES = [f"P{n}" for n in range(1, 21)] + [f"L{n}" for n in range(1, 19)]
 LISTED = r"\d+(?:(?:,? and |, | to )\d+)*"
 
 
-def test_every_rule_stands_in_the_page_once() -> None:
+def test_every_rule_is_in_the_page_once() -> None:
     """docs/plan.md: P1 to P20 and L1 to L18, in order."""
     assert re.findall(r"^\*\*([PL]\d+)\.", PLAN.text, re.M) == RULES
 
 
 async def test_the_tools_are_those_of_the_table(tmp_path: Path) -> None:
-    """docs/plan.md L2: each tool in its order, with its inputs; `?` marks what may be left out."""
+    """docs/plan.md L2: each tool in its order, with its inputs; `?` marks optional ones."""
     documents = Documents()
     approvals = Approvals(LspEditor(RecordingClient().protocol, documents), SESSION)
     commands = replace(direct_commands(tmp_path), unavailable="")  # with a sandbox, bash takes more
@@ -47,7 +47,7 @@ async def test_the_tools_are_those_of_the_table(tmp_path: Path) -> None:
     checks = own_checks(files, commands, approvals)
     tools = tool_table(files, TodoManager(), approvals, commands, checks, code)
     schemas = {name: tool.spec.input_schema for name, tool in tools.items()}
-    # `todo` takes another name for its list too, so its schema does not demand it (P1)
+    # `todo` accepts its list under another name too, so its schema does not require it (P1)
     needed = {name: schema.get("required", ["items"] if name == "todo" else []) for name, schema in schemas.items()}
     rows = tables(PLAN.section("The loop"))[0]
     assert [(names(row[0])[0], params(", ".join(names(row[1])))) for row in rows] == [
@@ -55,8 +55,8 @@ async def test_the_tools_are_those_of_the_table(tmp_path: Path) -> None:
     ]
 
 
-def test_every_case_stands_in_the_page_once() -> None:
-    """docs/faults.md: each number once, none of the first 47 left out, with a state that the page explains."""
+def test_every_case_is_in_the_page_once() -> None:
+    """docs/faults.md: each number once, all of the first 47, each with a state that the page explains."""
     rows = list(_cases())
     numbers = [int(row[0]) for row in rows]
     assert len(numbers) == len(set(numbers))
@@ -97,7 +97,7 @@ def test_the_page_has_the_options_of_the_command(
     assert {name.split()[0] for row in table for name in names(row[0])} == offered
 
 
-def test_the_code_map_is_of_this_code() -> None:
+def test_the_code_map_matches_the_code() -> None:
     """ARCHITECTURE.md: each package has a heading, and each Python module that the page names exists."""
     package = ROOT / "server" / "fairlead"
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
@@ -117,7 +117,7 @@ def test_the_code_map_is_of_this_code() -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_links_lead_somewhere(path: Path) -> None:
-    """Files that are named are there, and so are the headings."""
+    """The linked files exist, and so do the headings."""
     text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
     links = [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link]
     assert [link for link in links if not _leads_somewhere(path, link)] == []
@@ -146,7 +146,7 @@ def _test_files() -> list[Path]:
 
 
 def _guarantees(path: Path) -> Iterator[str]:
-    """The names and docstrings of a file's tests, and the names of their parameters' sets."""
+    """The names and docstrings of a file's tests, and the ids of their parameters that name a fault."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
             yield f"{node.name} {ast.get_docstring(node) or ''}"

@@ -158,7 +158,7 @@ def test_existing_protected_files_are_listed(workspace: Path) -> None:
 
 
 async def test_fault_35_repositories_that_are_not_in_a_git_folder(workspace: Path) -> None:
-    """docs/faults.md 35: files by which git runs programs: where a `.git` file leads, in bare ones, and where settings say."""
+    """docs/faults.md 35: what git runs programs by: where a `.git` leads, in bare repositories, where settings say."""
     for name in ("store", "deep/bare", "deep/plain"):
         for part in ("objects", "refs", "hooks"):
             (workspace / name / part).mkdir(parents=True)
