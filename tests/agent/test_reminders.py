@@ -9,7 +9,7 @@ from support.fake_api import Call, FakeApi
 
 
 def is_subsequence(found: Sequence[int], expected: Sequence[int]) -> bool:
-    """Whether states are those expected, of which some may have been replaced before they were sent."""
+    """Whether these are the expected states up to the last, without some that were replaced before they were sent."""
     rest = iter(expected)
     return all(each in rest for each in found) and found[-1] == expected[-1]
 

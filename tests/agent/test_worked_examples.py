@@ -1,4 +1,4 @@
-"""Whole tasks from the prompt to the accepted files: the worked examples, and one in Chinese."""
+"""Whole tasks from the prompt to the accepted files: docs/plan.md's worked example, and three others."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from support.fake_api import Call, FakeApi, Text
 
 
 async def test_the_worked_example_of_a_refactoring(connect: Connect, workspace: Path) -> None:
-    """The plan's worked example: five items, a reminder after three rounds, all completed at the end."""
+    """docs/plan.md, A worked example: five items, a reminder after three rounds, all completed at the end."""
     (workspace / "hello.py").write_text('def greet(name):\n    return "Hello, " + name\n\nprint(greet("world"))\n')
     steps = ["Read hello.py", "Add type hints", "Add docstrings", "Add a main guard", "Check the result"]
 
@@ -43,8 +43,8 @@ async def test_the_worked_example_of_a_refactoring(connect: Connect, workspace: 
         assert api.refusals == []
 
 
-async def test_the_worked_example_of_a_new_package(connect: Connect, workspace: Path) -> None:
-    """Create a Python package with __init__.py, utils.py, and tests/test_utils.py."""
+async def test_a_task_that_creates_a_package(connect: Connect, workspace: Path) -> None:
+    """Three new files in new folders, which exist only after the accept."""
     files = {"__init__.py": "", "utils.py": "def one():\n    return 1\n", "tests/test_utils.py": "assert True\n"}
     writes = [Call("write_file", {"path": f"pkg/{name}", "content": text}) for name, text in files.items()]
     with FakeApi(turns=[say(Call("todo", {"items": PLAN}), *writes), DONE]) as api:
@@ -59,7 +59,7 @@ async def test_the_worked_example_of_a_new_package(connect: Connect, workspace: 
 
 
 async def test_chinese_prompts_paths_plans_and_texts_are_ordinary(connect: Connect, workspace: Path) -> None:
-    """docs/plan.md, last paragraph: 分析 src/core 目录下的所有文件,找出可能的性能问题,写一份报告."""
+    """They reach the model, the plan and the files unchanged."""
     prompt = "分析 src/core 目录下的所有文件,找出可能的性能问题,写一份报告 🚀"
     (workspace / "src" / "核心").mkdir(parents=True)
     (workspace / "src" / "核心" / "模块.py").write_text("值 = 1  # 🚀\n", encoding="utf-8")
@@ -78,8 +78,8 @@ async def test_chinese_prompts_paths_plans_and_texts_are_ordinary(connect: Conne
         assert api.refusals == []
 
 
-async def test_the_worked_example_of_a_review_of_style(connect: Connect, workspace: Path) -> None:
-    """Review all Python files and fix any style issues: lists and reads them all, edits only where needed."""
+async def test_a_task_that_reviews_the_style(connect: Connect, workspace: Path) -> None:
+    """The agent lists and reads all Python files, and edits only the one with issues."""
     sources = {"a.py": "import os, sys\nprint( os.name,sys.path )\n", "lib/b.py": "def f():\n    return 1\n"}
     for name, text in sources.items():
         (workspace / name).parent.mkdir(exist_ok=True)

@@ -1,6 +1,6 @@
 """Shared by the tests of the loop's rules: turns of the model, and the content of requests.
 
-These tests end with `api.refusals == []`: every history must be one that the real API accepts.
+These tests end with `api.refusals == []`, because the real API must accept every history.
 """
 
 from collections.abc import Callable

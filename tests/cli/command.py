@@ -41,7 +41,7 @@ class Ended:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """An environment without keys, addresses of models and settings of the terminal."""
+    """An environment without keys, model addresses and terminal settings."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(NOT_INHERITED)}
     return {**inherited, "PYTHONIOENCODING": "utf-8", **more}
 

@@ -13,7 +13,7 @@ CAN_FORK_COMMANDS = CAN_FORK and hasattr(os, "pidfd_open")
 
 
 def command(arguments: list[str], streams: Streams, env: dict[str, str], folder: str, terminal: bool) -> NoReturn:
-    """Runs in the forked process. With `terminal`, the streams are the controlling terminal, else plain files."""
+    """Runs in the forked process. With `terminal`, the streams are the controlling terminal, otherwise plain files."""
     streams.take(env)
     if terminal:
         os.login_tty(0)
@@ -54,7 +54,7 @@ def _serve(asked: socket.socket) -> NoReturn:
     try:
         os.setsid()
         _, streams, _, _ = socket.recv_fds(asked, 1, 3)
-        if streams:  # else the command ended without a server
+        if streams:  # otherwise the command ended without a server
             asked.close()
             Streams(streams).take(dict(os.environ))
             code = main(["serve"])

@@ -1,4 +1,4 @@
-"""The terminal's LSP client with a server that does not behave."""
+"""The terminal's LSP client with a server that misbehaves."""
 
 import asyncio
 import sys
@@ -14,7 +14,7 @@ NOT_JSON = b"Content-Length: 2\r\n\r\nno"
 
 
 async def bad_server(log: IO[bytes]) -> asyncio.subprocess.Process:
-    """Starts a server that writes what is not JSON, and then waits."""
+    """Starts a server that writes something other than JSON, and then waits."""
     program = f"import sys; sys.stdout.buffer.write({NOT_JSON!r}); sys.stdout.flush(); sys.stdin.read()"
     pipe = asyncio.subprocess.PIPE
     return await asyncio.create_subprocess_exec(sys.executable, "-c", program, stdin=pipe, stdout=pipe, stderr=log)

@@ -1,4 +1,4 @@
-"""What the terminal shows of the code's language servers (docs/plan.md L18, P20)."""
+"""Language servers for tasks in the terminal (docs/plan.md L18, P20)."""
 
 import os
 import sys

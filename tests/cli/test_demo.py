@@ -12,7 +12,7 @@ from support.sandbox import needs_sandbox
 
 @pytest.fixture
 def sandbox() -> None:
-    """The check sees the proposed file only there."""
+    """Only sandboxed checks see the proposed file."""
     needs_sandbox()
 
 

@@ -16,7 +16,7 @@ Record = Callable[..., Path]
 
 @pytest.fixture
 def sandbox() -> None:
-    """Without one, the example also plays the turn that depends on it."""
+    """Without a sandbox, the example plays one more turn."""
     needs_sandbox()
 
 

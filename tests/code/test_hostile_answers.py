@@ -29,7 +29,7 @@ SPAN = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 1}
 
 
 class Renamer(LineServer):
-    """Answers each rename with an edit, and does something first."""
+    """Calls `first`, then answers each rename with the edit."""
 
     def __init__(self, edit: Any, first: Callable[[], Awaitable[None]] | None) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class Renamers(LineServers):
 
 
 async def renamed(files: Files, uri: str, first: Callable[[], Awaitable[None]] | None = None) -> Sequence[FileEdit]:
-    """What is proposed when a server answers a rename with an edit of this address."""
+    """What is proposed when a server answers a rename with an edit of the file with this URI."""
     edit = {"changes": {uri: [{"range": SPAN, "newText": "b"}]}}
     queries = CodeQueries(files, Renamers(edit, first), lambda: None)
     return (await queries.rename(files.roots.first.path / "a.x", "a", 1, "b")).value
@@ -126,7 +126,7 @@ def test_a_file_that_cannot_be_looked_at_is_skipped(workspace: Path) -> None:
 
 
 async def test_a_secret_with_conflicts_is_omitted_from_the_changes(files: Files) -> None:
-    """Git shows a file with conflicts under another headline."""
+    """Git lists a file with conflicts under another heading."""
     diff = (
         "diff --git a/a.x b/a.x\n--- a/a.x\n+++ b/a.x\n@@ -1 +1 @@\n-a\n+b\n"
         "diff --cc .env\nindex 1,2..3\n--- a/.env\n+++ b/.env\n@@@ -1,1 -1,1 +1,5 @@@\n++KEY=s3cret\n"

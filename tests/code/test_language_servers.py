@@ -153,7 +153,7 @@ async def test_in_the_sandbox_a_server_sees_which_files_are_proposed(workspace: 
     path = workspace / user
 
     async def sees(present: bool) -> None:
-        """Returns when the server knows whether the file exists: TypeScript's notices it later, on a busy machine."""
+        """Returns when the server knows whether the file exists: on a busy machine, TypeScript's is late."""
         for lines in itertools.count():
             server = await servers.server(path)
             await server.show({path: text + "\n" * lines})

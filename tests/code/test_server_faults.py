@@ -68,7 +68,7 @@ async def test_fault_97_a_missing_program_is_no_answer(workspace: Path) -> None:
 
 
 async def test_fault_97_a_server_that_crashes_is_started_again(workspace: Path) -> None:
-    """docs/faults.md 97: the question fails with its last words, and the next one gets a new process."""
+    """docs/faults.md 97: the request fails with the last words of the server, and the next one gets a new process."""
     path = workspace / "a.x"
     async with Started(project(workspace, "crashes in the middle")) as servers:
         server = await servers.server(path)
@@ -79,7 +79,7 @@ async def test_fault_97_a_server_that_crashes_is_started_again(workspace: Path) 
         assert await again.diagnostics([]) == {}
 
 
-async def test_fault_97_a_question_without_an_answer_ends_and_is_cancelled(workspace: Path) -> None:
+async def test_fault_97_a_request_without_an_answer_ends_and_is_cancelled(workspace: Path) -> None:
     """docs/faults.md 97: after the time limit, or when the run is stopped; the server can be asked again."""
     path = workspace / "a.x"
     async with Started(project(workspace, "never answers"), seconds=QUICK) as servers:
@@ -115,7 +115,7 @@ async def test_fault_98_a_long_answer_arrives(workspace: Path) -> None:
 
 
 async def test_fault_99_requests_of_a_server_change_nothing(workspace: Path) -> None:
-    """docs/faults.md 99: each gets an answer, and no edit, question or window follows."""
+    """docs/faults.md 99: each is answered, and causes no edit, question or window."""
     started = project(workspace, "asks by itself")
     spec = ServerSpec("bad", bad("asks by itself").command, {".x": "x"}, {"bad": {"inner": {"a": 1}}})
     started.given = [spec]
@@ -194,7 +194,7 @@ async def test_fault_101_a_server_that_eats_memory_is_ended(workspace: Path) -> 
 
 
 async def test_an_idle_server_is_stopped_and_started_again(workspace: Path) -> None:
-    """After five minutes without a question; a question begins the time again."""
+    """After five minutes without a request; each request restarts the time."""
     clock, path = Clock(), workspace / "a.x"
     async with Started(project(workspace, ""), clock) as servers:
         server = await servers.server(path)
@@ -243,7 +243,7 @@ async def test_a_server_that_answers_is_not_stopped_for_another(workspace: Path)
         assert (one.is_running, two.is_running) == (False, True)
 
 
-async def test_a_stopped_question_hides_no_change_from_the_server(workspace: Path) -> None:
+async def test_a_stopped_request_hides_no_change_from_the_server(workspace: Path) -> None:
     """Wherever it is stopped while the server is shown the proposed files."""
     started = Workspace(workspace, "sandboxed", [bad("counts lines")])
     started.texts = {"lines.x": ""}

@@ -1,4 +1,4 @@
-"""Bugs that attacks on a build found: each of a kind that docs/faults.md or docs/protocol.md rules out."""
+"""Bugs that attacks on a build found. Each broke a guarantee of docs/faults.md or docs/protocol.md."""
 
 import asyncio
 from collections.abc import Callable
@@ -152,11 +152,11 @@ async def test_fault_20_a_cancel_of_a_run_that_never_waits(
         for _ in range(3):
             session, answer = await begun_and_cancelled(client, way)
             result = await answer
-            told = await client.event("run_finished", sessionId=session)
-            assert result["stopReason"] == told["stopReason"]
+            finished = await client.event("run_finished", sessionId=session)
+            assert result["stopReason"] == finished["stopReason"]
 
 
-async def test_fault_44_an_initialize_that_was_refused_initialised_nothing(workspace: Path) -> None:
+async def test_fault_44_an_initialize_that_was_refused_initialized_nothing(workspace: Path) -> None:
     """docs/faults.md 44: requests after it are refused as before, and a correct one works."""
     client = Client(workspace)
     await client.start()

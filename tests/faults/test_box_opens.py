@@ -31,7 +31,7 @@ def sandboxed() -> None:
     needs_sandbox()
 
 
-# a workspace: the links in it with their targets, and its files
+# name of a workspace: its links with their targets, and its files with their text
 ODD_WORKSPACES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "a hidden file in a circle": ({".env": ".env"}, {}),
     "two hidden files in a circle": ({".env": ".env.local", ".env.local": ".env"}, {}),
@@ -138,8 +138,8 @@ def descriptors(folder: Path) -> list[str]:
     return sorted(path for path in found if path.startswith((str(folder), "/memfd:", "user:", "net:")))
 
 
-async def is_usable(box: Boxes, workspace: Path) -> None:
-    """No folder of a box is left, and the next command sees nothing of an earlier view."""
+async def check_usable(box: Boxes, workspace: Path) -> None:
+    """Checks that no folder of a box is left, and that the next command sees nothing of an earlier view."""
     assert {path.name for path in box.layer._folder.iterdir()} <= LEFT
     assert await box.output("ls") == ""
     assert on_disk(workspace) == {}
@@ -150,12 +150,12 @@ async def is_usable(box: Boxes, workspace: Path) -> None:
 async def test_fault_103_a_start_that_fails(box: Boxes, workspace: Path, view: str, background: bool) -> None:
     """docs/faults.md 103: whatever the error is, the layer stays usable and nothing of the box is left."""
     bad, error = BAD_VIEWS[view]
-    await is_usable(box, workspace)
+    await check_usable(box, workspace)
     before = descriptors(box.layer._folder)
     for _ in range(2):
         with pytest.raises(error):
             await box.layer.open("true", bad, background=background)
-        await is_usable(box, workspace)
+        await check_usable(box, workspace)
     assert descriptors(box.layer._folder) == before
 
 
@@ -213,7 +213,7 @@ async def test_fault_103_a_start_that_is_cancelled(
                     break
                 await asyncio.sleep(0.01)
         if cancels == 1:
-            await is_usable(box, workspace)
+            await check_usable(box, workspace)
 
 
 async def test_fault_103_a_layer_is_closed_while_a_box_is_made(workspace: Path, tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ async def test_fault_31_wild_output_is_bounded_and_escaped(workspace: Path, repl
 
 
 async def test_fault_33_links_that_lead_outside(workspace: Path, tmp_path: Path, replay: Replay) -> None:
-    """docs/faults.md 33, and 43's harmless link: as the file or a parent, read and written: refused; inside: fine."""
+    """docs/faults.md 33 and 43: as the file or a parent, they are refused for reading and writing; one inside works."""
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "secret").write_text("secret")

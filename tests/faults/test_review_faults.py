@@ -61,7 +61,7 @@ async def test_fault_10_the_editor_stops_half_way(workspace: Path, replay: Repla
             for name, part in parts(params):
                 if name == "b":
                     if says == "fails":
-                        raise Refuse("b burnt down")
+                        raise Refuse("b is read-only")
                     return {"applied": False, "failureReason": "b is locked", "failedChange": 1}
                 assert client.apply_edit(part) == {"applied": True}
             return {"applied": True}
@@ -72,7 +72,7 @@ async def test_fault_10_the_editor_stops_half_way(workspace: Path, replay: Repla
         assert {name: outcome for name, (outcome, _) in outcomes.items()} == {
             "a": "applied", "b": "failed", "c": "applied"
         }  # fmt: skip
-        assert ("b is locked" if says == "refuses" else "b burnt down") in outcomes["b"][1]
+        assert ("b is locked" if says == "refuses" else "b is read-only") in outcomes["b"][1]
         assert [(workspace / name).read_text() for name in "abc"] == ["2\n", "1\n", "2\n"]
         assert [Path(file["uri"]).name for file in client.last("agent/edits")["files"]] == ["b"]
         asked = [[name for name, _ in parts(params)] for params in client.all("workspace/applyEdit")]
@@ -93,7 +93,7 @@ async def test_fault_10_an_editor_that_applies_everything_and_reports_failure(wo
 
         def apply(params: Json) -> Json:
             client.apply_edit(params)
-            raise Refuse("lost my voice")
+            raise Refuse("the answer was lost")
 
         client.answers["workspace/applyEdit"] = apply
         session = (await client.run())["sessionId"]

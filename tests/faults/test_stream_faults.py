@@ -136,7 +136,7 @@ async def test_fault_20_cancel_during_a_command(connect: Connect, workspace: Pat
 
 
 async def test_fault_20_cancel_at_every_event_of_a_stream(connect: Connect) -> None:
-    """docs/faults.md 20: wherever the stream is, nothing runs, and the next prompt in the session is valid."""
+    """docs/faults.md 20: wherever in the stream it comes, nothing runs, and the next prompt in the session is valid."""
     with FakeApi() as api:
         async with connect(api) as client:
             for before in range(len(event_names(THREE))):

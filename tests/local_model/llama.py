@@ -18,14 +18,14 @@ SERVE = Path(__file__).with_name("serve.py")
 TOOLS = Path(__file__).with_name("tools.jinja")
 DEADLINE = 120.0
 LOOK_AGAIN = 0.02
-"""Seconds between two looks at a server that tells nobody of its changes."""
+"""Seconds between two requests to the server, which does not report its changes."""
 
 
 class Llama:
     """`async with Llama(2048) as llama:`; afterwards no process is left.
 
     `window` is in tokens. `template` is a file; without one the model's own template is used, which leaves tools out.
-    `endless`: the model never ends its turn. All of them count from the next start.
+    `endless`: the model never ends its turn. A change of any of them applies from the next start.
     """
 
     def __init__(self, window: int, template: Path | None = None, *, endless: bool = False) -> None:
@@ -88,7 +88,7 @@ class Llama:
         self._process.send_signal(number)
 
     async def status(self) -> int:
-        """The status of the server's health: 503 while it loads its model, 0 while nothing listens."""
+        """The status of the server's health check: 503 while it loads its model, 0 while nothing listens."""
         return (await asyncio.to_thread(_get, f"{self.url}/health"))[0]
 
     async def slot(self) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class Llama:
 
 
 async def until(what: Callable[[], Awaitable[Any]]) -> Any:
-    """Asks again and again until the answer is true, and returns it."""
+    """Calls `what` until its result is true, and returns that result."""
     async with asyncio.timeout(DEADLINE):
         while not (answer := await what()):  # noqa: ASYNC110  another process has no event to wait for
             await asyncio.sleep(LOOK_AGAIN)

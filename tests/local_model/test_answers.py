@@ -47,5 +47,5 @@ async def test_stop(workspace: Path) -> None:
 
         await until(idle)
         slot = await llama.slot()
-        # left alone it would have gone on to the end of its window
+        # otherwise it would have continued to the end of its window
         assert slot["n_prompt_tokens"] + slot["next_token"][0]["n_decoded"] < llama.window / 2

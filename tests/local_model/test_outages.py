@@ -43,7 +43,7 @@ async def test_gone(workspace: Path) -> None:
 
 
 async def test_still_loading(workspace: Path) -> None:
-    """While the server loads its model (503), the user reads so; the run continues when it is ready."""
+    """While the server loads its model (503), the user reads that; the run continues when it is ready."""
     (workspace / "plums.txt").write_text("One plum.\n", encoding="utf-8")
     llama = Llama(4096, TOOLS)
     try:

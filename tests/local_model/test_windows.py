@@ -1,4 +1,4 @@
-"""A real llama.cpp server with a small window: tasks go on in it."""
+"""A real llama.cpp server with a small window: tasks continue in it."""
 
 import asyncio
 from collections.abc import Callable

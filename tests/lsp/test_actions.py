@@ -15,7 +15,7 @@ NEOVIM: Json = {
 
 
 async def actions(client: Client, uri: str, first: int, last: int | None = None, **context: Any) -> list[Json]:
-    """Those in some lines, counted from 0; without `last` at the cursor."""
+    """The code actions in some lines, counted from 0; without `last`, those at the cursor."""
     end = {"line": first, "character": 2} if last is None else {"line": last + 1, "character": 0}
     span = {"start": {"line": first, "character": 2}, "end": end}
     asked = {"textDocument": {"uri": uri}, "range": span, "context": context or []}

@@ -287,7 +287,7 @@ async def test_the_model_is_tested_by_one_small_request(workspace: Path) -> None
 
 
 async def test_credentials_go_before_settings_and_environment_and_nowhere_else(workspace: Path) -> None:
-    """docs/protocol.md, precedence; docs/faults.md 40: the key shows in no message and no event."""
+    """docs/protocol.md, precedence; docs/faults.md 40: the key is in no message and no event."""
     with FakeApi(turns=[Turn((Text("ok"),))], key="sk-right") as api:
         env = {"ANTHROPIC_API_KEY": "sk-wrong", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
         async with Client(workspace, env=env, settings={"baseUrl": "http://127.0.0.1:9"}) as client:

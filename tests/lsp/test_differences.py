@@ -76,7 +76,7 @@ def test_a_list_of_which_most_changed_is_replaced() -> None:
 
 
 def folded(client: Client, name: str) -> Json:
-    """The state that a client has that follows every difference. Checks that each starts from the state before it."""
+    """The state of a client that follows every difference. Checks that each starts from the state before it."""
     state: Json | None = None
     for method, params in client.log:
         if method == name:

@@ -19,8 +19,7 @@ CHANGES = st.lists(st.tuples(PLACES, PLACES, TEXTS), max_size=8)
 
 @given(TEXTS, CHANGES, st.sampled_from(["utf-8", "utf-16", "utf-32"]))
 def test_changes_are_applied_as_to_the_whole_text(text: str, changes: list[Any], encoding: str) -> None:
-    """Line by line the result is what replacing in the whole text gives, halves of line ends and places beyond the end
-    included."""
+    """The result is that of replacing in the whole text, even for half a line ending or a place beyond the end."""
     documents = Documents()
     documents.encoding = encoding
     uri = Path("/ws/a.txt").as_uri()

@@ -244,7 +244,7 @@ class _Case:
         return self._editor.port.edit_capabilities
 
     def _must_refuse(self) -> bool:
-        """An open file that the editor cannot change, or whose unsaved text would go."""
+        """Whether the file is open, and the editor cannot change it or its unsaved text would be lost."""
         if self._shown is None or self._change.mode is not None:
             return False
         if not self._change.operation:

@@ -19,7 +19,7 @@ PLAIN: Json = {
 
 
 def plain(workspace: Path, settings: Json) -> Client:
-    """An editor that knows nothing of ours."""
+    """An editor that knows only LSP."""
     answers: dict[str, Any] = {"workspace/codeLens/refresh": lambda _: None}
     return Client(workspace, settings=settings, capabilities=PLAIN, answers=answers)
 

@@ -5,9 +5,9 @@ A scenario is a recording's `turns` (docs/replay.md) in a workspace with `a.txt`
     rule       what is guaranteed
     user       operations on the plan (docs/protocol.md, agent/plan/edit) while the agent's question waits for them
     feedback   how the texts for the model begin, in order: reminders, feedback on the plan, refused rewrites
-    sees       each step's verification in the end
+    sees       each step's verification at the end
     record     the line at the end of the run
-    inferred, beside, overtaken, revision, stops: what differs from nothing inferred, no looks beside its steps, ...
+    inferred, beside, overtaken, revision, stops: only if not the usual (nothing inferred, no reads beside steps, ...)
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ ABLE: Json = {"experimental": {"agent": {"approvals": True, "questions": True}}}
 HOME = Path(__file__).parents[1] / "scenarios" / "plan"
 
 
-def heard(client: Client) -> list[str]:
+def read_texts(client: Client) -> list[str]:
     """What the model read in addition to its tools' results, and why a call of `todo` was refused."""
     todos = {event["toolCallId"] for event in client.events("tool_started") if event["name"] == "todo"}
     return [
@@ -52,8 +52,8 @@ async def test_a_model_that_drifts(path: Path, workspace: Path, replay: Callable
     async with client:
         result = await client.run()
         plan = client.last("agent/plan")
-        told = heard(client)
-        assert [text[: len(begin)] for text, begin in zip_longest(told, said["feedback"], fillvalue="")] == said[
+        texts = read_texts(client)
+        assert [text[: len(begin)] for text, begin in zip_longest(texts, said["feedback"], fillvalue="")] == said[
             "feedback"
         ]
         steps = {item["id"]: item["content"] for item in plan["items"]}

@@ -30,7 +30,7 @@ def bash(command: str) -> Json:
 
 @pytest.fixture
 def sandbox() -> None:
-    """What a command changes is proposed only there."""
+    """The changes of a command are proposed only if it is sandboxed."""
     needs_sandbox()
 
 

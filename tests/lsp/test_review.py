@@ -152,7 +152,7 @@ async def test_fault_07_a_dirty_buffer_is_the_truth(workspace: Path, replay: Rep
 
 
 async def test_typing_makes_a_conflict_and_undoing_it_ends_it(workspace: Path, replay: Replay) -> None:
-    """docs/protocol.md, `Edits.state`: sent when the open document starts or stops to differ from the base."""
+    """docs/protocol.md, `Edits.state`: sent when the open document starts or stops differing from the base."""
     file = workspace / "a.py"
     file.write_text("x = 1\n")
     async with Client(workspace, settings=replay({"calls": [edit("a.py", "x = 1", "x = 2")]}, {"text": "."})) as client:
@@ -251,7 +251,7 @@ async def test_an_error_answer_to_apply_edit_is_a_failed_outcome(workspace: Path
 
 
 async def test_both_sides_of_the_diff_can_be_read(workspace: Path, replay: Replay) -> None:
-    """docs/protocol.md: `fairlead-base` and `fairlead-proposed`; refreshed on change; an unknown explains itself."""
+    """docs/protocol.md: `fairlead-base` and `fairlead-proposed`; refreshed on change; an unknown one says so."""
     file = workspace / "a ü.txt"
     file.write_text("1\n", encoding="utf-8")
     (workspace / "b.txt").write_text("1\n")

@@ -59,7 +59,7 @@ async def test_wrong_params_are_answered_with_what_is_wrong(workspace: Path, nam
 
 
 async def test_what_cannot_be_done_now_is_refused_with_the_reason(workspace: Path, replay: Replay) -> None:
-    """docs/protocol.md, Errors: -32803; also of a path elsewhere, and of a file that nothing is proposed for."""
+    """docs/protocol.md, Errors: -32803; also for a path outside, and for a file without a proposal."""
     (workspace / "a").write_text("1\n")
     (workspace / "b").write_text("1\n")
     async with Client(workspace, settings=replay({"calls": [edit("a", "1", "2")]}, {"text": "."})) as client:
@@ -107,7 +107,7 @@ async def test_some_changes_are_one_decision(workspace: Path, replay: Replay) ->
         assert (error.code, client.last("agent/edits")["files"]) == (-32801, undone["edits"]["files"])
 
 
-async def test_the_labels_say_what_would_be_undone_and_done_again(workspace: Path, replay: Replay) -> None:
+async def test_the_labels_say_what_would_be_undone_and_redone(workspace: Path, replay: Replay) -> None:
     """docs/protocol.md, `Edits`: null where there is nothing."""
     for name in "ab":
         (workspace / name).write_text("1\n2\n3\n")

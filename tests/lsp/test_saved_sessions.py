@@ -1,4 +1,4 @@
-"""Saved sessions: which server sees them, how long they are kept, and what is never saved."""
+"""Saved sessions: which server sees them, when they are deleted, and what is never saved."""
 
 import os
 import re

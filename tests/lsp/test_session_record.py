@@ -35,7 +35,7 @@ async def recorded(client: Client, session: str) -> Json:
 
 @pytest.fixture
 def sandbox() -> None:
-    """Checks see the proposed files only there."""
+    """Only sandboxed checks see the proposed files."""
     needs_sandbox()
 
 

@@ -50,7 +50,7 @@ def test_fault_39_a_workspace_cannot_set_what_widens(name: str) -> None:
 
 
 def test_fault_39_the_server_reads_no_settings_of_its_own() -> None:
-    """docs/faults.md 39: without any from the client they are the defaults, with which nothing is allowed."""
+    """docs/faults.md 39: without settings of the client the defaults apply, with which nothing is allowed."""
     settings, problems = read_settings(None)
     assert (settings.approvals, settings.bash.allow, settings.base_url, problems) == ("sandboxed", (), "", [])
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from models.clouds_at import At
+from models.cloud_user import CloudUser
 
 
 @pytest.fixture
-def at(tmp_path: Path, workspace: Path) -> At:
+def cloud_user(tmp_path: Path, workspace: Path) -> CloudUser:
     home = tmp_path / "home"
     home.mkdir()
-    return At(home, workspace)
+    return CloudUser(home, workspace)

@@ -9,7 +9,7 @@ from threading import Event as Signal
 
 import pytest
 
-from models.clouds_at import CLOUDS, DONE, SONNET, At, failure, there
+from models.cloud_user import CLOUDS, DONE, SONNET, CloudUser, cloud_settings, failure
 from support.client import DEADLINE
 from support.fake_api import Cut, HttpError, MidStreamError, Wait
 from support.fake_api.turns import Event, Raw
@@ -19,10 +19,10 @@ from support.server_process import NEW_INTERPRETER
 AT_ONCE = {"retry-after": "0"}
 
 
-async def test_fault_40_impossible_credentials_are_not_shown(at: At) -> None:
+async def test_fault_40_impossible_credentials_are_not_shown(cloud_user: CloudUser) -> None:
     """docs/faults.md 40: the transport would quote a token with a line break in it."""
     with FakeBedrock() as api:
-        async with at.signed_in(api, AWS_BEARER_TOKEN_BEDROCK="SECRET\nx: 1") as client:
+        async with cloud_user.signed_in(api, AWS_BEARER_TOKEN_BEDROCK="SECRET\nx: 1") as client:
             error = await failure(client)
             assert (error["kind"], error["retryable"]) == ("auth", False)
             assert "contain invalid characters" in error["message"]
@@ -127,11 +127,11 @@ VERTEX: dict[str, Case] = {
 
 @pytest.mark.parametrize(("cloud", "cases"), [(FakeBedrock, BEDROCK), (FakeVertex, VERTEX)])
 async def test_fault_25_a_cloud_s_refusal_has_advice_for_that_cloud(
-    at: At, cloud: Callable[..., FakeCloud], cases: dict[str, Case]
+    cloud_user: CloudUser, cloud: Callable[..., FakeCloud], cases: dict[str, Case]
 ) -> None:
     """docs/faults.md 18 and 25: with the cloud's own words; retried if that can help."""
     with cloud() as api:
-        async with at.signed_in(api) as client:
+        async with cloud_user.signed_in(api) as client:
             for name, (status, kind_there, said, kind, retryable, advice) in cases.items():
                 # after a 400 one more request is sent without the optional fields
                 times = 5 if retryable else 2 if status == 400 and kind != "context_overflow" else 1
@@ -146,10 +146,10 @@ async def test_fault_25_a_cloud_s_refusal_has_advice_for_that_cloud(
             assert (await client.run())["stopReason"] == "end_turn"
 
 
-async def test_fault_82_a_cloud_s_window_cannot_be_enlarged(at: At) -> None:
+async def test_fault_82_a_cloud_s_window_cannot_be_enlarged(cloud_user: CloudUser) -> None:
     """docs/faults.md 82: the advice on local servers is not for clouds, even if the model's window is unknown."""
     with FakeBedrock(HttpError(400, "ValidationException", "Input is too long for requested model.")) as api:
-        async with at.signed_in(api) as client:
+        async with cloud_user.signed_in(api) as client:
             settings = {**(client.settings or {}), "model": "us.unknown.model-v1:0"}
             client.notify("workspace/didChangeConfiguration", {"settings": settings})
             error = await failure(client)
@@ -157,10 +157,10 @@ async def test_fault_82_a_cloud_s_window_cannot_be_enlarged(at: At) -> None:
         assert error["message"].endswith("Start a new task, or make this one shorter.")
 
 
-async def test_fault_25_a_region_that_differs_from_the_base_url_is_named(at: At) -> None:
+async def test_fault_25_a_region_that_differs_from_the_base_url_is_named(cloud_user: CloudUser) -> None:
     """docs/faults.md 25: AWS reports wrong credentials; the message also names the region and the base URL."""
     with FakeBedrock(DONE) as api:
-        async with at.signed_in(api) as client:
+        async with cloud_user.signed_in(api) as client:
             settings = dict(client.settings or {})
             elsewhere = {**settings, "cloud": {"region": "us-east-1"}}
             client.notify("workspace/didChangeConfiguration", {"settings": elsewhere})
@@ -172,47 +172,49 @@ async def test_fault_25_a_region_that_differs_from_the_base_url_is_named(at: At)
             assert (await client.run())["stopReason"] == "end_turn"
 
 
-async def test_fault_40_the_signed_request_is_not_shown(at: At) -> None:
+async def test_fault_40_the_signed_request_is_not_shown(cloud_user: CloudUser) -> None:
     """docs/faults.md 40: for a wrong signature AWS quotes the whole request with the session's token."""
     said = (
         "The request signature we calculated does not match.\n\nThe Canonical String was\nx-amz-security-token:PRIVATE"
     )
     with FakeBedrock(HttpError(403, "InvalidSignatureException", said)) as api:
-        async with at.signed_in(api) as client:
+        async with cloud_user.signed_in(api) as client:
             error = await failure(client)
             assert "does not match" in error["message"] and "aws sso login" in error["message"]
             assert "PRIVATE" not in str(client.log)
 
 
-async def test_fault_40_the_finest_log_contains_no_secret(at: At, capfd: pytest.CaptureFixture[str]) -> None:
+async def test_fault_40_the_finest_log_contains_no_secret(
+    cloud_user: CloudUser, capfd: pytest.CaptureFixture[str]
+) -> None:
     """docs/faults.md 40: botocore would log what it signs, and errors quote headers. Our own log still works."""
     secrets = {"AWS_ACCESS_KEY_ID": FakeBedrock.KEY, "AWS_SESSION_TOKEN": "PRIVATE-1"}
     for odd in ({}, {"AWS_SESSION_TOKEN": "PRIVATE-2\nx: 1"}, {"AWS_BEARER_TOKEN_BEDROCK": "PRIVATE-3\nx: 1"}):
         with FakeBedrock(DONE) as api:
-            async with at.signed_in(api, **{**secrets, "FAIRLEAD_LOG": "DEBUG", **odd}) as client:
+            async with cloud_user.signed_in(api, **{**secrets, "FAIRLEAD_LOG": "DEBUG", **odd}) as client:
                 assert (await client.run())["stopReason"] == ("error" if odd else "end_turn")
                 await client.error("workspace/executeCommand", "nope")
                 assert "PRIVATE" not in str(client.log)
-    told = capfd.readouterr().err
-    assert "INFO fairlead.lsp.rpc" in told
-    assert "PRIVATE" not in told and FakeBedrock.SECRET not in told
+    log = capfd.readouterr().err
+    assert "INFO fairlead.lsp.rpc" in log
+    assert "PRIVATE" not in log and FakeBedrock.SECRET not in log
 
 
-async def test_fault_40_the_sdk_s_own_log_is_off(at: At, capfd: pytest.CaptureFixture[str]) -> None:
+async def test_fault_40_the_sdk_s_own_log_is_off(cloud_user: CloudUser, capfd: pytest.CaptureFixture[str]) -> None:
     """docs/faults.md 40: ANTHROPIC_LOG would make the SDK log requests to a cloud."""
     with FakeBedrock(DONE) as api:
-        client = at.signed_in(api, AWS_SESSION_TOKEN="PRIVATE-1", ANTHROPIC_LOG="debug")
+        client = cloud_user.signed_in(api, AWS_SESSION_TOKEN="PRIVATE-1", ANTHROPIC_LOG="debug")
         client.command = NEW_INTERPRETER
         async with client:
             assert (await client.run("PRIVATE-2"))["message"] == "Done, 世界."
-    told = capfd.readouterr().err
-    assert "PRIVATE" not in told and FakeBedrock.SECRET not in told and "世界" not in told
+    log = capfd.readouterr().err
+    assert "PRIVATE" not in log and FakeBedrock.SECRET not in log and "世界" not in log
 
 
-async def test_fault_25_an_impossible_model_name_is_refused(at: At) -> None:
+async def test_fault_25_an_impossible_model_name_is_refused(cloud_user: CloudUser) -> None:
     """docs/faults.md 25: it is not an internal error; the message names the setting."""
     with FakeBedrock() as api:
-        async with at.signed_in(api) as client:
+        async with cloud_user.signed_in(api) as client:
             for name in ("x" * 100_000, "."):
                 settings = {"provider": "bedrock", "model": name, "baseUrl": api.url, "cloud": {"region": api.REGION}}
                 client.notify("workspace/didChangeConfiguration", {"settings": settings})
@@ -223,13 +225,15 @@ async def test_fault_25_an_impossible_model_name_is_refused(at: At) -> None:
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
-async def test_fault_17_18_19_temporary_errors_are_retried(at: At, cloud: Callable[..., FakeCloud]) -> None:
+async def test_fault_17_18_19_temporary_errors_are_retried(
+    cloud_user: CloudUser, cloud: Callable[..., FakeCloud]
+) -> None:
     """docs/faults.md 17 to 19: throttling, an error inside an answer, a cut stream; no text is shown twice."""
     limited = HttpError(429, "ThrottlingException", "Too many requests", AT_ONCE)
     kind = "throttlingException" if cloud is FakeBedrock else "overloaded_error"
     faults = (limited, MidStreamError(DONE, 5, kind, "Slow down"), Cut(DONE, 5), Cut(DONE, 5, "drop"))
     with cloud() as api:
-        async with at.signed_in(api) as client:
+        async with cloud_user.signed_in(api) as client:
             for number, broken in enumerate(faults, 1):
                 api.push(broken)
                 api.push(DONE)
@@ -238,10 +242,10 @@ async def test_fault_17_18_19_temporary_errors_are_retried(at: At, cloud: Callab
                 assert len(client.events("retry")) == number, broken
 
 
-async def test_fault_19_an_exception_frame_is_an_error(at: At) -> None:
+async def test_fault_19_an_exception_frame_is_an_error(cloud_user: CloudUser) -> None:
     """docs/faults.md 19: an AWS exception inside an answer has the kind of its name and its own words."""
     with FakeBedrock(MidStreamError(DONE, 3, "validationException", "It hurts")) as api:
-        async with at.signed_in(api) as client:
+        async with cloud_user.signed_in(api) as client:
             error = await failure(client)
             assert (error["kind"], error["retryable"]) == ("invalid_request", False)
             assert "It hurts" in error["message"]
@@ -259,10 +263,10 @@ class _Damaging(FakeBedrock):
         return super().frames(event)
 
 
-async def test_fault_17_an_answer_with_a_damaged_frame_is_requested_again(at: At) -> None:
+async def test_fault_17_an_answer_with_a_damaged_frame_is_requested_again(cloud_user: CloudUser) -> None:
     """docs/faults.md 17: the frame's checksum is wrong."""
     with _Damaging(DONE, DONE) as api:
-        async with at.signed_in(api) as client:
+        async with cloud_user.signed_in(api) as client:
             result = await client.run()
             assert (result["stopReason"], client.text()) == ("end_turn", "Done, 世界.")
             assert "could not be read" in client.events("retry")[0]["reason"]
@@ -270,17 +274,19 @@ async def test_fault_17_an_answer_with_a_damaged_frame_is_requested_again(at: At
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the program that hangs needs named pipes")
 @pytest.mark.parametrize("is_stopped", [False, True])
-async def test_fault_63_the_server_ends_although_a_sign_in_hangs(at: At, tmp_path: Path, is_stopped: bool) -> None:
+async def test_fault_63_the_server_ends_although_a_sign_in_hangs(
+    cloud_user: CloudUser, tmp_path: Path, is_stopped: bool
+) -> None:
     """docs/faults.md 63: a program that provides AWS credentials hangs, and so does the thread that waits for it."""
     began, gate = tmp_path / "began", tmp_path / "gate"
     os.mkfifo(began)
     os.mkfifo(gate)
-    (at.home / ".aws").mkdir()
+    (cloud_user.home / ".aws").mkdir()
     helper = f"[profile p]\ncredential_process = sh -c 'echo > {began}; cat {gate}'\n"
-    (at.home / ".aws/config").write_text(helper)
+    (cloud_user.home / ".aws/config").write_text(helper)
     with FakeBedrock() as api:
         settings = {"provider": "bedrock", "model": SONNET, "baseUrl": api.url, "cloud": {"region": api.REGION}}
-        async with at.server(settings, AWS_PROFILE="p") as client:
+        async with cloud_user.server(settings, AWS_PROFILE="p") as client:
             _, answer = client.begin("agent/runTask", {"prompt": "Do it."})
             await asyncio.to_thread(began.read_bytes)
             if is_stopped:
@@ -294,10 +300,12 @@ async def test_fault_63_the_server_ends_although_a_sign_in_hangs(at: At, tmp_pat
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
-async def test_fault_89_an_answer_that_cannot_be_decoded_is_named(at: At, cloud: Callable[..., FakeCloud]) -> None:
+async def test_fault_89_an_answer_that_cannot_be_decoded_is_named(
+    cloud_user: CloudUser, cloud: Callable[..., FakeCloud]
+) -> None:
     """docs/faults.md 89: a ValueError of a decoder is not an error of the request, and is requested once more."""
     with cloud(*[Raw(b"oops", {"content-type": "text/plain; charset=undefined"}, 400)] * 2) as api:
-        async with at.signed_in(api) as client:
+        async with cloud_user.signed_in(api) as client:
             error = await failure(client)
             assert (error["kind"], error["retryable"]) == ("network", True)
             assert "The model's server sent a response that could not be read (" in error["message"]
@@ -305,10 +313,12 @@ async def test_fault_89_an_answer_that_cannot_be_decoded_is_named(at: At, cloud:
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
-async def test_fault_20_a_run_is_stopped_in_the_middle_of_an_answer(at: At, cloud: Callable[..., FakeCloud]) -> None:
+async def test_fault_20_a_run_is_stopped_in_the_middle_of_an_answer(
+    cloud_user: CloudUser, cloud: Callable[..., FakeCloud]
+) -> None:
     """docs/faults.md 20: at once, and the session continues."""
     with cloud(Wait(DONE, Signal(), 5), DONE) as api:
-        async with at.signed_in(api) as client:
+        async with cloud_user.signed_in(api) as client:
             session = (await client.request("agent/sessions/create", {}))["sessionId"]
             running = asyncio.ensure_future(client.run(sessionId=session))
             await client.until(client.text)
@@ -317,23 +327,31 @@ async def test_fault_20_a_run_is_stopped_in_the_middle_of_an_answer(at: At, clou
             assert (await client.run(sessionId=session))["message"] == "Done, 世界."
 
 
-async def test_fault_25_a_missing_region_project_or_credential_is_named(at: At) -> None:
+async def test_fault_25_a_missing_region_project_or_credential_is_named(cloud_user: CloudUser) -> None:
     """docs/faults.md 25: one message says what is missing and every way to set it; nothing is retried."""
     cases = [
-        (there("bedrock"), "invalid_request", ("cloud.region", "AWS_REGION", "profile")),
-        (there("bedrock", region="us east"), "invalid_request", ("“us east” is not a region",)),
-        (there("bedrock", region="a" * 41), "invalid_request", ("is not a region", "one like us-east-1")),
-        (there("vertex", region="us_east5", project="p"), "invalid_request", ("one like us-east5",)),
-        (there("bedrock", region="us-east-1"), "auth", ("aws sso login", "AWS_PROFILE", "AWS_BEARER_TOKEN_BEDROCK")),
-        (there("vertex"), "invalid_request", ("cloud.region", "CLOUD_ML_REGION")),
-        (there("vertex", region="global"), "invalid_request", ("cloud.project", "ANTHROPIC_VERTEX_PROJECT_ID")),
+        (cloud_settings("bedrock"), "invalid_request", ("cloud.region", "AWS_REGION", "profile")),
+        (cloud_settings("bedrock", region="us east"), "invalid_request", ("“us east” is not a region",)),
+        (cloud_settings("bedrock", region="a" * 41), "invalid_request", ("is not a region", "one like us-east-1")),
+        (cloud_settings("vertex", region="us_east5", project="p"), "invalid_request", ("one like us-east5",)),
         (
-            there("vertex", region="global", project="p"),
+            cloud_settings("bedrock", region="us-east-1"),
+            "auth",
+            ("aws sso login", "AWS_PROFILE", "AWS_BEARER_TOKEN_BEDROCK"),
+        ),
+        (cloud_settings("vertex"), "invalid_request", ("cloud.region", "CLOUD_ML_REGION")),
+        (
+            cloud_settings("vertex", region="global"),
+            "invalid_request",
+            ("cloud.project", "ANTHROPIC_VERTEX_PROJECT_ID"),
+        ),
+        (
+            cloud_settings("vertex", region="global", project="p"),
             "auth",
             ("gcloud auth application-default login", "GOOGLE_APPLICATION_CREDENTIALS"),
         ),
     ]
-    async with at.server({}) as client:
+    async with cloud_user.server({}) as client:
         for settings, kind, words in cases:
             client.notify("workspace/didChangeConfiguration", settings)
             error = await failure(client)
@@ -342,19 +360,19 @@ async def test_fault_25_a_missing_region_project_or_credential_is_named(at: At) 
         assert client.events("retry") == []
 
 
-async def test_fault_25_a_missing_profile_is_named(at: At) -> None:
+async def test_fault_25_a_missing_profile_is_named(cloud_user: CloudUser) -> None:
     """docs/faults.md 25: its name is in the message, with or without a region."""
-    async with at.server({}, AWS_PROFILE="nobody") as client:
-        for settings in (there("bedrock"), there("bedrock", region="us-east-1")):
+    async with cloud_user.server({}, AWS_PROFILE="nobody") as client:
+        for settings in (cloud_settings("bedrock"), cloud_settings("bedrock", region="us-east-1")):
             client.notify("workspace/didChangeConfiguration", settings)
             error = await failure(client)
             assert (error["kind"], "nobody" in error["message"]) == ("auth", True)
 
 
-async def test_fault_25_credentials_that_google_no_longer_accepts(at: At) -> None:
+async def test_fault_25_credentials_that_google_no_longer_accepts(cloud_user: CloudUser) -> None:
     """docs/faults.md 25: the error says how to sign in again; afterwards it works."""
     with FakeVertex(DONE) as api:
-        async with at.signed_in(api) as client:
+        async with cloud_user.signed_in(api) as client:
             api.refuse_sign_in = True
             error = await failure(client)
             assert (error["kind"], error["retryable"]) == ("auth", False)
@@ -364,10 +382,10 @@ async def test_fault_25_credentials_that_google_no_longer_accepts(at: At) -> Non
             assert (await client.run())["stopReason"] == "end_turn"
 
 
-async def test_fault_25_no_network(at: At) -> None:
+async def test_fault_25_no_network(cloud_user: CloudUser) -> None:
     """docs/faults.md 25: after a limited number of retries the error names the address and what to check."""
     keys = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
-    async with at.server(there("bedrock", region="us-east-1")["settings"], **keys) as client:
+    async with cloud_user.server(cloud_settings("bedrock", region="us-east-1")["settings"], **keys) as client:
         error = await failure(client, deadline=40)
         assert (error["kind"], error["retryable"]) == ("network", True)
         assert "http://127.0.0.1:9" in error["message"] and "cloud.region" in error["message"]

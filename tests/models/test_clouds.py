@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 
 from fairlead.models.clouds import with_cache_marks
-from models.clouds_at import CLOUDS, DONE, SONNET, At, failure, there
+from models.cloud_user import CLOUDS, DONE, SONNET, CloudUser, cloud_settings, failure
 from support.fake_api import Call, Text, Turn
 from support.fake_api.ask import cache_marks
 from support.fake_clouds import FakeBedrock, FakeCloud
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
-async def test_a_whole_run(at: At, cloud: Callable[..., FakeCloud]) -> None:
+async def test_a_whole_run(cloud_user: CloudUser, cloud: Callable[..., FakeCloud]) -> None:
     """Tools, several rounds, a second prompt: the cloud refuses nothing, and each round reads from the cache."""
-    (at.workspace / "a.txt").write_text("one\n")
+    (cloud_user.workspace / "a.txt").write_text("one\n")
     rounds = [Turn((Text("I look."), Call("read_file", {"path": "a.txt"}))) for _ in range(4)]
     with cloud(*rounds, DONE, DONE, caching=True) as api:
-        async with at.signed_in(api) as client:
+        async with cloud_user.signed_in(api) as client:
             result = await client.run("Do it. " * 200)
             assert (result["stopReason"], result["message"]) == ("end_turn", "Done, 世界.")
             more = await client.run("And?", sessionId=result["sessionId"])
@@ -38,57 +38,57 @@ async def test_a_whole_run(at: At, cloud: Callable[..., FakeCloud]) -> None:
     assert "sk-of-the-api" not in str([request.headers for request in api.arrived])
 
 
-async def test_a_bearer_token_of_bedrock(at: At) -> None:
+async def test_a_bearer_token_of_bedrock(cloud_user: CloudUser) -> None:
     """AWS_BEARER_TOKEN_BEDROCK is sent without surrounding whitespace; an empty one is ignored."""
     with FakeBedrock(DONE, DONE) as api:
-        async with at.signed_in(api, AWS_BEARER_TOKEN_BEDROCK=f" {api.TOKEN}\n") as client:
+        async with cloud_user.signed_in(api, AWS_BEARER_TOKEN_BEDROCK=f" {api.TOKEN}\n") as client:
             assert (await client.run())["stopReason"] == "end_turn"
         assert api.arrived[0].headers["authorization"] == f"Bearer {api.TOKEN}"
-        async with at.signed_in(api, AWS_BEARER_TOKEN_BEDROCK="") as client:
+        async with cloud_user.signed_in(api, AWS_BEARER_TOKEN_BEDROCK="") as client:
             assert (await client.run())["stopReason"] == "end_turn"
 
 
-async def test_the_region_may_come_from_the_profile(at: At) -> None:
+async def test_the_region_may_come_from_the_profile(cloud_user: CloudUser) -> None:
     """Without setting and variables, ~/.aws/config gives the region and ~/.aws/credentials the keys."""
-    folder = at.home / ".aws"
+    folder = cloud_user.home / ".aws"
     folder.mkdir()
     (folder / "config").write_text(f"[default]\nregion = {FakeBedrock.REGION}\n")
     keys = f"aws_access_key_id = {FakeBedrock.KEY}\naws_secret_access_key = {FakeBedrock.SECRET}\n"
     (folder / "credentials").write_text(f"[default]\n{keys}")
     with FakeBedrock(DONE) as api:
-        async with at.server({"provider": "bedrock", "model": SONNET, "baseUrl": api.url}) as client:
+        async with cloud_user.server({"provider": "bedrock", "model": SONNET, "baseUrl": api.url}) as client:
             assert (await client.run())["stopReason"] == "end_turn"
 
 
-async def test_a_credential_helper_cannot_read_the_protocol(at: At) -> None:
+async def test_a_credential_helper_cannot_read_the_protocol(cloud_user: CloudUser) -> None:
     """A `credential_process` that reads stdin finds it empty, and the protocol is not disturbed."""
-    folder = at.home / ".aws"
+    folder = cloud_user.home / ".aws"
     folder.mkdir()
     given = {"Version": 1, "AccessKeyId": FakeBedrock.KEY, "SecretAccessKey": FakeBedrock.SECRET}
-    helper = at.home / "helper.py"
+    helper = cloud_user.home / "helper.py"
     helper.write_text(f"import sys\nassert sys.stdin.read() == ''\nprint({json.dumps(given)!r})\n")
     process = f"{sys.executable} {helper}"
     (folder / "config").write_text(f"[default]\nregion = {FakeBedrock.REGION}\ncredential_process = {process}\n")
     with FakeBedrock(DONE, DONE) as api:
-        async with at.server({"provider": "bedrock", "model": SONNET, "baseUrl": api.url}) as client:
+        async with cloud_user.server({"provider": "bedrock", "model": SONNET, "baseUrl": api.url}) as client:
             first = await client.run()
             assert first["stopReason"] == "end_turn"
             assert (await client.run(sessionId=first["sessionId"]))["stopReason"] == "end_turn"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a pipe with a name")
-async def test_fault_20_the_server_answers_while_credentials_are_read(at: At) -> None:
+async def test_fault_20_the_server_answers_while_credentials_are_read(cloud_user: CloudUser) -> None:
     """docs/faults.md 20: a slow helper delays neither other requests nor a stop."""
-    folder, pipe = at.home / ".aws", at.home / "pipe"
+    folder, pipe = cloud_user.home / ".aws", cloud_user.home / "pipe"
     folder.mkdir()
     os.mkfifo(pipe)
     given = {"Version": 1, "AccessKeyId": FakeBedrock.KEY, "SecretAccessKey": FakeBedrock.SECRET}
-    helper = at.home / "helper.py"
+    helper = cloud_user.home / "helper.py"
     helper.write_text(f"open({str(pipe)!r}).read()\nprint({json.dumps(given)!r})\n")
     process = f"{sys.executable} {helper}"
     (folder / "config").write_text(f"[default]\nregion = {FakeBedrock.REGION}\ncredential_process = {process}\n")
     with FakeBedrock(DONE) as api:
-        async with at.server({"provider": "bedrock", "model": SONNET, "baseUrl": api.url}) as client:
+        async with cloud_user.server({"provider": "bedrock", "model": SONNET, "baseUrl": api.url}) as client:
             session = (await client.request("agent/sessions/create", {}))["sessionId"]
             running = asyncio.ensure_future(client.run(sessionId=session))
             held = await asyncio.to_thread(pipe.open, "w")  # the helper reads now, and waits
@@ -118,13 +118,13 @@ sys.exit(main(["serve"]))
 """
 
 
-async def test_the_command_for_a_missing_extra_is_named(at: At) -> None:
+async def test_the_command_for_a_missing_extra_is_named(cloud_user: CloudUser) -> None:
     """The message contains the exact command, with the Python that runs the server."""
-    client = at.server({})
+    client = cloud_user.server({})
     client.command = [sys.executable, "-c", BLOCKED]
     async with client:
         for provider in ("bedrock", "vertex"):
-            client.notify("workspace/didChangeConfiguration", there(provider, region="us-east-1", project="p"))
+            client.notify("workspace/didChangeConfiguration", cloud_settings(provider, region="us-east-1", project="p"))
             error = await failure(client)
             assert (error["kind"], error["retryable"]) == ("invalid_request", False)
             assert f'"{sys.executable}" -m pip install "fairlead[{provider}]"' in error["message"]

@@ -100,10 +100,10 @@ async def test_each_retry_is_reported_with_its_pause() -> None:
     """The pauses double, minus up to a quarter at random; the server's own pause takes precedence."""
     asked = ModelError("rate_limit", "Slow down.", retryable=True, retry_after=7)
     attempts = Attempts(*[([], error) for error in (BROKEN, BROKEN, asked, BROKEN)], ([], None))
-    told = [event for event in await played(attempts) if isinstance(event, Retrying)]
-    assert [event.attempt for event in told] == [1, 2, 3, 4]
-    assert [event.delay for event in told] == attempts.slept
-    assert [event.reason for event in told] == ["It broke.", "It broke.", "Slow down.", "It broke."]
+    retries = [event for event in await played(attempts) if isinstance(event, Retrying)]
+    assert [event.attempt for event in retries] == [1, 2, 3, 4]
+    assert [event.delay for event in retries] == attempts.slept
+    assert [event.reason for event in retries] == ["It broke.", "It broke.", "Slow down.", "It broke."]
     assert attempts.slept[2] == 7
     for number in (0, 1, 3):
         assert 0.75 <= attempts.slept[number] / (FIRST_DELAY * 2**number) <= 1

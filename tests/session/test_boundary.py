@@ -6,7 +6,7 @@ from session.harness import SessionHarness, run_sync
 
 
 def test_l6_a_reported_change_of_one_of_many_files_is_noticed_at_once(tmp_path: Path) -> None:
-    """Of read files and of proposed ones, whichever are checked in turn; each change is reported once."""
+    """For read files and for proposed ones, whichever are checked in this turn; each change is reported once."""
     names = [f"f{number}.txt" for number in range(60)]
     for name in names:
         (tmp_path / name).write_text("one\ntwo\n")

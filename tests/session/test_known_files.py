@@ -39,8 +39,8 @@ STEPS = st.lists(
 )
 
 
-class Sandbox:
-    """A session's files and their states, and beside them what a command would read."""
+class TrackedFiles:
+    """A session's files and their known states, compared with what a command would read."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -94,14 +94,14 @@ class Sandbox:
 async def play(folder: Path, steps: list[tuple[str, str, Any]]) -> None:
     for name in "ab":
         (folder / name).write_text("1\n")
-    sandbox = Sandbox(folder)
-    sandbox.known.update(folder / name for name in "abc")
+    tracked = TrackedFiles(folder)
+    tracked.known.update(folder / name for name in "abc")
     for step in steps:
         with contextlib.suppress(WorkspaceError):  # a proposal that cannot be made
-            await sandbox.do(*step)
-        now = sandbox.visible()
-        for number, then in enumerate(sandbox.verified):
-            changed = {Path(path).name for path in sandbox.known.changed_since(number)}
+            await tracked.do(*step)
+        now = tracked.visible()
+        for number, then in enumerate(tracked.verified):
+            changed = {Path(path).name for path in tracked.known.changed_since(number)}
             assert changed == {name for name in "abc" if now[name] != then[name]}, step
 
 

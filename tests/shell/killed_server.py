@@ -1,6 +1,6 @@
-"""A server that is killed while a command of it runs: `killed_server.py WORKSPACE PLACE BUBBLEWRAP [deaf]`.
+"""A server that is killed while its command runs: `killed_server.py WORKSPACE STATE BUBBLEWRAP [deaf]`.
 
-It prints the command's first line. `deaf`: the kernel does not signal the death of a parent, as it happened once
+It prints the command's first line. `deaf`: the kernel does not signal the death of a parent, as happened once
 (docs/faults.md 28).
 """
 

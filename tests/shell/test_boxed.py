@@ -21,7 +21,7 @@ from support.sandbox import needs_sandbox
 
 SERVE = "python3 -u -m http.server --bind 127.0.0.1 0"
 FETCH = "python3 -c \"from urllib.request import urlopen as u; print(u('http://localhost:{}').read().decode())\""
-# for conditions, not for speed
+# how long a condition is waited for; not a measure of speed
 SECONDS = 20
 
 

@@ -144,7 +144,7 @@ async def test_a_view_that_cannot_be_shown(workspace: Path, tmp_path: Path) -> N
 
 
 async def test_a_box_that_cannot_be_made_is_an_error(workspace: Path, tmp_path: Path) -> None:
-    """The command is not run in a weaker layers_folder, and the error says so; the next box is made normally."""
+    """The command is not run without the sandbox, and the error says so; the next box is made normally."""
     async with boxes(workspace, tmp_path / "state") as box:
         opened = await box.layer.open("echo ran > ran.txt", View())
         scratch = box.layer._folder / "box-1" / "scratch"

@@ -24,7 +24,7 @@ def sandboxed() -> None:
 
 
 async def test_nothing_outside_is_written(box: Boxes, tmp_path: Path) -> None:
-    """System folders refuse writes; private folders of the box forget them."""
+    """System folders refuse writes; what is written to private folders of the box is discarded."""
     outside = Path(tempfile.mkdtemp(prefix="fairlead-outside-", dir="/var/tmp"))
     home = Path.home()
     before = {path.name for path in home.iterdir()}

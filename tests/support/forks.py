@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 
 def at_one_moment(processes: int, work: Callable[[], None]) -> list[int]:
-    """Runs `work` in `count` processes that begin together. Returns their exit codes, 1 for an exception."""
+    """Runs `work` in that many processes, which begin together. Returns their exit codes, 1 for an exception."""
     waiting, begin = os.pipe()
     children = [_forked(lambda: (os.close(begin), os.read(waiting, 1), work())) for _ in range(processes)]
     os.close(waiting)
@@ -19,9 +19,9 @@ def at_one_moment(processes: int, work: Callable[[], None]) -> list[int]:
 
 
 def killed_at_each_line(work: Callable[[], None], *modules: ModuleType) -> Iterator[int]:
-    """Runs `work` in one process after the other, each killed one line of these modules later; yields its number.
+    """Runs `work` in one process after the other, each killed one line of these modules later; yields the line's number.
 
-    Ends when `work` comes to its end before it would be killed.
+    Ends when `work` ends before it is killed.
     """
     files = {module.__file__ for module in modules}
     line = 0

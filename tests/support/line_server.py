@@ -46,7 +46,7 @@ class LineServer:
 
 
 class LineServers:
-    """Its only server, for `*.x`. `failure` is why it cannot start."""
+    """Language servers of which there is only one, for `*.x`. `failure` is why it cannot start."""
 
     def __init__(self) -> None:
         self.only = LineServer()

@@ -65,7 +65,7 @@ class Neovim:
         self.is_closed = False
 
     def close(self) -> None:
-        """Quit as a user does, and wait until the process and its server have ended."""
+        """Quits as a user does, and waits until the process and its server have ended."""
         if not self.is_closed:
             self.is_closed = True
             self.rpc.close()

@@ -1,4 +1,4 @@
-"""What no server should send and no recording should contain, as hypothesis strategies.
+"""Hypothesis strategies for what no server should send and no recording should contain.
 
 Each begins with something valid, changes a few places, and perhaps damages the bytes.
 """
@@ -264,7 +264,7 @@ def responses(draw: st.DrawFn) -> Raw:
 
 
 TAGGED = [f"@{number}@" for number in range(len(YAML_SCALARS))]
-"""Stand for YAML_SCALARS in a recording that is not written yet."""
+"""Placeholders for YAML_SCALARS in a recording that is not written yet."""
 
 
 def written_recording(value: Any) -> bytes:

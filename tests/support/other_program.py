@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Writes a file at once, as editors and Git do: a server may read it between a truncation and the new text."""
+    """Replaces a file atomically, as editors and Git do, so that a server never reads it half written."""
     new = path.with_name(f"{path.name}.new")
     new.write_text(text)
     os.replace(new, path)

@@ -157,11 +157,11 @@ class Player:
         messages = self.api.requests[-1].body["messages"]
         blocks = [block for one in messages[self._read :] if one["role"] == "user" for block in one["content"]]
         self._read = len(messages)
-        told = [block["text"] for block in blocks if block["type"] == "text" and block["text"] != "Do it."]
-        assert [event["text"] for event in self.client.events("feedback")][-len(told) :] == told or not told
+        texts = [block["text"] for block in blocks if block["type"] == "text" and block["text"] != "Do it."]
+        assert [event["text"] for event in self.client.events("feedback")][-len(texts) :] == texts or not texts
         for part in feedback or []:
-            assert part in "\n".join(told), f"{part!r} is not in {told}"
-        assert feedback != [] or told == []
+            assert part in "\n".join(texts), f"{part!r} is not in {texts}"
+        assert feedback != [] or texts == []
 
     async def open(self, name: str, text: str | None = None) -> None:
         """The user opens a file; `text`: with unsaved changes, or as the editor decoded it."""

@@ -1,7 +1,7 @@
 """Real server processes for tests. Under pytest they are forked from one that has already imported the modules.
 
-What measures or kills (benchmarks/speed, benchmarks/campaigns), what a user starts (tests/editor, the example of
-docs/protocol.md, a part of tests/cli) and systems without fork start a new interpreter.
+A new interpreter is started by what measures or kills (benchmarks/speed, benchmarks/campaigns), for what a user starts
+(tests/editor, the example of docs/protocol.md, a part of tests/cli), and on systems without fork.
 """
 
 import asyncio

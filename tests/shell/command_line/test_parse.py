@@ -197,7 +197,7 @@ def runs(text: str, folder: Path) -> list[list[str]]:
 
 
 def fits(words: Sequence[Word], ran: Sequence[str]) -> bool:
-    """Whether these can be the words. One of unknown value may be any number of words with its prefix."""
+    """Whether bash's words can be these. A word of unknown value may be any number of words with its prefix."""
     if not words:
         return not ran
     if words[0].value is not None:

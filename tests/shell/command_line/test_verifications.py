@@ -160,7 +160,7 @@ NOTHING = [
     "tsc --watch", "ruff check --fix", "ruff format", "prettier --write .", "eslint --fix .", "cargo run", "go run .",
     "black .", "docker build .", "pytest-watch", "$RUNNER tests", "'", "",
 ]  # fmt: skip
-# near each verifying command: it prints something, lists tests, passes whatever it finds, or may not run at all
+# similar to verifying commands, but they print something, list tests, pass whatever they find, or may not run at all
 CHECKS_NOTHING = {
     "pytest": [
         "-V", "-h", "--help", "-qV", "--co", "--fixtures", "--markers", "--setup-plan", "-q --collect-only", "$options",

@@ -27,7 +27,7 @@ class Handed:
     outlines: dict[str, Outline] = field(default_factory=dict[str, Outline])
 
     def record(self, content: list[Json]) -> None:
-        """Remember an answer's content blocks, in wire form."""
+        """Remembers an answer's content blocks, in wire form."""
         outline = outline_of(content)
         for kind, key, *text in outline:
             if kind == "thinking":

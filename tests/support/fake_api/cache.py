@@ -2,8 +2,8 @@
 
 Follows the API's prompt-caching guide: the prompt is tools, system, messages, in this order. A mark writes an
 entry for everything before its end. To read, a mark looks for an entry at its own block and then back,
-20 blocks in all, where a row of tool calls or of tool results counts as one. Left out: the smallest prompt
-that is cached, and the expiry.
+20 blocks in all, where a row of tool calls or of tool results counts as one. Not modeled: the minimum length
+of a cached prompt, and the expiry.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ROWS = ("tool_use", "tool_result")
 
 @dataclass(frozen=True)
 class _Part:
-    """A rendered block. `text` is without its marks, `end` counts the characters up to its end."""
+    """A rendered block. `digest` is of the prompt up to its end without marks, `end` counts its characters."""
 
     kind: str
     marked: bool
@@ -76,7 +76,7 @@ def _parts(body: Json) -> Iterator[_Part]:
     digest, end, settled = hashlib.sha256(body["model"].encode()), 0, False
     for index, (section, kind, block) in enumerate(blocks):
         if section == "messages" and not settled:
-            settled = True  # Other settings for these two make the messages new, not the tools and the system.
+            settled = True  # Other values of these two invalidate the messages, not the tools and the system prompt.
             digest.update(json.dumps([body.get("thinking"), body.get("tool_choice")]).encode())
         text = json.dumps([section, _unmarked(block)], ensure_ascii=False)
         digest.update(text.encode())

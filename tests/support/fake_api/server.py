@@ -76,7 +76,7 @@ class FakeApi:
     - `plain`: speaks the Messages API without caching, thinking, output_config, eager_input_streaming and
       system messages in mid-conversation, as some local servers do.
     - `alternate`: refuses two messages of one role in a row, as some local servers do.
-    - `caching`: reports usage as if prompts were cached (see `PromptCache`); else nothing is ever cached.
+    - `caching`: reports usage as if prompts were cached (see `PromptCache`); otherwise nothing is ever cached.
     - `window`: refuses requests that are longer, and counts usage in its tokens. A refused request takes no turn.
 
     All methods may be called from any thread.
@@ -143,7 +143,7 @@ class FakeApi:
             self._turns.append(turn)
 
     def wait_for_requests(self, n: int, timeout: float = 5.0) -> list[Request]:
-        """Block until `n` complete requests have arrived, and return all. TimeoutError after `timeout` seconds.
+        """Blocks until `n` complete requests have arrived, and returns all. TimeoutError after `timeout` seconds.
 
         On the client's event loop use `await asyncio.to_thread(api.wait_for_requests, n)`.
         """

@@ -1,4 +1,4 @@
-"""Servers of a user who uses a cloud: their environment and credentials."""
+"""A user of a cloud, with the environment, the credentials, and servers that run in it."""
 
 import os
 from collections.abc import Callable
@@ -15,8 +15,8 @@ OTHERS = ("ANTHROPIC_", "AWS_", "GOOGLE_", "CLOUD", "GCLOUD_", "BOTO")
 CLOUDS: list[Callable[..., FakeCloud]] = [FakeBedrock, FakeVertex]
 
 
-class At:
-    """The home folder of a user with no cloud configuration except for the given variables. Creates servers in it."""
+class CloudUser:
+    """A user without any cloud configuration except for the given variables. Creates servers in their home folder."""
 
     def __init__(self, home: Path, workspace: Path) -> None:
         self.home, self.workspace = home, workspace
@@ -53,6 +53,6 @@ async def failure(client: Client, **params: Any) -> dict[str, Any]:
     return result["error"]
 
 
-def there(provider: str, **cloud: str) -> dict[str, Any]:
+def cloud_settings(provider: str, **cloud: str) -> dict[str, Any]:
     where = {"region": None, "project": None, **cloud}
     return {"settings": {"provider": provider, "model": SONNET, "baseUrl": "http://127.0.0.1:9", "cloud": where}}
