@@ -83,7 +83,7 @@ async function play(name, look, journey, folder) {
       conversation: (selector, hasText) => page.webview().locator(selector, { hasText }).first(),
     });
   } catch (error) {
-    if (!error.artifacts) error.message += `\nPictures and logs are in ${await page.saveArtifacts(error.message)}`;
+    if (!error.artifacts) error.message += `\nSaved in ${await page.saveArtifacts(error.message)}`;
     throw error;
   } finally {
     await editor.close();

@@ -16,7 +16,7 @@ const editorTest = useAgent(turns, {
 });
 const status = (page) => page.statusItem("fairlead.status");
 
-editorTest("a run at the end of its budget pauses, says so, and shows what it took", async ({ page }) => {
+editorTest("a run at the end of its budget pauses, says so, and shows what it used", async ({ page }) => {
   await runTask(page, "Count");
   const told = await page.toast("the budget is 30,000 (setting budget.tokens)");
   assert.deepEqual(told.buttons, ["Cancel", "Continue"]);

@@ -185,7 +185,7 @@ editorTest("code actions have their edit", async ({ page, workspace }) => {
   );
 });
 
-editorTest("what cannot be done says why, and what nobody knows is empty", async ({ page, workspace }) => {
+editorTest("an impossible request says why, and an unknown answer is empty", async ({ page, workspace }) => {
   const string = { ...at(workspace, "src/one.ts", '"./shapes"'), newName: "x" };
   const keyword = { ...at(workspace, "src/one.ts", "import"), newName: "x" };
   for (const params of [keyword, { ...string, textDocument: { uri: uri(workspace, "gone.ts") } }]) {

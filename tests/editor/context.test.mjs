@@ -76,7 +76,7 @@ editorTest("a mention is completed with Enter or Tab, and only then Enter runs t
   await page.toast("First.");
 });
 
-editorTest("the conversation shows what the agent was told, and no secret", async ({ page }) => {
+editorTest("the conversation shows the context that the agent read, and no secret", async ({ page }) => {
   await page.closeToast("First.");
   await page.runCommand("Agent: Show Conversation in Editor");
   await conversationSays(page, [

@@ -31,7 +31,7 @@ async function quickFix(page, label) {
   await entry.first().click();
 }
 
-/** Opens what the model was told with the last prompt, and waits until it contains these parts. */
+/** Opens the context that the model read with the last prompt, and waits until it contains these parts. */
 async function contextSays(page, parts) {
   await page.until(`the context with ${parts.join(", ")}`, async () => {
     const text = await page.webview().locator("details", { hasText: "Context" }).last().textContent({ timeout: 1000 });

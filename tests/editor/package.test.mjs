@@ -30,7 +30,7 @@ const editorTest = useEditor(() =>
   }),
 );
 
-editorTest("the package is small and holds nothing that it does not need", async (_, context) => {
+editorTest("the package is small and contains nothing that it does not need", async (_, context) => {
   const { size } = fs.statSync(vsix);
   context.diagnostic(`figure: the .vsix has ${(size / 1000).toFixed(0)} kB`);
   assert.ok(size < 1_500_000, `${size} bytes`);

@@ -59,7 +59,7 @@ editorTest(
   },
 );
 
-editorTest("its own row asks as well; to take it back needs no question", async ({ page, workspace }) => {
+editorTest("an accept in its own row asks as well; an undo does not", async ({ page, workspace }) => {
   await page.rowAction(VIEW, "tasks.json", "Accept");
   await page.toastButton(`Accept “${TASKS}”?`, "Accept This File");
   await page.until("the protected file", () => there(workspace, TASKS));

@@ -25,7 +25,7 @@ async function withProposals({ name, files, changes, settings, calls = [] }, bod
     await page.rows(VIEW);
     await body({ ...editor, disk: (file) => fs.readFileSync(path.join(workspace, file), "utf8") });
   } catch (error) {
-    if (!error.artifacts) error.stack += `\nKept in ${await page.saveArtifacts(error.message)}`;
+    if (!error.artifacts) error.stack += `\nSaved in ${await page.saveArtifacts(error.message)}`;
     throw error;
   } finally {
     await editor.close();
@@ -41,8 +41,8 @@ async function typeInDiff(page, file, line, text) {
   await page.insertText(text);
 }
 
-/** The journals of the sessions. */
-const keptSessions = (code) =>
+/** The journals of the sessions, as texts. */
+const journals = (code) =>
   fs
     .readdirSync(code.userDataDir, { recursive: true })
     .filter((file) => /sessions.[0-9a-f]+\.jsonl$/.test(file))
@@ -78,7 +78,7 @@ test("an amended proposal and the plan are restored after a reload of the window
     await typeInDiff(page, "a.txt", "TWO", "-mine");
     await page.press("ControlOrMeta+s");
     await page.tab("a.txt (proposed)", (tab) => !tab.dirty);
-    await page.until("the session is saved", () => keptSessions(code).some((text) => text.includes("TWO-mine")));
+    await page.until("the session is saved", () => journals(code).some((text) => text.includes("TWO-mine")));
     await page.reload();
     await page.rows(VIEW, (rows) => rows.some((row) => row.label === "a.txt"));
     await page.clickRow(VIEW, "a.txt");

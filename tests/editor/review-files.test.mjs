@@ -82,7 +82,7 @@ editorTest("files with proposed changes are marked in the Explorer and on tabs",
   const rows = await page.rows("workspace", (all) =>
     all.some(({ label, badge }) => label === "gone.txt" && badge === "P"),
   );
-  assert.notEqual(byLabel(rows)[".github"].badge, "", "a folder tells of what is in it");
+  assert.notEqual(byLabel(rows)[".github"].badge, "", "a folder is marked if a file in it is");
   await page.runCommand("Fairlead: Focus on Proposed Changes View");
 });
 
@@ -107,7 +107,7 @@ editorTest("a renamed file's row below its step opens its diff", async ({ page }
   await page.tab("old.txt → new.txt (renamed, proposed), this step");
 });
 
-editorTest("a deletion is accepted and taken back", async ({ page, workspace }) => {
+editorTest("a deletion is accepted and undone", async ({ page, workspace }) => {
   await page.openFile("gone.txt");
   await page.clickRow(VIEW, "gone.txt");
   await page.tab("gone.txt (deleted, proposed)");
@@ -131,7 +131,7 @@ editorTest("a file with unsaved text is not deleted", async ({ page, workspace }
 });
 
 editorTest(
-  "a rename is accepted: the open file stays open under its new name, and it is taken back",
+  "a rename is accepted: the open file stays open under its new name, and an undo reverts that",
   async ({ page, workspace }) => {
     await page.openFile("old.txt");
     await page.clickRow(VIEW, "old.txt");
@@ -151,7 +151,7 @@ editorTest(
 );
 
 editorTest(
-  "a rename with changed lines keeps the other bytes, is saved, and is taken back",
+  "a rename with changed lines keeps the other bytes, is saved, and is undone",
   async ({ page, workspace }) => {
     const original = disk(workspace, "turned.txt");
     await page.rowAction(VIEW, "turned.txt", "Accept");
@@ -181,7 +181,7 @@ editorTest("a rename of a file with unsaved text carries the text along, unsaved
   assert.equal(disk(workspace, "new.txt"), "the same\n");
 });
 
-editorTest("a new file is accepted, and taken back it is gone again", async ({ page, workspace }) => {
+editorTest("a new file is accepted, and an undo removes it again", async ({ page, workspace }) => {
   await page.rowAction(VIEW, "fresh.txt", "Accept");
   await page.until("the new file", () => hasText(workspace, "sub/fresh.txt", "fresh\n"));
   await page.viewTitleAction(VIEW, "Undo Review");

@@ -107,7 +107,7 @@ editorTest("the keys decide on the change at the cursor and on the file, in the 
   await line(page, 9);
   await page.clickDiffLine("one");
   await page.press("Alt+y");
-  await page.until("the word that nothing was done", async () =>
+  await page.until("the message that nothing was done", async () =>
     (await page.screen()).includes("No proposed change at the cursor."),
   );
   await page.press("Shift+Alt+y");

@@ -57,7 +57,7 @@ editorTest(
   },
 );
 
-editorTest("all files are accepted at once and taken back, and no tab is opened for them", async (editor, context) => {
+editorTest("all files are accepted at once and undone, and no tab is opened for them", async (editor, context) => {
   const { page, workspace } = editor;
   await followUp(page, "Change them again");
   await page.toast("Proposed again.");

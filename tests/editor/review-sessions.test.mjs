@@ -54,7 +54,7 @@ editorTest(
   },
 );
 
-editorTest("one undo takes all of it back, and one redo does all of it again", async ({ page, workspace }) => {
+editorTest("one undo undoes all of it, and one redo redoes all of it", async ({ page, workspace }) => {
   await page.runCommand("Agent: Undo Review");
   await until(page, workspace);
   await page.rows(VIEW, has("Second task", "Line 3", "First task", "Line 20"));

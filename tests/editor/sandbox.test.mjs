@@ -57,7 +57,7 @@ editorTest(
   },
 );
 
-editorTest("all of it is taken back, the bytes and the permissions too", async ({ page, workspace }, context) => {
+editorTest("an undo reverts all of it, the bytes and the permissions too", async ({ page, workspace }, context) => {
   if (!sandboxed) return context.skip();
   await page.runCommand("Agent: Undo Review");
   await page.rows("Proposed Changes", (all) => all.filter(({ level }) => level === 1).length === 4);

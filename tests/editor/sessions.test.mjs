@@ -77,14 +77,14 @@ editorTest("a second task is shown at once, with its own plan, and the first one
 editorTest("a message to the agent reaches the run that is shown", async ({ page }) => {
   await page.runCommand("Agent: Tell the Agent...");
   await page.fillInput("Be polite", { title: "Agent: Tell the Agent (“The second task”)" });
-  await page.until("that it will be heard", async () =>
+  await page.until("the notice that it is queued", async () =>
     (await page.page.locator(".statusbar").innerText()).includes("Message queued."),
   );
   await page.runCommand("Agent: Show Conversation in Editor");
   await page.webview().locator(".prompt", { hasText: "Be polite" }).waitFor();
 });
 
-editorTest("the run that is shown comes to its end, and the other one is as it was", async ({ page }) => {
+editorTest("the run that is shown ends, and the other one is as it was", async ({ page }) => {
   await page.clickRow(PLAN, "Answer: Shall I go on?");
   await page.fillInput("Yes", { title: "Agent: Answer (“The second task”)" });
   const rows = await page.rows(SESSIONS, described("The second task", "2/2", "2 files"));

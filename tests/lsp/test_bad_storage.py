@@ -67,9 +67,8 @@ async def test_fault_56_a_command_fills_the_sandbox(
     with an error that says why, and the one after that runs.
     """
     (workspace / ".gitignore").write_text("*.o\n")
-    see = [
-        {"write_file": {"path": "a.txt", "content": "x" * 9000}}
-    ]  # the next command's view needs space for this file
+    # the next command needs space for this file in its sandbox
+    see = [{"write_file": {"path": "a.txt", "content": "x" * 9000}}]
     calls = [[{"bash": {"command": line}}] for line in (f"{fill}; echo filled", "echo two", "cat a.txt; ls")]
     turns = [{"calls": call} for call in (calls[0], see, *calls[1:])]
     settings = replay(*turns, {"text": "."})

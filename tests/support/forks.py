@@ -19,7 +19,7 @@ def at_one_moment(processes: int, work: Callable[[], None]) -> list[int]:
 
 
 def killed_at_each_line(work: Callable[[], None], *modules: ModuleType) -> Iterator[int]:
-    """Runs `work` in one process after the other, each killed one line of these modules later; yields the line's number.
+    """Runs `work` in one process after the other, each killed one line of these modules later; yields its number.
 
     Ends when `work` ends before it is killed.
     """

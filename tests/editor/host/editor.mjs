@@ -105,7 +105,7 @@ export function useEditor(open) {
       try {
         await body(editor, context);
       } catch (error) {
-        if (!error.artifacts) error.stack += `\nKept in ${await editor.page.saveArtifacts(error.message)}`;
+        if (!error.artifacts) error.stack += `\nSaved in ${await editor.page.saveArtifacts(error.message)}`;
         throw error;
       }
     });

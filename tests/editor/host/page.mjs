@@ -66,8 +66,8 @@ export async function openPage(
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await context.addInitScript(mintKeys);
   await context.addInitScript(endAnimations);
-  await context.addInitScript(tellMessages, MESSAGE);
-  if (language) await context.addInitScript(speak, language);
+  await context.addInitScript(logMessages, MESSAGE);
+  if (language) await context.addInitScript(setLanguage, language);
   const blocked = new Set();
   const page = await context.newPage();
   page.setDefaultTimeout(DEADLINE);
@@ -133,8 +133,8 @@ export async function openPage(
     const last = cause ? [`(last: ${cause.message.split("\n")[0]})`] : [];
     const seen = await screen();
     const artifacts = await saveArtifacts(message);
-    const told = said.filter((line) => line.includes(MESSAGE)).slice(-5);
-    const text = [message, ...last, "On the screen was:", seen, ...told, `Kept in ${artifacts}`].join("\n");
+    const messages = said.filter((line) => line.includes(MESSAGE)).slice(-5);
+    const text = [message, ...last, "The screen showed:", seen, ...messages, `Saved in ${artifacts}`].join("\n");
     return Object.assign(new Error(text, { cause }), { artifacts });
   }
 
@@ -208,7 +208,7 @@ export async function openPage(
 }
 
 /** In the page: writes every message that VS Code shows to its console, because most messages close automatically. */
-function tellMessages(prefix) {
+function logMessages(prefix) {
   const texts = (node) => node.querySelectorAll?.(".notification-list-item-message") ?? [];
   new MutationObserver((changes) => {
     for (const node of changes.flatMap(({ addedNodes }) => [...addedNodes]))
@@ -217,7 +217,7 @@ function tellMessages(prefix) {
 }
 
 /** In the page: VS Code passes this language to its extensions. */
-function speak(language) {
+function setLanguage(language) {
   Object.defineProperty(globalThis, "_VSCODE_NLS_LANGUAGE", { get: () => language, set: () => {} });
 }
 
@@ -232,7 +232,7 @@ function endAnimations() {
 
 /**
  * In the page: VS Code asks its server for half of the key to its secrets. This server has none, and without an answer a reload
- * would lose the secrets. On a desktop it does not.
+ * would lose the secrets. A VS Code on a desktop does not ask.
  */
 function mintKeys() {
   const { fetch } = window;
