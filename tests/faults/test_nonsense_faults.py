@@ -33,7 +33,7 @@ FIELDS = {
         answer(TEXT, usage={"input_tokens": "abc"}),
         '“message_start.message.usage.input_tokens” that is not a whole number from 0 to 1,000,000,000,000: "abc"',
     ),
-    "a count without end": (
+    "a count that is too large": (
         answer(TEXT, usage={"output_tokens": 10**400}),
         ".usage.output_tokens” that is not a whole",
     ),
@@ -74,8 +74,8 @@ async def test_fault_88_a_field_of_a_wrong_type_is_named(connect: Connect, name:
 
 
 BODIES = {
-    "no gzip": (answer(TEXT), {"content-encoding": "gzip"}, 200, "not match its header “content-encoding”"),
-    "no gzip in an error": (b"oops", {"content-encoding": "gzip"}, 500, "not match its header “content-encoding”"),
+    "invalid gzip": (answer(TEXT), {"content-encoding": "gzip"}, 200, "not match its header “content-encoding”"),
+    "invalid gzip in an error": (b"oops", {"content-encoding": "gzip"}, 500, "not match its header “content-encoding”"),
     "an impossible charset": (
         b"oops",
         {"content-type": "text/html; charset=zlib"},

@@ -151,10 +151,10 @@ async def test_fault_64_fifty_sessions_and_hundreds_of_messages(connect: Connect
     gate = threading.Event()
 
     def answer(body: dict[str, Any]) -> Any:
-        heard = [block["text"] for message in body["messages"] for block in message["content"]]
-        number = heard[0].split()[-1]
-        if any("word" in text for text in heard):
-            return Turn((Text(f"{number}: {sum(text.count('word') for text in heard)}"),))
+        texts = [block["text"] for message in body["messages"] for block in message["content"]]
+        number = texts[0].split()[-1]
+        if any("word" in text for text in texts):
+            return Turn((Text(f"{number}: {sum(text.count('word') for text in texts)}"),))
         return Wait(Turn((Text("Nothing yet."),)), gate, 1)
 
     with FakeApi([answer] * (3 * count)) as api:

@@ -111,12 +111,12 @@ async def test_after_a_full_disk_everything_is_saved(workspace: Path, replay: Re
 
 
 DAMAGED = {
-    "a row that is none": '{"row":["t","never",0,0]}\n',
-    "a time that is none": '{"at":1.0,"phase":["running",1e300]}\n',
-    "a message that is none": '{"at":1.0,"messages":[0,[{"role":"user","content":"plain"}]]}\n',
-    "a plan that is none": '{"at":1.0,"plan":{"rounds":0,"version":"x","revision":null,"items":[]}}\n',
-    "a number without end": '{"at":1.0,"edits_version":Infinity}\n',
-    "a row without end": '{"row":["t",1.0,Infinity,0]}\n',
+    "an invalid row": '{"row":["t","never",0,0]}\n',
+    "an invalid time": '{"at":1.0,"phase":["running",1e300]}\n',
+    "an invalid message": '{"at":1.0,"messages":[0,[{"role":"user","content":"plain"}]]}\n',
+    "an invalid plan": '{"at":1.0,"plan":{"rounds":0,"version":"x","revision":null,"items":[]}}\n',
+    "an infinite number": '{"at":1.0,"edits_version":Infinity}\n',
+    "an infinite number in a row": '{"row":["t",1.0,Infinity,0]}\n',
     "brackets": "[" * 100_000 + "\n",
 }
 

@@ -17,9 +17,17 @@ WRONG: dict[str, tuple[str, Json, str]] = {
     "amend of an unknown session": ("amend", {"sessionId": "x", "uri": "file:///x", "text": ""}, "Unknown session: x"),
     "amend without a file": ("amend", {"text": ""}, "params.uri is missing"),
     "amend without a text": ("amend", {"uri": "file:///x"}, "params.text is missing"),
-    "amend with a text that is none": ("amend", {"uri": "file:///x", "text": 1}, "params.text must be a string"),
-    "amend of no file": ("amend", {"uri": "untitled:x", "text": ""}, "params.uri must be the URI of a file"),
-    "amend at no version": ("amend", {"uri": "file:///x", "text": "", "version": "1"}, "params.version must be"),
+    "amend with a text of a wrong type": ("amend", {"uri": "file:///x", "text": 1}, "params.text must be a string"),
+    "amend of a URI that is not a file's": (
+        "amend",
+        {"uri": "untitled:x", "text": ""},
+        "params.uri must be the URI of a file",
+    ),
+    "amend at an invalid version": (
+        "amend",
+        {"uri": "file:///x", "text": "", "version": "1"},
+        "params.version must be",
+    ),
     "undo without a session": ("undo", {}, "params.sessionId is missing"),
     "undo of an unknown session": ("undo", {"sessionId": "x"}, "Unknown session: x"),
     "redo of an unknown session": ("redo", {"sessionId": "x"}, "Unknown session: x"),
@@ -28,17 +36,25 @@ WRONG: dict[str, tuple[str, Json, str]] = {
     "accept of all and of a file": ("accept", {"target": {"all": True, "uri": "file:///x"}}, "must be one of"),
     "accept of an item in a file": ("accept", {"target": {"item": "1", "uri": "file:///x"}}, "must be one of"),
     "reject of a hunk of all": ("reject", {"target": {"all": True, "hunk": "1"}}, "must be one of"),
-    "reject of a hunk of no file": ("reject", {"target": {"hunk": "1"}}, "must be one of"),
-    "reject of less than all": ("reject", {"target": {"all": False}}, "must be one of"),
+    "reject of a hunk without a file": ("reject", {"target": {"hunk": "1"}}, "must be one of"),
+    "reject with `all` set to false": ("reject", {"target": {"all": False}}, "must be one of"),
     "accept of changes and of a file": ("accept", {"target": {"changes": [], "uri": "file:///x"}}, "must be one of"),
-    "accept of changes that are none": (
+    "accept of invalid changes": (
         "accept",
         {"target": {"changes": "all"}},
         "changes must be a list",
     ),
-    "reject of a change of no file": ("reject", {"target": {"changes": [{"hunk": "1"}]}}, "changes[0].uri is missing"),
-    "accept of all in another word": ("accept", {"target": {"all": "yes"}}, "params.target.all must be true or false"),
-    "reject with a reason that is none": ("reject", {"target": {"all": True}, "reason": 5}, "params.reason must be"),
+    "reject of a change without a file": (
+        "reject",
+        {"target": {"changes": [{"hunk": "1"}]}},
+        "changes[0].uri is missing",
+    ),
+    "accept with `all` of a wrong type": (
+        "accept",
+        {"target": {"all": "yes"}},
+        "params.target.all must be true or false",
+    ),
+    "reject with a reason of a wrong type": ("reject", {"target": {"all": True}, "reason": 5}, "params.reason must be"),
 }
 
 

@@ -254,8 +254,8 @@ async def test_l6_a_message_to_a_run_is_read_at_the_next_boundary(connect: Conne
             gate.of("Sure?").set()
             gate.of("Really?").set()
             await running
-            heard = [block.get("text", block["type"]) for block in api.requests[1].body["messages"][-1]["content"]]
-            assert heard == [
+            texts = [block.get("text", block["type"]) for block in api.requests[1].body["messages"][-1]["content"]]
+            assert texts == [
                 "tool_result",
                 "<user_message>\nThe user said while you worked:\nUse tabs.\n</user_message>",
                 "<user_message>\nThe user said while you worked:\nAnd be quick.\n</user_message>",
@@ -281,8 +281,8 @@ async def test_l1_a_message_at_the_end_of_a_turn_starts_one_more_round(connect: 
             released.set()
             result = await running
             assert (result["stopReason"], result["message"]) == ("end_turn", "Now with tabs.")
-            [heard] = api.requests[1].body["messages"][-1]["content"]
-            assert "Use tabs." in heard["text"]
+            [block] = api.requests[1].body["messages"][-1]["content"]
+            assert "Use tabs." in block["text"]
             kinds = [
                 event["kind"] for event in client.events() if event["kind"] in ("steered", "feedback", "run_finished")
             ]

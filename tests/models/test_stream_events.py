@@ -56,7 +56,7 @@ WRONG: dict[str, tuple[list[Json], str]] = {
     "a count that is negative": ([used(input_tokens=-1)], "that is not a whole number from 0 to 1,000,000,000,000: -1"),
     "a fraction": ([used(cache_read_input_tokens=0.5)], "usage.cache_read_input_tokens” that is not a whole number"),
     "not a number": ([used(input_tokens=float("nan"))], ": NaN"),
-    "a count without end": ([used(cache_creation_input_tokens=10**400)], f": {'1' + '0' * 59}..."),
+    "a count that is too large": ([used(cache_creation_input_tokens=10**400)], f": {'1' + '0' * 59}..."),
     "a stop reason that is an object": (
         [{"type": "message_delta", "delta": {"stop_reason": {}}}],
         "a “message_delta.delta.stop_reason” that is not text: {}",
@@ -108,8 +108,11 @@ WRONG: dict[str, tuple[list[Json], str]] = {
         [START, part(type="text_delta", text=1)],
         "“content_block_delta.delta.text” that is not text",
     ),
-    "a part of no block": ([part(type="text_delta", text="x")], "a part of content block 0, which has not begun"),
-    "the end of no block": (
+    "a part of an unknown block": (
+        [part(type="text_delta", text="x")],
+        "a part of content block 0, which has not begun",
+    ),
+    "the end of an unknown block": (
         [{"type": "content_block_stop", "index": 3}],
         "the end of content block 3, which has not begun",
     ),
