@@ -116,8 +116,8 @@ async def test_fault_98_a_long_answer_arrives(workspace: Path) -> None:
 
 async def test_fault_99_requests_of_a_server_change_nothing(workspace: Path) -> None:
     """docs/faults.md 99: each is answered, and causes no edit, question or window."""
-    started = project(workspace, "asks by itself")
-    spec = ServerSpec("bad", bad("asks by itself").command, {".x": "x"}, {"bad": {"inner": {"a": 1}}})
+    started = project(workspace, "sends requests")
+    spec = ServerSpec("bad", bad("sends requests").command, {".x": "x"}, {"bad": {"inner": {"a": 1}}})
     started.given = [spec]
     async with Started(started) as servers:
         server = await servers.server(workspace / "a.x")

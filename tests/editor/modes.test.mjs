@@ -43,7 +43,7 @@ editorTest(
 );
 
 editorTest(
-  "go does the plan; a question takes no focus, is readable whole, and stays when its box is closed",
+  "Go executes the plan; a question takes no focus, can be read whole, and stays when its box is closed",
   async ({ page }) => {
     await page.viewTitleAction(PLAN, "Go");
     await page.rows(PLAN, asks(TONE));

@@ -124,7 +124,7 @@ editorTest("nothing runs without the user; Continue Session finishes the run", a
 });
 
 editorTest(
-  "with everything decided it is still listed in the next window, with its plan and its conversation once the earlier server has ended",
+  "with everything decided, the session is listed in the next window, and has its plan and conversation once the earlier server has ended",
   async ({ page, code, workspace }, context) => {
     await page.rowAction(CHANGES, "a.txt", "Accept");
     await page.until("the text on disk", () => fs.readFileSync(path.join(workspace, "a.txt"), "utf8") === "hello\n");

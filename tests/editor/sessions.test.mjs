@@ -101,7 +101,7 @@ editorTest("the run that is shown ends, and the other one is as it was", async (
   await page.webview().locator("body", { hasText: "Message delivered." }).waitFor();
 });
 
-editorTest("a conversation that another tab hid is as it is now when it is shown again", async ({ page }) => {
+editorTest("a conversation that another tab hid is up to date when it is shown again", async ({ page }) => {
   await page.openFile("b.txt");
   await page.runCommand("Agent: Show Conversation in Editor");
   await page.webview().locator("p", { hasText: "Both are done." }).waitFor();
@@ -159,7 +159,7 @@ editorTest(
 );
 
 editorTest(
-  "after a reload of the window the conversation is there while our view is hidden, and then the other session",
+  "after a reload of the window the conversation is restored although Fairlead's views are hidden, and then the session",
   async ({ page }) => {
     await page.runCommand("View: Show Explorer");
     await page.reload();

@@ -37,13 +37,13 @@ editorTest("a long command can be read whole before it is decided on, and reject
 });
 
 editorTest(
-  "stop in the middle: the question goes, the row stops turning, the proposals stay",
+  "stop in the middle of a run: the question goes, the row stops spinning, the proposals stay",
   async ({ page, workspace }) => {
     await runTask(page, "Once more");
     await waits(page);
     await page.runCommand("Agent: Stop");
     const rows = await page.rows("Plan", (all) => all[0]?.label === "Wait");
-    await page.until("a row that does not turn", async () => (await page.rows("Plan"))[0].icon === "debug-pause");
+    await page.until("a row that does not spin", async () => (await page.rows("Plan"))[0].icon === "debug-pause");
     assert.equal(rows[0].label, "Wait");
     await page.rows("Proposed Changes", (all) => all.some((row) => row.label === "a.txt"));
     assert.equal(content(workspace), "a\n");
@@ -76,7 +76,7 @@ editorTest("the next task in the stopped session works", async ({ page }) => {
 });
 
 editorTest(
-  "a server that is killed: the run is reported as interrupted, files are untouched, and it is there again",
+  "a server is killed: the run is reported as interrupted, files are untouched, and the server runs again",
   async ({ page, code, workspace }) => {
     await runTask(page, "A third time");
     await waits(page);
@@ -84,9 +84,9 @@ editorTest(
     assert.deepEqual(others, []);
     process.kill(pid, "SIGKILL");
     await page.runCommand("Notifications: Show Notifications");
-    const told = () => page.page.locator(".notifications-center .notification-list-item-message").allInnerTexts();
+    const messages = () => page.page.locator(".notifications-center .notification-list-item-message").allInnerTexts();
     await page.until("the message", async () =>
-      (await told()).some((text) => /The server crashed\. Your files are unchanged/.test(text)),
+      (await messages()).some((text) => /The server crashed\. Your files are unchanged/.test(text)),
     );
     await page.until("another server", () => serverPids(code).length === 1 && serverPids(code)[0] !== pid);
     assert.equal(content(workspace), "a\n");

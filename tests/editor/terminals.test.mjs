@@ -64,7 +64,7 @@ editorTest("a command that runs can be watched, with its colors, until it is sto
 editorTest("what a command wrote can be read when it has ended, with how it ended, and again", async ({ page }) => {
   await followUp(page, "Go on");
   await allow(page, "exit 3");
-  await page.rows(PLAN, (rows) => rows[0].label.startsWith("Allow") && rows[0].label.includes("sleep 600")); // which moves the rows below it
+  await page.rows(PLAN, (rows) => rows[0].label.startsWith("Allow") && rows[0].label.includes("sleep 600")); // this row moves the rows below it
   for (const [command, written] of [
     ["exit 3", /two\s+\[exit 3 · \d/],
     ["sleep 300", /red one\s+\[stopped/],
@@ -91,13 +91,13 @@ editorTest("a background command continues after the run, and is stopped from it
 });
 
 editorTest(
-  "stop takes effect at once while a command runs that does not want to end, and the next task may come",
+  "stop takes effect at once although a running command ignores SIGTERM, and the next task can begin",
   async ({ page }) => {
     await followUp(page, "Be stubborn");
     await allow(page, "stubborn");
     await page.rows(PLAN, (rows) => row(rows, "stubborn")?.description === "running");
     await page.runCommand("Agent: Stop");
-    await page.until("a status bar that is at rest", async () =>
+    await page.until("an idle status bar", async () =>
       (await page.statusItem("fairlead.status")).icons.includes("codicon-checklist"),
     );
     await picture(page, "stopped");

@@ -197,7 +197,7 @@ async def test_p18_a_check_without_the_changes_takes_turns_with_the_agents_comma
 
 
 async def test_p18_a_result_is_for_the_text_that_the_check_saw(workspace: Path, replay: Replay) -> None:
-    """The user accepts a change while it runs: the result says so, and is not shown as that of what was accepted."""
+    """The user accepts a change while it runs: the result says so, and does not count for what is accepted."""
     write_workspace(workspace)
     gate = workspace / "gate"
     gate.write_text("closed\n")

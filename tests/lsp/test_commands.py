@@ -60,7 +60,7 @@ async def test_tests_run_on_the_edits_before_a_line_is_accepted(workspace: Path,
         assert second.startswith("passed\n") and "(exit code 0" in second
         assert client.all("agent/approve") == []
         assert [event["mode"] for event in client.events("command")] == ["sandboxed", "sandboxed"]
-        assert proposals(client) == {"sum.py": "modify"}  # no cache of the interpreter among them
+        assert proposals(client) == {"sum.py": "modify"}  # and no cache file of the interpreter
         assert git(workspace, "status", "--porcelain") == ""
         assert sorted(path.name for path in workspace.iterdir()) == [".git", "sum.py", "try.py"]
         await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
@@ -245,7 +245,7 @@ async def test_a_secret_that_comes_while_the_question_is_open_is_hidden(workspac
 
 
 async def test_a_failed_command_reports_its_hidden_files(workspace: Path, replay: Replay) -> None:
-    """Otherwise, it would look for the reason in the program; after a success, nothing is said."""
+    """Otherwise the model would look for the reason in the program. Other commands get no note."""
     (workspace / ".env").write_text("s3cret\n")
     calls = [bash("cat .env; true"), bash("exit 1"), bash("echo Permission denied")]
     async with Client(workspace, settings=replay({"calls": calls}, {"text": "Done."})) as client:

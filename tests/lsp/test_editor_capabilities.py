@@ -186,10 +186,10 @@ def _documents(change: Change) -> Iterator[tuple[str | None, bool]]:
 
 
 class _Case:
-    """One change, in one editor; `shown` is what the editor shows of the file before."""
+    """One change in one editor. `shown` is the text in the editor before the change, None if it is closed."""
 
     def __init__(self, folder: Path, change: Change, editor: Editor, shown: str | None) -> None:
-        self._room = SessionHarness(folder, editor.documents, editor.port)
+        self._harness = SessionHarness(folder, editor.documents, editor.port)
         self._folder, self._change, self._editor, self._shown = folder, change, editor, shown
         self._file, self._target = folder / "f", folder / change.new_name
         self._typed = "typed\n" if shown and shown.endswith("typed\n") else ""
@@ -197,7 +197,7 @@ class _Case:
         self._about = f"{change.name}, shown: {shown!r}"
 
     async def run(self) -> None:
-        change, session = self._change, self._room.session
+        change, session = self._change, self._harness.session
         if change.old is not None:
             self._file.write_bytes(change.old)
         if self._shown is not None:
@@ -206,7 +206,7 @@ class _Case:
         before = self._state()
         [outcome] = await decisions.accept(session, Target(), None)
         if outcome.outcome != "applied":
-            assert self._may_refuse(), (self._about, outcome)
+            assert self._must_refuse(), (self._about, outcome)
             assert "then try again" in outcome.message
             assert self._state() == before, self._about
             return
@@ -224,7 +224,7 @@ class _Case:
             assert self._texts() == expected["texts"], (self._about, step)
 
     async def _propose(self) -> None:
-        change, files = self._change, self._room.session.files
+        change, files = self._change, self._harness.session.files
         if change.mode is not None or BINARY in (change.old, change.new):
             said = [None if data is None else decode_or_describe(data, "f").text for data in (change.old, change.new)]
             raw = Raw(change.new, change.mode) if change.new == BINARY else Raw(mode=change.mode)
@@ -253,9 +253,6 @@ class _Case:
             return not self._able.edits and self._change.new != b""
         return bool(self._typed) and not (self._able.edits and self._change.operation in self._able.operations)
 
-    def _may_refuse(self) -> bool:
-        return self._must_refuse()
-
     def _check_after(self, message: str) -> None:
         """The text is exactly what was proposed, where the user sees it."""
         change, able = self._change, self._able
@@ -273,7 +270,7 @@ class _Case:
 
     def _texts(self) -> dict[str, bytes]:
         """The texts of the files for the session: the open document, or the disk."""
-        user_files = self._room.session.files.user_files
+        user_files = self._harness.session.files.user_files
         found: dict[str, bytes] = {}
         for path in {self._file, self._target}:
             buffer = user_files.buffer(path)

@@ -25,7 +25,7 @@ def plain(workspace: Path, settings: Json) -> Client:
 
 
 async def run(client: Client) -> str:
-    """A task by command; its session once it has ended."""
+    """Runs a task by command. Returns its session when it has ended."""
     params = {"command": "fairlead.server.runTask", "arguments": [{"prompt": "Do it."}]}
     session = (await client.request("workspace/executeCommand", params))["sessionId"]
     await client.until(lambda: any("end_turn" in each["message"] for each in client.all("window/showMessage")))
@@ -255,10 +255,10 @@ async def test_an_outcome_that_is_no_success_is_shown(workspace: Path, replay: R
     (workspace / "a.txt").write_text(LINES)
     async with plain(workspace, replay({"calls": [edit("a.txt", "line 2\n", "two\n")]}, {"text": "."})) as client:
         session = await run(client)
-        client.answers["workspace/applyEdit"] = lambda _: {"applied": False, "failureReason": "no hands"}
+        client.answers["workspace/applyEdit"] = lambda _: {"applied": False, "failureReason": "the file is locked"}
         uri = client.open(workspace / "a.txt")
         await press(client, uri, "Fairlead: Accept +1 −1")
-        assert client.last("window/showMessage") == {"type": 2, "message": "Fairlead: no hands"}
+        assert client.last("window/showMessage") == {"type": 2, "message": "Fairlead: the file is locked"}
         params = {"sessionId": session, "target": {"uri": uri, "hunk": "gone"}}
         arguments = {"command": "fairlead.server.reject", "arguments": [params]}
         await client.request("workspace/executeCommand", arguments)

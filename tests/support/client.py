@@ -236,7 +236,7 @@ class Client:
         return self.buffers.pop(uri)[0]
 
     def apply_edit(self, params: Json) -> Json:
-        """Applies an edit like an editor: change and reports open buffers, check and writes closed files."""
+        """Applies an edit like an editor: changes and reports open buffers, checks and writes closed files."""
         for uri, digest in params.get("digests", {}).items():
             path = uri_path(uri)
             if uri not in self.buffers and (not path.exists() or sha256(path.read_bytes()).hexdigest() != digest):

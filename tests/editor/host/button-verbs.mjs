@@ -2,7 +2,7 @@
 // because VS Code appends the key.
 //
 // A click is a press and a release. An element that is redrawn between the two does not get the click, and an element that closes
-// on the press gets no click either. So the element is asked whether the action took effect; only an action without effect is repeated.
+// on the press gets no click either. So the verbs ask the element whether it got the event, and only repeat the action if it did not.
 
 export function buttonVerbs({ page, act }) {
   const menu = page.locator(".monaco-menu");
@@ -10,23 +10,23 @@ export function buttonVerbs({ page, act }) {
 
   /** Clicks on one element. Throws if the element did not get `event`. */
   async function click(locator, { event = "click", ...options } = {}) {
-    const { element, heard } = await listening(locator, event);
+    const { element, received } = await listening(locator, event);
     const failed = await element.click(options).then(
       () => undefined,
       (error) => error,
     );
-    if (await heard()) return;
+    if (await received()) return;
     throw failed ?? new Error("the target of the click was redrawn under the pointer");
   }
 
   async function listening(locator, event) {
     const element = await locator.elementHandle({ timeout: 500 });
     const state = await element.evaluateHandle((node, name) => {
-      const kept = { heard: false };
-      node.addEventListener(name, () => (kept.heard = true), { capture: true });
-      return kept;
+      const record = { received: false };
+      node.addEventListener(name, () => (record.received = true), { capture: true });
+      return record;
     }, event);
-    return { element, heard: () => state.evaluate((kept) => kept.heard) };
+    return { element, received: () => state.evaluate((record) => record.received) };
   }
 
   /** Opens a menu with `open()` and chooses an entry. */
@@ -34,11 +34,11 @@ export function buttonVerbs({ page, act }) {
     if (!(await menu.count())) await open();
     try {
       await entry(label).waitFor();
-      const { element, heard } = await listening(entry(label), "mouseup");
+      const { element, received } = await listening(entry(label), "mouseup");
       // a menu ignores the mouse at first, and closes when an entry was chosen
       for (let tries = 0; tries < 20 && (await menu.count()); tries += 1)
         await element.click({ timeout: 500 }).catch(() => {});
-      if (await heard()) return;
+      if (await received()) return;
       throw new Error(`the menu was gone before "${label}" was chosen`);
     } catch (error) {
       await page.keyboard.press("Escape");

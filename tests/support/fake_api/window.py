@@ -24,7 +24,7 @@ REFUSALS: dict[str, dict[str, Any]] = yaml.safe_load(
 
 @dataclass(frozen=True)
 class FakeWindow:
-    """A window of `size` tokens on a server, which is a name in REFUSALS."""
+    """A window of `tokens` tokens on a `server`, which is a name in REFUSALS."""
 
     tokens: int
     server: str = "llama.cpp"
