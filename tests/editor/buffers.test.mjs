@@ -88,7 +88,7 @@ editorTest(
   },
 );
 
-editorTest("line ends and the byte order mark of a closed file stay", async ({ page, workspace }) => {
+editorTest("line endings and the byte order mark of a closed file stay", async ({ page, workspace }) => {
   await page.rowAction("Proposed Changes", "crlf.txt", "Accept");
   await page.until("the edit on disk", () => read(workspace, "crlf.txt") === "\ufeffa\r\nB\r\nc");
 });

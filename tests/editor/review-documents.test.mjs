@@ -140,14 +140,17 @@ test("a diff with unsaved text stays open when its file is decided on elsewhere,
   });
 });
 
-test("a proposal with mixed line ends cannot be edited here, because saving would change them all", async () => {
+test("a proposal with mixed line endings cannot be edited here, because saving would change them all", async () => {
   const mixed = { files: { "mixed.txt": "one\r\ntwo\nthree\r\n" }, changes: [edit("mixed.txt", "two", "TWO")] };
   await withProposals({ name: "mixed", ...mixed }, async ({ page, disk }) => {
     await typeInDiff(page, "mixed.txt", "TWO", "-mine");
     await page.diffLines("modified", { wanted: shows("TWO") });
     assert.ok(!(await page.tab("mixed.txt (proposed)")).dirty);
     await page.rowAction(VIEW, "mixed.txt", "Accept");
-    await page.until("the change on disk, line ends as they were", () => disk("mixed.txt") === "one\r\nTWO\nthree\r\n");
+    await page.until(
+      "the change on disk, line endings as they were",
+      () => disk("mixed.txt") === "one\r\nTWO\nthree\r\n",
+    );
   });
 });
 

@@ -112,7 +112,7 @@ NUMBERED = {
     "added at the end": ("a\n", "a\nx\n", [(1, [], 1, ["x\n"])]),
     "removed": ("a\nb\nc\n", "a\nc\n", [(1, ["b\n"], 1, [])]),
     "a last newline added": ("a\nb", "a\nb\n", [(1, ["b"], 1, ["b\n"])]),
-    "a line end changed": ("a\r\nb\n", "a\nb\n", [(0, ["a\r\n"], 0, ["a\n"])]),
+    "a line ending changed": ("a\r\nb\n", "a\nb\n", [(0, ["a\r\n"], 0, ["a\n"])]),
     "all of a file": ("", "a\nb", [(0, [], 0, ["a\n", "b"])]),
     "emptied": ("a\nb", "", [(0, ["a\n", "b"], 0, [])]),
     "two, the second shifted": (

@@ -55,7 +55,7 @@ def test_the_one_place_is_replaced(text: str, old: str, new: str, replaced: str)
         ("a\r\nb\nc\r\n", "b\nc", "b\nnew\nc", "a\r\nb\nnew\nc\r\n"),
     ],
 )
-def test_only_line_ends_may_differ_and_the_file_keeps_its_own(text: str, old: str, new: str, replaced: str) -> None:
+def test_only_line_endings_may_differ_and_the_file_keeps_its_own(text: str, old: str, new: str, replaced: str) -> None:
     """docs/faults.md 1: models write LF; CRLF, CR and mixed files change only in the intended lines."""
     assert replace_once(text, old, new) == replaced
 
@@ -82,7 +82,7 @@ def test_fault_03_more_than_one_place_is_refused_with_the_count_and_the_lines(
     assert "until it is unique" in message
 
 
-def test_an_exact_place_wins_over_one_that_differs_in_line_ends() -> None:
+def test_an_exact_place_wins_over_one_with_other_line_endings() -> None:
     """A place matches if it has exactly these characters."""
     assert replace_once("a\r\nb\na\nb\n", "a\nb", "X") == "a\r\nb\nX\n"
 
@@ -183,7 +183,7 @@ SLOW = {
         "nearest line is 1",
     ),
     "a place at every character": ("a" * 1_000_000, "a" * 100, "more than 1000 times"),
-    "a place at every line end": ("\n" * 200_000, "\n\n", "more than 1000 times"),
+    "a place at every line ending": ("\n" * 200_000, "\n\n", "more than 1000 times"),
 }
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from fairlead.edits.line_endings import match_line_endings
 from fairlead.edits.text import line_number, split_lines, usual_line_ending, with_line_endings, without_line_ending
 
-# every character that some library takes for a line end, and what surrounds it
+# every character that some library takes for a line ending, and what surrounds it
 TEXTS = st.text(st.sampled_from("ab\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\ufeff日🚀"), max_size=30)
 
 
@@ -40,7 +40,7 @@ def test_the_lines_are_the_text(text: str) -> None:
 
 @given(TEXTS, st.data())
 def test_a_place_has_the_number_of_its_line(text: str, data: st.DataObject) -> None:
-    """Counted from 1; a CRLF is one line end."""
+    """Counted from 1; a CRLF is one line ending."""
     lines = split_lines(text)
     index = data.draw(st.integers(0, max(0, len(lines) - 1)))
     start = len("".join(lines[:index]))
@@ -51,13 +51,13 @@ def test_a_place_has_the_number_of_its_line(text: str, data: st.DataObject) -> N
     ("text", "end"),
     [("a\r\nb\n\r\n", "\r\n"), ("a\nb\r\nc\n", "\n"), ("a\rb\r", "\r"), ("a", "?"), ("", "?"), ("a\x85b\u2028", "?")],
 )
-def test_the_usual_line_end_is_the_most_frequent(text: str, end: str) -> None:
+def test_the_usual_line_ending_is_the_most_frequent(text: str, end: str) -> None:
     """A CRLF counts for neither LF nor CR; a text without any gets the default."""
     assert usual_line_ending(text, "?") == end
 
 
 @given(TEXTS, st.sampled_from(["\n", "\r\n", "\r"]))
-def test_all_line_ends_can_be_one(text: str, end: str) -> None:
+def test_all_line_endings_can_be_made_equal(text: str, end: str) -> None:
     """The lines stay, each with the given line ending."""
     changed = with_line_endings(text, end)
     assert [*map(without_line_ending, split_lines(changed))] == [*map(without_line_ending, split_lines(text))]

@@ -43,7 +43,7 @@ def test_an_edit_makes_exactly_the_new_text(old: str, new: str, encoding: str) -
 
 
 def test_lines_after_the_last_one_are_inserted_in_it() -> None:
-    """An insertion after the last line end would leave Neovim (0.11) with an extra empty line."""
+    """An insertion after the last line ending would leave Neovim (0.11) with an extra empty line."""
     for ending in ("\n", "\r\n"):
         [change] = text_edits(FileEdit(Path("/ws/a.txt"), f"é{ending}", f"é{ending}b{ending}"), "utf-16")
         place = {"line": 0, "character": 1}

@@ -141,7 +141,7 @@ def test_json_values_are_values(tmp_path: Path, word: str, meant: Any) -> None:
 
 
 BY_HAND = {
-    "a block loses the line ends around it": (
+    "a block loses the line endings around it": (
         f"{HEAD}- text: |\n\n    One\n    Two\n\n\n- text: Three\n",
         ["One\nTwo", "Three"],
     ),

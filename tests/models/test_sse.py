@@ -68,7 +68,7 @@ STREAMS = {
     "data over several lines": (b'data: {"a":\ndata: 1}\n\n', [{"a": 1}]),
     "data before the event's name": (b'data: {"a": 1}\nevent: x\n\n', [{"a": 1}]),
     "blank lines": (b'\n\n\r\n\ndata: {"a": 1}\n\n\n\n', [{"a": 1}]),
-    "mixed line ends": (b'event: x\r\ndata: {"a": 1}\n\r\ndata: {"a": 2}\r\n\n', [{"a": 1}, {"a": 2}]),
+    "mixed line endings": (b'event: x\r\ndata: {"a": 1}\n\r\ndata: {"a": 2}\r\n\n', [{"a": 1}, {"a": 2}]),
     "no data": (b"event: ping\n\nevent: x\n\n", []),
     "data that are no object": (b'data: [1]\n\ndata: "x"\n\ndata: null\n\ndata: {"a": 1}\n\n', [{"a": 1}]),
     "words that only look like it": (b'database: 1\nxdata: {"a": 1}\ndata {"a": 1}\n\n', []),

@@ -21,12 +21,12 @@ Start = Callable[..., Neovim]
         ("🙂 ä two\n".encode(), "🙂 ä TWO\n".encode()),
         (b"two\n\n\n", b"TWO\n\n\n"),
     ],
-    ids=["CRLF", "no line end at the end", "byte order mark", "emoji", "empty lines at the end"],
+    ids=["CRLF", "no final newline", "byte order mark", "emoji", "empty lines at the end"],
 )
 def test_an_accept_and_its_undo_keep_every_other_byte(
     workspace: Path, start: Start, *, is_open: bool, before: bytes, after: bytes
 ) -> None:
-    """Line ends, the last line, a byte order mark and wide characters stay as they are."""
+    """Line endings, the last line, a byte order mark and wide characters stay as they are."""
     (workspace / "a.txt").write_bytes(before)
     editor = start({"calls": [edit("a.txt", "two", "TWO")]}, {"text": "Done."})
     if is_open:

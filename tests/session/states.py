@@ -26,7 +26,7 @@ ID = "0123456789ab"
 
 Change = Callable[[SessionState], SessionState]
 
-# difficult for JSON and files: line ends, astral characters, a lone surrogate, empty text
+# difficult for JSON and files: line endings, astral characters, a lone surrogate, empty text
 texts = st.text(st.sampled_from("ab\n\r\u2028é\U0001f600\udc80"), max_size=12)
 paths = st.sampled_from(["/ws/a.txt", "/ws/b.txt", "/ws/é.txt"])
 places = st.sampled_from(["1", "2", "before"])

@@ -120,7 +120,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     "a command that is null": (changed("verifications/0/command", None), "“verifications[0].command” must be text"),
     "a short digest": (changed("files/0/after/sha256", "ab"), "“files[0].after”: “sha256” must be 64 lower-case hex"),
     "a digest in capitals": (changed("files/0/after/sha256", "A" * 64), "“files[0].after”: “sha256” must be 64 lower"),
-    "a digest with a line end": (changed("files/0/after/sha256", "a" * 64 + "\n"), "“sha256” must be 64 lower-case"),
+    "a digest with a line ending": (changed("files/0/after/sha256", "a" * 64 + "\n"), "“sha256” must be 64 lower-case"),
     "a path outside": (changed("files/0/path", "../a"), "“files[0]”: a path must not lead outside of the workspace."),
     "the same file twice": (
         changed("files/1/path", GOOD["files"][0]["path"]),
