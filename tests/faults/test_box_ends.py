@@ -117,7 +117,7 @@ async def test_fault_73_nothing_is_left_of_a_box_that_is_killed(kind: Kind, kill
     assert (await opened.close()).files == []
 
 
-@pytest.mark.parametrize("deaf", [False, True], ids=["as usual", "the kernel tells nobody"])
+@pytest.mark.parametrize("deaf", [False, True], ids=["as usual", "the kernel sends no signal"])
 async def test_fault_73_nothing_is_left_of_a_killed_server(kind: Kind, deaf: bool) -> None:
     """docs/faults.md 73: also if the kernel does not signal the launcher, which checks its server each second."""
     if deaf and platform.machine() not in PRCTL:

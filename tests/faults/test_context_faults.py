@@ -73,16 +73,14 @@ async def test_fault_24_then_a_summary_replaces_the_old_messages(connect: Connec
         )
         for n in range(8)
     ]
-    answers = iter([])
+    answers = iter(writes)
 
     def play(body: Json) -> Turn:
         if "<summarize>" in json.dumps(body["messages"][-1]):
             return Turn((Text("So far it wrote some files."),), usage=sizes(body))
-        nonlocal answers
         write = next(answers, None)
         return write(body) if write is not None else DONE
 
-    answers = iter(writes)
     plan = Turn((Call("todo", {"items": PLAN}),))
     with FakeApi(turns=[plan, *[play] * 12]) as api:
         async with connect(api, settings={"contextTokens": 10_000}) as client:

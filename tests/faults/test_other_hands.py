@@ -26,8 +26,8 @@ def notes_in(api: FakeApi, request: int) -> list[str]:
     return [block["text"] for block in content if block["type"] == "text"]
 
 
-async def moved(client: Client, version: int) -> Json:
-    """The next state of the proposals; the watch must notice a change soon."""
+async def next_edits(client: Client, version: int) -> Json:
+    """The next state of the proposals, after the watch has noticed a change."""
     await client.until(lambda: client.last("agent/edits")["version"] > version)
     return client.last("agent/edits")
 
@@ -42,7 +42,7 @@ def overwrite(path: Path, text: str) -> None:
 
 
 def replace(path: Path, text: str) -> None:
-    """As many editors save: to another name first, then over the file."""
+    """Writes as many editors save: a file with another name, which then replaces the first."""
     other = path.with_name(".other")
     other.write_text(text)
     os.replace(other, path)
@@ -64,18 +64,18 @@ async def test_fault_06_a_proposal_follows_changes_on_disk(
         state = client.last("agent/edits")
         hunk_id = state["files"][0]["hunks"][0]["id"]
         write(file, LINES.replace("line 1\n", "line 0\nline 1\n"))
-        state = await moved(client, state["version"])
+        state = await next_edits(client, state["version"])
         [hunk] = state["files"][0]["hunks"]
         assert (hunk["id"], hunk["state"], hunk["oldStart"]) == (hunk_id, "pending", 6)
         write(file, LINES.replace("line 5", "mine"))
-        state = await moved(client, state["version"])
+        state = await next_edits(client, state["version"])
         [hunk] = state["files"][0]["hunks"]
         assert (hunk["id"], hunk["conflict"]["current"]) == (hunk_id, "mine\n")
         file.unlink()
-        state = await moved(client, state["version"])
+        state = await next_edits(client, state["version"])
         assert state["files"][0]["state"] == "conflict"
         write(file, LINES.replace("line 5", "LINE 5"))
-        state = await moved(client, state["version"])
+        state = await next_edits(client, state["version"])
         assert state["files"] == []
 
 
@@ -103,7 +103,7 @@ async def test_fault_06_a_file_that_is_created_meanwhile_is_noticed(workspace: P
         session = (await client.run())["sessionId"]
         version = client.last("agent/edits")["version"]
         (workspace / "new").write_text("mine\n")
-        state = await moved(client, version)
+        state = await next_edits(client, version)
         assert {Path(file["uri"]).name: file["state"] for file in state["files"]} == {
             "new": "conflict",
             "hand": "pending",

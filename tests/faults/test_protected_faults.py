@@ -209,7 +209,7 @@ async def test_a_secret_is_read_only_after_a_yes(workspace: Path, replay: Replay
 
 
 async def test_a_client_that_announces_nothing_reads_no_secret(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 47's kind: a client that cannot ask means no, and the run works."""
+    """docs/faults.md 47: a client that cannot ask means no, and the run works."""
     (workspace / ".env").write_text("TOKEN=1\n")
     settings = replay({"calls": [{"read_file": {"path": ".env"}}]}, {"text": "."})
     async with Client(workspace, settings=settings, capabilities=NOTHING) as client:

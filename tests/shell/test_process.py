@@ -56,7 +56,7 @@ async def has_ended(command: str, seconds: float = 1) -> bool:
 
 
 def wait_for_processes(command: str, count: int) -> None:
-    """Returns once so many processes run exactly this command; the test's own time limit ends the wait."""
+    """Waits until `count` processes run exactly this command; only the test's time limit ends the wait."""
     while len(running(command)) < count:
         time.sleep(0.01)
 

@@ -131,8 +131,8 @@ async def test_a_worktree_next_to_its_repository(tmp_path: Path) -> None:
         assert (moved.contents, list(moved.changes.warnings)) == ({}, [MOVED])
 
 
-async def test_a_folder_that_cannot_be_sandboxed_is_named(tmp_path: Path) -> None:
-    """Then no command runs in a box, rather than in one without a wall."""
+async def test_no_sandbox_is_used_if_one_folder_cannot_be_sandboxed(tmp_path: Path) -> None:
+    """Rather than a sandbox that does not protect all folders."""
     home = Path.home()
     write(tmp_path / "api", {"a.txt": "a\n"})
     found = await probe(Roots.of(tmp_path / "api", home), tmp_path / "state")

@@ -25,7 +25,6 @@ PIECES = [
     ";;", "[", "]", "-", "\\ ", "-2>", "function ", "select ", '\\"', "é", '"$(', ')"', "$@", "a=b ",
 ]  # fmt: skip
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=12).map("".join)
-NOT_FOUND = '() { builtin printf "%s\\0" "$#" "$@" >&2; }'
 
 
 def words(command: str) -> list[list[str | None]]:

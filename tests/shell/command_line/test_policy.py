@@ -28,7 +28,7 @@ JOINS = [
 
 
 def judge(command: str, **given: Any) -> Permission:
-    """In the sandbox with the default settings, except for the given ones."""
+    """The permission for a command in the sandbox, with the default settings except for the given ones."""
     return check_permission(command, **{"where": "sandboxed", "approvals": "sandboxed", **given})
 
 
@@ -50,7 +50,7 @@ def test_in_the_sandbox_nothing_asks(command: str) -> None:
     ],
 )
 def test_more_access_asks_unless_a_rule_allows_it(given: dict[str, Any], reason: str) -> None:
-    """The reason comes first; a rule that allows the command answers all of them."""
+    """The reason is given. A rule that allows the command settles each of them."""
     assert judge("npm test", **given) == Permission("ask", (reason,))
     assert judge("npm test", allow=ALLOW, **given) == Permission("run")
 

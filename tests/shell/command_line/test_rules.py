@@ -81,8 +81,8 @@ def test_only_a_plain_command_is_a_rule(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["te*", "npm te*t", "a {b,c}", "a ?", "a [b]", "src/**", "a $x"])
-def test_a_star_is_allowed_where_its_meaning_is_clear(text: str) -> None:
-    """For words, and for the end of a word; every other pattern is refused."""
+def test_a_pattern_whose_meaning_is_unclear_is_refused(text: str) -> None:
+    """A star may only be a whole word, or the end of a word after `/`, `.` or `:`."""
     with pytest.raises(BadRule, match=r"^A rule |a \* matches whole words"):
         Rule.parse(text)
 
