@@ -26,7 +26,7 @@ from support.forked import Streams, fork
 # seconds; long, because a busy machine is slow and only a failure takes as long
 DEADLINE = 100.0
 COMMAND = [sys.executable, "-m", "fairlead"]
-# makes the terminal the controlling one of the command, so that Ctrl-C and Ctrl-Z send signals
+# makes the terminal the controlling terminal of the command, so that Ctrl-C and Ctrl-Z send signals
 IN_TERMINAL = "import os, sys; os.login_tty(0); os.execv(sys.argv[1], sys.argv[1:])"
 NOT_INHERITED = ("ANTHROPIC_", "FAIRLEAD_", "NO_COLOR", "FORCE_COLOR", "TTY_", "COLUMNS", "LINES", "TERM", "COLORTERM")
 
@@ -128,7 +128,7 @@ class InTerminal:
         end = time.monotonic() + DEADLINE
         while not holds():
             if not self._read(end):
-                raise AssertionError(f"never came: {what}\n{self.screen.text}")
+                raise AssertionError(f"not reached: {what}\n{self.screen.text}")
 
     def press(self, keys: str) -> None:
         """Types keys."""

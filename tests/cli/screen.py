@@ -56,7 +56,7 @@ class Screen:
         return self.lines[-self.rows :]
 
     def colors(self, text: str) -> list[str]:
-        """The color of the first character at each occurrence of a text."""
+        """The color of the first character of a text, in each line that contains it."""
         found: list[str] = []
         for line in self._lines:
             plain = "".join(character for character, _ in line)

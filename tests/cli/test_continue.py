@@ -17,7 +17,7 @@ Env = dict[str, Any]
 
 PLAN = Call("todo", {"items": [{"content": "Greet 世界", "status": "in_progress", "activeForm": "Greeting"}]})
 EDIT = {"path": "hello.py", "old_text": "night", "new_text": "夜"}
-SAID = Turn((Text("All done."),))
+DONE = Turn((Text("All done."),))
 CONTINUE = "To continue where it stopped: fairlead run --continue --workspace "
 UNDECIDED = "Undecided changes are saved. To review them: fairlead run --continue --workspace "
 
@@ -56,11 +56,11 @@ def continue_run(workspace: Path, *more: object, **env: Any) -> Ended:
 
 
 @in_a_terminal
-def test_fault_22_killed_in_the_middle(hello: Path, state: Env) -> None:
+def test_fault_22_a_killed_run_can_be_continued(hello: Path, state: Env) -> None:
     """docs/faults.md 22: after SIGKILL nothing runs automatically. `--continue` shows the session and its plan, sends a
     conversation that the API accepts, and offers its proposals."""
     never_set = threading.Event()
-    turns = [Turn((PLAN, Call("edit_file", EDIT))), Wait(SAID, never_set, before=2), SAID]
+    turns = [Turn((PLAN, Call("edit_file", EDIT))), Wait(DONE, never_set, before=2), DONE]
     with FakeApi(turns) as api:
         env = {**state, **model(api)}
         with in_terminal("run", "Greet in Chinese", "--workspace", hello.parent, **env) as terminal:
@@ -84,7 +84,7 @@ def test_fault_22_killed_in_the_middle(hello: Path, state: Env) -> None:
 def test_stopped_with_ctrl_c(hello: Path, state: Env) -> None:
     """A stopped run ends with the command that continues it. The agent reads the prompt of `--continue`, and the
     earlier proposals are reviewed."""
-    turns = [Turn((Call("edit_file", EDIT),)), Wait(SAID, threading.Event(), before=2), SAID]
+    turns = [Turn((Call("edit_file", EDIT),)), Wait(DONE, threading.Event(), before=2), DONE]
     with FakeApi(turns) as api:
         env = {**state, **model(api)}
         with in_terminal("run", "a task", "--workspace", hello.parent, columns=200, **env) as terminal:
@@ -106,7 +106,7 @@ def test_stopped_with_ctrl_c(hello: Path, state: Env) -> None:
 @in_a_terminal
 def test_the_server_dies(hello: Path, state: Env) -> None:
     """If the server is killed, nothing is lost, and the output says how to continue."""
-    with FakeApi([Turn((PLAN,)), Wait(SAID, threading.Event(), before=2), SAID]) as api:
+    with FakeApi([Turn((PLAN,)), Wait(DONE, threading.Event(), before=2), DONE]) as api:
         env = {**state, **model(api)}
         with in_terminal("run", "a task", "--workspace", hello.parent, columns=200, **env) as terminal:
             api.wait_for_requests(2, timeout=20)
@@ -122,7 +122,7 @@ def test_a_run_that_failed(workspace: Path, state: Env) -> None:
     failed = run_plain("run", "a task", "--workspace", workspace, **state)
     assert failed.code == 1
     assert failed.out.rstrip().splitlines()[-1] == f"{CONTINUE}{workspace}"
-    with FakeApi([SAID]) as api:
+    with FakeApi([DONE]) as api:
         ended = continue_run(workspace, **state, **model(api))
         assert ended.code == 0, ended.out + ended.err
         assert "“a task”" in ended.out
@@ -172,8 +172,8 @@ def test_two_folders_do_not_mix(tmp_path: Path, hello: Path, undecided: Ended, r
 
 @in_a_terminal
 def test_a_session_that_is_open_elsewhere(hello: Path, record: Record, state: Env) -> None:
-    """docs/faults.md 46: a session that is open in another terminal is not continued, nor another one instead. A new
-    one can start at the same time. Neither shows or accepts the other's proposals."""
+    """docs/faults.md 46: a session that is open in another terminal is not continued, and no other one is
+    continued instead. A new one can start at the same time. Neither shows or accepts the other's proposals."""
     folder = ("--workspace", hello.parent)
     first = record({"calls": [{"edit_file": EDIT}]}, {"text": "."}, name="first.yaml")
     with in_terminal("run", "The first", *folder, "--replay", first, **state) as terminal:

@@ -16,8 +16,8 @@ def sandbox() -> None:
     needs_sandbox()
 
 
-def check_whole(out: str, folder: Path) -> None:
-    """What the demo shows with and without a sandbox, and the files that it leaves."""
+def check_demo(out: str, folder: Path) -> None:
+    """Checks what the demo shows both with and without a sandbox, and the files that it leaves."""
     assert "This demo plays a recorded conversation." in out
     assert 'fairlead run "Refactor hello.py: add type hints, docstrings, and a main guard"' in out
     assert "(0/5 completed)" in out
@@ -59,7 +59,7 @@ def test_demo_ends_and_its_result_runs(tmp_path: Path) -> None:
     assert refused < out.index("I take it back.") < out.index(f"    [x] {proved}\n")
     assert f"\n[x] {proved}\n\n(5/5 completed)\n" in out
     assert "  ✓ python3 -B -m unittest  passes (" in out
-    check_whole(out, folder)
+    check_demo(out, folder)
 
 
 def test_the_demo_without_a_sandbox_claims_nothing_that_was_not_proved(tmp_path: Path) -> None:
@@ -82,4 +82,4 @@ def test_the_demo_without_a_sandbox_claims_nothing_that_was_not_proved(tmp_path:
         "no evidence",
     ]
     assert "python3 -B -m unittest  passes" not in out
-    check_whole(out, folder)
+    check_demo(out, folder)

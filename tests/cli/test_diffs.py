@@ -37,7 +37,7 @@ def drawn(base: str, proposed: str) -> list[Text]:
 
 
 @given(lines, lines)
-def test_it_is_a_unified_diff(base: str, proposed: str) -> None:
+def test_the_shown_diff_is_a_unified_diff(base: str, proposed: str) -> None:
     """Applying the shown diff to the base gives the proposed text."""
     shown = [line.plain for line in drawn(base, proposed)]
     assert apply(base.splitlines(), shown) == proposed.splitlines()
@@ -62,7 +62,7 @@ def apply(base: list[str], diff: list[str]) -> list[str]:
     return result + base[at:]
 
 
-def test_it_equals_the_diff_of_the_standard_library() -> None:
+def test_the_shown_diff_equals_that_of_the_standard_library() -> None:
     """Context and line numbers are as in difflib."""
     base = "".join(f"line {n}\n" for n in range(1, 31))
     proposed = base.replace("line 3\n", "three\n").replace("line 8\n", "").replace("line 25\n", "line 25\nmore\n")

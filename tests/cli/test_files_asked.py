@@ -1,4 +1,4 @@
-"""Questions about files in the terminal: secrets that the agent wants to read, protected files in an accept."""
+"""Questions about files in the terminal: secrets that the agent wants to read, protected files that are accepted."""
 
 import os
 from collections.abc import Callable

@@ -22,7 +22,7 @@ def run(workspace: Path, replay: Path, *more: object, **given: Any) -> Ended:
     return run_plain("run", "a task", "--workspace", workspace, "--replay", replay, *more, **given)
 
 
-def test_accept_all_applies_everything(hello: Path, example: Path, record: Record) -> None:
+def test_accept_all_applies_everything(hello: Path, record: Record) -> None:
     """`--accept all` changes the files, creates the new ones, names them, and exits with 0."""
     replay = record(
         {"calls": [{"edit_file": {"path": "hello.py", "old_text": "night", "new_text": "夜"}}]},
@@ -97,7 +97,7 @@ def test_untrusted_text_is_shown_as_text(output: str) -> None:
     assert not any(character in output for character in "\x1b\x07\u202e")
 
 
-def test_it_says_that_it_is_a_replay(output: str) -> None:
+def test_a_replay_is_called_a_replay(output: str) -> None:
     """The heading and the end say that it is a replay."""
     head, _, tail = output.partition("evil")
     assert "replay of the recorded conversation script.replay.yaml" in head
@@ -178,7 +178,7 @@ def test_each_longer_wait_is_reported(workspace: Path) -> None:
     assert reports == [("1", ":"), ("2", ""), ("4", "")], ended.out
 
 
-def test_where_the_model_is_and_its_window(workspace: Path) -> None:
+def test_the_address_of_the_model_and_its_window(workspace: Path) -> None:
     """The address of ANTHROPIC_BASE_URL is shown without its password, and the window with its usage."""
     counted = {"input_tokens": 1000, "output_tokens": 234}
     with FakeApi([Turn((Text("Done."),), usage=counted)], require_key=False) as api:
@@ -192,7 +192,7 @@ def test_where_the_model_is_and_its_window(workspace: Path) -> None:
 
 
 def test_a_run_that_the_api_pauses(workspace: Path, record: Record) -> None:
-    """A turn that the API paused twice: it is called a pause, with its reason and how to go on, and exit 1."""
+    """If the API paused the turn twice, the end says so, and how to continue. The exit code is 1."""
     ended = run(workspace, record(*[{"text": "A moment.", "stop": "pause_turn"}] * 2))
     assert ended.code == 1, ended.out
     assert "✗ Paused before the end" in ended.out and "rounds" not in ended.out
@@ -211,7 +211,7 @@ def test_a_cloud_serves_the_model(workspace: Path) -> None:
 
 
 def test_an_encoding_without_the_symbols(workspace: Path, record: Record) -> None:
-    """Symbols that the encoding does not have are replaced."""
+    """Symbols that the encoding cannot represent are replaced."""
     replay = record({"calls": [{"list_files": {}}]}, {"text": "世界"})
     ended = run(workspace, replay, spawned=True, PYTHONIOENCODING="ascii")
     assert ended.code == 0
@@ -220,7 +220,7 @@ def test_an_encoding_without_the_symbols(workspace: Path, record: Record) -> Non
 
 
 def test_fault_41_a_remote_image_is_not_fetched(workspace: Path, record: Record) -> None:
-    """docs/faults.md 41: the model's text is text, in the terminal and in what the server makes of it."""
+    """docs/faults.md 41: neither the terminal nor the server loads an image that the model's text names."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.setblocking(False)
         address = f"http://127.0.0.1:{listening.getsockname()[1]}/pixel.png"

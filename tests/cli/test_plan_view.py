@@ -13,8 +13,8 @@ plans = st.lists(statuses, min_size=1, max_size=20).map(
 
 
 @given(plans)
-def test_the_lines_are_those_of_render(items: list[PlanItem]) -> None:
-    """docs/plan.md P9 and P10: the plan has the text that the model reads, with a color for each status."""
+def test_the_lines_are_those_that_the_model_reads(items: list[PlanItem]) -> None:
+    """docs/plan.md P9 and P10: with a color for each status."""
     lines = plan_lines([Step(item) for item in items])
     assert "\n".join(line.plain for line in lines) == render_items(items)
     colors = {"pending": "yellow", "in_progress": "cyan", "completed": "green"}
@@ -22,8 +22,8 @@ def test_the_lines_are_those_of_render(items: list[PlanItem]) -> None:
 
 
 @given(plans, st.integers(min_value=1, max_value=25))
-def test_a_window_on_the_plan(items: list[PlanItem], height: int) -> None:
-    """It fits the height, shows the item in progress, and shows or counts every other item."""
+def test_a_long_plan_is_shown_in_part(items: list[PlanItem], height: int) -> None:
+    """The shown part fits the height, shows the item in progress, and shows or counts every other item."""
     lines = [line.plain for line in visible_steps([Step(item) for item in items], height)]
     assert len(lines) <= height
     current = next((item for item in items if item.status == "in_progress"), None)
@@ -35,7 +35,7 @@ def test_a_window_on_the_plan(items: list[PlanItem], height: int) -> None:
         assert shown + counted == len(items)
 
 
-def test_steps_taken() -> None:
+def test_the_steps_that_changed() -> None:
     """Only newly started and completed items are shown."""
     before = [Step(PlanItem("1", "a", "in_progress")), Step(PlanItem("2", "b")), Step(PlanItem("3", "c"))]
     after = [Step(PlanItem("1", "a", "completed"), "verified"), Step(PlanItem("2", "b", "in_progress")), before[2]]

@@ -21,7 +21,7 @@ def sandbox() -> None:
 
 
 @pytest.mark.usefixtures("sandbox")
-def test_round_trip_of_the_example(hello: Path, example: Path, tmp_path: Path) -> None:
+def test_a_recorded_replay_equals_the_recording(hello: Path, example: Path, tmp_path: Path) -> None:
     """Recording a replay of the example gives the turns that were played, and replaying that gives the same file."""
     first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
     task = ("run", "Refactor hello.py", "--workspace", hello.parent)

@@ -24,10 +24,10 @@ def task(workspace: Path, replay: Path, *more: object) -> list[object]:
 AT_IMPORT = """
 import signal, sys
 wanted = sys.argv.pop(1)
-def heard(event, args):
+def on_event(event, args):
     if event == "import" and args[0] == wanted:
         signal.raise_signal(signal.SIGINT)
-sys.addaudithook(heard)
+sys.addaudithook(on_event)
 from fairlead.__main__ import main
 sys.exit(main())
 """
@@ -43,7 +43,7 @@ def test_ctrl_c_while_it_starts(module: str) -> None:
 
 def test_ctrl_c_while_the_model_talks(workspace: Path, record: Record, tmp_path: Path) -> None:
     """The first Ctrl-C cancels the run, shows its end, writes the recording and exits with 130."""
-    recording = tmp_path / "kept.yaml"
+    recording = tmp_path / "run.yaml"
     with in_terminal(*task(workspace, record({"text": "one two three"}, pace=5), "--record", recording)) as terminal:
         terminal.until("writing")
         children = terminal.children()
@@ -106,7 +106,7 @@ def test_accept_all_does_not_apply_to_a_stopped_run(hello: Path, record: Record)
         assert "Not applied: hello.py" in terminal.screen.text
 
 
-def test_twice_leaves_at_once(workspace: Path, record: Record) -> None:
+def test_a_second_ctrl_c_exits_immediately(workspace: Path, record: Record) -> None:
     """The second Ctrl-C does not wait for a server that does not answer. The server and its command still end."""
     replay = record({"calls": [{"bash": {"command": "echo started; sleep 999"}}]}, {"text": "never"})
     with in_terminal(*task(workspace, replay, "--allow-commands")) as terminal:

@@ -73,12 +73,12 @@ def test_the_record_of_the_example_holds_until_a_byte_or_a_check_changes(
     verify = f"fairlead verify {records.path} --workspace {records.workspace}"
     assert f"Saved the record to {records.path}. To verify it: {verify}\n" in saved.out
 
-    held = records.verify()
-    assert held.code == 0, held.out
-    assert held.out.startswith("Record of “Refactor hello.py”, created by Fairlead ")
-    assert "\nFiles\n  ✓ hello.py  unchanged\n" in held.out
-    assert "\nChecks\n  ✓ python3 -B -m unittest  passes (" in held.out
-    assert held.out.endswith("\n✓ The record holds.\n")
+    unchanged = records.verify()
+    assert unchanged.code == 0, unchanged.out
+    assert unchanged.out.startswith("Record of “Refactor hello.py”, created by Fairlead ")
+    assert "\nFiles\n  ✓ hello.py  unchanged\n" in unchanged.out
+    assert "\nChecks\n  ✓ python3 -B -m unittest  passes (" in unchanged.out
+    assert unchanged.out.endswith("\n✓ The record holds.\n")
 
     script = records.workspace / "hello.py"
     good = script.read_bytes()
@@ -104,7 +104,7 @@ FILES: dict[str, tuple[Json | None, bytes | None, str]] = {
     "absent as recorded": (None, None, "✓ file  does not exist, as recorded"),
     "one byte more": (content(b"a\n"), b"a\r\n", "✗ file  has different content"),
     "gone": (content(b"a\n"), None, "✗ file  does not exist anymore"),
-    "there again": (None, b"", "✗ file  exists now"),
+    "created since": (None, b"", "✗ file  exists now"),
     "executable": (content(b"a\n", executable=True), b"a\n", "✗ file  is not executable anymore"),
     "unreadable then": ({"sha256": None, "executable": False}, b"a\n", "✗ file  could not be read when the record was"),
 }
@@ -121,7 +121,7 @@ def test_each_file_is_compared(records: Records, after: Json | None, now: bytes 
 
 
 def test_a_folder_a_pipe_and_a_link_to_elsewhere_do_not_hold(records: Records, tmp_path: Path) -> None:
-    """docs/faults.md 95: what is there is named, and nothing outside of the workspace is read."""
+    """docs/faults.md 95: the output says what each path is, and nothing outside of the workspace is read."""
     (records.workspace / "folder").mkdir()
     os.mkfifo(records.workspace / "pipe")
     outside = tmp_path / "outside"
@@ -143,7 +143,7 @@ def test_a_folder_a_pipe_and_a_link_to_elsewhere_do_not_hold(records: Records, t
 
 @pytest.mark.usefixtures("sandbox")
 def test_the_commands_of_a_record_run_only_in_the_sandbox(records: Records) -> None:
-    """docs/faults.md 95: they see no secret, reach no network, change nothing, and do not see what another one left. A
+    """docs/faults.md 95: they see no secret, reach no network, change nothing, and do not see each other's files. A
     command that did not pass in the session does not run."""
     (records.workspace / ".env").write_text("KEY=1\n")
     (records.workspace / ".gitignore").write_text("cache\n")
@@ -171,7 +171,7 @@ def test_a_command_without_end_is_killed(records: Records) -> None:
 
 @pytest.mark.usefixtures("sandbox")
 def test_a_pipe_does_not_hide_a_failure(records: Records) -> None:
-    """As in the session."""
+    """The pipe fails if its first command fails, as in the session."""
     (records.workspace / "test_no.py").write_text("import unittest\nassert False\n")
     records.write(checks=[check("python3 -B -m unittest | tail -1")])
     assert "  ✗ python3 -B -m unittest | tail -1  fails (exit code 1" in records.verify().out
@@ -190,7 +190,7 @@ def test_ctrl_c_ends_a_command_of_a_record(records: Records) -> None:
 
 
 def test_without_a_sandbox_no_command_runs(records: Records) -> None:
-    """In a home folder there is none. The record then does not hold; `--no-run` compares the files only."""
+    """In a home folder there is no sandbox, so the record does not hold; `--no-run` compares the files only."""
     (records.workspace / "a").write_text("a\n")
     records.write({"a": content(b"a\n")}, [check("touch made")])
     ended = records.verify(home=records.workspace)
@@ -230,7 +230,7 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize(("data", "reason"), UNREADABLE.values(), ids=UNREADABLE.keys())
-def test_a_file_that_is_no_record(records: Records, data: bytes, reason: str) -> None:
+def test_a_file_that_is_not_a_record(records: Records, data: bytes, reason: str) -> None:
     """docs/faults.md 96: exit code 2, the reason on stderr, and nothing else."""
     records.path.write_bytes(data)
     ended = records.verify()
@@ -247,7 +247,7 @@ def test_a_record_with_a_path_outside_is_refused(records: Records) -> None:
 
 
 @pytest.mark.parametrize("name", ["folder", "pipe", "missing"])
-def test_what_is_no_file_is_no_record(records: Records, name: str) -> None:
+def test_only_a_regular_file_can_be_verified(records: Records, name: str) -> None:
     (records.workspace / "folder").mkdir()
     os.mkfifo(records.workspace / "pipe")
     records.path = records.workspace / name

@@ -1,4 +1,4 @@
-"""The server with what real clients announce (`fixtures/clients`): each kind of file through accept, undo and redo."""
+"""The server with the capabilities of real clients (`fixtures/clients`): accept, undo and redo of each kind of file."""
 
 import json
 from collections.abc import Callable
@@ -69,7 +69,7 @@ def _in(folder: str, files: dict[str, bytes]) -> dict[str, bytes]:
 
 
 class Editor(Client):
-    """An editor that applies and saves what it announced. Other requests fail the test."""
+    """An editor that applies the kinds of edits that it announced. Other edits fail the test."""
 
     async def __aenter__(self) -> Self:
         await super().__aenter__()
@@ -103,7 +103,9 @@ CASES += [(f"{name} with our client", {**able, "experimental": OURS}) for name, 
 
 
 @pytest.mark.parametrize(("name", "able"), CASES, ids=[name for name, _ in CASES])
-async def test_fault_85_what_real_clients_announce(name: str, able: Json, workspace: Path, replay: Replay) -> None:
+async def test_fault_85_accept_undo_and_redo_with_the_capabilities_of_real_clients(
+    name: str, able: Json, workspace: Path, replay: Replay
+) -> None:
     """docs/faults.md 85: each file has the right bytes after an accept of all, its undo and its redo."""
     before, after = ({**closed, **opened} for closed, opened in zip(_files("closed"), _files("open"), strict=True))
     for path, data in before.items():
@@ -125,7 +127,7 @@ async def test_fault_85_what_real_clients_announce(name: str, able: Json, worksp
             assert bad == [], verb
             client.save_all()
             assert _tree(workspace) == expected, verb
-        # a client that knows commands only does not look at the outcomes
+        # a client that only runs commands does not read the outcomes
         said = " ".join(shown["message"] for shown in client.all("window/showMessage"))
         for operation in {"create", "rename", "delete"} - set(
             able["workspace"]["workspaceEdit"].get("resourceOperations", [])

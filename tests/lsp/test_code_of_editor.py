@@ -69,9 +69,9 @@ async def test_questions_reach_the_editor_as_lsp_requests(workspace: Path, repla
 
 
 async def test_a_rename_is_proposed_exactly_as_answered(workspace: Path, replay: Replay) -> None:
-    """In all files; nothing is written; the second call finds proposed text, which the editor does not know.
+    """A rename is proposed in all files, and nothing is written. The model reads where else the name occurs.
 
-    The model learns where else the name occurs.
+    A second rename is refused, because the editor does not know the proposed text.
     """
     for name, text in {"notes.md": "The old one.\n", "more.md": "An older one.\n", ".env": "KEY=old\n"}.items():
         (workspace / name).write_text(text)
@@ -120,7 +120,7 @@ async def test_a_rename_is_proposed_exactly_as_answered(workspace: Path, replay:
     ],
 )
 async def test_a_rename_is_all_or_nothing(workspace: Path, replay: Replay, edit: Any, message: str) -> None:
-    """If one part cannot be proposed, nothing is."""
+    """If one part cannot be proposed, nothing is proposed."""
     (workspace / "a.py").write_text("old = 1\n")
     (workspace / ".env").write_text("TOKEN=1\n")
 
@@ -181,7 +181,7 @@ async def test_50_000_references_are_bounded(workspace: Path, replay: Replay) ->
         assert lines[-1] == "(49,900 more in 1 file. Narrow the question, or use search.)"
 
 
-async def test_an_editor_that_knows_only_diagnostics_is_no_dead_end(workspace: Path, replay: Replay) -> None:
+async def test_the_model_reads_what_to_do_if_the_editor_cannot_answer(workspace: Path, replay: Replay) -> None:
     """ "Method not found" is remembered, and the model reads what to do instead."""
     (workspace / "a.py").write_text("x\n")
     look = ask("references", path="a.py", line=1, symbol="x")

@@ -1,4 +1,4 @@
-"""Changes of a session's state, for the tests of journals."""
+"""Changes to a session's state, for the tests of journals."""
 
 from collections.abc import Callable
 from contextlib import suppress

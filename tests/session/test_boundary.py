@@ -1,4 +1,4 @@
-"""What a boundary notices of many files (docs/plan.md L6)."""
+"""Changes to many files that are noticed between two rounds (docs/plan.md L6)."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from session.harness import SessionHarness, run_sync
 
 
 def test_l6_a_reported_change_of_one_of_many_files_is_noticed_at_once(tmp_path: Path) -> None:
-    """For read files and for proposed ones, whichever are checked in this turn; each change is reported once."""
+    """Even if the file is not among those that would be read again now, with or without a proposal; and only once."""
     names = [f"f{number}.txt" for number in range(60)]
     for name in names:
         (tmp_path / name).write_text("one\ntwo\n")

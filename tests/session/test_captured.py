@@ -37,7 +37,7 @@ def change(path: str, before: bytes | None, after: bytes | None, mode: int = 0o6
     return Change(path, None if before is None else Entry(before, 0o644), entry)
 
 
-def test_a_formatter_s_changes_are_hunks_of_the_step_that_ran_it(harness: SessionHarness) -> None:
+def test_a_formatters_changes_are_hunks_of_the_step_that_ran_it(harness: SessionHarness) -> None:
     """Text files are proposed as hunks of the plan item, and the user's file does not change."""
     (harness.folder / "a.py").write_text("x=1\ny = 2\nz=3\n")
     report = capture_changes(harness, change("a.py", b"x=1\ny = 2\nz=3\n", b"x = 1\ny = 2\nz = 3\n"))
@@ -52,7 +52,8 @@ def test_a_formatter_s_changes_are_hunks_of_the_step_that_ran_it(harness: Sessio
 
 
 def test_the_report_counts_what_this_command_changed(harness: SessionHarness) -> None:
-    """It does not count earlier proposals: a command may also reduce them, and a later one reports no new file."""
+    """It does not count earlier proposals, which a command may also reduce. A later command that changes a proposed new
+    file does not report it as new."""
     first, second = b"1\n2\n3\n", b"1\nB\n3\n"
     (harness.folder / "a.py").write_bytes(first)
     report = "The command's changes are proposed for review: "
@@ -74,7 +75,7 @@ def test_a_command_that_worked_on_a_proposal_adds_to_it(harness: SessionHarness)
     capture_changes(harness, change("a.py", b"one\ntwo\n", b"one\ntwo\nthree\n"))
     assert harness.view("a.py") == "one\ntwo\nthree\n"
     capture_changes(harness, change("a.py", b"one\ntwo\nthree\n", b"one\n"))
-    assert not len(harness.session.files.changes), "the command took all of it back"
+    assert not len(harness.session.files.changes), "the command undid the whole proposal"
 
 
 def test_edits_of_the_user_are_merged_with_those_of_the_command(harness: SessionHarness) -> None:
@@ -108,7 +109,7 @@ def test_a_moved_file_is_proposed_as_a_rename(harness: SessionHarness) -> None:
     assert harness.tree == {"sub/new.py": "text\n"}
 
 
-def test_deleted_and_new_files_and_a_folder_in_a_file_s_place(harness: SessionHarness) -> None:
+def test_deleted_and_new_files_and_a_folder_in_place_of_a_file(harness: SessionHarness) -> None:
     (harness.folder / "gone").write_text("1\n")
     (harness.folder / "thing").write_text("2\n")
     report = capture_changes(
@@ -154,7 +155,7 @@ def test_a_binary_file_that_others_changed_is_a_conflict(harness: SessionHarness
     assert (harness.folder / "logo.png").read_bytes() == b"\0theirs"
 
 
-def test_the_agent_cannot_take_bytes_for_text(harness: SessionHarness) -> None:
+def test_the_agent_cannot_use_a_binary_file_as_text(harness: SessionHarness) -> None:
     """A binary proposal cannot be read, edited or overwritten as text."""
     capture_changes(harness, change("logo.png", None, PNG))
     assert harness.call("read_file", path="logo.png") is None
@@ -234,13 +235,13 @@ async def test_changes_during_a_long_comparison_are_not_lost(tmp_path: Path) -> 
     before, after = "".join(lines), "".join(["first\n", *lines])
     (harness.folder / "a").write_text(before)
     changes = Changes([change("a", before.encode(), after.encode())])
-    taking = asyncio.ensure_future(
+    proposing = asyncio.ensure_future(
         propose_changes(harness.session.files, changes, harness.session.roots, Author("1", "call-9"))
     )
     await asyncio.sleep(0)
     (harness.folder / "a").write_text(before + "MINE\n")
     await harness.session.files.propose(harness.folder / "b", "other\n", Author("1", "call-1"))
-    await taking
+    await proposing
     assert {Path(one.path).name for one in harness.session.files.changes} == {"a", "b"}
     assert harness.view("a") == after + "MINE\n"
     assert harness.view("b") == "other\n"
@@ -258,7 +259,7 @@ def test_a_command_sees_the_encoding_and_permissions_of_the_file(harness: Sessio
 
 
 def test_a_command_can_run_on_some_of_the_proposals(tmp_path: Path) -> None:
-    """A renamed file that is not chosen has its old name; unsaved text of the user is there in any case."""
+    """A renamed file that is not chosen has its old name, and the user's unsaved text is always visible."""
     documents = Documents()
     harness = SessionHarness(tmp_path, documents)
     for name in ("a.py", "old.py", "open.py"):

@@ -41,7 +41,7 @@ deep = json.loads("[" * 900 + "]" * 900)
 
 
 def no_model() -> ModelChoice:
-    raise AssertionError("no model plays here")
+    raise AssertionError("this test must not use a model")
 
 
 def places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -108,12 +108,12 @@ class Wire:
         json.dumps(params).encode()
 
 
-def as_a_client_sees(session_id: str, roots: Roots) -> Notifier:
-    return Notifier(session_id, lambda: roots, Wire(), lambda: None, 0)
+def encoding_publisher(session_id: str, roots: Roots) -> Publisher:
+    return Publisher(session_id, lambda: roots, Wire(), lambda: None, 0)
 
 
-async def shown(folder: Path, workspace: Path, *, restores: bool) -> tuple[set[str], list[str]]:
-    """Returns the sessions that the next server lists and opens, and the warnings to the user."""
+async def open_all(folder: Path, workspace: Path, *, restores: bool) -> tuple[set[str], list[str]]:
+    """Opens all sessions as the next server does. Returns the ones that it lists and opens, and its warnings."""
     warnings: list[str] = []
     root = Roots.of(workspace)
     journals = Journals(folder, warnings.append)
@@ -126,7 +126,7 @@ async def shown(folder: Path, workspace: Path, *, restores: bool) -> tuple[set[s
         roots=root,
         restores_sessions=restores,
     )
-    sessions = Sessions(context, lambda session_id, _: as_a_client_sees(session_id, root), lambda _: None)
+    sessions = Sessions(context, lambda session_id, _: encoding_publisher(session_id, root), lambda _: None)
     sessions.restore()
     rows = await sessions.rows_when_loaded()
     json.dumps(convert.sessions(rows)).encode()
@@ -168,8 +168,8 @@ async def shown(folder: Path, workspace: Path, *, restores: bool) -> tuple[set[s
 def test_fault_65_a_damaged_journal_hides_no_other_session(
     changes_made: list[Change], damage: Callable[[bytes, int], bytes], number: int, restores: bool
 ) -> None:
-    """docs/faults.md 65: the others are listed and can be opened. So can the damaged one, or a warning names its file
-    and what to do, and the file does not change."""
+    """docs/faults.md 65: the others are listed and can be opened. The damaged one can be opened too, or a warning names
+    its file and what to do, and the file does not change."""
     with TemporaryDirectory() as place:
         folder, workspace = Path(place, "sessions"), Path(place, "ws")
         workspace.mkdir()
@@ -178,17 +178,17 @@ def test_fault_65_a_damaged_journal_hides_no_other_session(
         damaged = damage(bad.read_bytes(), number)
         bad.write_bytes(damaged)
         now = time.time()
-        os.utime(bad, (now, now + 100 * (number % 3 - 1)))  # read before the other one, and after it
-        opened, warnings = asyncio.run(shown(folder, workspace, restores=restores))
+        os.utime(bad, (now, now + 100 * (number % 3 - 1)))  # read before or after the other one
+        opened, warnings = asyncio.run(open_all(folder, workspace, restores=restores))
         assert GOOD in opened
-        if BAD in opened or (not warnings and not _is_mine(damaged, workspace)):
+        if BAD in opened or (not warnings and not _is_of_workspace(damaged, workspace)):
             return
         assert len(warnings) == 1
         assert BAD in warnings[0] and str(bad) in warnings[0] and "move the file away" in warnings[0]
         assert bad.read_bytes() == damaged
 
 
-def _is_mine(data: bytes, workspace: Path) -> bool:
+def _is_of_workspace(data: bytes, workspace: Path) -> bool:
     """Whether a journal belongs to this workspace; others are not listed."""
     head = json.loads(data.split(b"\n")[0])
     return head["root"] == str(workspace)
@@ -196,7 +196,7 @@ def _is_mine(data: bytes, workspace: Path) -> bool:
 
 @pytest.mark.parametrize("what", ["a folder", "a pipe", "a device"])
 def test_fault_65_a_pipe_or_folder_is_reported_and_not_read(tmp_path: Path, what: str) -> None:
-    """docs/faults.md 65: nor does it hide other sessions."""
+    """docs/faults.md 65: the user is warned, and the other sessions are still opened."""
     folder, workspace = tmp_path / "sessions", tmp_path / "ws"
     workspace.mkdir()
     write(folder, GOOD, workspace, [saying("good")])
@@ -208,12 +208,12 @@ def test_fault_65_a_pipe_or_folder_is_reported_and_not_read(tmp_path: Path, what
             os.mkfifo(odd)
         case _:
             odd.symlink_to("/dev/zero")
-    opened, warnings = asyncio.run(shown(folder, workspace, restores=True))
+    opened, warnings = asyncio.run(open_all(folder, workspace, restores=True))
     assert opened == {GOOD}
     assert [BAD in one for one in warnings] == [True]
 
 
 @given(st.lists(changes, max_size=8))
 def test_every_written_state_matches_its_type(changes_made: list[Change]) -> None:
-    """The counterpart: no session that Fairlead wrote is refused."""
+    """No session that Fairlead wrote is refused as damaged."""
     assert all(matches_type(SessionState, state) for state in states(changes_made))

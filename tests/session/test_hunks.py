@@ -77,7 +77,7 @@ class Desk:
 @settings(max_examples=150)
 @given(STARTS, STEPS)
 def test_any_sequence_of_steps_ends_where_the_model_does(start: list[int], steps: list[tuple[Any, ...]]) -> None:
-    """docs/faults.md 6, 13: so does the file on disk after each step, and no other file is created."""
+    """docs/faults.md 6, 13: after each step the file on disk is as in the model, and no other file is created."""
     with tempfile.TemporaryDirectory() as home:
         both = Both(start, lambda text: Desk(Path(home), text))
         for step in steps:

@@ -59,16 +59,16 @@ def test_a_journal_cut_at_any_byte_restores_the_last_complete_line(made: list[Ch
     all = states(made)
     with temporary_journals() as journals:
         journal = journals.new(ID, ROOT)
-        said: dict[int, int] = {}
+        index_at_size: dict[int, int] = {}
         for index, state in enumerate(all):
             journal.write(state)
-            said[file_of(journals).stat().st_size] = index
+            index_at_size[file_of(journals).stat().st_size] = index
         journal.close()
         data = file_of(journals).read_bytes()
-        first = min(said)
+        first = min(index_at_size)
         length = first + cut % (len(data) - first + 1)
         file_of(journals).write_bytes(data[:length])
-        expected = said[max(size for size in said if size <= length)]
+        expected = index_at_size[max(size for size in index_at_size if size <= length)]
         found = loaded(journals)
         # between an entry and its summary, the entry counts
         assert any(same(found, state) for state in all[expected : expected + 2])
@@ -148,17 +148,17 @@ def test_a_settled_session_is_listed_by_its_last_line() -> None:
 @pytest.mark.parametrize("text", ["", "[1]\n", '{"format":99,"root":"/ws"}\n', '{"format":1}\n', "\xff\xfe"])
 def test_what_is_not_a_journal_stays_unchanged_and_is_reported_once(text: str, tmp_path: Path) -> None:
     """A foreign file, a later format, an empty file: not listed, not changed, and the user is warned once."""
-    said: list[str] = []
-    journals = Journals(tmp_path, said.append)
+    warnings: list[str] = []
+    journals = Journals(tmp_path, warnings.append)
     (tmp_path / "other.jsonl").write_text(text)
     assert list(journals.scan()) == []
     assert list(journals.scan()) == []
-    assert len(said) == 1
-    assert "other" in said[0]
+    assert len(warnings) == 1
+    assert "other" in warnings[0]
     assert (tmp_path / "other.jsonl").read_text() == text
 
 
-def test_an_entry_of_another_kind_is_an_error(tmp_path: Path) -> None:
+def test_an_unknown_entry_is_an_error(tmp_path: Path) -> None:
     """A journal with unknown entries is not changed."""
     journals = Journals(tmp_path)
     data = written(journals, SessionState("x")) + b'{"plan": 3}\n'
@@ -215,10 +215,10 @@ def max_file_size(size: int) -> Iterator[None]:
 def test_a_full_disk_is_reported_once_and_retried(tmp_path: Path) -> None:
     """A failed write is reported once, with the session and the folder, and the last complete line stays. When there
     is space again, everything is written, and that is reported."""
-    said: list[str] = []
-    good: list[str] = []
+    warnings: list[str] = []
+    recovered: list[str] = []
     now = [100.0]
-    journals = Journals(tmp_path, said.append, good.append, clock=lambda: now[0])
+    journals = Journals(tmp_path, warnings.append, recovered.append, clock=lambda: now[0])
     journal = journals.new(ID, ROOT)
     one = SessionState("x", "running")
     journal.write(one)
@@ -229,18 +229,18 @@ def test_a_full_disk_is_reported_once_and_retried(tmp_path: Path) -> None:
         assert file_of(journals).stat().st_size == size
         now[0] += 10
         journal.write(two)
-    assert len(said) == 1
-    assert said[0].startswith(f"The session “x” cannot be saved: File too large ({tmp_path}).")
-    assert good == []
+    assert len(warnings) == 1
+    assert warnings[0].startswith(f"The session “x” cannot be saved: File too large ({tmp_path}).")
+    assert recovered == []
     journal.write(saying("z")(two))  # too early to retry
     assert file_of(journals).stat().st_size == size
     now[0] += 10
     three = saying("z")(two)
     journal.write(three)
-    assert (len(said), good) == (1, ["The session “x” is saved again."])
+    assert (len(warnings), recovered) == (1, ["The session “x” is saved again."])
     with max_file_size(size):
         journal.write(saying("more")(three))
-    assert len(said) == 2
+    assert len(warnings) == 2
     journal.close()
     assert same(loaded(journals), three)
 

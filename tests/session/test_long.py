@@ -84,8 +84,8 @@ async def test_fault_75_a_long_journal_is_loaded_without_blocking_the_loop(tmp_p
     workspace, folder = tmp_path / "ws", tmp_path / "sessions"
     workspace.mkdir()
     journal = Journals(folder).new(GOOD, str(workspace))
-    said = tuple({"role": role, "content": [text_block("word " * 5000)]} for role in ("user", "assistant") * 2000)
-    journal.write(replace(states([])[-1], title="long", phase="running", updated=time.time(), messages=said))
+    messages = tuple({"role": role, "content": [text_block("word " * 5000)]} for role in ("user", "assistant") * 2000)
+    journal.write(replace(states([])[-1], title="long", phase="running", updated=time.time(), messages=messages))
     journal.close()
     context = ServerContext(
         Documents(), ScriptedUser("reject"), no_model, Settings(), journals=Journals(folder), roots=Roots.of(workspace)
@@ -94,12 +94,12 @@ async def test_fault_75_a_long_journal_is_loaded_without_blocking_the_loop(tmp_p
     async with responsive_loop():
         sessions.restore()
         session = await sessions.get(GOOD)
-    assert len(session.history.messages) == len(said)
+    assert len(session.history.messages) == len(messages)
     await sessions.close()
 
 
 async def test_fault_75_a_long_recording_is_read_without_blocking_the_loop(tmp_path: Path) -> None:
-    """docs/faults.md 75: its YAML takes seconds per megabyte or two."""
+    """docs/faults.md 75: parsing YAML takes about a second for each megabyte or two."""
     recording = tmp_path / "long.yaml"
     turn = {"text": "x", "calls": [{"read_file": {"path": f"{number}.txt"}} for number in range(10)]}
     recording.write_text(json.dumps({"replay": 1, "turns": [turn] * 2000}))

@@ -41,7 +41,7 @@ def checker(workspace: Path) -> Checker:
 
 
 async def test_only_errors_that_the_proposals_cause_are_reported(checker: Checker) -> None:
-    """P20: not the old ones, even if they moved; not warnings; each once."""
+    """P20: each is reported once; old errors, even if they moved, and warnings are not."""
     (checker.folder / "a.x").write_text("error old\nfine\n")
     await checker.propose("a.x", "new line\nerror old\nwarning w\nerror new\nerror old\n")
     await checker.propose("b.x", "error first\n")
@@ -58,7 +58,7 @@ async def test_only_errors_that_the_proposals_cause_are_reported(checker: Checke
     assert await checker.report() == ""
 
 
-async def test_a_fixed_error_is_gone_and_comes_back_as_a_new_one(checker: Checker) -> None:
+async def test_a_fixed_error_that_returns_is_new_again(checker: Checker) -> None:
     """P20: the errors belong to a text."""
     await checker.propose("a.x", "error one\n")
     assert "1 new error in 1 file" in await checker.report()
@@ -91,7 +91,7 @@ async def test_the_users_text_is_checked_again_when_it_changes(checker: Checker)
     assert [error.message for found in checker.problems.errors().values() for error in found] == ["error own"]
 
 
-async def test_a_check_without_a_baseline_claims_nothing(checker: Checker) -> None:
+async def test_a_check_without_a_baseline_reports_nothing(checker: Checker) -> None:
     """L18: what was not checked in time is unknown."""
     path = checker.folder / "a.x"
     path.write_text("error old\n")
@@ -110,8 +110,8 @@ async def test_many_errors_are_counted(checker: Checker) -> None:
     assert (len(lines), lines[-3]) == (MAX_REPORTED + 5, "(5 more)")
 
 
-async def test_nothing_starts_without_a_need(checker: Checker) -> None:
-    """L18: no proposal in a language with a server starts none; the same state is not checked twice."""
+async def test_a_server_starts_only_if_it_is_needed(checker: Checker) -> None:
+    """L18: none starts before a proposal in a language that has one, and the same state is not checked twice."""
     await checker.propose("a.txt", "text\n")
     assert await checker.report() == ""
     assert checker.servers.started == 0
@@ -124,7 +124,7 @@ async def test_nothing_starts_without_a_need(checker: Checker) -> None:
     assert (counts, checker.servers.started) == ([0, 0, 1, 1], 1)
 
 
-async def test_a_server_that_cannot_start_claims_nothing(checker: Checker) -> None:
+async def test_a_server_that_cannot_start_reports_nothing(checker: Checker) -> None:
     for failure in (NoAnswer("it is missing"), ToolError("the sandbox is required, and there is none")):
         checker.servers.failure = failure
         await checker.propose("a.x", f"error new {failure}\n")
@@ -142,8 +142,8 @@ async def test_checks_can_be_switched_off(checker: Checker) -> None:
     assert checker.servers.started == 0
 
 
-async def test_only_other_errors_are_a_new_version(checker: Checker) -> None:
-    """Each version is published with the whole state of the plan and the proposals."""
+async def test_only_changed_errors_make_a_new_version(checker: Checker) -> None:
+    """With each version, the whole state of the plan and the proposals is published again."""
     versions: list[int] = []
     for text in ("fine\n", "error a\n", "error a\n\n", "error a\nerror b\n", "fine\n"):
         await checker.propose("a.x", text)

@@ -1,4 +1,4 @@
-"""Records as files: what is written is read back, and everything else is refused with its place (docs/record.md)."""
+"""Records as files: what is written is read back, and anything else is an error that names the place (docs/record.md)."""
 
 import json
 import os
@@ -59,7 +59,7 @@ records = st.builds(
 
 @given(records)
 def test_what_is_written_is_read_back(record: SessionRecord) -> None:
-    """Whatever texts, names and digests it contains; and the file is JSON in UTF-8 for any other reader."""
+    """With any texts, names and digests. The file is JSON in UTF-8, which other programs can read."""
     data = record_text(record_json(record))
     assert read_record(data) == record
     assert json.loads(data.decode("utf-8")) == record_json(record)
@@ -93,7 +93,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     "two values": (WHOLE + WHOLE, "It is not valid JSON: Extra data"),
     "too deep": (b"[" * 100_000, "It is nested too deeply."),
     "a number that JSON does not have": (changed("seconds", float("nan")), "NaN is not a JSON number."),
-    "a number of very many digits": (b'{"format": ' + b"1" * 5000 + b"}", "It is not valid JSON: "),
+    "a number with very many digits": (b'{"format": ' + b"1" * 5000 + b"}", "It is not valid JSON: "),
     "a list": (b"[]", "It is not a record: it has no “format”."),
     "another object": (b'{"name": "fairlead"}', "It is not a record: it has no “format”."),
     "another format": (changed("format", 2), "Its format is 2, and this version of Fairlead reads format 1."),
@@ -113,10 +113,10 @@ BAD: dict[str, tuple[bytes, str]] = {
     ),
     "an unknown status": (changed("steps/0/status", None), "“steps[0].status” must be one of pending, in_progress, "),
     "a list for a choice": (changed("state", []), "“state” must be one of idle, running, paused, not []."),
-    "yes for a number": (changed("tokens", True), "“tokens” must be a whole number, not true."),
-    "half a number": (changed("tokens", 1.5), "“tokens” must be a whole number, not 1.5."),
+    "true for a number": (changed("tokens", True), "“tokens” must be a whole number, not true."),
+    "a fraction": (changed("tokens", 1.5), "“tokens” must be a whole number, not 1.5."),
     "a negative number": (changed("seconds", -1), "“seconds” must be a number, not -1."),
-    "an astronomic number": (changed("tokens", 10**300), "“tokens” must be a whole number, not 1000"),
+    "an astronomical number": (changed("tokens", 10**300), "“tokens” must be a whole number, not 1000"),
     "a command that is null": (changed("verifications/0/command", None), "“verifications[0].command” must be text"),
     "a short digest": (changed("files/0/after/sha256", "ab"), "“files[0].after”: “sha256” must be 64 lower-case hex"),
     "a digest in capitals": (changed("files/0/after/sha256", "A" * 64), "“files[0].after”: “sha256” must be 64 lower"),
@@ -130,7 +130,7 @@ BAD: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize(("data", "message"), BAD.values(), ids=BAD.keys())
-def test_anything_else_is_refused_with_its_place(data: bytes, message: str) -> None:
+def test_anything_else_is_refused_with_the_place_of_the_error(data: bytes, message: str) -> None:
     with pytest.raises(BadRecord) as error:
         read_record(data)
     assert message in str(error.value)
@@ -138,7 +138,7 @@ def test_anything_else_is_refused_with_its_place(data: bytes, message: str) -> N
 
 
 @pytest.mark.parametrize("path", ["a", "a/b.py", ".github/x", "世 界", "a..b", "..a"])
-def test_a_plain_path_is_one_of_the_workspace(path: str) -> None:
+def test_a_path_inside_the_workspace_is_accepted(path: str) -> None:
     check_path(path)
 
 

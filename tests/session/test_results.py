@@ -28,10 +28,10 @@ def test_fault_22_an_interrupted_round_gets_its_results() -> None:
     *kept, results, last = repaired(begun, calls, 15.2)
     assert tuple(kept) == begun
     assert [block["tool_use_id"] for block in results["content"]] == ["a", "b", "c"]
-    done, half, never = (block["content"] for block in results["content"])
+    done, half, not_run = (block["content"] for block in results["content"])
     assert done == "done"
     assert "after 12 s or more" in half and half.endswith("half")
-    assert never.startswith("Not run")
+    assert not_run.startswith("Not run")
     assert last["role"] == "assistant"
     assert repaired((*kept, results, last), {}, 0.0) == (*kept, results, last)
     assert [one["role"] for one in repaired(begun[:1], {}, 0.0)] == ["user", "assistant"]
@@ -39,7 +39,7 @@ def test_fault_22_an_interrupted_round_gets_its_results() -> None:
 
 
 def test_a_result_is_written_once() -> None:
-    """It is written with its call, so that a kill loses nothing; the message that contains it is short."""
+    """A result is written with its call, so that a kill loses nothing; the message that contains it is short."""
     big, encoder = "line\n" * 1000, EntryEncoder()
     begun = SessionState(messages=(message("user", text_block("Do.")), message("assistant", use("a"), use("b"))))
     one = replace(begun, calls={"a": CallState(1.5, result=big), "b": CallState(1.5, result="")})
@@ -48,7 +48,7 @@ def test_a_result_is_written_once() -> None:
     entries = [encoder.entry(state) for state in (begun, one, two)]
     assert len(json.dumps(entries[1])) > len(big) and len(json.dumps(entries[2])) < 400
     found = read_entries(json.loads(json.dumps(entries))).state
-    assert json.dumps(found.messages) == json.dumps(two.messages)  # the very bytes, for the provider's cache
+    assert json.dumps(found.messages) == json.dumps(two.messages)  # the same bytes, for the provider's cache
 
 
 def test_a_message_with_the_result_of_no_call_is_an_error() -> None:

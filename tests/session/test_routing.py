@@ -10,7 +10,7 @@ A, B = Path("a.txt"), Path("b.txt")
 
 
 def test_a_document_without_a_file_is_not_moved_by_the_server() -> None:
-    """There is no file to rename, and the editor cannot do it. The user learns what to do."""
+    """There is no file to rename, and this editor cannot rename its document. The message says what to do."""
     able = EditCapabilities(edits=True, checks=True)
     refused = choose_route(FileEdit(A, "x", "x", new_path=B), able, NEW)
     assert (refused.writer, refused.message) == (
@@ -20,7 +20,7 @@ def test_a_document_without_a_file_is_not_moved_by_the_server() -> None:
     assert choose_route(FileEdit(A, "x", None), able, NEW) == EDITOR
 
 
-def test_without_edits_a_document_without_a_file_is_not_deleted() -> None:
-    """Nobody can empty it for the user."""
+def test_an_editor_that_cannot_edit_does_not_delete_a_document_without_a_file() -> None:
+    """Neither the server nor the editor can empty the document."""
     refused = choose_route(FileEdit(A, "x", None), EditCapabilities(), NEW)
     assert (refused.writer, "cannot delete files" in refused.message) == (None, True)

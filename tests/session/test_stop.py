@@ -21,7 +21,7 @@ from fairlead.workspace.paths import Roots
 from support.fake_api import Call, FakeApi, Text, Turn
 from tools.stand_ins import Documents, ScriptedUser
 
-ENDLESS = 30.0  # seconds after which a held thread continues, should the test fail
+MAX_HELD = 30.0  # seconds after which a held thread continues, should the test fail
 LONG = "".join(f"line {number}\n" for number in range(40_000))
 WORK = (
     Turn((Call("search", {"pattern": "line"}), Call("bash", {"command": "sed -i s/line/LINE/ long.txt; echo ran"}))),
@@ -47,11 +47,11 @@ class Threads(ThreadPoolExecutor):
             return super().submit(fn, *args, **kwargs)
         self.reached.set()
 
-        def held() -> Any:
-            self._released.wait(ENDLESS)
+        def run_when_released() -> Any:
+            self._released.wait(MAX_HELD)
             return fn(*args, **kwargs)
 
-        return super().submit(held)
+        return super().submit(run_when_released)
 
     def release(self) -> None:
         self._released.set()
@@ -108,7 +108,7 @@ async def check_stop_during(folder: Path, held: str) -> None:
             await asyncio.wait({run, asyncio.ensure_future(threads.reached.wait())}, return_when="FIRST_COMPLETED")
             assert not run.done(), f"{held} was not reached"
             session.cancel()
-            await asyncio.wait({run}, timeout=ENDLESS / 2)
+            await asyncio.wait({run}, timeout=MAX_HELD / 2)
             assert run.done(), f"the stop waited for {held}"
             assert run.result().stop_reason == "cancelled", held
             then = asyncio.ensure_future(session.run(RunTask("Still there?")))

@@ -57,10 +57,10 @@ class Model:
         self._note_edit()
 
     def rename(self, name: str, new: str) -> None:
-        """A path is free if neither tree has a file there, or if the rename is reversed."""
+        """A path is free if neither tree has a file there, or if the rename reverses the file's earlier one."""
         own = self.harness.session.files.changes.for_target(str(self.harness.folder / name))
-        back = own is not None and own.path == str(self.harness.folder / new) and own.new_path is not None
-        free = new not in self.view and (new not in self.mine or back)
+        reverses = own is not None and own.path == str(self.harness.folder / new) and own.new_path is not None
+        free = new not in self.view and (new not in self.mine or reverses)
         done = self.harness.call("rename_file", path=name, new_path=new) is not None
         assert done == (name in self.view and free)
         if done:
@@ -136,7 +136,8 @@ class Model:
 @settings(max_examples=150)
 @given(st.dictionaries(NAME, TEXT, max_size=3), STEPS)
 def test_any_sequence_ends_with_what_was_decided(tree: dict[str, str], steps: list[tuple[str, ...]]) -> None:
-    """docs/faults.md 14: accepts give the user the agent's tree, rejects the reverse, and undo restores both."""
+    """docs/faults.md 14: an accept gives the user the agent's files, a reject gives the agent the user's, and undo
+    restores both."""
     with tempfile.TemporaryDirectory() as home:
         folder = Path(home)
         for name, text in tree.items():
