@@ -9,7 +9,7 @@ from support.fake_api import Call, FakeApi
 
 
 async def test_l10_the_same_call_twice_is_not_run_again(connect: Connect, workspace: Path) -> None:
-    """docs/plan.md L10: the second of two equal calls gets an explaining error; reading again is allowed."""
+    """docs/plan.md L10: the second of two equal calls gets an error that explains it; reading again is allowed."""
     write = Call("write_file", {"path": "a.txt", "content": "same"})
     (workspace / "a.txt").write_text("same")
     read = Call("read_file", {"path": "a.txt"})
@@ -25,9 +25,9 @@ async def test_l10_the_same_call_twice_is_not_run_again(connect: Connect, worksp
 async def test_l10_a_change_in_between_allows_the_same_call(connect: Connect, workspace: Path) -> None:
     """docs/plan.md L10: a file or the plan changed in between, so the call can have another result."""
     (workspace / "a.txt").write_text("1")
-    search = Call("write_file", {"path": "a.txt", "content": "1"})
+    same = Call("write_file", {"path": "a.txt", "content": "1"})
     plan, other = Call("todo", {"items": PLAN}), Call("write_file", {"path": "b.txt", "content": "2"})
-    with FakeApi(turns=[say(search), say(plan), say(search), say(other), say(search), DONE]) as api:
+    with FakeApi(turns=[say(same), say(plan), say(same), say(other), say(same), DONE]) as api:
         async with connect(api) as client:
             await client.run()
         texts = [results(api, n)[0]["content"] for n in (1, 3, 5)]
@@ -53,9 +53,7 @@ async def test_l10_fault_23_the_same_call_many_times_ends_the_run(connect: Conne
 
 async def test_l10_the_session_continues_after_a_loop(connect: Connect) -> None:
     """docs/plan.md L10: the history of a stopped run is valid, so the next prompt works."""
-    with FakeApi(
-        turns=[say(Call("search", {"pattern": "x"}), Call("search", {"pattern": "y"})) for _ in range(1)]
-    ) as api:
+    with FakeApi(turns=[say(Call("search", {"pattern": "x"}), Call("search", {"pattern": "y"}))]) as api:
         for _ in range(5):
             api.push(say(Call("search", {"pattern": "x"})))
         async with connect(api) as client:
@@ -114,10 +112,10 @@ async def test_l14_each_run_has_at_least_one_round(connect: Connect) -> None:
 
 
 async def test_l14_rounds_without_progress_pause_the_run(connect: Connect, workspace: Path) -> None:
-    """docs/plan.md L14: the same searches in turn; different searches are progress."""
+    """docs/plan.md L14: repeating two searches in turn is no progress; different searches are."""
     searches = [say(Call("search", {"pattern": f"x{n}"})) for n in range(6)]
-    in_turn = [say(Call("search", {"pattern": f"x{n % 2}"})) for n in range(6)]
-    with FakeApi(turns=[*searches, *in_turn]) as api:
+    repeated = [say(Call("search", {"pattern": f"x{n % 2}"})) for n in range(6)]
+    with FakeApi(turns=[*searches, *repeated]) as api:
         async with connect(api, settings={"loop": {"maxIdleRounds": 4}}) as client:
             result = await client.run()
         assert result["stopReason"] == "loop"

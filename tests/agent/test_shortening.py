@@ -92,7 +92,7 @@ def test_fault_24_the_provider_clears_the_same_results_as_we_would(history: Hist
 
 
 @given(conversations(), st.booleans())
-def test_fault_24_a_summary_leaves_a_valid_history_with_the_user_s_words(history: History, twice: bool) -> None:
+def test_fault_24_a_summary_leaves_a_valid_history_with_the_users_words(history: History, twice: bool) -> None:
     """docs/faults.md 24: prompts, decisions and answers stay verbatim, beside plan and proposals; also if repeated."""
     messages = list(history.messages)
     assert is_accepted(summary_request(messages))

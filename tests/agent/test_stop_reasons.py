@@ -130,7 +130,7 @@ async def test_l13_a_refusal_says_what_to_do(connect: Connect) -> None:
 
 
 async def test_l13_fault_16_a_stream_that_ends_early_is_requested_again(connect: Connect, workspace: Path) -> None:
-    """docs/plan.md L13, docs/faults.md 16: a clean end before message_stop runs nothing; the retry recovers."""
+    """docs/plan.md L13, docs/faults.md 16: after a clean end before message_stop, no call runs; the retry succeeds."""
     write = say(Text("Now."), Call("write_file", {"path": "a.txt", "content": "x"}))
     events = len(["message_start", "ping", "start", "delta", "stop", "start", "delta", "delta", "stop"])
     with FakeApi(turns=[Cut(write, after=events, how="close"), write, DONE]) as api:

@@ -73,7 +73,7 @@ def dispatcher(stopped: StoppedCalls, events: list[Event], *tools: Slow) -> Disp
 @pytest.mark.parametrize("kind", ["execute", "edit", "search", "read", "other"])
 @pytest.mark.parametrize("fails", [False, True])
 async def test_l16_a_stop_does_not_wait_for_the_end_of_a_call(kind: ToolKind, fails: bool) -> None:
-    """L16: each call has a result that says how far it came, although the stopped call is still ending.
+    """L16: each call has a result that says how far it got, although the stopped call is still ending.
 
     Then a call that only reads runs at once, and one that may change files waits until the stopped call has ended.
     """

@@ -1,4 +1,4 @@
-"""Language servers that misbehave (docs/faults.md 97 to 100)."""
+"""Language servers that misbehave (docs/faults.md 97 to 101)."""
 
 import asyncio
 import re
@@ -59,7 +59,7 @@ async def test_fault_97_a_server_that_cannot_start_is_given_up_with_the_reason(w
 
 
 async def test_fault_97_a_missing_program_is_no_answer(workspace: Path) -> None:
-    """docs/faults.md 97: and nothing is offered for its language."""
+    """docs/faults.md 97: no server is offered for its language."""
     spec = ServerSpec("gone", ("no-such-language-server",), {".x": "x"})
     async with Started(Workspace(workspace, "workspace", [spec])) as servers:
         assert servers.name_for(workspace / "a.x") == ""
@@ -98,7 +98,7 @@ async def test_fault_97_a_request_without_an_answer_ends_and_is_cancelled(worksp
 
 
 async def test_fault_97_a_refusal_is_no_answer(workspace: Path) -> None:
-    """docs/faults.md 97: with the server's own words."""
+    """docs/faults.md 97: the reason contains the server's own words."""
     async with Started(project(workspace, "refuses")) as servers:
         server = await servers.server(workspace / "a.x")
         with pytest.raises(NoAnswer, match="bad could not answer: still loading"):
@@ -145,7 +145,7 @@ exit 7
 """
 
 
-async def test_fault_100_a_program_of_the_workspace_is_asked_about_and_boxed(workspace: Path) -> None:
+async def test_fault_100_a_program_of_the_workspace_needs_permission_and_is_sandboxed(workspace: Path) -> None:
     """docs/faults.md 100: the user is asked once; it reads no secret, reaches no network and writes no file."""
     listening = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
     port = listening.sockets[0].getsockname()[1]
@@ -168,7 +168,7 @@ async def test_fault_100_a_program_of_the_workspace_is_asked_about_and_boxed(wor
 
 @pytest.mark.parametrize("where", ["sandboxed", "workspace"])
 async def test_fault_100_a_rejected_program_never_runs(workspace: Path, where: str) -> None:
-    """docs/faults.md 100: it is not asked about again, and not offered."""
+    """docs/faults.md 100: the user is not asked again, and the server is not offered."""
     started = Workspace(workspace, "workspace" if where == "workspace" else "sandboxed", allows=False)
     program = "node_modules/.bin/typescript-language-server"
     started.write({"a.ts": "", program: f"#!/bin/sh\ntouch {workspace}/ran\n"})
@@ -183,8 +183,8 @@ async def test_fault_100_a_rejected_program_never_runs(workspace: Path, where: s
     assert not (workspace / "ran").exists()
 
 
-async def test_fault_101_a_server_that_eats_memory_is_ended(workspace: Path) -> None:
-    """docs/faults.md 101: in the sandbox, at the limit, with the reason."""
+async def test_fault_101_a_server_that_uses_too_much_memory_is_ended(workspace: Path) -> None:
+    """docs/faults.md 101: in the sandbox it ends at the limit, and the reason is given."""
     script = "x=$(head -c 600M /dev/zero | tr '\\0' x); sleep 600"
     spec = ServerSpec("hungry", ("/bin/bash", "-c", script), {".x": "x"})
     most = Limits(processes=100, memory=200 << 20)
@@ -260,8 +260,8 @@ async def test_a_stopped_request_hides_no_change_from_the_server(workspace: Path
             assert len(await server.request("textDocument/references", PARAMS)) == steps + 1
 
 
-async def test_nothing_starts_or_is_asked_by_looking(workspace: Path) -> None:
-    """A run that touches no code costs nothing."""
+async def test_no_server_starts_before_it_is_needed(workspace: Path) -> None:
+    """Asking which servers there are starts none, and asks the user nothing."""
     started = project(workspace, "")
     async with Started(started) as servers:
         assert servers.name_for(workspace / "a.x") == "bad"

@@ -1,4 +1,4 @@
-"""Bugs that attacks on a build found. Each broke a guarantee of docs/faults.md or docs/protocol.md."""
+"""Bugs that were found by attacking the server. Each broke a guarantee of docs/faults.md or docs/protocol.md."""
 
 import asyncio
 from collections.abc import Callable
@@ -107,8 +107,8 @@ async def test_fault_21_odd_ids_and_names_do_not_spoil_the_session(connect: Conn
         assert api.refusals == []
 
 
-async def test_fault_66_half_a_character_in_a_context(connect: Connect, workspace: Path) -> None:
-    """A task with an impossible path is refused with that path, and the next one runs."""
+async def test_fault_66_a_lone_surrogate_in_a_context(connect: Connect, workspace: Path) -> None:
+    """docs/faults.md 66: a task with an impossible path is refused with the parameter's name, and the next one runs."""
     with FakeApi(turns=[DONE]) as api:
         async with connect(api) as client:
             context = [{"uri": workspace.as_uri() + "/\ud800.py"}]
@@ -119,7 +119,7 @@ async def test_fault_66_half_a_character_in_a_context(connect: Connect, workspac
 
 
 async def begun_and_cancelled(client: Client, way: str) -> tuple[str, asyncio.Future[Any]]:
-    """A task that is cancelled immediately: the session, and the pending answer."""
+    """Begins a task and cancels it immediately. Returns the session and the pending answer."""
     session = (await client.request("agent/sessions/create", {}))["sessionId"]
     number, answer = client.begin("agent/runTask", {"prompt": "x", "sessionId": session})
     if way == "agent/cancel":
@@ -130,7 +130,7 @@ async def begun_and_cancelled(client: Client, way: str) -> tuple[str, asyncio.Fu
 
 
 @pytest.mark.parametrize("way", ["agent/cancel", "$/cancelRequest"])
-async def test_fault_20_a_cancel_in_the_same_moment_as_the_task(workspace: Path, replay: Replay, way: str) -> None:
+async def test_fault_20_a_cancel_at_the_same_moment_as_the_task(workspace: Path, replay: Replay, way: str) -> None:
     """docs/faults.md 20: the run starts and ends properly, and the next one works."""
     never = asyncio.Event()
     settings = replay({"calls": [{"bash": {"command": "true"}}]}, {"text": "b"})
@@ -157,7 +157,7 @@ async def test_fault_20_a_cancel_of_a_run_that_never_waits(
 
 
 async def test_fault_44_an_initialize_that_was_refused_initialized_nothing(workspace: Path) -> None:
-    """docs/faults.md 44: requests after it are refused as before, and a correct one works."""
+    """docs/faults.md 44: other requests are still refused after it, and a correct `initialize` works."""
     client = Client(workspace)
     await client.start()
     no_path = {**client.initialize_params(), "workspaceFolders": None, "rootUri": "file:///%00"}

@@ -1,4 +1,4 @@
-"""docs/faults.md 1 to 14 as far as they are built, and 31 to 33: files and commands, through the server process."""
+"""docs/faults.md 1 to 5, 12 to 14, 31, 33 and 40: files and commands, through the server process."""
 
 import os
 from collections.abc import Callable
@@ -24,7 +24,7 @@ BYTES: list[tuple[str, bytes, str, str, bytes]] = [
     ("fault_02_bom_no_final_newline", b"\xef\xbb\xbfa\nb", "b", "c", b"\xef\xbb\xbfa\nc"),
     ("fault_02_end_of_file", b"a\nlast", "last", "last\nmore", b"a\nlast\nmore"),
     ("emoji", "🚀 = 1\nx = '🚀'".encode(), "x = '🚀'", "x = '🎉🚀'", "🚀 = 1\nx = '🎉🚀'".encode()),
-    ("mixed_line_ends", b"a\r\nb\nc\r\n", "b", "B", b"a\r\nB\nc\r\n"),
+    ("mixed_line_endings", b"a\r\nb\nc\r\n", "b", "B", b"a\r\nB\nc\r\n"),
     ("form_feed_inside", b"a\x0cb\nc\n", "c", "C", b"a\x0cb\nC\n"),
     ("latin_1", b"caf\xe9\nx\n", "x", "ü", b"caf\xe9\n\xfc\n"),
     ("utf_16", "caf\u00e9\r\nx".encode("utf-16"), "x", "日", "caf\u00e9\r\n日".encode("utf-16")),
@@ -97,7 +97,7 @@ async def test_fault_13_two_proposals_only_the_second_accepted(workspace: Path, 
 
 
 async def test_fault_14_a_new_file_in_a_new_folder(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 14, the part for new files: created on accept, not on reject; one created meanwhile stays."""
+    """docs/faults.md 14, the part for new files: created on accept, not on reject; a file of the user stays."""
     calls = [{"write_file": {"path": f"new/{name}.txt", "content": name}} for name in "abc"]
     async with Client(workspace, settings=replay({"calls": calls}, {"text": "."})) as client:
         session = (await client.run())["sessionId"]
@@ -125,7 +125,7 @@ async def test_fault_31_wild_output_is_bounded_and_escaped(workspace: Path, repl
 
 
 async def test_fault_33_links_that_lead_outside(workspace: Path, tmp_path: Path, replay: Replay) -> None:
-    """docs/faults.md 33 and 43: as the file or a parent, they are refused for reading and writing; one inside works."""
+    """docs/faults.md 33 and 43: neither read nor written, as the file or a parent; a link that leads inside works."""
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "secret").write_text("secret")

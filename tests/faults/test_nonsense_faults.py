@@ -66,7 +66,7 @@ async def failed_twice(connect: Connect, response: Raw, kind: str = "network") -
 
 @pytest.mark.parametrize("name", FIELDS)
 async def test_fault_88_a_field_of_a_wrong_type_is_named(connect: Connect, name: str) -> None:
-    """docs/faults.md 88: with what came and what to check, after one more try; no call is run."""
+    """docs/faults.md 88: after one retry, the message says what came and what to check; no call is run."""
     response, said = FIELDS[name]
     message = await failed_twice(connect, response)
     assert f"The model's server sent a {said}" in message or said in message
@@ -87,7 +87,7 @@ BODIES = {
 
 @pytest.mark.parametrize("name", BODIES)
 async def test_fault_89_a_body_that_cannot_be_decoded_is_named(connect: Connect, name: str) -> None:
-    """docs/faults.md 89: whatever the header says, after one more try."""
+    """docs/faults.md 89: after one retry, whatever the header says."""
     body, headers, status, said = BODIES[name]
     data = body.body if isinstance(body, Raw) else body
     assert said in await failed_twice(connect, Raw(data, headers, status))
@@ -114,7 +114,7 @@ async def test_fault_88_one_wrong_answer_is_requested_again(connect: Connect) ->
     ids=["none", "zero", "5,000 digits", "one"],
 )
 async def test_fault_90_a_413_with_any_sizes_is_a_clear_error(connect: Connect, said: str) -> None:
-    """docs/faults.md 90: the sizes that it names may be missing or impossible."""
+    """docs/faults.md 90: the sizes that the response names may be missing or impossible."""
     with FakeApi(turns=[HttpError(413, "request_too_large", said)] * 9) as api:
         async with connect(api) as client:
             result = await client.run()
@@ -124,6 +124,6 @@ async def test_fault_90_a_413_with_any_sizes_is_a_clear_error(connect: Connect, 
 
 @pytest.mark.parametrize("kind", ["tool_result", "image"])
 async def test_fault_93_a_block_that_no_request_may_contain_is_refused(connect: Connect, kind: str) -> None:
-    """docs/faults.md 93: it does not enter the conversation, so the next request is valid."""
+    """docs/faults.md 93: the block does not enter the conversation, so the next request is valid."""
     message = await failed_twice(connect, answer({"type": kind}))
     assert f"a content block of the type “{kind}”, which an answer cannot contain" in message

@@ -13,17 +13,18 @@ import pytest
 
 from support.client import Client
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the commands and their end are those of Linux")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="these commands need Linux")
 Replay = Callable[..., dict[str, Any]]
 ALLOW: dict[str, Any] = {"agent/approve": lambda _: {"option": "allow_once"}}
 # even where there is a sandbox, these run outside of it (docs/sandbox.md has its own tests)
 ASK = {"approvals": "ask"}
-# seconds; on a quiet machine it takes two
+# seconds that a busy machine may need; a quiet one needs two
 BUSY = 10
 
 
 @pytest.fixture
 def nap() -> str:
+    """A command that sleeps, and that no other test runs."""
     return f"sleep {random.randint(10**6, 10**7)}"
 
 
@@ -62,8 +63,8 @@ async def run(workspace: Path, replay: Replay) -> AsyncIterator[Callable[..., An
         await client.__aexit__(None)
 
 
-async def answers(client: Client) -> None:
-    """The server answers (docs/faults.md, the rules for all cases); how soon depends on the machine's load."""
+async def check_answers(client: Client) -> None:
+    """Checks that the server answers (docs/faults.md, the rules for all cases), however long the machine needs."""
     await client.request("agent/sessions/create", {})
 
 
@@ -77,7 +78,7 @@ async def test_fault_26_commands_that_read_input_return(run: Callable[..., Any],
 
 
 async def test_fault_27_a_flood_is_bounded(run: Callable[..., Any]) -> None:
-    """docs/faults.md 27: for the model, for the user and in the server's memory."""
+    """docs/faults.md 27: the text for the model, the text for the user and the server's memory are bounded."""
     client, text = await run("echo first; yes | head -c 200000000; echo last")
     assert text.startswith("first\ny\n")
     assert "bytes left out ...]" in text
@@ -116,16 +117,16 @@ async def test_fault_28_a_process_that_left_its_group_ends_with_the_command(
             assert time.monotonic() - began < BUSY
             await asyncio.wait([asyncio.ensure_future(asyncio.sleep(0.02))])
         if end in ("agent/cancel", "time"):
-            await answers(client)
+            await check_answers(client)
         answer.cancel()
 
 
 async def test_fault_29_a_command_that_ignores_sigterm_is_killed(run: Callable[..., Any], nap: str) -> None:
-    """docs/faults.md 29: and its output is there."""
+    """docs/faults.md 29: the model reads the output so far."""
     client, text = await run(f"trap '' TERM; echo deaf; while :; do {nap}; done", timeout_seconds=1)
     assert "Killed at the time limit of 1 s. Output so far:\ndeaf" in text
     assert not running(nap)
-    await answers(client)
+    await check_answers(client)
 
 
 async def test_fault_30_a_fork_loop_is_ended(run: Callable[..., Any], nap: str) -> None:
@@ -133,7 +134,7 @@ async def test_fault_30_a_fork_loop_is_ended(run: Callable[..., Any], nap: str) 
     client, text = await run(f"while :; do {nap} & done")
     assert "processes at once (limited by the setting bash.processes)." in text
     assert not running(nap)
-    await answers(client)
+    await check_answers(client)
 
 
 async def test_fault_31_terminal_sequences_reach_nobody(run: Callable[..., Any]) -> None:

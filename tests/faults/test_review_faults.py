@@ -28,7 +28,7 @@ async def accept(client: Client, session: str, **given: Any) -> dict[str, tuple[
 
 
 def limit(client: Client, size: int | None) -> None:
-    """The largest file that the server may write; None: no limit."""
+    """Limits the size of a file that the server may write. None removes the limit."""
     import resource
 
     most = resource.RLIM_INFINITY if size is None else size
@@ -160,7 +160,7 @@ async def test_fault_08_typing_elsewhere_while_an_accept_is_under_way(
 
 
 async def test_fault_08_typing_in_the_hunk_while_its_accept_is_under_way(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 8: in the same lines: the typed text stays, and the hunk is a conflict."""
+    """docs/faults.md 8: text that is typed into the same lines stays, and the hunk is a conflict."""
     file = workspace / "a"
     file.write_text(LINES)
     async with Client(
@@ -183,7 +183,7 @@ async def test_fault_08_typing_in_the_hunk_while_its_accept_is_under_way(workspa
 
 
 async def test_fault_08_an_accept_ends_although_the_user_keeps_typing(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 8: each attempt finds another version: after some attempts the accept fails; nothing is lost."""
+    """docs/faults.md 8: after some attempts, each with another version, the accept fails, and nothing is lost."""
     file = workspace / "a"
     file.write_text(LINES)
     async with Client(
@@ -204,7 +204,7 @@ async def test_fault_08_an_accept_ends_although_the_user_keeps_typing(workspace:
         assert await accept(client, session) == {"a": ("applied", "")}
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="prlimit")
+@pytest.mark.skipif(sys.platform != "linux", reason="prlimit needs Linux")
 async def test_fault_11_the_disk_is_full_where_fairlead_writes(workspace: Path, replay: Replay) -> None:
     """docs/faults.md 11: the original is intact, no temporary file stays, the proposal remains and can be accepted
     later."""
@@ -236,7 +236,7 @@ async def test_fault_11_the_disk_is_full_where_fairlead_writes(workspace: Path, 
     assert sorted(path.name for path in workspace.rglob("*")) == ["bin", "large.txt", "run.sh", "small.txt"]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="prlimit")
+@pytest.mark.skipif(sys.platform != "linux", reason="prlimit needs Linux")
 async def test_fault_11_an_undo_that_finds_the_disk_full(workspace: Path, replay: Replay) -> None:
     """docs/faults.md 11: the undo is refused; the file stays deleted, and the undo works later."""
     data = os.urandom(100_000)
@@ -273,19 +273,19 @@ async def test_fault_10_an_undo_that_the_editor_does_half_way(workspace: Path, r
         await accept(client, session)
         client.answers["workspace/applyEdit"] = apply
 
-        async def back(verb: str) -> dict[str, str]:
+        async def undo_or_redo(verb: str) -> dict[str, str]:
             review = await client.request(f"agent/edits/{verb}", {"sessionId": session})
             return {Path(one["uri"]).name: one["outcome"] for one in review["outcomes"]}
 
-        assert await back("undo") == {"a": "applied", "b": "failed"}
+        assert await undo_or_redo("undo") == {"a": "applied", "b": "failed"}
         assert [(workspace / name).read_text() for name in "ab"] == ["1\n", "2\n"]
         assert [Path(file["uri"]).name for file in client.last("agent/edits")["files"]] == ["a"]
         error = await client.error("agent/edits/undo", {"sessionId": session})
         assert (error.code, "b is locked" in error.message) == (-32803, True)
         client.answers["workspace/applyEdit"] = client.apply_edit
-        assert await back("undo") == {"b": "applied"}
+        assert await undo_or_redo("undo") == {"b": "applied"}
         assert [(workspace / name).read_text() for name in "ab"] == ["1\n", "1\n"]
-        assert [await back("redo"), await back("redo")] == [{"b": "applied"}, {"a": "applied"}]
+        assert [await undo_or_redo("redo"), await undo_or_redo("redo")] == [{"b": "applied"}, {"a": "applied"}]
         assert [(workspace / name).read_text() for name in "ab"] == ["2\n", "2\n"]
         assert client.last("agent/edits")["files"] == []
 
@@ -403,7 +403,7 @@ async def test_fault_68_an_editor_that_changes_other_lines(workspace: Path, repl
 
 
 async def test_fault_68_a_formatter_that_runs_with_the_save(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 68: its changes to the accepted lines before its answer are the user's own."""
+    """docs/faults.md 68: changes to the accepted lines before the editor answers count as the user's own."""
     file = workspace / "a"
     file.write_text(LINES)
     settings = replay({"calls": [edit("a", "line 5\n", "LINE   5\n")]}, {"text": "."})

@@ -52,7 +52,7 @@ def processes_named(mark: str) -> list[psutil.Process]:
 
 
 async def have_appeared(number: int, mark: str, seconds: float = 20) -> bool:
-    """Whether that many of them appear in time."""
+    """Whether, in time, exactly this number of processes has the mark."""
     until = time.monotonic() + seconds
     while len(processes_named(mark)) != number:
         if time.monotonic() > until:
@@ -72,8 +72,8 @@ async def test_fault_26_nothing_waits_for_input(box: Boxes, command: str) -> Non
         assert (await box.run(command)).code == 0
 
 
-async def test_fault_28_no_kill_is_too_early(workspace: Path, tmp_path: Path) -> None:
-    """docs/faults.md 28: killed at any moment of its start, a box leaves no process, no mount and no change."""
+async def test_fault_28_a_box_can_be_killed_at_any_moment_of_its_start(workspace: Path, tmp_path: Path) -> None:
+    """docs/faults.md 28: no process and no mount is left, and nothing in the workspace changes."""
     mark = f"998.30{os.getpid()}"
     async with boxes(workspace, tmp_path / "state") as box:
         for n in range(25):
@@ -115,7 +115,7 @@ def box_processes(workspace: Path) -> list[int]:
 
 
 @pytest.mark.parametrize("way", FORK_LOOPS)
-async def test_fault_48_a_box_of_too_many_processes_is_ended(box: Boxes, workspace: Path, way: str) -> None:
+async def test_fault_48_a_box_with_too_many_processes_is_ended(box: Boxes, workspace: Path, way: str) -> None:
     """docs/faults.md 48: a fork loop (30 too), whatever sessions it creates; no process is left, and changes are read
     back."""
     if way == "C" and not has("gcc"):
@@ -135,7 +135,7 @@ HOGS = {
 
 
 @pytest.mark.parametrize("way", HOGS)
-async def test_fault_49_a_box_of_too_much_memory_is_ended(box: Boxes, workspace: Path, way: str) -> None:
+async def test_fault_49_a_box_that_uses_too_much_memory_is_ended(box: Boxes, workspace: Path, way: str) -> None:
     """docs/faults.md 49: all its processes and its files in memory count; no process is left, and changes are read
     back."""
     ran = await box.run(f"echo kept > kept.txt; {HOGS[way]}", limits=Limits(DEFAULT_LIMITS.processes, 100 << 20))
@@ -145,7 +145,7 @@ async def test_fault_49_a_box_of_too_much_memory_is_ended(box: Boxes, workspace:
 
 
 async def test_fault_49_shared_memory_counts_once(box: Boxes) -> None:
-    """docs/faults.md 49: the counterpart; ten processes that share 50 MB use 50 MB."""
+    """docs/faults.md 49, no false alarm: ten processes that share 50 MB use 50 MB."""
     code = (
         "import os, time\\nb = b'x' * 50_000_000\\nfor _ in range(10):\\n"
         "    if os.fork() == 0: time.sleep(9); os._exit(0)\\ntime.sleep(1.5); print('well')"
@@ -155,7 +155,7 @@ async def test_fault_49_shared_memory_counts_once(box: Boxes) -> None:
 
 
 async def test_fault_49_reserved_memory_does_not_count(box: Boxes) -> None:
-    """docs/faults.md 49: the counterpart; a program that was built with an address sanitizer reserves 14 TB."""
+    """docs/faults.md 49, no false alarm: a program that was built with an address sanitizer reserves 14 TB."""
     ran = await box.run("python3 -c 'import mmap; mmap.mmap(-1, 1 << 43, flags=0x4022)' && echo well")
     assert (ran.output, ran.code) == ("well\n", 0)
 
@@ -248,14 +248,14 @@ def _own_address() -> str:
 
 
 async def test_servers_within_a_box_work(box: Boxes) -> None:
-    """The counterpart of 38: tests that start a server on localhost can connect to it."""
+    """Although nothing leaves the box (38), tests that start a server on localhost can connect to it."""
     server = "python3 -m http.server --bind 127.0.0.1 8765 >/dev/null 2>&1 &"
     reach = "(exec 3<>/dev/tcp/localhost/8765) 2>/dev/null && echo reached && exit"
     assert await box.output(f"{server} for n in $(seq 50); do sleep 0.1; {reach}; done") == "reached\n"
 
 
 async def test_the_network_works_with_permission(box: Boxes) -> None:
-    """The counterpart of 38: with permission, the network works."""
+    """If the user allows it, a command can connect to the network."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         command = f"exec 3<>/dev/tcp/127.0.0.1/{server.getsockname()[1]} && echo reached"
         assert await box.output(command, View(), network=True) == "reached\n"
@@ -338,7 +338,7 @@ REPOSITORIES = {
     "the repository": {".git/config": ADDRESS},
     "a comment that ends like a continued line": {".git/config": f"# x \\\n{TOKEN}"},
     "an address in quotes": {".git/config": '[remote "o"]\n  url = "https://"HUNTER"@example.org/x"\n'},
-    "a header with what it says on its line": {".git/config": "[http] extraHeader = HUNTER\n"},
+    "a header with a setting on its line": {".git/config": "[http] extraHeader = HUNTER\n"},
     "a worktree": {".git/worktrees/w/config.worktree": TOKEN},
     "a submodule": {".git/modules/libs/sub/HEAD": "", ".git/modules/libs/sub/config": TOKEN},
     "a submodule's submodule": {
@@ -390,20 +390,20 @@ async def test_fault_59_a_token_in_settings_of_git(box: Boxes, workspace: Path) 
 
 async def test_fault_52_a_socket_that_disappears_while_a_box_is_made(box: Boxes, workspace: Path) -> None:
     """docs/faults.md 52: a program's socket that constantly appears and disappears keeps no command from running."""
-    over = threading.Event()
+    stop = threading.Event()
 
     def open_and_close_socket(path: str) -> None:
-        while not over.is_set():
+        while not stop.is_set():
             with socket.socket(socket.AF_UNIX) as listener:
                 listener.bind(path)
                 os.unlink(path)
 
     with tempfile.TemporaryDirectory(dir=Path(__file__).parents[2]) as folder:
-        doors = [asyncio.to_thread(open_and_close_socket, f"{folder}/{n}") for n in range(2)]
-        coming = asyncio.gather(*doors)
+        workers = [asyncio.to_thread(open_and_close_socket, f"{folder}/{n}") for n in range(2)]
+        running = asyncio.gather(*workers)
         try:
             for _ in range(20):
                 assert (await box.run("echo ran")).output.endswith("ran\n")
         finally:
-            over.set()
-            await coming
+            stop.set()
+            await running

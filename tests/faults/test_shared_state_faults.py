@@ -26,7 +26,7 @@ ID, ROOT = "0123456789ab", "/ws"
 
 
 @needs_linux
-def test_fault_52_a_folder_that_is_made_is_not_swept(tmp_path: Path) -> None:
+def test_fault_52_a_folder_that_is_being_created_is_not_swept(tmp_path: Path) -> None:
     """docs/faults.md 52: servers that create, use and sweep layers at the same moment never lose a layer in use."""
 
     from fairlead.shell.sandbox.layer.layer_folder import LayerFolder, sweep
@@ -172,8 +172,8 @@ def test_fault_52_an_expired_session_in_use_is_not_removed(tmp_path: Path) -> No
 def test_fault_52_without_its_lock_nothing_is_written_into_a_journal(tmp_path: Path) -> None:
     """docs/faults.md 52: if a lock cannot be created, a session is read-only; another process that gets the lock writes
     it."""
-    said: list[str] = []
-    journals = Journals(tmp_path, said.append)
+    warnings: list[str] = []
+    journals = Journals(tmp_path, warnings.append)
     first = journals.new(ID, ROOT)
     first.write(SessionState("x", "running"))
     first.close()
@@ -187,7 +187,7 @@ def test_fault_52_without_its_lock_nothing_is_written_into_a_journal(tmp_path: P
     before = (tmp_path / f"{ID}.jsonl").read_bytes()
     unlocked.write(SessionState("y", "running"))
     assert (tmp_path / f"{ID}.jsonl").read_bytes() == before
-    assert "open elsewhere" in said[0]
+    assert "open elsewhere" in warnings[0]
     owner.close()
 
 

@@ -28,7 +28,7 @@ TASK = [
 
 
 def played(calls: list[Call]) -> Callable[[Json], Turn]:
-    """Makes the calls one by one, again for each prompt; answers a request for a summary."""
+    """A model that makes the calls one by one, again for each prompt, and answers a request for a summary."""
     rest = list(calls)
 
     def turn(body: Json) -> Turn:
@@ -42,7 +42,7 @@ def played(calls: list[Call]) -> Callable[[Json], Turn]:
     return turn
 
 
-def files(workspace: Path) -> None:
+def write_files(workspace: Path) -> None:
     (workspace / "long.txt").write_text("".join(f"line {number} of a long file\n" for number in range(3000)))
     (workspace / "code.py").write_text(OLD + "".join(f"def f{n}():\n    return {n}\n" for n in range(1, 12)))
 
@@ -64,7 +64,7 @@ async def test_fault_80_a_task_is_done_in_a_small_window(
     connect: Connect, workspace: Path, server: str, window: int
 ) -> None:
     """docs/faults.md 80: in a window of 4k and of 8k, with files that are longer than it, and maxTokens unchanged."""
-    files(workspace)
+    write_files(workspace)
     names = REFUSALS[server].get("names", True)
     with FakeApi([played(TASK)] * 20, window=FakeWindow(window, server)) as api:
         async with connect(api, settings=LOCAL) as client:
@@ -86,7 +86,7 @@ async def test_fault_80_a_long_conversation_learns_the_window_from_the_refusal(
     connect: Connect, workspace: Path
 ) -> None:
     """docs/faults.md 80: as much of another model's long conversation stays as fits into the window."""
-    files(workspace)
+    write_files(workspace)
     read = [Call("read_file", {"path": "long.txt", "limit": 300, "offset": n * 300 + 1}) for n in range(5)]
     with FakeApi([played(read)] * 6) as api:
         async with connect(api, settings={"model": "some-model"}) as client:
@@ -106,7 +106,7 @@ async def test_fault_80_a_long_conversation_learns_the_window_from_the_refusal(
 
 async def test_fault_80_a_window_that_was_made_larger_is_used(connect: Connect, workspace: Path) -> None:
     """docs/faults.md 80: a window that was learned applies to one run, since the server may be restarted."""
-    files(workspace)
+    write_files(workspace)
     read = [Call("read_file", {"path": "long.txt", "limit": 300, "offset": n * 300 + 1}) for n in range(4)]
     with FakeApi([played(read)] * 20, window=FakeWindow(4096)) as api:
         async with connect(api, settings=LOCAL) as client:
@@ -120,7 +120,7 @@ async def test_fault_80_a_window_that_was_made_larger_is_used(connect: Connect, 
 
 @pytest.mark.parametrize("server", ["vLLM 0.15", "vLLM 0.16", "vLLM 0.9", "LiteLLM before Anthropic"])
 async def test_fault_81_an_answer_limit_beyond_the_window_is_lowered(connect: Connect, server: str) -> None:
-    """docs/faults.md 81: once, to what fits; nothing of the conversation is lost."""
+    """docs/faults.md 81: it is lowered once, to what fits, and nothing of the conversation is lost."""
     with FakeApi([Turn((Call("list_files", {}),)), played([])], window=FakeWindow(32_768, server)) as api:
         async with connect(api, settings=LOCAL) as client:
             result = await client.run("Look around.")
@@ -132,8 +132,8 @@ async def test_fault_81_an_answer_limit_beyond_the_window_is_lowered(connect: Co
 
 @pytest.mark.parametrize("server", ["llama.cpp", "vLLM 0.15", "Amazon Bedrock"])
 async def test_fault_82_a_window_too_small_for_any_task_is_reported_with_advice(connect: Connect, server: str) -> None:
-    """docs/faults.md 82: the sizes, and how each server gets a larger window; a new task is suggested only if it can
-    help."""
+    """docs/faults.md 82: the message names the sizes and how to give each server a larger window; it suggests a new
+    task only if that can help."""
     with FakeApi([played([])], window=FakeWindow(1500, server)) as api:
         async with connect(api, settings=LOCAL) as client:
             result = await client.run("Add a type.")

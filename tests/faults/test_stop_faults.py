@@ -86,7 +86,7 @@ async def test_fault_63_64_stops_and_tasks_while_the_sdk_is_imported(connect: Co
 
 
 async def test_fault_63_a_blocked_process_ends_after_its_client() -> None:
-    """docs/faults.md 63: the event loop itself is blocked when stdin ends."""
+    """docs/faults.md 63: even if its event loop is blocked when stdin ends."""
     code = """
 import asyncio, sys, threading
 from fairlead.lsp.transport import StdioFrames

@@ -58,7 +58,7 @@ async def test_fault_18_overloaded_twice_then_fine(connect: Connect) -> None:
 
 
 async def test_fault_18_always_overloaded_ends_with_a_clear_error(connect: Connect) -> None:
-    """docs/faults.md 18: bounded, and the session is usable afterwards."""
+    """docs/faults.md 18: the retries are bounded, and the session is usable afterwards."""
     with FakeApi(turns=[OVERLOADED] * 5) as api:
         async with connect(api) as client:
             result = await client.run()
@@ -69,7 +69,7 @@ async def test_fault_18_always_overloaded_ends_with_a_clear_error(connect: Conne
 
 
 async def test_fault_19_an_error_event_inside_an_answer_is_retried(connect: Connect) -> None:
-    """docs/faults.md 19: `event: error` overloaded inside a 200."""
+    """docs/faults.md 19: `event: error` in a response with status 200."""
     turn = Turn((Text("All of it."), Call("search", {"pattern": "x"})))
     with FakeApi(turns=[MidStreamError(turn, after=4), turn, DONE]) as api:
         async with connect(api) as client:
@@ -215,7 +215,7 @@ async def test_fault_25_no_network(workspace: Path) -> None:
 
 
 async def test_a_prompt_of_a_megabyte_is_refused_and_the_session_works(connect: Connect) -> None:
-    """Bad input: a message that says what to do instead, and nothing is lost."""
+    """Bad input: the error says what to do instead, and nothing is lost."""
     with FakeApi() as api:
         async with connect(api) as client:
             session = (await client.request("agent/sessions/create", {}))["sessionId"]
@@ -225,7 +225,7 @@ async def test_a_prompt_of_a_megabyte_is_refused_and_the_session_works(connect: 
 
 
 async def test_a_lone_surrogate_in_the_prompt_is_harmless(connect: Connect) -> None:
-    """Bad input: half a character becomes a replacement character; the request is valid."""
+    """Bad input: the surrogate becomes a replacement character, and the request is valid."""
     with FakeApi(turns=[DONE]) as api:
         async with connect(api) as client:
             assert (await client.run("half \ud83d and whole 🚀"))["stopReason"] == "end_turn"

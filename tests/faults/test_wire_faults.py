@@ -100,7 +100,7 @@ async def test_fault_45_invalid_json_in_a_good_frame(workspace: Path) -> None:
     async with Client(workspace) as client:
         for number, (body, code) in enumerate(INVALID.items(), start=1):
             client.send_raw(body)
-            await client.until(lambda: len(client.all("answer:?")) == number)  # noqa: B023  it is over before the next
+            await client.until(lambda: len(client.all("answer:?")) == number)  # noqa: B023  awaited at once
             assert (body[:50], client.last("answer:?")["code"]) == (body[:50], code)
             assert (await client.request("agent/sessions/create", {}))["sessionId"]
 

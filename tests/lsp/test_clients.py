@@ -103,7 +103,7 @@ CASES += [(f"{name} with our client", {**able, "experimental": OURS}) for name, 
 
 
 @pytest.mark.parametrize(("name", "able"), CASES, ids=[name for name, _ in CASES])
-async def test_fault_85_accept_undo_and_redo_with_the_capabilities_of_real_clients(
+async def test_fault_85_decisions_with_a_real_clients_capabilities(
     name: str, able: Json, workspace: Path, replay: Replay
 ) -> None:
     """docs/faults.md 85: each file has the right bytes after an accept of all, its undo and its redo."""

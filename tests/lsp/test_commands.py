@@ -297,9 +297,7 @@ async def test_the_server_answers_while_large_changes_are_proposed(
         assert slowest < 2
 
 
-async def test_fault_35_a_command_s_change_of_protected_files_needs_its_own_yes(
-    workspace: Path, replay: Replay
-) -> None:
+async def test_fault_35_a_commands_change_of_protected_files_needs_its_own_yes(workspace: Path, replay: Replay) -> None:
     """docs/faults.md 35: those that are there cannot be written, new ones are proposals that accept-all leaves out."""
     (workspace / "AGENTS.md").write_text("rules\n")
     command = "echo mine >> AGENTS.md; mkdir .vscode; echo '{}' > .vscode/settings.json; echo fine > fine"

@@ -133,7 +133,7 @@ async def test_fault_06_a_file_that_changed_underneath_is_a_conflict(workspace: 
         assert [each["outcome"] for each in review["outcomes"]] == ["applied"]
 
 
-async def test_fault_07_a_dirty_buffer_is_the_truth(workspace: Path, replay: Replay) -> None:
+async def test_fault_07_an_unsaved_buffer_is_used_instead_of_the_file(workspace: Path, replay: Replay) -> None:
     """docs/faults.md 7: reads, edits and accepts use the buffer; the typed text stays, and the disk is unchanged."""
     file = workspace / "a.py"
     file.write_text("disk = 1\n")

@@ -19,7 +19,7 @@ Replay = Callable[..., Json]
 ONE = "one\n" + "same\n" * 8 + "two\n"
 
 
-def said(text: str) -> Turn:
+def says(text: str) -> Turn:
     return Turn((Text(text),))
 
 
@@ -53,9 +53,9 @@ async def test_everything_is_as_it_was_before_the_prompt(workspace: Path, connec
     (workspace / "a.txt").write_text(ONE)
     (workspace / "b.txt").write_text("three\n")
     turns = [
-        *(todo("Count"), replaced("one", "1"), said("First.")),
-        *(todo("Write"), replaced("two", "2"), replaced("three", "3", "b.txt"), said("Second.")),
-        *(todo("Again"), said("Third.")),
+        *(todo("Count"), replaced("one", "1"), says("First.")),
+        *(todo("Write"), replaced("two", "2"), replaced("three", "3", "b.txt"), says("Second.")),
+        *(todo("Again"), says("Third.")),
     ]
     with FakeApi(turns=turns) as api:
         async with connect(api) as client:
@@ -99,7 +99,7 @@ def total_tokens(record: Json) -> int:
 async def test_proposals_are_as_they_were(workspace: Path, connect: Connect) -> None:
     """A proposal from before the prompt is restored, also one that was rejected since; later ones are removed."""
     (workspace / "a.txt").write_text(ONE)
-    turns = [replaced("one", "1"), said("."), replaced("two", "2"), said("."), replaced("one", "1"), said(".")]
+    turns = [replaced("one", "1"), says("."), replaced("two", "2"), says("."), replaced("one", "1"), says(".")]
     with FakeApi(turns=turns) as api:
         async with connect(api) as client:
             session = (await client.run("One."))["sessionId"]
@@ -137,10 +137,10 @@ async def test_text_that_the_user_changed_since_stays(workspace: Path, replay: R
         assert (after["transcript"], after["edits"]["files"], after["edits"]["undoLabel"]) == ([], [], None)
 
 
-async def test_only_the_conversation(workspace: Path, connect: Connect) -> None:
+async def test_only_the_conversation_can_be_rewound(workspace: Path, connect: Connect) -> None:
     """Plan, proposals and files stay, which the model reads with the next prompt."""
     (workspace / "a.txt").write_text(ONE)
-    turns = [said("First."), todo("Count"), replaced("one", "1"), said("Second."), said("Third.")]
+    turns = [says("First."), todo("Count"), replaced("one", "1"), says("Second."), says("Third.")]
     with FakeApi(turns=turns) as api:
         async with connect(api) as client:
             session = (await client.run("One."))["sessionId"]
@@ -159,7 +159,7 @@ async def test_only_the_conversation(workspace: Path, connect: Connect) -> None:
         assert api.refusals == []
 
 
-async def test_a_new_session_from_there(workspace: Path, replay: Replay) -> None:
+async def test_a_new_session_can_begin_before_the_prompt(workspace: Path, replay: Replay) -> None:
     """The new session has the conversation, plan and proposals from before the prompt; the old one does not change."""
     (workspace / "a.txt").write_text(ONE)
     settings = replay(
@@ -173,9 +173,9 @@ async def test_a_new_session_from_there(workspace: Path, replay: Replay) -> None
         before = await opened(client, session)
         forked = await rewind(client, session, "Two.", "fork")
         assert forked["sessionId"] != session
-        there = await opened(client, forked["sessionId"])
-        assert there["transcript"] == first["transcript"]
-        assert there["edits"]["files"] == first["edits"]["files"]
+        fork = await opened(client, forked["sessionId"])
+        assert fork["transcript"] == first["transcript"]
+        assert fork["edits"]["files"] == first["edits"]["files"]
         assert await opened(client, session) == before
         assert list(await prompts(client, forked["sessionId"])) == ["One."]
         await client.run("Two, elsewhere.", sessionId=forked["sessionId"])
@@ -200,7 +200,7 @@ async def test_an_undone_decision_stays_undone(workspace: Path, replay: Replay) 
 async def test_a_killed_server_has_the_checkpoints(workspace: Path, connect: Connect, storage: Path) -> None:
     """The next server can rewind to every prompt, after a rewind too; a compacted conversation returns in full."""
     (workspace / "a.txt").write_text(ONE)
-    turns = [*(replaced("one", "1"), said("First.")), *(replaced("two", "2"), said("Second.")), said("Third.")]
+    turns = [*(replaced("one", "1"), says("First.")), *(replaced("two", "2"), says("Second.")), says("Third.")]
     with FakeApi(turns=turns) as api:
         async with connect(api, storage=storage) as client:
             session = (await client.run("One."))["sessionId"]
@@ -240,7 +240,7 @@ async def test_wrong_params(workspace: Path, replay: Replay, params: Json, reaso
 
 async def test_a_running_session_is_not_rewound(workspace: Path, connect: Connect) -> None:
     """Refused with what to do, except for a new session from there."""
-    with FakeApi(turns=[said("First."), Wait(said("Second."), threading.Event(), 0)]) as api:
+    with FakeApi(turns=[says("First."), Wait(says("Second."), threading.Event(), 0)]) as api:
         async with connect(api) as client:
             session = (await client.run("One."))["sessionId"]
             _, running = client.begin("agent/runTask", {"prompt": "Two.", "sessionId": session})

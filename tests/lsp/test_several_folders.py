@@ -27,7 +27,7 @@ def web(workspace: Path) -> Path:
 
 
 @pytest.fixture
-def boxed() -> None:
+def sandboxed() -> None:
     needs_sandbox()
 
 
@@ -40,7 +40,7 @@ def read(*paths: str) -> Turn:
 
 
 def change(client: Client, added: list[Path] | None = None, removed: list[Path] | None = None) -> None:
-    """What an editor sends when the user changes the folders."""
+    """Sends what an editor sends when the user adds or removes folders."""
     event = {
         name: [{"uri": path.as_uri(), "name": path.name} for path in paths or []]
         for name, paths in (("added", added), ("removed", removed))
@@ -121,7 +121,7 @@ async def test_a_folder_that_is_added_is_reported_and_used(connect: Connect, wor
 async def test_a_removed_folder_is_not_touched_and_its_proposals_stay(
     connect: Connect, workspace: Path, web: Path
 ) -> None:
-    """An accept says why it cannot, also of all; with the folder back, it works. Nothing is lost."""
+    """An accept, even of everything, says why it cannot write there. Once the folder is back, it works."""
     propose = calls(
         ("edit_file", {"path": "web/a.txt", "old_text": "web", "new_text": "new web"}),
         ("edit_file", {"path": "ws/a.txt", "old_text": "ws", "new_text": "new ws"}),
@@ -168,7 +168,7 @@ async def test_a_proposal_of_a_removed_folder_can_be_rejected(connect: Connect, 
 
 
 async def test_a_folder_of_an_untrusted_window_is_not_used(connect: Connect, web: Path) -> None:
-    """Trust is of the window: it holds for all folders, also for those that are added."""
+    """The whole window is trusted or not, with all its folders, also with those that are added."""
     with FakeApi([DONE]) as api:
         async with connect(api, trusted=False) as client:
             change(client, added=[web])
@@ -180,7 +180,7 @@ async def test_a_folder_of_an_untrusted_window_is_not_used(connect: Connect, web
 async def test_a_session_belongs_to_the_folders_that_it_began_with(
     workspace: Path, web: Path, replay: Replay, storage: Path
 ) -> None:
-    """Any of them lists it again; without them it is refused, and with one of them only that one is changed."""
+    """Each of them lists it. It cannot be opened without them, and with one of them only that one is changed."""
     other = workspace.parent / "other"
     other.mkdir()
     settings = replay(
@@ -205,7 +205,7 @@ async def test_a_session_belongs_to_the_folders_that_it_began_with(
     assert ((web / "a.txt").read_text(), (workspace / "a.txt").read_text()) == ("new web\n", "ws\n")
 
 
-@pytest.mark.usefixtures("boxed")
+@pytest.mark.usefixtures("sandboxed")
 async def test_a_command_in_one_folder_changes_another(connect: Connect, workspace: Path, web: Path) -> None:
     """It starts in the first folder, sees the proposals of both, and its changes are proposed with their names."""
     command = "cat a.txt ../web/new.txt; cat ../web/.env; echo 1 > ../web/a.txt; echo 2 > a.txt"
@@ -229,7 +229,7 @@ async def test_a_command_in_one_folder_changes_another(connect: Connect, workspa
     assert ((web / "a.txt").read_text(), (workspace / "a.txt").read_text()) == ("web\n", "ws\n")
 
 
-@pytest.mark.usefixtures("boxed")
+@pytest.mark.usefixtures("sandboxed")
 @pytest.mark.parametrize("first_is_alone", [True, False])
 async def test_folders_that_change_while_a_command_runs(
     connect: Connect, workspace: Path, web: Path, first_is_alone: bool
@@ -260,7 +260,7 @@ async def test_folders_that_change_while_a_command_runs(
 async def test_a_rename_into_another_folder_is_written_by_the_server(
     connect: Connect, workspace: Path, web: Path
 ) -> None:
-    """For a client that can write nothing itself."""
+    """If the client cannot write files itself."""
     moved = calls(("rename_file", {"path": "web/a.txt", "new_path": "ws/sub/b.txt"}))
     with FakeApi([moved, DONE]) as api:
         async with connect(api, more_folders=[web], capabilities={}) as client:
@@ -271,7 +271,7 @@ async def test_a_rename_into_another_folder_is_written_by_the_server(
     assert not (web / "a.txt").exists()
 
 
-@pytest.mark.usefixtures("boxed")
+@pytest.mark.usefixtures("sandboxed")
 async def test_a_run_whose_last_folder_is_removed_ends(connect: Connect, workspace: Path, web: Path) -> None:
     """Its tools are refused, and so is the next run."""
     gate = workspace / "gate"
@@ -295,7 +295,7 @@ async def test_a_run_whose_last_folder_is_removed_ends(connect: Connect, workspa
 
 
 async def test_checks_are_suggested_for_each_folder(connect: Connect, workspace: Path, web: Path) -> None:
-    """They start in the first one."""
+    """The suggested commands start in the first folder."""
     (workspace / "Makefile").write_text("test:\n\ttrue\n")
     (web / "package.json").write_text('{"scripts": {"test": "true"}}')
     with FakeApi([]) as api:

@@ -26,12 +26,12 @@ def sandboxed() -> None:
 
 def write_module(workspace: Path) -> None:
     """12 values far from each other, and a test that imports them: Python's cache must not serve an old value."""
-    frames = [f"# {number}\nv{number} = 1\n\n" for number in range(12)]
-    (workspace / "values.py").write_text("".join(frames[:6]))
-    (workspace / "more.py").write_text("".join(frames[6:]))
+    parts = [f"# {number}\nv{number} = 1\n\n" for number in range(12)]
+    (workspace / "values.py").write_text("".join(parts[:6]))
+    (workspace / "more.py").write_text("".join(parts[6:]))
 
 
-def changes_all() -> list[Json]:
+def change_all() -> list[Json]:
     return [edit("values.py" if n < 6 else "more.py", f"v{n} = 1\n", f"v{n} = 2\n") for n in range(12)]
 
 
@@ -42,7 +42,7 @@ def check_of(*needed: int) -> str:
 
 
 def turns(check: str, *calls: Json) -> list[Json]:
-    return [{"calls": [todo(*BEGIN, check=check), *(calls or changes_all())]}, {"text": "Done."}]
+    return [{"calls": [todo(*BEGIN, check=check), *(calls or change_all())]}, {"text": "Done."}]
 
 
 async def minimize(client: Client, **params: object) -> Json:
@@ -108,7 +108,7 @@ async def test_p19_changes_that_build_on_each_other_stay_together(workspace: Pat
     ("check", "outcome", "runs", "said"),
     [
         pytest.param("false", "fails", 1, "there is no set that passes. (1 run)", id="none"),
-        pytest.param("true", "minimal", 3, "`true` passes without any of the changes. (3 runs)", id="no"),
+        pytest.param("true", "minimal", 3, "`true` passes without any of the changes. (3 runs)", id="empty"),
         pytest.param(
             "grep -q two a.txt && grep -q two b.txt", "minimal", 5, "b.txt` needs both changes. (5 runs)", id="all"
         ),
@@ -133,7 +133,7 @@ GATED = "if grep -q x a.txt; then grep -q yes gate; else while grep -q yes gate;
 
 
 def write_gate(workspace: Path) -> Path:
-    """The check GATED waits in its second run, without any change, until the gate says something else than "yes"."""
+    """Writes the files of the check GATED, whose second run, without any change, waits while the gate says "yes"."""
     (workspace / "a.txt").write_text("".join(f"{number}\n" for number in range(20)))
     gate = workspace / "gate"
     gate.write_text("yes\n")
@@ -184,7 +184,7 @@ async def test_p19_a_search_is_stopped(workspace: Path, replay: Replay) -> None:
 
 
 async def test_p19_another_proposal_ends_the_search(workspace: Path, replay: Replay) -> None:
-    """Its sets would mix two versions of the files. So does what the user types in a file with a proposal."""
+    """Its sets would mix two versions of the files. Typing in a file with a proposal ends it too."""
     gate = write_gate(workspace)
     async with Client(workspace, settings=replay(*GATED_TURNS)) as client:
         _, answer = await search_to_gate(client)
@@ -266,8 +266,8 @@ async def test_p19_a_check_that_is_denied_is_refused(workspace: Path, replay: Re
         assert (error.code, error.message) == (REFUSED, "The user's settings do not allow this command.")
 
 
-async def test_p19_the_agent_must_not_work_beside_a_search(workspace: Path, replay: Replay) -> None:
-    """Its next change would end the search."""
+async def test_p19_no_search_begins_while_the_agent_works(workspace: Path, replay: Replay) -> None:
+    """The agent's next change would end the search."""
     gate = write_gate(workspace)
     waiting = bash("echo started; while grep -q yes gate; do sleep 0.05; done")
     async with Client(workspace, settings=replay(*GATED_TURNS, {"calls": [waiting]}, {"text": "."})) as client:

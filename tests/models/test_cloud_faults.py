@@ -126,17 +126,17 @@ VERTEX: dict[str, Case] = {
 
 
 @pytest.mark.parametrize(("cloud", "cases"), [(FakeBedrock, BEDROCK), (FakeVertex, VERTEX)])
-async def test_fault_25_a_cloud_s_refusal_has_advice_for_that_cloud(
+async def test_fault_25_a_clouds_refusal_has_advice_for_that_cloud(
     cloud_user: CloudUser, cloud: Callable[..., FakeCloud], cases: dict[str, Case]
 ) -> None:
     """docs/faults.md 18 and 25: with the cloud's own words; retried if that can help."""
     with cloud() as api:
         async with cloud_user.signed_in(api) as client:
-            for name, (status, kind_there, said, kind, retryable, advice) in cases.items():
+            for name, (status, cloud_kind, said, kind, retryable, advice) in cases.items():
                 # after a 400 one more request is sent without the optional fields
                 times = 5 if retryable else 2 if status == 400 and kind != "context_overflow" else 1
                 for _ in range(times):
-                    api.push(HttpError(status, kind_there, said, AT_ONCE))
+                    api.push(HttpError(status, cloud_kind, said, AT_ONCE))
                 error = await failure(client)
                 assert (error["kind"], error["retryable"]) == (kind, retryable), name
                 assert advice in error["message"], name
@@ -146,7 +146,7 @@ async def test_fault_25_a_cloud_s_refusal_has_advice_for_that_cloud(
             assert (await client.run())["stopReason"] == "end_turn"
 
 
-async def test_fault_82_a_cloud_s_window_cannot_be_enlarged(cloud_user: CloudUser) -> None:
+async def test_fault_82_a_clouds_window_cannot_be_enlarged(cloud_user: CloudUser) -> None:
     """docs/faults.md 82: the advice on local servers is not for clouds, even if the model's window is unknown."""
     with FakeBedrock(HttpError(400, "ValidationException", "Input is too long for requested model.")) as api:
         async with cloud_user.signed_in(api) as client:
@@ -184,7 +184,7 @@ async def test_fault_40_the_signed_request_is_not_shown(cloud_user: CloudUser) -
             assert "PRIVATE" not in str(client.log)
 
 
-async def test_fault_40_the_finest_log_contains_no_secret(
+async def test_fault_40_the_debug_log_contains_no_secret(
     cloud_user: CloudUser, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """docs/faults.md 40: botocore would log what it signs, and errors quote headers. Our own log still works."""
@@ -200,7 +200,7 @@ async def test_fault_40_the_finest_log_contains_no_secret(
     assert "PRIVATE" not in log and FakeBedrock.SECRET not in log
 
 
-async def test_fault_40_the_sdk_s_own_log_is_off(cloud_user: CloudUser, capfd: pytest.CaptureFixture[str]) -> None:
+async def test_fault_40_the_sdks_own_log_is_off(cloud_user: CloudUser, capfd: pytest.CaptureFixture[str]) -> None:
     """docs/faults.md 40: ANTHROPIC_LOG would make the SDK log requests to a cloud."""
     with FakeBedrock(DONE) as api:
         client = cloud_user.signed_in(api, AWS_SESSION_TOKEN="PRIVATE-1", ANTHROPIC_LOG="debug")

@@ -107,7 +107,7 @@ def test_a_valid_address_is_accepted(url: str) -> None:
         ({"base_url": "http://[bad"}, False),
     ],
 )
-def test_a_provider_s_model_differs_from_the_user_s_own(settings: dict[str, Any], is_hosted: bool) -> None:
+def test_a_providers_model_differs_from_the_users_own(settings: dict[str, Any], is_hosted: bool) -> None:
     """Advice on how to start a server is only for users who run one."""
     assert endpoint(**settings).is_hosted is is_hosted
 

@@ -24,7 +24,7 @@ def test_a_usage_is_priced_by_the_model() -> None:
         "claude-sonnet-5-5@20260901",
     ],
 )
-def test_a_cloud_s_model_name_is_recognized(name: str) -> None:
+def test_a_clouds_model_name_is_recognized(name: str) -> None:
     """Bedrock's with its region, also as an ARN, and Vertex AI's with its date."""
     assert price_of(name) == price_of("claude-sonnet-5-5") is not None
     assert window_of(name) == window_of("claude-sonnet-5-5")
@@ -39,6 +39,6 @@ def test_every_row_is_complete() -> None:
         assert (window_of(name) or 0) > 0
 
 
-def test_an_unknown_model_has_neither() -> None:
+def test_an_unknown_model_has_no_price_and_no_window() -> None:
     """Then only tokens are counted, and the window is learned from refusals."""
     assert (price_of("some-local-model"), window_of("some-local-model")) == (None, None)

@@ -159,7 +159,7 @@ BY_HAND = {
 
 @pytest.mark.parametrize("name", BY_HAND)
 def test_a_file_may_be_written_by_hand(tmp_path: Path, name: str) -> None:
-    """In the ways in which people and editors write YAML."""
+    """In every style of YAML that people and editors write."""
     text, texts = BY_HAND[name]
     assert [turn.text for turn in read(tmp_path, text).turns] == texts
 
@@ -244,7 +244,7 @@ MISTAKES = {
         3,
         "must be a number of tokens",
     ),
-    "an own tag": (f"{CALL}{{x: !mine 1}}\n", 4, "could not determine a constructor"),
+    "a custom tag": (f"{CALL}{{x: !mine 1}}\n", 4, "could not determine a constructor"),
     "pace that is too slow": (
         "replay: 1\npace: 6\nturns: []\n",
         2,
@@ -328,7 +328,7 @@ def test_fault_92_a_mistake_is_named_with_its_line_and_the_reason(tmp_path: Path
     ids=["missing", "folder", "other bytes", "UTF-16"],
 )
 def test_a_file_that_cannot_be_read_says_why(tmp_path: Path, make: Any, reason: str) -> None:
-    """With its full path, because the setting may be wrong."""
+    """The error contains the full path, because the setting may be wrong."""
     path = tmp_path / "r.yaml"
     make(path)
     with pytest.raises(ModelError) as error:
@@ -337,7 +337,7 @@ def test_a_file_that_cannot_be_read_says_why(tmp_path: Path, make: Any, reason: 
     assert error.value.message == f"The replay file {path} {reason}."
 
 
-FULL = """
+WRITE_TO_A_FULL_DISK = """
 import resource, sys
 from pathlib import Path
 from fairlead.models.recording import Recording, Turn, write_recording
@@ -346,14 +346,16 @@ write_recording(Path(sys.argv[1]), Recording((Turn(text="word " * 1000),)))
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a limit of files' sizes")
+@pytest.mark.skipif(sys.platform == "win32", reason="the limit of a file's size is POSIX")
 def test_fault_11_a_recording_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
-    """docs/faults.md 11: complete and without other files; a successful write preserves the file's permissions."""
+    """docs/faults.md 11: it stays complete, and no other file is left. A successful write preserves the permissions."""
     path = tmp_path / "r.yaml"
     before = Recording((Turn(text="before"),))
     write_recording(path, before)
     path.chmod(0o600)
-    ended = subprocess.run([sys.executable, "-c", FULL, path], capture_output=True, text=True, check=False)
+    ended = subprocess.run(
+        [sys.executable, "-c", WRITE_TO_A_FULL_DISK, path], capture_output=True, text=True, check=False
+    )
     assert "OSError: [Errno 27]" in ended.stderr
     assert (read_recording(path), os.listdir(tmp_path)) == (before, ["r.yaml"])
     write_recording(path, before)

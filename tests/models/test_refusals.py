@@ -44,7 +44,7 @@ MOST = {
 
 
 @pytest.mark.parametrize("source", MOST)
-async def test_fault_81_an_answer_limit_above_the_model_s_own_is_lowered(source: str) -> None:
+async def test_fault_81_an_answer_limit_above_the_models_own_is_lowered(source: str) -> None:
     """docs/faults.md 81: to the limit that the refusal names, at once and for all later requests."""
     with FakeApi([HttpError(400, "invalid_request_error", MOST[source]), HELLO, HELLO]) as api:
         async with opened(api, max_tokens=32_000) as model:

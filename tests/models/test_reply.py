@@ -120,7 +120,7 @@ BAD_JSON = {
     "two objects": ('{"command": "a"}{"command": "b"}', "not valid JSON"),
     "NaN": ('{"timeout": NaN}', "NaN is not valid in JSON"),
     "infinity": ('{"timeout": -Infinity}', "-Infinity is not valid in JSON"),
-    "a number beyond all": ('{"timeout": 1e999}', "not valid JSON"),
+    "a number too large for a float": ('{"timeout": 1e999}', "not valid JSON"),
     "a whole number of 5,000 digits": ('{"n": ' + "9" * 5000 + "}", "not valid JSON"),
     "a control character": ('{"command": "a\nb"}', "not valid JSON"),
     "single quotes": ("{'command': 'ls'}", "not valid JSON"),
@@ -138,7 +138,7 @@ BAD_JSON = {
 
 @pytest.mark.parametrize("name", BAD_JSON)
 def test_fault_15_an_invalid_call_is_never_run(name: str) -> None:
-    """docs/faults.md 15, docs/plan.md L13: it has a problem for the model and an input that the API accepts."""
+    """docs/faults.md 15, docs/plan.md L13: the call has a problem for the model, and an input that the API accepts."""
     raw, said = BAD_JSON[name]
     reply = whole(*call(raw), stop_reason="tool_use")
     (bad,) = reply.calls
@@ -151,13 +151,13 @@ def test_fault_15_an_invalid_call_is_never_run(name: str) -> None:
 
 @pytest.mark.parametrize("start", [{"a": float("inf")}, {"a": "\ud800"}, {"a": [[]] * 3, "b": float("nan")}, [1], "x"])
 def test_an_input_in_the_start_is_checked_as_strictly(start: Any) -> None:
-    """It becomes part of the history too, and the next request must be valid."""
+    """The input becomes part of the history too, and the next request must be valid."""
     assert read_input("", start)[0] == {}
     assert read_input("", start)[1] is not None
 
 
 def test_a_deep_or_large_input_is_accepted() -> None:
-    """Similar valid inputs: 90 levels, a megabyte, large numbers, pairs of surrogates."""
+    """Valid inputs that are similar: 90 levels, a megabyte, large numbers, pairs of surrogates."""
     deep = '{"a": ' + "[" * 90 + "]" * 90 + "}"
     odd = '{"a": 12345678901234567890, "b": 1e300, "c": "\\ud83d\\ude80"}'
     for raw in (deep, json.dumps({"a": "x" * 1_000_000}), odd):
@@ -166,7 +166,7 @@ def test_a_deep_or_large_input_is_accepted() -> None:
         assert given_input == json.loads(raw)
 
 
-def test_the_maximum_depth_is_far_below_python_s_limit() -> None:
+def test_the_maximum_depth_is_far_below_the_limit_of_python() -> None:
     """An accepted input can be encoded far down the stack; otherwise the history could never be sent again."""
     value, problem = read_input('{"a": ' + "[" * 95 + "]" * 95 + "}", {})
     assert problem is None

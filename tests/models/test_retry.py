@@ -150,7 +150,7 @@ async def test_an_error_that_a_retry_cannot_fix_is_raised_at_once() -> None:
 
 
 @pytest.mark.parametrize("where", ["text", "pause"])
-async def test_it_can_be_closed_at_any_moment(where: str) -> None:
+async def test_a_stream_can_be_closed_at_any_moment(where: str) -> None:
     """Between two pieces of text or before a pause: the attempt is closed, and no other one begins."""
     attempts = Attempts((texts("a", "b"), BROKEN), ([], None))
     stream = with_retries(attempts, attempts.sleep)

@@ -104,7 +104,7 @@ def test_fault_88_an_event_without_end_is_refused(line: bytes) -> None:
 
 
 def test_a_long_event_is_read() -> None:
-    """A similar valid one: 5 MB in many pieces."""
+    """One below the limit: 5 MB in many pieces."""
     event = {"text": "x" * 5_000_000}
     raw = written(event)
     assert read([raw[at : at + 1000] for at in range(0, len(raw), 1000)]) == [event]

@@ -1,4 +1,4 @@
-"""Records as files: what is written is read back, and anything else is an error that names the place (docs/record.md)."""
+"""Records as files: what is written is read back; anything else is an error that names the place (docs/record.md)."""
 
 import json
 import os
