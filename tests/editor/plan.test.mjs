@@ -43,7 +43,7 @@ const steps = (rows) => labels(rows.filter(({ level, label }) => level === 1 && 
 const allow = (page, command) => page.rowAction(PLAN, (row) => row.label === `Allow: ${command}`, "Allow Once");
 const has = (label) => (rows) => find(rows, label) !== undefined;
 
-editorTest("without a plan the rows are what the agent was seen doing, as inferred", async ({ page }) => {
+editorTest("without a plan, the rows are what the agent was seen doing, marked as inferred", async ({ page }) => {
   await page.showContainer("Fairlead");
   await runTask(page, "Change it");
   const rows = await page.rows(PLAN, (all) => all.some(({ description }) => description === "inferred"));

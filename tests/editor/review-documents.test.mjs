@@ -154,7 +154,7 @@ test("a proposal with mixed line endings cannot be edited here, because saving w
   });
 });
 
-test("what the setting for other encodings says does not reach proposed texts", async () => {
+test("the setting for another encoding does not apply to proposed texts", async () => {
   const umlauts = { files: { "u.txt": "eins\nzwei\n" }, changes: [edit("u.txt", "zwei", "zwölf")] };
   await withProposals(
     { name: "encoding", ...umlauts, settings: { "files.encoding": "windows1252" } },

@@ -16,8 +16,8 @@ const [FIRST, SECOND] = [
 const check = `python3 -c 'import first, second; assert first.v1 == second.v4 == 2'`;
 const change = (file) => (number) => edit(file, `v${number} = 1\n`, `v${number} = 2\n`);
 
-// The search runs the check up to 47 times.
-const SEARCH = 180_000;
+// milliseconds; the search runs the check up to 47 times
+const SEARCH_TIMEOUT = 180_000;
 const editorTest = useAgent(
   [
     {
@@ -49,7 +49,7 @@ editorTest("the rows say which changes the check needs", async ({ page }, contex
   await page.toast("The values are raised.");
   await page.runCommand("Agent: Find Smallest Set That Passes...");
   await page.fillInput(check, { title: "Agent: Find Smallest Set" });
-  const said = await page.toast(" needs ", SEARCH);
+  const said = await page.toast(" needs ", SEARCH_TIMEOUT);
   found = !said.message.includes("sandbox");
   if (!found) return context.skip("there is no sandbox on this machine");
   assert.deepEqual(said.buttons, ["Accept These 2", "Review the Others First"]);

@@ -131,15 +131,15 @@ async def test_a_damaged_file_hides_no_other_task(workspace: Path, replay: Repla
     good = storage / "sessions" / f"{session}.jsonl"
     damaged = good.with_name("bad000000000.jsonl")
     damaged.write_text(good.read_text() + line)
-    said = damaged.read_text()
+    before = damaged.read_text()
     async with Client(workspace, settings=settings, storage=storage) as client:
         rows = (await client.request("agent/sessions/list", {}))["sessions"]
         assert session in [row["sessionId"] for row in rows]
         opened = await client.request("agent/sessions/open", {"sessionId": session})
         assert len(opened["edits"]["files"]) == 1
         messages = [one["message"] for one in client.all("window/showMessage")]
-        left = len(rows) == 2 or (damaged.read_text() == said and "cannot be read" in " ".join(messages))
-        assert left, "neither there nor named"
+        left = len(rows) == 2 or (damaged.read_text() == before and "cannot be read" in " ".join(messages))
+        assert left, "neither listed nor reported"
 
 
 async def test_what_cannot_be_read_is_left_alone(workspace: Path, replay: Replay, storage: Path) -> None:

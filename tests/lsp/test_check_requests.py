@@ -258,7 +258,7 @@ async def test_p18_requests_that_cannot_run(
 
 
 async def test_p17_a_removed_check_no_longer_decides(workspace: Path, replay: Replay) -> None:
-    """The step was refused for a check of an unknown program; without it, a tick of the model counts."""
+    """The model's tick is refused because the check fails. After the user removes the check, the next tick counts."""
     write_workspace(workspace)
     turns = [
         {"calls": [todo(*BEGIN, check="sh missing.sh"), edit("a.txt", "one", "two")]},

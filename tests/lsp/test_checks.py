@@ -130,15 +130,15 @@ async def test_p17_a_check_changes_nothing(workspace: Path, replay: Replay, chec
 )
 async def test_p17_a_check_that_cannot_pass(workspace: Path, replay: Replay, check: str, said: str) -> None:
     """The item stays in progress, and the model reads why."""
-    await does_not_pass(workspace, replay, check, said, {"deny": ["rm *"]})
+    await check_does_not_pass(workspace, replay, check, said, {"deny": ["rm *"]})
 
 
 async def test_p17_a_check_that_never_ends(workspace: Path, replay: Replay) -> None:
     """It is killed at the time limit of commands."""
-    await does_not_pass(workspace, replay, "sleep 60", "killed at the time limit", {"timeoutSeconds": 1})
+    await check_does_not_pass(workspace, replay, "sleep 60", "killed at the time limit", {"timeoutSeconds": 1})
 
 
-async def does_not_pass(workspace: Path, replay: Replay, check: str, said: str, limits: Json) -> None:
+async def check_does_not_pass(workspace: Path, replay: Replay, check: str, said: str, limits: Json) -> None:
     write_workspace(workspace)
     turns = [{"calls": [todo(*BEGIN, check=check), TICK]}, {"text": "Done."}]
     settings = {**replay(*turns), "bash": limits}

@@ -230,7 +230,7 @@ async def test_links_that_are_named_like_secrets_are_hidden_with_what_they_lead_
         elsewhere.unlink()
 
 
-async def test_a_secret_that_comes_while_the_question_is_open_is_hidden(workspace: Path, replay: Replay) -> None:
+async def test_a_secret_that_appears_while_the_question_is_open_is_hidden(workspace: Path, replay: Replay) -> None:
     """The readable files of a command are determined when it runs, not when the user is asked."""
 
     def allow(_: Json) -> Json:
@@ -298,7 +298,7 @@ async def test_the_server_answers_while_large_changes_are_proposed(
 
 
 async def test_fault_35_a_commands_change_of_protected_files_needs_its_own_yes(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 35: those that are there cannot be written, new ones are proposals that accept-all leaves out."""
+    """docs/faults.md 35: existing ones cannot be written; new ones are proposed, and accept-all leaves them out."""
     (workspace / "AGENTS.md").write_text("rules\n")
     command = "echo mine >> AGENTS.md; mkdir .vscode; echo '{}' > .vscode/settings.json; echo fine > fine"
     settings = replay({"calls": [bash(command)]}, {"text": "Done."})
@@ -365,8 +365,8 @@ async def test_an_ended_server_leaves_nothing_of_its_layers(workspace: Path, rep
     assert not layers()
 
 
-async def test_without_approvals_of_its_own_a_client_gets_commands_too(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 47: what needs no question needs no client that can ask."""
+async def test_commands_run_in_the_sandbox_for_a_client_that_cannot_ask(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 47: they need no approval, so the client need not be able to ask for one."""
     settings = replay({"calls": [bash("echo made > made")]}, {"text": "Done."})
     async with Client(workspace, settings=settings, capabilities={**EDITOR, "experimental": {}}) as client:
         await client.run()

@@ -13,7 +13,7 @@ Json = dict[str, Any]
 Connect = Callable[..., Client]
 Replay = Callable[..., Json]
 
-SAID = Turn((Text("Done."),))
+DONE = Turn((Text("Done."),))
 
 
 def todo(status: str) -> Turn:
@@ -22,7 +22,7 @@ def todo(status: str) -> Turn:
 
 async def test_an_approved_plan_is_executed(connect: Connect) -> None:
     """The model reads that the plan is approved. Refused while there is no plan, and when all of it is completed."""
-    with FakeApi(turns=[SAID, todo("pending"), SAID, todo("completed"), SAID]) as api:
+    with FakeApi(turns=[DONE, todo("pending"), DONE, todo("completed"), DONE]) as api:
         async with connect(api) as client:
             session = {"sessionId": (await client.run("What is it?", mode="ask"))["sessionId"]}
             go = {"continue": "plan", **session}
@@ -36,7 +36,7 @@ async def test_an_approved_plan_is_executed(connect: Connect) -> None:
 
 async def test_a_paused_run_continues(connect: Connect) -> None:
     """The model reads that it should continue. Refused in a session that never ran."""
-    with FakeApi(turns=[todo("pending"), SAID]) as api:
+    with FakeApi(turns=[todo("pending"), DONE]) as api:
         async with connect(api, settings={"loop": {"maxRounds": 1}}) as client:
             session = await client.request("agent/sessions/create", {"title": "Greet"})
             error = await client.error("agent/runTask", {"continue": "paused", **session})

@@ -170,7 +170,7 @@ async def test_settings_change_while_the_server_runs(workspace: Path, replay: Re
 
 
 async def test_a_plain_client_works_with_commands_alone(workspace: Path, replay: Replay) -> None:
-    """docs/protocol.md, executeCommand: start, watch by asking, accept; the end comes as a message."""
+    """docs/protocol.md, executeCommand: start, poll, accept; the end comes as a message."""
     (workspace / "a").write_text("1\n")
     settings = replay({"calls": [PLAN, edit("a", "1", "2")]}, {"text": "All done."})
 
@@ -286,7 +286,7 @@ async def test_the_model_is_tested_by_one_small_request(workspace: Path) -> None
             assert "127.0.0.1:9" in (await client.error("agent/model/test", {})).message
 
 
-async def test_credentials_go_before_settings_and_environment_and_nowhere_else(workspace: Path) -> None:
+async def test_credentials_take_precedence_over_settings_and_environment(workspace: Path) -> None:
     """docs/protocol.md, precedence; docs/faults.md 40: the key is in no message and no event."""
     with FakeApi(turns=[Turn((Text("ok"),))], key="sk-right") as api:
         env = {"ANTHROPIC_API_KEY": "sk-wrong", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}

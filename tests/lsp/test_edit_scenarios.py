@@ -18,7 +18,7 @@ SCENARIOS = scenarios("edits")
 async def test_a_scenario_ends_as_it_says(
     scenario: Scenario, workspace: Path, tmp_path: Path, connect: Callable[..., Client]
 ) -> None:
-    """What its `rule` says, with the fault's number in its id. In each of them, only the intended bytes change."""
+    """The scenario's `rule` holds; its id contains the number of the fault. Only the intended bytes change."""
     if sys.platform == "win32" and (scenario.modes or scenario.links):
         pytest.skip("permissions and links are POSIX")
     scenario.lay_out(workspace)

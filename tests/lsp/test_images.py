@@ -57,7 +57,7 @@ async def test_a_picture_reaches_the_model_and_only_its_name_the_user(connect: C
 
 
 async def test_a_named_file_with_a_picture_is_sent_as_one(connect: Connect, workspace: Path) -> None:
-    """By its bytes, whatever it is called, also through a link; a picture outside or with a secret's name is not."""
+    """By its bytes, whatever it is called, also through a link. A picture outside, or with a secret's name, is not."""
     files = {"a.png": png(), "docs/b.dat": GIF, "id_rsa": png(), "c.heic": HEIC, "text.png": b"no picture\n"}
     for name, data in files.items():
         (workspace / name).parent.mkdir(exist_ok=True)
@@ -101,7 +101,7 @@ WRONG: list[tuple[list[Json], str]] = [
 ]
 
 
-async def test_what_is_no_picture_is_refused_before_the_run(connect: Connect) -> None:
+async def test_an_invalid_picture_is_refused_before_the_run(connect: Connect) -> None:
     """-32602, with a text for the user. The limits are accepted, and the same picture twice counts once."""
     with FakeApi([DONE, DONE]) as api:
         async with connect(api) as client:
@@ -155,7 +155,7 @@ async def test_an_earlier_picture_stays_if_a_later_one_is_refused(connect: Conne
 
 
 async def test_a_refusal_that_names_an_image_of_something_else_removes_nothing(connect: Connect) -> None:
-    """Without a picture in the request, it is an error as any other."""
+    """If the request contains no picture, it is an error like any other."""
     with FakeApi([REFUSALS["Anthropic, without a place"]] * 2) as api:
         async with connect(api) as client:
             failed = await client.run()

@@ -250,7 +250,7 @@ async def test_fault_87_a_document_reported_after_the_command(workspace: Path, r
         assert not any("Fairlead: " in shown["message"] for shown in client.all("window/showMessage"))
 
 
-async def test_an_outcome_that_is_no_success_is_shown(workspace: Path, replay: Replay) -> None:
+async def test_a_failed_outcome_is_shown(workspace: Path, replay: Replay) -> None:
     """A client that only knows commands does not read outcomes, so a message tells the user why nothing happened."""
     (workspace / "a.txt").write_text(LINES)
     async with plain(workspace, replay({"calls": [edit("a.txt", "line 2\n", "two\n")]}, {"text": "."})) as client:
@@ -282,5 +282,5 @@ async def test_a_lens_shows_the_change_where_the_client_can(workspace: Path, rep
             {"title": "Open Diff", "command": "fairlead.showChange", "arguments": [change]},
         ]
         assert len(await lenses(client, proposed(session, file))) == 2
-        # nor the same again as code actions: such a client has a command for the change at the cursor
+        # and no code actions, because such a client has a command for the change at the cursor
         assert "codeActionProvider" not in client.server["capabilities"]

@@ -87,7 +87,7 @@ async def test_the_model_reads_what_its_step_broke_before_anything_is_accepted(
 
 
 async def test_errors_at_the_end_of_a_turn_prolong_the_run(project: Path, connect: Callable[..., Client]) -> None:
-    """L18: once; the model may leave them. A file that is only proposed can be imported."""
+    """L18: only once, because the model may leave them. A file that is only proposed can be imported."""
     new = {"path": "new.py", "content": "from shapes import area\n\nwrong: str = area(1, 2)\n"}
     user = {"path": "main.py", "content": "from new import wrong\n\nprint(wrong.upper())\n"}
     with FakeApi() as api:

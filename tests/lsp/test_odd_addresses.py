@@ -10,10 +10,10 @@ from support.client import Client, WireError
 from support.fake_api import FakeApi, Text, Turn
 
 Connect = Callable[..., Client]
-NAMES = {"a NUL": "a%00b", "half a character": "a%ED%A0%80b", "a long name": "x" * 300, "a long path": "x/" * 5000}
+NAMES = {"a NUL": "a%00b", "a lone surrogate": "a%ED%A0%80b", "a long name": "x" * 300, "a long path": "x/" * 5000}
 ODD_PATHS: dict[str, str] = {
     "a NUL": "/tmp/a\0b",
-    "half a character": "/tmp/a\ud800b",
+    "a lone surrogate": "/tmp/a\ud800b",
     "a long name": "/tmp/" + "x" * 300,
     "a long path": "/tmp" + "/x" * 5000,
     "a relative path": "some/where",
@@ -21,7 +21,7 @@ ODD_PATHS: dict[str, str] = {
 }
 ODD_URIS: dict[str, str] = {
     **{what: f"file:///tmp/{name}" for what, name in NAMES.items()},
-    "half a character, raw": "file:///tmp/a\ud800b",
+    "a lone surrogate, raw": "file:///tmp/a\ud800b",
     "a NUL, raw": "file:///tmp/a\0b",
     "another machine's": "vscode-vfs://github/microsoft/vscode",
     "no address": "//",
@@ -29,7 +29,7 @@ ODD_URIS: dict[str, str] = {
     "a relative path": "file:some/where",
     "brackets": "file://[/x",
 }
-SETTLED = (-32602, -32803)
+REFUSALS = (-32602, -32803)
 
 
 async def begin(client: Client, **changed: Any) -> WireError | None:
@@ -45,7 +45,7 @@ async def begin(client: Client, **changed: Any) -> WireError | None:
     return None
 
 
-async def code(client: Client, method: str, params: Any) -> int | None:
+async def error_code(client: Client, method: str, params: Any) -> int | None:
     """The code of the error that a request is answered with, None for a result."""
     try:
         await client.request(method, params)
@@ -80,7 +80,7 @@ async def test_fault_66_an_odd_workspace(connect: Connect, uri: str, place: str)
     with FakeApi() as api:
         client = connect(api)
         error = await begin(client, **given) or await client.error("agent/runTask", {"prompt": "x"})
-        assert error.code in SETTLED, error.message
+        assert error.code in REFUSALS, error.message
         assert "folder" in error.message
         client.process.kill()
 
@@ -91,12 +91,12 @@ async def test_fault_66_an_odd_address_in_any_message(connect: Connect, capfd: p
     with FakeApi([Turn((Text("Done."),))] * (3 * len(ODD_URIS))) as api:
         async with connect(api) as client:
             for uri in ODD_URIS.values():
-                await say_everywhere(client, uri)
+                await send_everywhere(client, uri)
         assert api.refusals == []
     assert "Traceback" not in capfd.readouterr().err
 
 
-async def say_everywhere(client: Client, uri: str) -> None:
+async def send_everywhere(client: Client, uri: str) -> None:
     """Names the address in each message that takes one, in a session of its own."""
     position = {"line": 0, "character": 0}
     document = {"uri": uri, "languageId": "x", "version": 1, "text": "x"}
@@ -116,7 +116,7 @@ async def say_everywhere(client: Client, uri: str) -> None:
         ("textDocument/codeLens", {"textDocument": {"uri": uri}}),
     ]
     for method, params in requests:
-        assert await code(client, method, params) in (None, *SETTLED), (method, uri[:100])
+        assert await error_code(client, method, params) in (None, *REFUSALS), (method, uri[:100])
     client.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
     assert (await client.run(sessionId=session))["message"] == "Done.", uri[:100]
 

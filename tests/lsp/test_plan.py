@@ -113,7 +113,7 @@ async def test_p13_the_user_edits_the_plan_while_the_agent_works(workspace: Path
 
 
 @pytest.mark.parametrize("mode", ["plan", "ask"])
-async def test_a_mode_looks_and_does_nothing(workspace: Path, replay: Replay, mode: str) -> None:
+async def test_the_modes_plan_and_ask_only_read(workspace: Path, replay: Replay, mode: str) -> None:
     """docs/protocol.md, `mode`: reading is done, edits and commands are refused with the reason; in `plan` the plan is
     written, in `ask` not. The next run does the work in the same session."""
     (workspace / "a.txt").write_text("one\n")
@@ -158,8 +158,8 @@ async def test_a_question_reaches_the_user(workspace: Path, replay: Replay) -> N
 
 
 async def test_a_step_is_undone_whatever_came_since(workspace: Path, replay: Replay) -> None:
-    """Undo removes the accepted changes of one step from the files. Others stay, and a file
-    in which the same lines were changed since is reported and not changed. The undo is itself undone."""
+    """Undo removes the accepted changes of one step from the files. Others stay, and a file in which
+    the same lines were changed since is reported and not changed. The undo is itself undone."""
     lines = "".join(f"line {number}\n" for number in range(1, 21))
     for name in ("a.txt", "b.txt"):
         (workspace / name).write_text(lines)

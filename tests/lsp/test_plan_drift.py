@@ -38,31 +38,31 @@ def read_texts(client: Client) -> list[str]:
 @pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in sorted(HOME.glob("*.yaml"))])
 async def test_a_model_that_drifts(path: Path, workspace: Path, replay: Callable[..., Json]) -> None:
     """L5 to L8 and P13 to P15: the rule of the scenario, through the real server."""
-    said: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    scenario: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     (workspace / "a.txt").write_text("one\n")
 
     async def answer(_: Json) -> Json:
         shown = client.last("agent/plan")
-        params = {"sessionId": shown["sessionId"], "revision": shown["revision"], "ops": said["user"]}
+        params = {"sessionId": shown["sessionId"], "revision": shown["revision"], "ops": scenario["user"]}
         await client.request("agent/plan/edit", params)
         return {"answer": "Yes"}
 
     answers = {"agent/approve": lambda _: {"option": "allow_once"}, "agent/ask": answer}
-    client = Client(workspace, settings=replay(*said["turns"]), capabilities=ABLE, answers=answers)
+    client = Client(workspace, settings=replay(*scenario["turns"]), capabilities=ABLE, answers=answers)
     async with client:
         result = await client.run()
         plan = client.last("agent/plan")
         texts = read_texts(client)
-        assert [text[: len(begin)] for text, begin in zip_longest(texts, said["feedback"], fillvalue="")] == said[
-            "feedback"
-        ]
+        assert [
+            text[: len(begin)] for text, begin in zip_longest(texts, scenario["feedback"], fillvalue="")
+        ] == scenario["feedback"]
         steps = {item["id"]: item["content"] for item in plan["items"]}
-        assert {item["content"]: item["verification"] for item in plan["items"]} == said["sees"]
-        assert plan["inferred"] == said.get("inferred", [])
-        assert sum(place["evidence"]["looks"] for place in plan["outside"]) == said.get("beside", 0)
-        assert result["stopReason"] == said.get("stops", "end_turn")
-        assert plan["revision"] == said.get("revision", plan["revision"])
+        assert {item["content"]: item["verification"] for item in plan["items"]} == scenario["sees"]
+        assert plan["inferred"] == scenario.get("inferred", [])
+        assert sum(place["evidence"]["looks"] for place in plan["outside"]) == scenario.get("beside", 0)
+        assert result["stopReason"] == scenario.get("stops", "end_turn")
+        assert plan["revision"] == scenario.get("revision", plan["revision"])
         files = (client.last("agent/edits") or {"files": []})["files"]
         overtaken = {steps[one["itemId"]]: steps[one["byItemId"]] for file in files for one in file["overtaken"]}
-        assert overtaken == said.get("overtaken", {})
-        assert result["record"] == said["record"]
+        assert overtaken == scenario.get("overtaken", {})
+        assert result["record"] == scenario["record"]

@@ -14,7 +14,7 @@ from support.fake_api import Call, FakeApi, Request, Text, Turn
 Connect = Callable[..., Client]
 
 DONE = Turn((Text("Done."),))
-MAX_SURROUNDINGS = 2000
+MAX_CONTEXT = 2000
 
 
 def context_of(request: Request) -> list[str]:
@@ -33,8 +33,8 @@ def write(workspace: Path, files: dict[str, str]) -> None:
         (workspace / name).write_text(text)
 
 
-def looking(workspace: Path, name: str = "a.py", **more: object) -> Json:
-    """What an editor that shows a file sends."""
+def editor_context(workspace: Path, name: str = "a.py", **more: object) -> Json:
+    """The context that an editor sends while it shows a file."""
     uri = (workspace / name).as_uri()
     return {"activeFile": uri, "visibleRange": span(0, 39), "openFiles": [uri], **more}
 
@@ -44,7 +44,7 @@ async def test_the_model_reads_what_the_user_is_looking_at(connect: Connect, wor
     write(workspace, {"a.py": "1\n", "src/b.py": "2\n", ".env": "KEY=1\n"})
     tabs = ["a.py", "src/b.py", ".env", "src/b.py", "../other.py"]
     files = [("src/b.py", problem(3, 0, 2, "unused", "ruff")), ("a.py", problem(1, 0, 1, "no\n such", "ts"))]
-    editor = looking(
+    editor = editor_context(
         workspace,
         selection=span(2, 4, 0),
         openFiles=[*((workspace / name).as_uri() for name in tabs), "untitled:Untitled-1"],
@@ -97,9 +97,9 @@ async def test_a_follow_up_gets_only_what_changed_and_no_earlier_message_changes
     write(workspace, {"a.py": "1\n", "b.py": "2\n"})
     git = {"branch": "main", "changed": 0, "files": []}
     shown = [
-        looking(workspace, git=git),
-        looking(workspace, git=git),
-        looking(workspace, "b.py", git={**git, "branch": "fix"}),
+        editor_context(workspace, git=git),
+        editor_context(workspace, git=git),
+        editor_context(workspace, "b.py", git={**git, "branch": "fix"}),
         {"git": {**git, "branch": "fix"}},
         {"git": {**git, "branch": "fix"}},
     ]
@@ -152,7 +152,7 @@ async def test_hostile_and_long_texts_stay_small_and_in_their_lines(
             result = await client.run(editor=editor)
             await client.run(sessionId=result["sessionId"], editor=editor)
         [first], [second] = map(context_of, api.requests)
-    assert len(first) <= MAX_SURROUNDINGS
+    assert len(first) <= MAX_CONTEXT
     assert first.count("</context>") == 1
     assert first.isprintable() or set(first) - {"\n"} <= {c for c in first if c.isprintable()}
     lines = first.splitlines()[2:-1]
@@ -178,12 +178,12 @@ async def test_without_git_of_the_editor_the_branch_comes_from_the_repository(
     assert not marker.exists()
 
 
-async def test_the_setting_switches_it_off(connect: Connect, workspace: Path) -> None:
-    """`context.editor`; what the user names in the prompt is sent all the same."""
+async def test_the_context_of_the_editor_can_be_switched_off(connect: Connect, workspace: Path) -> None:
+    """With the setting `context.editor`. What the user names in the prompt is sent all the same."""
     write(workspace, {"a.py": "1\n", ".git/HEAD": "ref: refs/heads/main\n"})
     with FakeApi([DONE]) as api:
         async with connect(api, settings={"context": {"editor": False}}) as client:
-            await client.run(editor=looking(workspace), context=[{"uri": (workspace / "a.py").as_uri()}])
+            await client.run(editor=editor_context(workspace), context=[{"uri": (workspace / "a.py").as_uri()}])
         texts = context_of(api.requests[0])
     assert [text.splitlines()[0] for text in texts] == ["The user refers to:", "<attached>"]
 
@@ -220,7 +220,7 @@ async def test_a_named_file_is_sent_with_its_text_and_counts_as_read(connect: Co
 
 
 async def test_a_secret_file_is_named_but_not_sent(connect: Connect, workspace: Path) -> None:
-    """Also not in a diff, in problems, or through a link. The model can ask with read_file."""
+    """Nor is its text sent in a diff, in problems, or through a link. The model can ask with read_file."""
     write(workspace, {".env": "KEY=hunter2\n", "a.py": "1\n", "deep/ge.pem": "hunter2\n"})
     (workspace / "link").symlink_to(".env")
     names = [".env", "link", "deep/ge.pem"]
@@ -253,7 +253,7 @@ async def test_a_secret_file_is_named_but_not_sent(connect: Connect, workspace: 
 
 
 async def test_problems_are_those_of_the_editor(connect: Connect, workspace: Path) -> None:
-    """Of all files or one; without an answer the model learns that."""
+    """Of all files or of one. If the editor does not answer, the model reads that."""
     write(workspace, {"a.py": "1\n", "b.py": "2\n"})
     found = answering(
         (workspace / "a.py", [problem(0, 0, 1, "first")]), (workspace / "b.py", [problem(0, 0, 2, "second")])
@@ -290,7 +290,7 @@ async def test_the_contents_are_bounded_together(connect: Connect, workspace: Pa
     assert len(small) < 12_000 * 2
 
 
-async def test_half_a_request_is_refused_with_the_name_of_the_field(connect: Connect, workspace: Path) -> None:
+async def test_an_invalid_context_is_refused_with_the_name_of_the_field(connect: Connect, workspace: Path) -> None:
     uri = (workspace / "a.py").as_uri()
     wrong: list[tuple[Json, str]] = [
         ({"context": [{"kind": "moon", "uri": uri}]}, "params.context[0].kind 'moon' is unknown"),

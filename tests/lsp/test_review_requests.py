@@ -171,8 +171,8 @@ async def test_decisions_of_a_session_take_turns(workspace: Path, replay: Replay
         assert [hunk["id"] for hunk in client.last("agent/edits")["files"][0]["hunks"]] == [hunks[-1]]
 
 
-async def test_a_decision_is_undone_once_however_often_it_is_asked_for_at_once(workspace: Path, replay: Replay) -> None:
-    """The second finds nothing more to undo, and says so."""
+async def test_simultaneous_undos_undo_a_decision_only_once(workspace: Path, replay: Replay) -> None:
+    """The other requests find nothing more to undo, and say so."""
     (workspace / "a").write_text("1\n")
     async with Client(workspace, settings=replay({"calls": [edit("a", "1", "2")]}, {"text": "."})) as client:
         session = (await client.run())["sessionId"]

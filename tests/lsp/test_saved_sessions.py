@@ -13,9 +13,7 @@ DAY = 86_400.0
 DONE = {"items": [{"content": "Greet 世界", "status": "completed", "activeForm": "Greeting"}]}
 
 
-async def test_sessions_at_rest_are_listed_and_come_back_when_asked_for(
-    workspace: Path, replay: Replay, storage: Path
-) -> None:
+async def test_finished_sessions_are_listed_and_can_be_opened(workspace: Path, replay: Replay, storage: Path) -> None:
     """The next server lists a finished session, newest first. It can be opened with its conversation, continued, and
     deleted with its file."""
     settings = replay({"calls": [{"todo": DONE}]}, {"text": "First."}, {"text": "Second."})
@@ -38,7 +36,7 @@ async def test_sessions_at_rest_are_listed_and_come_back_when_asked_for(
         assert (await client.error("agent/sessions/open", {"sessionId": second})).code == -32602
 
 
-async def test_another_workspace_does_not_see_them(
+async def test_another_workspace_does_not_see_the_sessions(
     tmp_path: Path, workspace: Path, replay: Replay, storage: Path
 ) -> None:
     """One storage folder, two workspaces: each has its own sessions."""
@@ -77,7 +75,7 @@ async def test_fault_46_two_windows_share_no_journal(workspace: Path, replay: Re
             assert {edits["sessionId"] for edits in other.all("agent/edits")} == {mine, theirs}
 
 
-async def test_a_session_at_rest_that_was_asked_for_comes_back_when_the_other_window_has_ended(
+async def test_a_finished_session_can_be_opened_when_the_other_window_has_ended(
     workspace: Path, replay: Replay, storage: Path
 ) -> None:
     """A finished session is refused while another server has it open. When that server ends, the client is notified
@@ -103,7 +101,7 @@ async def test_fault_52_a_window_closes_while_another_ones_session_comes_free(
     first = replay({"calls": edits(("one", "ONE"))}, {"text": "."})
     async with Client(workspace, settings=first, storage=storage) as one:
         await one.run("The first")
-        # it ends within a second, in which it searches for the other session again
+        # so this server needs a second to end, in which it searches for the other session again
         stubborn = {"bash": {"command": "trap '' TERM; echo on; while true; do sleep 9; done", "background": True}}
         second = replay({"calls": [stubborn]}, {"text": "."})
         allow = {"agent/approve": lambda _: {"option": "allow_once"}}  # where there is no sandbox
@@ -113,7 +111,7 @@ async def test_fault_52_a_window_closes_while_another_ones_session_comes_free(
             await kill(one)
 
 
-async def test_a_client_that_wants_one_task_takes_no_other(workspace: Path, replay: Replay, storage: Path) -> None:
+async def test_a_client_that_restores_no_session_can_open_any(workspace: Path, replay: Replay, storage: Path) -> None:
     """`restore: false`: all sessions are listed, also those of other processes. Each is restored by a request that
     names it, unless another process has it open."""
     (workspace / "a.txt").write_text("one\ntwo\n")
@@ -136,12 +134,12 @@ async def test_a_client_that_wants_one_task_takes_no_other(workspace: Path, repl
             assert other.all("agent/edits") == []
 
 
-async def test_old_sessions_are_pruned(connect: Connect, workspace: Path, replay: Replay, storage: Path) -> None:
+async def test_old_sessions_are_deleted(connect: Connect, workspace: Path, replay: Replay, storage: Path) -> None:
     """`sessions.keepDays`: older finished sessions are deleted at the next start. Undecided ones stay at any age.
     With 0, sessions end with the process."""
     (workspace / "a.txt").write_text("one\n")
-    said = Turn((Text("."),))
-    turns = [said, Turn((Call("edit_file", edit("one", "1")),)), said, said]
+    done = Turn((Text("."),))
+    turns = [done, Turn((Call("edit_file", edit("one", "1")),)), done, done]
     with FakeApi(turns=turns) as api:
         async with connect(api, storage=storage) as client:
             old = [(await client.run(title))["sessionId"] for title in ("Old and done", "Old and pending")]
@@ -161,7 +159,7 @@ async def test_old_sessions_are_pruned(connect: Connect, workspace: Path, replay
         assert set(await listed(client)) == {"Old and pending"}
 
 
-async def test_other_workspaces_are_forgotten(tmp_path: Path, replay: Replay, storage: Path) -> None:
+async def test_old_sessions_of_other_workspaces_are_deleted_too(tmp_path: Path, replay: Replay, storage: Path) -> None:
     """Finished sessions of other workspaces are deleted after the same time, undecided ones when their folder no
     longer exists."""
     settings = replay({"calls": [{"write_file": {"path": "a.txt", "content": "one\n"}}]}, {"text": "."})

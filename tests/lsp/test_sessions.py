@@ -77,7 +77,7 @@ async def test_a_title_is_cut_after_a_word(workspace: Path, tmp_path: Path) -> N
         assert title in record
 
 
-async def test_p11_two_sessions_at_once_keep_to_themselves(workspace: Path, tmp_path: Path) -> None:
+async def test_p11_two_sessions_at_once_do_not_mix(workspace: Path, tmp_path: Path) -> None:
     """docs/plan.md P11: while both run, each notification carries its own session's plan and proposals and nothing of
     the other's; the list shows the state of each; one ends, the other continues."""
     (workspace / "a.txt").write_text("one\ntwo\n")

@@ -13,7 +13,7 @@ from protocol.page import ROOT
 DECLARED: dict[str, Any] = json.loads((ROOT / "package.json").read_text(encoding="utf-8"))["contributes"][
     "configuration"
 ]["properties"]
-# each of these chooses who is asked, who answers or what is run
+# each of these decides who is asked, who answers or what is run
 WIDENING = ["model", "baseUrl", "python", "replay", "approvals", "bash.allow", "bash.deny"]
 WIDENING += ["provider", "cloud.region", "cloud.project", "languageServers"]
 
@@ -44,7 +44,7 @@ def test_what_a_run_may_use_is_a_number_and_never_negative() -> None:
 
 
 @pytest.mark.parametrize("name", WIDENING)
-def test_fault_39_a_workspace_cannot_set_what_widens(name: str) -> None:
+def test_fault_39_a_workspace_cannot_widen_the_agents_rights(name: str) -> None:
     """docs/faults.md 39: the editor takes these from the user's settings only."""
     assert DECLARED[f"fairlead.{name}"]["scope"] in ("application", "machine")
 
@@ -71,13 +71,13 @@ NOTHING_OF_OURS: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", NOTHING_OF_OURS)
 def test_fault_84_a_change_without_our_settings_changes_nothing(name: str) -> None:
-    """docs/faults.md 84: and nothing is reported to the user."""
+    """docs/faults.md 84: nor is anything reported to the user."""
     assert read_settings(NOTHING_OF_OURS[name], SET) == (SET, [])
 
 
 @pytest.mark.parametrize("given", ["text", 1, True, ["model"]])
 def test_fault_84_settings_that_are_no_object_are_named_and_change_nothing(given: Any) -> None:
-    """docs/faults.md 84: neither as a whole nor as the section."""
+    """docs/faults.md 84: whether it is all settings or the section `fairlead`."""
     assert read_settings(given, SET) == (SET, ["settings must be an object"])
     assert read_settings({"fairlead": given}, SET)[1] == ["fairlead must be an object"]
 
@@ -98,7 +98,7 @@ def test_fault_84_a_change_of_one_setting_keeps_the_others(given: Any) -> None:
     assert read_settings(given, SET) == (Settings(model="m", plan=PlanSettings(max_items=3, reminder_interval=7)), [])
 
 
-def test_null_puts_a_setting_back_to_its_default() -> None:
+def test_null_resets_a_setting_to_its_default() -> None:
     """docs/protocol.md, Settings: one setting, or a group of them."""
     assert read_settings({"model": None, "plan": {"maxItems": None}}, SET)[0] == Settings(
         plan=PlanSettings(reminder_interval=7)

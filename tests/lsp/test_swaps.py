@@ -17,11 +17,7 @@ async def test_fault_14_a_file_becomes_a_folder_and_again_a_file(workspace: Path
         {"delete_file": {"path": "a"}},
         {"write_file": {"path": "a/b/c", "content": "c\n"}},
     ]
-
-    def editor(params: dict[str, Any]) -> dict[str, Any]:
-        return apply_workspace_edit(params)
-
-    answers = {"workspace/applyEdit": editor}
+    answers = {"workspace/applyEdit": apply_workspace_edit}
     async with Client(workspace, settings=replay({"calls": calls}, {"text": "."}), answers=answers) as client:
         session = (await client.run())["sessionId"]
         review = await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})

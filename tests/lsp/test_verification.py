@@ -117,7 +117,7 @@ async def test_p16_stale_by_typing(workspace: Path, replay: Replay) -> None:
 
 
 async def test_p16_an_accept_changes_nothing_that_was_verified(workspace: Path, replay: Replay) -> None:
-    """The file has the text that the command saw. A rejection of it takes that text away."""
+    """The file has the text that the command saw. Rejecting the change takes that text away."""
     async with working(workspace, replay, *PASS) as client:
         await review(client, "accept", target={"all": True})
         assert (workspace / "a.txt").read_text() == "two\n"

@@ -28,13 +28,13 @@ def endpoint(api: FakeApi | None = None, **changes: Any) -> Endpoint:
     return Endpoint(**{**fields, "base_url": api.url if api else None, **changes})
 
 
-async def at_once(seconds: float) -> None:
+async def no_pause(seconds: float) -> None:
     """Skips the pauses between attempts."""
 
 
 @asynccontextmanager
 async def opened(api: FakeApi | None = None, **changes: Any) -> AsyncIterator[MessagesApiModel]:
-    model = MessagesApiModel(endpoint(api, **changes), at_once)
+    model = MessagesApiModel(endpoint(api, **changes), no_pause)
     try:
         yield model
     finally:

@@ -76,7 +76,7 @@ async def test_a_credential_helper_cannot_read_the_protocol(cloud_user: CloudUse
             assert (await client.run(sessionId=first["sessionId"]))["stopReason"] == "end_turn"
 
 
-@pytest.mark.skipif(os.name != "posix", reason="a pipe with a name")
+@pytest.mark.skipif(os.name != "posix", reason="named pipes are POSIX")
 async def test_fault_20_the_server_answers_while_credentials_are_read(cloud_user: CloudUser) -> None:
     """docs/faults.md 20: a slow helper delays neither other requests nor a stop."""
     folder, pipe = cloud_user.home / ".aws", cloud_user.home / "pipe"
@@ -98,7 +98,7 @@ async def test_fault_20_the_server_answers_while_credentials_are_read(cloud_user
                 assert (await running)["stopReason"] == "cancelled"
             finally:
                 pipe.unlink()
-                pipe.touch()  # whoever looks there from now on need not wait
+                pipe.touch()  # so that a helper that starts later need not wait
                 held.close()
             assert api.arrived == []
             assert (await client.run(sessionId=session))["stopReason"] == "end_turn"
@@ -133,10 +133,16 @@ async def test_the_command_for_a_missing_extra_is_named(cloud_user: CloudUser) -
 def test_cache_marks_follow_the_unchanging_parts() -> None:
     """They are after the tools and the last two user messages; the system prompt keeps its own."""
 
-    def said(role: str, text: str) -> dict[str, Any]:
+    def message(role: str, text: str) -> dict[str, Any]:
         return {"role": role, "content": [{"type": "text", "text": "first"}, {"type": "text", "text": text}]}
 
-    messages = [said("user", "1"), said("assistant", "2"), said("user", "3"), said("assistant", "4"), said("user", "5")]
+    messages = [
+        message("user", "1"),
+        message("assistant", "2"),
+        message("user", "3"),
+        message("assistant", "4"),
+        message("user", "5"),
+    ]
     system = [{"type": "text", "text": "You help.", "cache_control": {}}]
     body = {"cache_control": {}, "system": system, "tools": [{"name": "a"}, {"name": "b"}], "messages": messages}
     before = json.dumps(body)

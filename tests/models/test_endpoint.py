@@ -9,7 +9,7 @@ from fairlead.agent.errors import ModelError
 from fairlead.models.clouds import Cloud
 from fairlead.models.endpoint import NO_KEY
 from fairlead.models.messages_api import MessagesApiModel
-from models.asking import ANSWER, HELLO, asked, at_once, endpoint, events, failure, opened, shown
+from models.asking import ANSWER, HELLO, asked, endpoint, events, failure, no_pause, opened, shown
 from support.fake_api import (
     FakeApi,
     HttpError,
@@ -36,7 +36,7 @@ async def test_fault_25_without_credentials_nothing_is_sent(empty: str | None) -
     ],
 )
 async def test_the_credentials_are_sent(credentials: dict[str, Any], sent: str) -> None:
-    """The key or the token, and of both the key."""
+    """The key or the token; if both are set, the key."""
     with FakeApi([HELLO]) as api:
         async with opened(api, **credentials) as model:
             await events(model)
@@ -57,7 +57,7 @@ async def test_fault_25_40_an_impossible_key_is_refused_and_not_shown(key: str) 
     """docs/faults.md 25 and 40: the transport would quote it in its error, so nothing is sent."""
     with FakeApi([HELLO]) as api:
         for credentials in ({"api_key": key}, {"api_key": None, "auth_token": key}):
-            model = MessagesApiModel(endpoint(api, **credentials), at_once)
+            model = MessagesApiModel(endpoint(api, **credentials), no_pause)
             with pytest.raises(ModelError) as error:
                 model.stream(asked())
             assert (error.value.kind, error.value.retryable) == ("auth", False)
@@ -80,7 +80,7 @@ ADDRESSES = [
 @pytest.mark.parametrize("url", ADDRESSES)
 async def test_fault_25_an_invalid_address_is_refused_at_once(url: str) -> None:
     """docs/faults.md 25: without retries, with an example of a valid one."""
-    model = MessagesApiModel(endpoint(base_url=url), at_once)
+    model = MessagesApiModel(endpoint(base_url=url), no_pause)
     with pytest.raises(ModelError) as error:
         model.stream(asked())
     assert (error.value.kind, error.value.retryable) == ("invalid_request", False)
@@ -134,16 +134,16 @@ async def test_fault_25_without_a_network_the_error_says_what_to_check() -> None
 
 
 async def test_fault_40_credentials_are_never_shown(caplog: pytest.LogCaptureFixture) -> None:
-    """docs/faults.md 40: not in a repr, an error or any log, even at the finest level."""
+    """docs/faults.md 40: not in a repr, an error or any log, even at the level DEBUG."""
     secrets = {"api_key": "sk-ant-SECRET-1", "auth_token": "SECRET-2"}
     caplog.set_level(logging.DEBUG)
     with FakeApi([HELLO, HttpError(500, "api_error", "oops")], key=secrets["api_key"]) as api:
         end = endpoint(api, **secrets)
-        model = MessagesApiModel(end, at_once)
+        model = MessagesApiModel(end, no_pause)
         await events(model)
         failed = await failure(model)
         await model.aclose()
-        wrong = MessagesApiModel(endpoint(api, api_key="sk-ant-SECRET-3"), at_once)
+        wrong = MessagesApiModel(endpoint(api, api_key="sk-ant-SECRET-3"), no_pause)
         refused = await failure(wrong)
         await wrong.aclose()
     assert refused.kind == "auth"

@@ -1,4 +1,4 @@
-"""AWS's frames of any content: events, or one error. Nothing else comes out."""
+"""AWS's frames with any content lead to events or to one error, and to nothing else."""
 
 import asyncio
 import base64

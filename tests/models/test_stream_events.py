@@ -1,4 +1,4 @@
-"""Stream events of any shape: a reply, or one error that names the field. Nothing else comes out."""
+"""Stream events of any shape lead to a reply or to one error that names the field, and to nothing else."""
 
 import asyncio
 import json
@@ -92,7 +92,7 @@ WRONG: dict[str, tuple[list[Json], str]] = {
         [begun(type="thinking", signature=["x"])],
         "a “content_block_start.content_block.signature” that is not text",
     ),
-    "half a character": (
+    "a lone surrogate": (
         [begun(type="redacted_thinking", data="\ud800")],
         "that is not valid JSON of at most 100 levels",
     ),
