@@ -22,7 +22,7 @@ async def test_text_streams(workspace: Path) -> None:
     assert (usage["inputTokens"] > 100, usage["outputTokens"] > 3) == (True, True)
 
 
-async def test_tool_call(workspace: Path) -> None:
+async def test_the_model_calls_a_tool(workspace: Path) -> None:
     """With a template that has tools, a local model calls one, reads its result, and ends its turn."""
     (workspace / "plums.txt").write_text("One plum.\n", encoding="utf-8")
     async with Llama(2048, TOOLS) as llama, Client(workspace, env=llama.env) as client:
@@ -32,7 +32,7 @@ async def test_tool_call(workspace: Path) -> None:
     assert (ended["isError"], ended["text"]) == (False, "One plum.\n")
 
 
-async def test_stop(workspace: Path) -> None:
+async def test_a_stop_ends_the_run_and_the_answer(workspace: Path) -> None:
     """A stop in mid-stream ends the run at once, and the model's server stops generating."""
     async with Llama(4096, endless=True) as llama, Client(workspace, env=llama.env) as client:
         run = asyncio.ensure_future(client.run("Tell me about apples."))

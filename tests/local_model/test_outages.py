@@ -10,7 +10,7 @@ from local_model.llama import DEADLINE, TOOLS, Llama, until
 from support.client import Client
 
 
-async def test_back_in_time(workspace: Path) -> None:
+async def test_a_server_that_starts_again_is_asked_again(workspace: Path) -> None:
     """A server that is killed mid-stream and started again is asked again in the same run."""
     async with Llama(4096, endless=True) as llama, Client(workspace, env=llama.env) as client:
         run = asyncio.ensure_future(client.run("Tell me about apples.", DEADLINE))
@@ -24,7 +24,7 @@ async def test_back_in_time(workspace: Path) -> None:
         assert (await run)["stopReason"] == "cancelled"
 
 
-async def test_gone(workspace: Path) -> None:
+async def test_a_server_that_stays_away_ends_the_run(workspace: Path) -> None:
     """A server that is killed mid-stream and stays away ends the run with an error. The session continues later."""
     (workspace / "plums.txt").write_text("One plum.\n", encoding="utf-8")
     async with Llama(4096, endless=True) as llama, Client(workspace, env=llama.env) as client:
@@ -42,7 +42,7 @@ async def test_gone(workspace: Path) -> None:
         assert client.events("tool_finished")[-1]["text"] == "One plum.\n"
 
 
-async def test_still_loading(workspace: Path) -> None:
+async def test_a_run_waits_while_the_model_is_loaded(workspace: Path) -> None:
     """While the server loads its model (503), the user reads that; the run continues when it is ready."""
     (workspace / "plums.txt").write_text("One plum.\n", encoding="utf-8")
     llama = Llama(4096, TOOLS)

@@ -25,7 +25,7 @@ def read(*names: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("window", [2048, 4096])
-async def test_restored_session(
+async def test_a_restored_session_learns_the_window(
     window: int, workspace: Path, tmp_path: Path, replay: Callable[..., dict[str, Any]]
 ) -> None:
     """A restored session whose first request overflows learns the window's size from the refusal and continues."""
@@ -43,7 +43,9 @@ async def test_restored_session(
         assert client.events("usage")[-1]["contextLimit"] == window
 
 
-async def test_continue(workspace: Path, tmp_path: Path, replay: Callable[..., dict[str, Any]]) -> None:
+async def test_a_session_that_no_longer_fits_is_continued(
+    workspace: Path, tmp_path: Path, replay: Callable[..., dict[str, Any]]
+) -> None:
     """`fairlead run --continue` continues a session that no longer fits the window, and says what was cleared."""
     env: dict[str, Any] = {"XDG_STATE_HOME": str(tmp_path / "state")}
     write_fruit(workspace, "plums.txt", 2048)
@@ -57,7 +59,7 @@ async def test_continue(workspace: Path, tmp_path: Path, replay: Callable[..., d
     assert "Old tool results were cleared" in ended.out
 
 
-async def test_growing_conversation(workspace: Path) -> None:
+async def test_a_growing_conversation_continues(workspace: Path) -> None:
     """A conversation that grows past an unknown window continues to the end, and what fits then is not cleared."""
     window, names = 2048, ("plums.txt", "pears.txt", "figs.txt", "dates.txt")
     for name in names:
@@ -72,7 +74,7 @@ async def test_growing_conversation(workspace: Path) -> None:
     assert client.events("usage")[-1]["contextLimit"] == window
 
 
-async def test_too_small(workspace: Path) -> None:
+async def test_a_window_that_is_too_small_is_reported(workspace: Path) -> None:
     """A window that is too small for the first request gets a message that says so, with its size and what to do."""
     async with Llama(256) as llama, Client(workspace, env=llama.env) as client:
         outcome = await client.run("Tell me about apples.", DEADLINE)
@@ -83,7 +85,7 @@ async def test_too_small(workspace: Path) -> None:
     assert not client.events("retry")
 
 
-async def test_answer_fills_the_window(workspace: Path) -> None:
+async def test_an_answer_that_fills_the_window_ends_the_run(workspace: Path) -> None:
     """An answer that fills the window ends the run with a message that names the window. The session can continue."""
     async with Llama(512, endless=True) as llama, Client(workspace, env=llama.env) as client:
         outcome = await client.run("Tell me about apples.", DEADLINE)
