@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 if sys.platform != "linux":
-    pytest.skip("the sandbox is Linux's", allow_module_level=True)
+    pytest.skip("the sandbox needs Linux", allow_module_level=True)
 
 from fairlead.shell.layer import Limits
 from fairlead.shell.sandbox.overlay import SandboxLayer

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 if sys.platform != "linux":
-    pytest.skip("the sandbox is Linux's", allow_module_level=True)
+    pytest.skip("the sandbox needs Linux", allow_module_level=True)
 
 from fairlead.agent.errors import ToolError
 from fairlead.shell.layer import View

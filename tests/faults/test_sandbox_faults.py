@@ -30,7 +30,7 @@ def sandboxed() -> None:
     needs_sandbox()
 
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is Linux's")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox needs Linux")
 
 
 @pytest.fixture(params=BACKENDS)

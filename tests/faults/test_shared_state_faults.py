@@ -21,7 +21,7 @@ from fairlead.session.store.lock import Lock, Locked
 from fairlead.shell.sandbox.probe import BUBBLEWRAP
 from support.forks import at_one_moment, killed_at_each_line
 
-needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is Linux's")
+needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox needs Linux")
 ID, ROOT = "0123456789ab", "/ws"
 
 

@@ -16,7 +16,7 @@ collect_ignore_glob = (
 async def box(request: pytest.FixtureRequest, workspace: Path, tmp_path: Path) -> AsyncIterator[object]:
     """The boxes of a layer over the workspace, once with each program that makes them."""
     if sys.platform != "linux":
-        pytest.skip("the sandbox is Linux's")
+        pytest.skip("the sandbox needs Linux")
     from shell.boxes import boxes, is_installed
 
     if not is_installed(request.param):

@@ -74,7 +74,7 @@ def test_folders(tmp_path: Path, path: str) -> None:
     write(tmp_path, RULES)
     ignored = reader(tmp_path)
     assert ignored.ignores_folder(path) == (path != "foo/bar")
-    assert not ignored.ignores_file(path.replace("/bar", "/bar"))
+    assert not ignored.ignores_file(path)
 
 
 HOSTILE = ["*a*a*a*a*a*b", "*?a*?a*?a*?b", "**a**a**a**a**b", "*[a/]*[a/]*[a/]*[a/]*b", "**/a*/**/a*/**/a*/**/b"]

@@ -18,8 +18,8 @@ def sandboxed() -> None:
     needs_sandbox()
 
 
-NAMED = "-c user.name=A -c user.email=a"
-UNSEEN = "Changes to the repository itself (.git) were discarded."
+AUTHOR = "-c user.name=A -c user.email=a"
+DISCARDED = "Changes of the repository itself (.git) were discarded."
 
 
 def git(workspace: Path, *arguments: str) -> str:
@@ -40,11 +40,11 @@ async def test_git_in_a_box(box: Boxes, workspace: Path) -> None:
     looked = await box.run(look, view)
     assert (looked.code, looked.changes.warnings) == (0, [])
     assert looked.output == " M a.txt\nfirst\n 1 file changed, 1 insertion(+), 1 deletion(-)\n"
-    steps = ["git mv a.txt ä\\ b.txt", "git stash -q", "git stash pop -q", f"git {NAMED} commit -qm '$(x)'"]
+    steps = ["git mv a.txt ä\\ b.txt", "git stash -q", "git stash pop -q", f"git {AUTHOR} commit -qm '$(x)'"]
     ran = await box.run(" && ".join([*steps, "git log -1 --format=%s"]), view)
     assert (ran.code, ran.output) == (0, "$(x)\n")
     assert ran.contents == {"a.txt": None, "ä b.txt": b"changed\n"}
-    assert [line.startswith(UNSEEN) for line in ran.changes.warnings] == [True]
+    assert [line.startswith(DISCARDED) for line in ran.changes.warnings] == [True]
     assert before == {path: path.read_bytes() for path in (workspace / ".git").rglob("*") if path.is_file()}
     assert git(workspace, "log", "--format=%s") == "first\n"
 
@@ -72,7 +72,7 @@ async def test_a_repository_in_another_folder_of_the_workspace(box: Boxes, works
     ran = await box.run("; ".join(writes), view)
     assert ran.output.count("Read-only file system") == 2
     assert (ran.contents, ran.not_proposed) == ({"a.txt": b"b\n"}, {})
-    assert [line.startswith(UNSEEN) for line in ran.changes.warnings] == [True]
+    assert [line.startswith(DISCARDED) for line in ran.changes.warnings] == [True]
     deleted = await box.run("rm -rf store")
     assert (deleted.contents, deleted.not_proposed) == ({}, {})
     assert await box.output("git -C store rev-parse --git-dir") == ".\n"
@@ -86,7 +86,7 @@ async def test_changes_by_git_are_not_taken_for_edits(box: Boxes, workspace: Pat
     git(workspace, "commit", "-qm", "first")
     git(workspace, "branch", "other")
     view = seen(**{"a.txt": "changed\n"})
-    for command in (f"git {NAMED} stash -q", "git switch -q other; echo x > b.txt", "git checkout -q --detach"):
+    for command in (f"git {AUTHOR} stash -q", "git switch -q other; echo x > b.txt", "git checkout -q --detach"):
         ran = await box.run(command, view)
         assert (ran.code, list(ran.changes.files)) == (0, []), ran.output
         assert [line.startswith("All changes by this command were discarded") for line in ran.changes.warnings] == [
@@ -118,11 +118,11 @@ async def test_a_repository_that_is_elsewhere(kind: str, tmp_path: Path) -> None
         workspace = tmp_path / "super" / "sub"
     before = on_disk(tmp_path)
     async with boxes(workspace, state) as box:
-        commit = f"git add . && git {NAMED} commit -qm second && git log --format=%s"
+        commit = f"git add . && git {AUTHOR} commit -qm second && git log --format=%s"
         ran = await box.run(commit, seen(**{"b.txt": "b"}))
         assert (ran.code, ran.output) == (0, "second\nfirst\n")
-        assert [line.startswith(UNSEEN) for line in ran.changes.warnings] == [True]
-        stash = await box.run(f"git {NAMED} stash -q && echo x > c.txt", seen(**{"a.txt": "changed\n"}))
+        assert [line.startswith(DISCARDED) for line in ran.changes.warnings] == [True]
+        stash = await box.run(f"git {AUTHOR} stash -q && echo x > c.txt", seen(**{"a.txt": "changed\n"}))
         assert (stash.code, list(stash.changes.files)) == (0, [])
         assert [line.startswith("All changes by this command") for line in stash.changes.warnings] == [True]
         hooks = await box.run('echo x > "$(git rev-parse --git-common-dir)/hooks/pre-commit"')
@@ -160,8 +160,8 @@ async def test_a_folder_of_a_repository(kind: str, backend: str, tmp_path: Path)
             [],
         )
         assert (await box.run("mkdir made && echo x > made/x && echo y > y")).contents == {"y": b"y\n"}
-        commit = await box.run(f"git add . && git {NAMED} commit -qm second && git log -1 --format=%s", view)
-        assert (commit.output, [line.startswith(UNSEEN) for line in commit.changes.warnings]) == ("second\n", [True])
+        commit = await box.run(f"git add . && git {AUTHOR} commit -qm second && git log -1 --format=%s", view)
+        assert (commit.output, [line.startswith(DISCARDED) for line in commit.changes.warnings]) == ("second\n", [True])
         assert "other" not in await box.output(f"ls -A {top}")
         hooks = 'echo x > "$(git rev-parse --git-common-dir)/hooks/pre-commit"'
         closed = await box.run(f"{hooks}; echo x > ../other/b.txt; echo x > ../new; git config a.b c")

@@ -324,10 +324,10 @@ PROGRAMS = (
 )
 
 
-async def test_fault_60_of_tools_only_programs_and_libraries(
+async def test_fault_60_only_programs_and_libraries_of_tools_are_visible(
     workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a tool in the home, commands see the programs and none of its credentials."""
+    """Commands see the programs of a tool in the home, and none of its credentials."""
     home = tmp_path / "home"
     write(home, dict.fromkeys(PROGRAMS, "PROGRAM\n") | dict.fromkeys(CREDENTIALS, "HUNTER\n"))
     (home / "scripts/run").chmod(0o755)
@@ -341,8 +341,8 @@ async def test_fault_60_of_tools_only_programs_and_libraries(
             assert home / ".rustup/toolchains" in mounts.tool_paths([workspace], os.environ)
 
 
-def test_only_programs_and_libraries_of_an_environments_python(workspace: Path) -> None:
-    """And no other file there. A path with a link in it, or without a Python, is not shown at all."""
+def test_only_programs_and_libraries_of_an_environments_python_are_visible(workspace: Path) -> None:
+    """No other file there is shown. A path with a link in it, or without a Python, is not shown at all."""
     with tempfile.TemporaryDirectory(prefix="fairlead-python-", dir="/var/tmp") as folder:
         write(Path(folder), {f"python/{name}": "" for name in ("bin/python3", "lib/python3.12/os.py", "share/secret")})
         write(Path(folder), {"plain/bin/tool": "", "plain/secret": ""})

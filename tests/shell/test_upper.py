@@ -1,5 +1,5 @@
-"""The files that a command leaves are hostile: read without following them, in bounded time and memory, and removed
-whole."""
+"""The files that a command leaves may be hostile: links are not followed, time and memory are bounded, and everything
+is removed."""
 
 import contextlib
 import os
@@ -129,7 +129,7 @@ def test_a_tree_is_removed_whatever_its_modes(tmp_path: Path) -> None:
 
 
 async def test_the_caches_of_compilers_see_each_edit(workspace: Path, tmp_path: Path) -> None:
-    """They go by whole seconds and the size: other content gets another second, the same content the same one."""
+    """They compare whole seconds and sizes, so other content gets another second, and the same content the same one."""
     write(workspace, {"a": "0"})
     async with boxes(workspace, tmp_path / "state") as box:
         times = [await box.output("stat -c %Y a", seen(a=text)) for text in ("1", "1", "2", "3", "3")]
