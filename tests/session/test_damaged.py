@@ -108,8 +108,8 @@ class Wire:
         json.dumps(params).encode()
 
 
-def encoding_publisher(session_id: str, roots: Roots) -> Publisher:
-    return Publisher(session_id, lambda: roots, Wire(), lambda: None, 0)
+def encoding_publisher(session_id: str, roots: Roots) -> Notifier:
+    return Notifier(session_id, lambda: roots, Wire(), lambda: None, 0)
 
 
 async def open_all(folder: Path, workspace: Path, *, restores: bool) -> tuple[set[str], list[str]]:
