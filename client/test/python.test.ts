@@ -37,6 +37,17 @@ test("the first suitable Python is used, and the reasons against the others are 
   );
 });
 
+test("a program that fails without a message could not be run", posix, async () => {
+  const noisy = program("noisy", "printf 'Traceback\\nbroken installation\\n' >&2; exit 1");
+  const unrunnable = program("unrunnable", "exit 0");
+  fs.chmodSync(unrunnable, 0o644);
+  const { attempts } = await findPython([[program("silent", "exit 9")], [unrunnable], [noisy]]);
+  assert.deepEqual(
+    attempts.map(({ problem }) => problem),
+    ["could not be run", "could not be run", "broken installation"],
+  );
+});
+
 test("without a suitable Python none is returned", posix, async () => {
   const { python, attempts } = await findPython([[program("two", "echo '2.7 /usr/bin/python2'")]]);
   assert.equal(python, undefined);

@@ -83,5 +83,6 @@ function problemOf(error: unknown): string {
   if (killed) return "did not answer";
   if (/No module named '?(venv|ensurepip)/.test(stderr ?? ""))
     return "has no venv module (on Debian and Ubuntu: install python3-venv)";
-  return (stderr ?? "").trim().split("\n").at(-1) ?? "could not be run";
+  const lines = (stderr ?? "").split("\n").filter((line) => line.trim() !== "");
+  return lines.at(-1)?.trim() ?? "could not be run";
 }
