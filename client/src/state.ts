@@ -81,10 +81,13 @@ export class Store {
     return this.sessions.filter(isWanted).sort((a, b) => isActive(b) - isActive(a));
   }
 
-  /** Makes a session the one that all views show. */
-  show(id: string): void {
+  /** Makes a session the one that all views show. Returns false if it does not exist, because the user has deleted it. */
+  show(id: string): boolean {
+    const session = this.byId.get(id);
+    if (!session) return false;
     this.activeId = id;
-    this.emit("sessions", this.getOrCreate(id));
+    this.emit("sessions", session);
+    return true;
   }
 
   /** Shows no session, until the user starts or chooses one. */
@@ -118,7 +121,8 @@ export class Store {
 
   /** Removes what came after a checkpoint from the conversation. */
   rewind(id: string, checkpoint: number): void {
-    const session = this.getOrCreate(id);
+    const session = this.byId.get(id);
+    if (!session) return;
     rewindEntries(session, checkpoint);
     this.emit("run", session);
   }
@@ -170,8 +174,8 @@ export class Store {
 
   /** Shows the run as ended at once, because the user stopped it. Its later events are not shown. */
   stopRun(id: string): void {
-    const session = this.getOrCreate(id);
-    if (!session.running) return;
+    const session = this.byId.get(id);
+    if (!session?.running) return;
     const end = closeRun(session, { stopReason: "cancelled", message: t("Stopped."), record: "" });
     session.stoppedRuns.set(session.runsStarted, end);
     this.emitRunEnd(session);
@@ -179,7 +183,8 @@ export class Store {
 
   /** Ends the session's run with this number, because the server has answered the request. */
   endRun(id: string, run: number, result: RunEnd): void {
-    const session = this.getOrCreate(id);
+    const session = this.byId.get(id);
+    if (!session) return;
     session.runsEnded = Math.max(session.runsEnded, run);
     const end = session.stoppedRuns.get(run);
     if (end) {
@@ -249,7 +254,8 @@ export class Store {
   }
 
   removeApproval(approval: ApproveParams): void {
-    const session = this.getOrCreate(approval.sessionId);
+    const session = this.byId.get(approval.sessionId);
+    if (!session) return;
     session.approvals = session.approvals.filter((open) => open !== approval);
     this.emit("approvals", session);
   }
@@ -261,7 +267,8 @@ export class Store {
   }
 
   removeQuestion(question: AskParams): void {
-    const session = this.getOrCreate(question.sessionId);
+    const session = this.byId.get(question.sessionId);
+    if (!session) return;
     session.questions = session.questions.filter((open) => open !== question);
     this.emit("approvals", session);
   }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { entryView } from "../src/conversation/entryViews";
-import type { AgentEvent, OpenedSession } from "../src/protocol";
+import type { AgentEvent, ApproveParams, AskParams, OpenedSession } from "../src/protocol";
 import type { Edits, Plan, SessionList } from "../src/protocolStates";
 import { ago, sessionNodes } from "../src/sessions/sessionRows";
 import { Store } from "../src/state";
@@ -119,6 +119,24 @@ test("the newest other session replaces a deleted one", () => {
   assert.deepEqual([store.active?.id, store.listed.map(({ id }) => id)], [second, [second]]);
   store.remove(second);
   assert.equal(store.active, undefined);
+});
+
+test("what the user or the server still does about a deleted session does not bring it back", () => {
+  const store = listed();
+  store.startRun(first, "One");
+  const approval = { ...params<ApproveParams>("approve.params"), sessionId: first };
+  const question: AskParams = { sessionId: first, toolCallId: "1", question: "Which?", options: [] };
+  store.addApproval(approval);
+  store.addQuestion(question);
+  store.remove(first);
+  store.removeApproval(approval);
+  store.removeQuestion(question);
+  store.stopRun(first);
+  store.endRun(first, 1, { stopReason: "cancelled", message: "Stopped.", record: "" });
+  store.rewind(first, 1);
+  assert.equal(store.show(first), false);
+  assert.deepEqual([store.active?.id, store.sessions.map(({ id }) => id)], [second, [second]]);
+  assert.equal(store.show(second), true);
 });
 
 test("without a server no session is listed, and the active one stays readable", () => {

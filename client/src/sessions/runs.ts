@@ -105,9 +105,9 @@ export class Runs {
     if (prompt !== undefined) await this.run(undefined, { prompt }, "plan");
   }
 
-  /** Approves the plan and starts the work. */
-  async go(): Promise<void> {
-    const session = this.store.active;
+  /** Approves the plan of a session, by default the active one, and starts the work. */
+  async go(sessionId = this.store.active?.id): Promise<void> {
+    const session = sessionId === undefined ? undefined : this.store.get(sessionId);
     if (session && isReadyToGo(session)) await this.run(session.id, { continue: "plan" });
     else void vscode.window.showInformationMessage(t("No plan is waiting for approval."));
   }
@@ -215,7 +215,7 @@ export class Runs {
       await this.showResult(result, mode);
     } catch (error) {
       const interrupted = id;
-      const resume = interrupted === undefined ? undefined : () => this.run(interrupted, { continue: "paused" }, mode);
+      const resume = interrupted === undefined ? undefined : () => this.retry(interrupted);
       await this.showFailure(error, resume);
     }
     return isStarted;
@@ -288,7 +288,7 @@ export class Runs {
       const actions =
         result.error.kind === "auth" && configuredCloud() === undefined ? [t("Set API Key")] : [t("Show Conversation")];
       const chosen = await vscode.window.showErrorMessage(`${sessionName(session)}: ${result.message}`, ...actions);
-      if (chosen) this.store.show(result.sessionId);
+      if (chosen === undefined || !this.show(result.sessionId)) return;
       if (chosen === t("Set API Key")) await this.setKeyAndRetry(result.sessionId);
       if (chosen === t("Show Conversation")) await vscode.commands.executeCommand("fairlead.showConversation");
       return;
@@ -307,9 +307,16 @@ export class Runs {
       [`${ended}: ${plainSummary(result.message) || t("done.")}`, result.record].filter(Boolean).join(" — "),
       ...actions,
     );
-    if (chosen) this.store.show(result.sessionId);
+    if (chosen === undefined || !this.show(result.sessionId)) return;
     if (chosen === t("Review Changes")) await vscode.commands.executeCommand("fairlead.reviewAll");
     if (chosen === t("Show Conversation")) await vscode.commands.executeCommand("fairlead.showConversation");
+  }
+
+  /** Shows the session that a message is about. If the user has deleted it, says so and returns false. */
+  private show(sessionId: string): boolean {
+    const exists = this.store.show(sessionId);
+    if (!exists) void vscode.window.showInformationMessage(t("This session was deleted."));
+    return exists;
   }
 
   private async showPlanReady(sessionId: string): Promise<void> {
@@ -325,8 +332,8 @@ export class Runs {
       t("Go"),
       t("Show Plan"),
     );
-    if (chosen) this.store.show(sessionId);
-    if (chosen === t("Go")) await this.go();
+    if (chosen === undefined || !this.show(sessionId)) return;
+    if (chosen === t("Go")) await this.go(sessionId);
     if (chosen === t("Show Plan")) await vscode.commands.executeCommand("fairlead.plan.focus");
   }
 }
