@@ -99,3 +99,15 @@ editorTest(
     );
   },
 );
+
+editorTest("a server that the user restarts during a run is not reported as crashed", async ({ page, code }) => {
+  await runTask(page, "Before the restart");
+  await waits(page);
+  const [pid] = serverPids(code);
+  await page.runCommand("Notifications: Clear All Notifications");
+  await page.runCommand("Agent: Stop and Restart Server");
+  const { buttons } = await page.toast("The server was stopped. Your files are unchanged. Continue?");
+  assert.ok(buttons.includes("Continue"), String(buttons));
+  await page.until("another server", () => serverPids(code).length === 1 && serverPids(code)[0] !== pid);
+  assert.ok(!(await page.toasts()).some(({ message }) => message.includes("crashed")));
+});

@@ -1,12 +1,18 @@
 // Failures of requests to the server, and how the user learns of them.
 
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 
 /** The server could not be started. The user has seen the reason. */
 export class NotStarted extends Error {}
 
 /** The server ended before it answered a request. */
-export class ServerGone extends Error {}
+export class ServerGone extends Error {
+  /** `isRequested`: whether the extension stopped the server, for example because the user restarts it. */
+  constructor(readonly isRequested: boolean) {
+    super(t("The agent's server stopped."));
+  }
+}
 
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

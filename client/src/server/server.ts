@@ -39,6 +39,8 @@ export class AgentServer implements vscode.Disposable {
   readonly commandOverrides = new Map<string, (params: unknown) => unknown>();
   /** Resolves when the client's server has started. Undefined if no server is running or starting. */
   private client: Promise<LanguageClient> | undefined;
+  /** The clients whose server this extension has stopped. */
+  private readonly stopped = new WeakSet<LanguageClient>();
   /** Functions that reject the requests that have no answer yet. */
   private readonly pendingRequests = new Set<() => void>();
   /** The sessions whose plan and edits are being requested again. */
@@ -69,21 +71,20 @@ export class AgentServer implements vscode.Disposable {
   /** Sends a request. Starts the server first if it is not running. */
   async request<Result>(name: string, params: unknown, token?: vscode.CancellationToken): Promise<Result> {
     const client = await this.started();
+    const serverGone = (): ServerGone => new ServerGone(this.stopped.has(client));
     let abandon: (() => void) | undefined;
     // when the language client restarts the server, requests to the old server never get an answer
-    const serverGone = new Promise<never>((_, reject) => {
+    const abandoned = new Promise<never>((_, reject) => {
       abandon = () => {
-        reject(new ServerGone(t("The agent's server stopped.")));
+        reject(serverGone());
       };
       this.pendingRequests.add(abandon);
     });
     const answer = token ? client.sendRequest<Result>(name, params, token) : client.sendRequest<Result>(name, params);
     try {
-      return await Promise.race([answer, serverGone]);
+      return await Promise.race([answer, abandoned]);
     } catch (error) {
-      throw CONNECTION_LOST.has((error as { code?: unknown }).code)
-        ? new ServerGone(t("The agent's server stopped."))
-        : error;
+      throw CONNECTION_LOST.has((error as { code?: unknown }).code) ? serverGone() : error;
     } finally {
       if (abandon) this.pendingRequests.delete(abandon);
     }
@@ -128,6 +129,7 @@ export class AgentServer implements vscode.Disposable {
     const client = await this.client?.catch(() => undefined);
     this.client = undefined;
     if (client) {
+      this.stopped.add(client);
       await client.dispose();
       this.onServerGone();
     }

@@ -269,10 +269,10 @@ export class Runs {
       void vscode.window.showErrorMessage(messageOf(error));
       return;
     }
-    const chosen = await vscode.window.showErrorMessage(
-      resume
-        ? t("The server crashed. Your files are unchanged. Continue?")
-        : t("The server crashed. Your files are unchanged."),
+    const { showErrorMessage, showInformationMessage } = vscode.window;
+    const what = error.isRequested ? t("The server was stopped.") : t("The server crashed.");
+    const chosen = await (error.isRequested ? showInformationMessage : showErrorMessage)(
+      resume ? t("{0} Your files are unchanged. Continue?", what) : t("{0} Your files are unchanged.", what),
       ...(resume ? [t("Continue")] : []),
       t("Show Log"),
     );
