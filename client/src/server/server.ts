@@ -160,7 +160,7 @@ export class AgentServer implements vscode.Disposable {
     } catch (error) {
       this.log.error(error instanceof Error ? error : String(error));
       if (error instanceof NoPython) await showPythonHelp(this.context, error.attempts);
-      else await this.showStartFailure(error);
+      else await this.showFailure(t("Fairlead's server could not be started. {0}", messageOf(error)));
       throw new NotStarted(String(error));
     }
   }
@@ -238,7 +238,10 @@ export class AgentServer implements vscode.Disposable {
           return { action: CloseAction.Restart, handled: true };
         }
         this.client = undefined;
-        void this.showStartFailure(t("It ended {0} times in {1} minutes.", closed.length, RESTART_WINDOW / 60_000));
+        const minutes = RESTART_WINDOW / 60_000;
+        void this.showFailure(
+          t("Fairlead's server ended {0} times in {1} minutes and is not restarted again.", closed.length, minutes),
+        );
         return { action: CloseAction.DoNotRestart, handled: true };
       },
     };
@@ -268,13 +271,8 @@ export class AgentServer implements vscode.Disposable {
     await (await this.client?.catch(() => undefined))?.sendNotification(name, params);
   }
 
-  private async showStartFailure(error: unknown): Promise<void> {
-    const reason = messageOf(error);
-    const chosen = await vscode.window.showErrorMessage(
-      t("Fairlead's server could not be started. {0}", reason),
-      t("Try Again"),
-      t("Show Log"),
-    );
+  private async showFailure(message: string): Promise<void> {
+    const chosen = await vscode.window.showErrorMessage(message, t("Try Again"), t("Show Log"));
     if (chosen === t("Try Again")) void this.restart();
     else if (chosen === t("Show Log")) this.log.show();
   }
