@@ -102,8 +102,19 @@ const FINAL_EVENTS: readonly AgentEvent["kind"][] = ["command_ended", "tool_fini
 /** The prefix of the call ids of checks that the user runs. */
 const CHECK_CALL_PREFIX = "check-";
 
-/** Stop reasons of a run that the user can continue. */
-const PAUSES = ["budget", "max_turn_requests", "loop"];
+/** How a run ended. The user can continue it, unless it is `done`. Only a `paused` run waits for that. */
+export type Ending = "done" | "paused" | "stopped" | "unfinished" | "failed";
+
+/** The endings by stop reason (docs/protocol.md, `RunResult`), without those that are `done`. `lost`: the server has ended. */
+const ENDINGS: Readonly<Record<string, Ending>> = {
+  budget: "paused",
+  max_turn_requests: "paused",
+  loop: "paused",
+  cancelled: "stopped",
+  max_tokens: "unfinished",
+  lost: "unfinished",
+  error: "failed",
+};
 
 /** The maximum length of a command's output in the conversation, in characters. It bounds memory. */
 const OUTPUT_LIMIT = 20_000;
@@ -138,13 +149,15 @@ export function closeRun(session: Session, result: RunEnd): EndEntry {
   const end = endEntry(result);
   session.running = false;
   session.retry = undefined;
-  session.pause = PAUSES.includes(result.stopReason) ? { reason: result.message } : undefined;
+  session.pause = endingOf(result) === "paused" ? { reason: result.message } : undefined;
   // the approval of a protected file confirms the user's own accept, and does not belong to the run
   session.approvals = session.approvals.filter(({ toolCallId }) => toolCallId === null);
   session.questions = [];
   session.entries.push(end);
   return end;
 }
+
+export const endingOf = ({ stopReason }: Pick<RunEnd, "stopReason">): Ending => ENDINGS[stopReason] ?? "done";
 
 export function endEntry({ stopReason, message, record, error }: RunEnd): EndEntry {
   return { kind: "end", stopReason, message, record, errorKind: error?.kind ?? "" };

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { cardsOf } from "../src/conversation/cards";
 import { noticesOf } from "../src/questions/noticeTexts";
 import { otherNodes, topNodes } from "../src/plan/planNodes";
 import type { ApproveParams, AskParams } from "../src/protocol";
@@ -157,4 +158,31 @@ test("a ready plan, a failed run and other waiting sessions have rows in the Pla
   assert.deepEqual(rows(), ["go: Go the plan is ready, 2 steps"]);
   store.startRun("other", "Another task");
   assert.deepEqual(rows()[0], "other: “Task” is waiting for you");
+});
+
+test("the Plan view and the conversation say the same about a run that ended early", () => {
+  const said = (stopReason: string): unknown[] => {
+    const { store, session } = running();
+    store.endRun(session.id, 1, { stopReason, message: "Why.", record: "" });
+    const cards = cardsOf(session, { hasFolder: true, isTrusted: true }, relative);
+    const rows = topNodes(session, relative).flatMap((node) => ("row" in node ? [node.row] : []));
+    return [
+      cards.map(({ title, buttons }) => [buttons[0]?.label, title]),
+      rows.map(({ label, screenReaderLabel }) => [label, screenReaderLabel]),
+    ];
+  };
+  const unfinished = [
+    [["Continue", "The run did not finish."]],
+    [["Continue", "Continue. The run did not finish. Why."]],
+  ];
+  assert.deepEqual(said("max_tokens"), unfinished);
+  assert.deepEqual(said("lost"), unfinished);
+  assert.deepEqual(said("error"), [
+    [["Retry", "The run ended with an error."]],
+    [["Retry", "Retry. The run ended with an error. Why."]],
+  ]);
+  // the user knows who stopped the run, so the Plan view does not ask again
+  assert.deepEqual(said("cancelled"), [[["Continue", "The run did not finish."]], []]);
+  assert.deepEqual(said("end_turn"), [[], []]);
+  assert.deepEqual(said("refusal"), [[], []]);
 });

@@ -5,7 +5,7 @@ import type { CardView } from "./messages";
 import type { AskParams } from "../protocol";
 import { describeApproval } from "../questions/approvalTexts";
 import { sessionName, type NoticeAction } from "../questions/noticeTexts";
-import { isReadyToGo, otherWaiting, pauseReason } from "../questions/waiting";
+import { earlyEnd, earlyEndTexts, isReadyToGo, otherWaiting, pauseReason } from "../questions/waiting";
 import type { Session } from "../session";
 import { countText } from "../ui/format";
 import { escapeInvisible, visibleText } from "../ui/text";
@@ -35,9 +35,6 @@ export interface WindowState {
   readonly hasFolder: boolean;
   readonly isTrusted: boolean;
 }
-
-/** Stop reasons after which the run can continue. */
-const UNFINISHED = ["cancelled", "max_tokens", "lost"];
 
 /** Returns the cards while `session` is shown. `sessions` are all sessions: each other one that waits for the user has a card too. */
 export function cardsOf(
@@ -86,9 +83,8 @@ function otherCard(session: Session): Card {
 
 /** Returns the cards for what the user can do next while the session does not run. */
 function idleCards(session: Session): Card[] {
-  const last = session.entries.at(-1);
+  const end = earlyEnd(session);
   const cards: Card[] = [];
-  const retry = { kind: "retry", sessionId: session.id } as const;
   if (pauseReason(session) !== undefined) {
     const action = { kind: "continueRun", sessionId: session.id } as const;
     cards.push({
@@ -96,13 +92,11 @@ function idleCards(session: Session): Card[] {
       title: t("The run paused before its end."),
       buttons: [{ label: t("Continue"), action }],
     });
-  } else if (last?.kind === "end" && last.stopReason === "error") {
+  } else if (end) {
+    const { title, button } = earlyEndTexts(end);
     const setKey = { label: t("Set API Key"), action: { kind: "setKey", sessionId: session.id } } as const;
-    const buttons = [...(last.errorKind === "auth" ? [setKey] : []), { label: t("Retry"), action: retry }];
-    cards.push({ about: "error", title: t("The run ended with an error."), buttons });
-  } else if (last?.kind === "end" && UNFINISHED.includes(last.stopReason)) {
-    const buttons = [{ label: t("Continue"), action: retry }];
-    cards.push({ about: "stopped", title: t("The run did not finish."), buttons });
+    const retry = { label: button, action: { kind: "retry", sessionId: session.id } } as const;
+    cards.push({ about: "end", title, buttons: [...(end.errorKind === "auth" ? [setKey] : []), retry] });
   }
   if (isReadyToGo(session)) {
     const buttons = [commandButton(t("Go"), "fairlead.go"), commandButton(t("Show Plan"), "fairlead.plan.focus")];

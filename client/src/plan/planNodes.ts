@@ -5,9 +5,9 @@ import { runningRow, commandRow, fileRow } from "./evidenceRows";
 import { goRow, inferredRow, otherRow, outsideRow, pauseRow, retryRow, stepRow, type PlanRow } from "./planRows";
 import type { ApproveParams, AskParams, CommandStarted } from "../protocol";
 import type { Evidence, FileEdits, Outside, PlanItem } from "../protocolStates";
-import type { Session } from "../session";
+import { endingOf, type Session } from "../session";
 import { sessionName } from "../questions/noticeTexts";
-import { failedEnd, isReadyToGo, isWorking, otherWaiting, pauseReason } from "../questions/waiting";
+import { earlyEnd, isReadyToGo, isWorking, otherWaiting, pauseReason } from "../questions/waiting";
 
 /** A step of the plan. */
 export interface StepNode {
@@ -117,10 +117,10 @@ export function otherNodes(sessions: readonly Session[], shown: Session | undefi
 
 /** Returns the row of what the user can do next while the session does not run. */
 function idleNodes(session: Session): WaitingNode[] {
-  const [sessionId, pause, end] = [session.id, pauseReason(session), failedEnd(session)];
+  const [sessionId, pause, end] = [session.id, pauseReason(session), earlyEnd(session)];
   const { plan } = session;
   if (pause !== undefined) return [{ kind: "pause", sessionId, row: pauseRow(pause) }];
-  if (end) return [{ kind: "retry", sessionId, row: retryRow(end.message, end.errorKind === "auth") }];
+  if (end && endingOf(end) !== "stopped") return [{ kind: "retry", sessionId, row: retryRow(end) }];
   return plan && isReadyToGo(session) ? [{ kind: "go", sessionId, row: goRow(plan.total - plan.completed) }] : [];
 }
 

@@ -4,7 +4,9 @@ import { t } from "@vscode/l10n";
 import { countText, costSummary } from "../ui/format";
 import type { Evidence, Outside, Plan, PlanItem } from "../protocolStates";
 import type { Appearance, Row } from "../ui/row";
+import { earlyEndTexts } from "../questions/waiting";
 import { errorCount } from "../review/problemTexts";
+import type { EndEntry } from "../session";
 import { capitalized, escapeInvisible } from "../ui/text";
 
 export interface PlanRow extends Row {
@@ -95,10 +97,12 @@ export function goRow(steps: number): PlanRow {
   };
 }
 
-/** Returns the row of a run that failed. A click on it continues the run; with `needsKey`, after asking for the API key. */
-export function retryRow(message: string, needsKey: boolean): PlanRow {
-  const shown = escapeInvisible(message);
-  const label = needsKey ? t("Set API Key") : t("Retry");
+/** Returns the row of a run that ended early. A click on it continues the run, after asking for the API key if that is why. */
+export function retryRow(end: EndEntry): PlanRow {
+  const shown = escapeInvisible(end.message);
+  const needsKey = end.errorKind === "auth";
+  const { title, button } = earlyEndTexts(end);
+  const label = needsKey ? t("Set API Key") : button;
   return {
     id: "retry",
     label,
@@ -106,7 +110,7 @@ export function retryRow(message: string, needsKey: boolean): PlanRow {
     tooltip: shown,
     icon: needsKey ? "key" : "refresh",
     color: "charts.red",
-    screenReaderLabel: t("{0}. The run failed. {1}", label, shown),
+    screenReaderLabel: t("{0}. {1} {2}", label, title, shown),
   };
 }
 

@@ -1,10 +1,7 @@
 // What a session waits for: the user's answers, approval of its plan, or Continue after a pause. Pure.
 
 import { t } from "@vscode/l10n";
-import type { EndEntry, Session } from "../session";
-
-/** Stop reasons of a run that ended early, neither stopped by the user nor paused. */
-const FAILURES = ["error", "lost", "max_tokens"];
+import { endingOf, type EndEntry, type Session } from "../session";
 
 /** Returns the number of answers that a session waits for. */
 export function openRequests(session: Session | undefined): number {
@@ -46,11 +43,19 @@ export function pauseReason(session: Session | undefined): string | undefined {
   return session.pause?.reason ?? (session.row?.state === "paused" ? t("The run stopped before its end.") : undefined);
 }
 
-/** Returns the end of the last run, if that failed. */
-export function failedEnd(session: Session): EndEntry | undefined {
+/** Returns the end of the last run, if the user can continue that run although it did not pause. */
+export function earlyEnd(session: Session): EndEntry | undefined {
   const last = session.entries.at(-1);
   if (session.running || pauseReason(session) !== undefined || last?.kind !== "end") return undefined;
-  return FAILURES.includes(last.stopReason) ? last : undefined;
+  const ending = endingOf(last);
+  return ending === "done" || ending === "paused" ? undefined : last;
+}
+
+/** Returns what happened to a run that ended early, and the label of the button that continues it. */
+export function earlyEndTexts(end: EndEntry): { readonly title: string; readonly button: string } {
+  return endingOf(end) === "failed"
+    ? { title: t("The run ended with an error."), button: t("Retry") }
+    : { title: t("The run did not finish."), button: t("Continue") };
 }
 
 /** Whether there is a plan that the user can approve. */

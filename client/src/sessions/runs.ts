@@ -22,7 +22,7 @@ import { configuredCloud } from "../server/settings";
 import type { Session } from "../session";
 import type { Store } from "../state";
 import { sessionName } from "../questions/noticeTexts";
-import { failedEnd, pauseReason, isReadyToGo } from "../questions/waiting";
+import { earlyEnd, pauseReason, isReadyToGo } from "../questions/waiting";
 import { plainSummary } from "../ui/text";
 
 /** A task with a prompt. */
@@ -128,7 +128,7 @@ export class Runs {
   /** Continues a session whose run failed, after asking for the API key if that is why. */
   async retryFailed(sessionId: string): Promise<void> {
     const session = this.store.get(sessionId);
-    const isKeyWrong = session && failedEnd(session)?.errorKind === "auth" && configuredCloud() === undefined;
+    const isKeyWrong = session && earlyEnd(session)?.errorKind === "auth" && configuredCloud() === undefined;
     await (isKeyWrong ? this.setKeyAndRetry(sessionId) : this.retry(sessionId));
   }
 
