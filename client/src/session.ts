@@ -144,6 +144,13 @@ export function newSession(id: string, isStarting = false): Session {
   };
 }
 
+/** Returns the file name of the recording that replaces the session's model; empty if there is none. */
+export function recordingOf(session: Session | undefined): string {
+  return /^replay \((.*)\)$/.exec(session?.model ?? "")?.[1] ?? "";
+}
+
+export const isReplay = (session: Session | undefined): boolean => recordingOf(session) !== "";
+
 /** Marks the current run as ended, and adds its end to the conversation. */
 export function closeRun(session: Session, result: RunEnd): EndEntry {
   const end = endEntry(result);

@@ -15,7 +15,7 @@ import { stateView } from "./stateView";
 import { relative } from "../folders";
 import { modelLabel } from "../server/modelChoices";
 import type { Prompts } from "../sessions/prompt";
-import type { PromptEntry, Session } from "../session";
+import { isReplay, type PromptEntry, type Session } from "../session";
 import type { Store } from "../state";
 import { throttled } from "../ui/throttle";
 
@@ -280,8 +280,7 @@ export class Conversation implements vscode.Disposable {
     const session = this.store.active;
     const settings = vscode.workspace.getConfiguration("fairlead");
     // the model of the running task; otherwise the one that the next task will use, unless a recording replaces it
-    const isFixed =
-      session !== undefined && session.model !== "" && (session.running || session.model.startsWith("replay"));
+    const isFixed = session !== undefined && session.model !== "" && (session.running || isReplay(session));
     const model = isFixed ? session.model : modelLabel(settings.get("model", ""), settings.get("effort", ""));
     const prompt = { chips: this.box.chips, history: this.prompts.history, model };
     const state = stateView(session, this.cards(), this.idOf, prompt);

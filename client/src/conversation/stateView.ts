@@ -4,7 +4,7 @@ import { t } from "@vscode/l10n";
 import { cardView, type Card } from "./cards";
 import type { PromptView, StateView } from "./messages";
 import { isBlocked } from "../questions/waiting";
-import type { Session } from "../session";
+import { recordingOf, type Session } from "../session";
 import { usageSummary } from "../ui/format";
 import { visibleText } from "../ui/text";
 
@@ -17,7 +17,7 @@ export function stateView(
   const { usage } = session ?? {};
   return {
     title: visibleText(session?.title ?? ""),
-    replay: session?.model.startsWith("replay") ? visibleText(session.model.replace(/^replay \((.*)\)$/, "$1")) : "",
+    replay: visibleText(recordingOf(session)),
     isRunning: session?.running ?? false,
     doing: session?.running ? visibleText(doingText(session)) : "",
     cards: cards.map((card) => cardView(card, idOf)),

@@ -17,6 +17,7 @@ import {
 } from "./planNodes";
 import { planCount, type PlanRow } from "./planRows";
 import type { ApproveParams, AskParams } from "../protocol";
+import { isReplay } from "../session";
 import type { Store } from "../state";
 import { isWorking, openRequests } from "../questions/waiting";
 import { StepClock } from "./stepClock";
@@ -192,7 +193,7 @@ function contextValue({ item, reviewable }: StepNode): string {
 /** Returns the text above the rows. */
 function message(session: Store["active"]): string {
   if (!session) return "";
-  const replay = session.model.startsWith("replay") ? t("Replay: a recorded conversation replaces the model.") : "";
+  const replay = isReplay(session) ? t("Replay: a recorded conversation replaces the model.") : "";
   const status =
     session.plan && session.plan.total > 0
       ? ""

@@ -5,7 +5,7 @@ import { planCount } from "../plan/planRows";
 import { describeApproval } from "../questions/approvalTexts";
 import { sessionName } from "../questions/noticeTexts";
 import { isWorking, needsDecision, pauseReason, waitingCount } from "../questions/waiting";
-import type { Session } from "../session";
+import { isReplay, type Session } from "../session";
 import { contextUsage, countText, usageSummary } from "./format";
 import { escapeInvisible } from "./text";
 
@@ -39,7 +39,7 @@ export function statusTexts(
         ? t("Agent: retrying in {0} s", retrySeconds)
         : [activeText(active, isPaused), othersText(others, active?.running === true)].filter(Boolean).join(" · ");
   return {
-    text: `$(${icon}) ${what}${active?.model.startsWith("replay") ? t(" (replay)") : ""}`,
+    text: `$(${icon}) ${what}${isReplay(active) ? t(" (replay)") : ""}`,
     tooltip: tooltip(active, sessions, relative),
     isWaiting: waiting > 0,
   };
