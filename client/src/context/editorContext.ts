@@ -6,6 +6,7 @@ import { scheme, type EditorContext } from "../protocol";
 import type { Diagnostic, Range } from "../protocolStates";
 import { toWireDiagnostic } from "../code/diagnostics";
 import { gitState } from "./git";
+import { allTabs } from "../ui/window";
 
 const MAX_OPEN = 100;
 const MAX_PROBLEMS = 5;
@@ -54,8 +55,7 @@ export function editorContext(omitted: readonly Omission[] = []): EditorContext 
 
 /** Returns the files in tabs, without duplicates. */
 export function openUris(): vscode.Uri[] {
-  const inputs = vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs.map(({ input }) => input));
-  const uris = inputs.flatMap((input) => {
+  const uris = allTabs().flatMap(({ input }) => {
     if (input instanceof vscode.TabInputText) return [input.uri];
     return input instanceof vscode.TabInputTextDiff ? [input.modified] : [];
   });

@@ -17,6 +17,7 @@ import type { Runs } from "../sessions/runs";
 import type { Sessions } from "../sessions/sessions";
 import type { Entry } from "../session";
 import type { Store } from "../state";
+import { showBriefly } from "../ui/window";
 
 type Answer = Extract<Intention, { kind: "press" | "answer" }>;
 type Click = Extract<
@@ -187,5 +188,5 @@ export class ConversationActions implements vscode.Disposable {
 
 async function copy(text: string): Promise<void> {
   await vscode.env.clipboard.writeText(text);
-  vscode.window.setStatusBarMessage(t("Copied."), 3000);
+  showBriefly(t("Copied."));
 }

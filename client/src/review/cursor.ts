@@ -22,6 +22,7 @@ import type { EditRow } from "./editRows";
 import { targetOf, type Decision, type DecisionOptions, type Review } from "./review";
 import { fileAt, parseDiffUri, type DiffSide } from "./diffUris";
 import type { Store } from "../state";
+import { activeTab, showBriefly } from "../ui/window";
 
 type RowOptions = DecisionOptions & { readonly advance?: boolean };
 
@@ -55,7 +56,7 @@ export class ReviewCursor {
     }
     const target = hunkTarget(shown);
     if (target) await this.decideAndAdvance(shown, [target], (params) => this.review.decide(decision, params));
-    else vscode.window.setStatusBarMessage(t("No proposed change at the cursor."), 5000);
+    else showBriefly(t("No proposed change at the cursor."));
   }
 
   /** Handles a decision from a CodeLens. The editor does not scroll to the next change while other changes to the file are left. */
@@ -155,7 +156,7 @@ export class ReviewCursor {
 
   /** Returns the side and the file of the diff that the user looks at. */
   private shown(): ShownDiff | undefined {
-    const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
+    const input = activeTab()?.input;
     // the tab of a multi-file diff does not name the file, so ask the focused editor; in the tab of a file, the focused
     // editor could be the one in a preview
     const uri =

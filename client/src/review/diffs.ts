@@ -9,13 +9,14 @@ import { editsOfStep, type ChangeLocation } from "./changeNavigation";
 import type { DecideParams } from "../protocol";
 import type { FileEdits, Hunk } from "../protocolStates";
 import { baseUri, fileOf, fileOrRenamed, proposedUri, parseDiffUri } from "./diffUris";
-import { activeTab, allTabs, MultiDiffs, startOf, type MultiDiffContent } from "./multiDiffs";
+import { MultiDiffs, startOf, type MultiDiffContent } from "./multiDiffs";
 import { hasErrors } from "./problemTexts";
 import { hasNoProposalsLeft } from "./staleness";
 import { toRange } from "./problems";
 import type { Session } from "../session";
 import type { Store } from "../state";
 import { setContextKey } from "../ui/contextKeys";
+import { activeTab, allTabs } from "../ui/window";
 
 export class Diffs implements vscode.Disposable {
   private readonly multiDiffs: MultiDiffs;

@@ -6,6 +6,7 @@ import { editsOfStep, firstLine } from "./changeNavigation";
 import { baseUri, proposedUri } from "./diffUris";
 import type { FileEdits, Hunk } from "../protocolStates";
 import type { Store } from "../state";
+import { activeTab, allTabs } from "../ui/window";
 
 /** The content of a multi-file diff: all proposals of a session, or those of one plan step. */
 export interface MultiDiffContent {
@@ -177,8 +178,6 @@ async function putCursor(uri: vscode.Uri, range: vscode.Range): Promise<void> {
     editor.selection = new vscode.Selection(range.start, range.end);
 }
 
-export const activeTab = (): vscode.Tab | undefined => vscode.window.tabGroups.activeTabGroup.activeTab;
-export const allTabs = (): vscode.Tab[] => vscode.window.tabGroups.all.flatMap((group) => group.tabs);
 /** Returns the label without the number of files, which VS Code appends. */
 const labelOf = (tab: vscode.Tab | undefined): string => tab?.label.replace(/ \(\d+ [^()]*\)$/, "") ?? "";
 const isUpToDate = ({ uris }: OpenMultiDiff, files: readonly FileEdits[]): boolean =>

@@ -14,6 +14,7 @@ import type { AgentServer } from "../server/server";
 import { unsavedProposals, fileOf } from "./diffUris";
 import type { Session } from "../session";
 import type { Store } from "../state";
+import { showBriefly } from "../ui/window";
 
 export type Decision = "accept" | "reject";
 export type DecisionOptions = Pick<DecideParams, "version" | "resolution" | "reason">;
@@ -26,7 +27,6 @@ interface Part {
   readonly shown: Edits | undefined;
 }
 
-const STATUS_MESSAGE_MS = 5000;
 /** The server's refusal of a decision on something that has changed since it was shown (docs/protocol.md, Errors). */
 const STALE = -32801;
 
@@ -127,7 +127,7 @@ export class Review {
     const result = await this.perform(() => this.server.request(method.undo, { sessionId, item }));
     if (!hasOutcome(result, "applied")) return;
     this.store.decisions.record([], sessionId);
-    vscode.window.setStatusBarMessage(t("Undone: {0}", content), STATUS_MESSAGE_MS);
+    showBriefly(t("Undone: {0}", content));
   }
 
   /** Runs one undo or redo at a time, because each depends on the result of the one before. */
@@ -159,10 +159,7 @@ export class Review {
     this.store.decisions.push(direction, done, left);
     if (labels.length === 0) return;
     const shownLabels = labels.join(", ");
-    vscode.window.setStatusBarMessage(
-      direction === "undo" ? t("Undone: {0}", shownLabels) : t("Redone: {0}", shownLabels),
-      STATUS_MESSAGE_MS,
-    );
+    showBriefly(direction === "undo" ? t("Undone: {0}", shownLabels) : t("Redone: {0}", shownLabels));
   }
 
   /**

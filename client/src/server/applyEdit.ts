@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 import type { ApplyWorkspaceEditResult, TextDocumentEdit, WorkspaceEdit } from "vscode-languageclient/node";
 import { mismatchReason } from "./digests";
 import type { ApplyEditParams } from "../protocol";
+import { allTabs } from "../ui/window";
 
 type Change = NonNullable<WorkspaceEdit["documentChanges"]>[number];
 
@@ -84,8 +85,7 @@ function refusalReason(change: Change): string | undefined {
 
 /** Whether a file is open or opening as a notebook. */
 function isNotebook(uri: vscode.Uri): boolean {
-  const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
-  const opened = tabs.map(({ input }) => (input instanceof vscode.TabInputNotebook ? input.uri : undefined));
+  const opened = allTabs().map(({ input }) => (input instanceof vscode.TabInputNotebook ? input.uri : undefined));
   return [...opened, ...vscode.workspace.notebookDocuments.map((other) => other.uri)].some(
     (other) => other?.toString() === uri.toString(),
   );
@@ -131,7 +131,6 @@ async function closeNewTabs(uris: readonly vscode.Uri[], before: ReadonlySet<str
   if (opened.length > 0) await vscode.window.tabGroups.close(opened, true);
 }
 
-const allTabs = (): vscode.Tab[] => vscode.window.tabGroups.all.flatMap((group) => group.tabs);
 const textUri = ({ input }: vscode.Tab): string | undefined =>
   input instanceof vscode.TabInputText ? input.uri.toString() : undefined;
 

@@ -3,6 +3,7 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { hasAccess, urlProblem, type AccessSettings } from "./access";
+import { showBriefly } from "../ui/window";
 
 export const API_KEY_SECRET = "fairlead.apiKey";
 const TITLE = t("Agent: Choose a Model");
@@ -36,7 +37,7 @@ export class ModelAccess {
     const isSet = key.trim() !== "";
     if (isSet) await this.secrets.store(API_KEY_SECRET, key.trim());
     else await this.secrets.delete(API_KEY_SECRET);
-    vscode.window.setStatusBarMessage(isSet ? t("The API key is set.") : t("The API key was removed."), 5000);
+    showBriefly(isSet ? t("The API key is set.") : t("The API key was removed."));
     return isSet;
   }
 

@@ -9,6 +9,7 @@ import { method, scheme, type PageResult, type RecordResult } from "../protocol"
 import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import type { Store } from "../state";
+import { showBriefly } from "../ui/window";
 
 const RULES = vscode.Uri.from({ scheme: scheme.page, authority: "commands", path: "/Command Permissions.md" });
 
@@ -70,7 +71,7 @@ export class Pages implements vscode.Disposable {
     const result = await this.record();
     if (result === undefined) return;
     await vscode.env.clipboard.writeText(text(result));
-    vscode.window.setStatusBarMessage(done, 5000);
+    showBriefly(done);
   }
 
   /** The record of the active session. Shows a message if there is none. */

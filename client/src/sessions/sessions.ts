@@ -10,8 +10,7 @@ import type { AgentServer } from "../server/server";
 import { sessionNodes, type SessionNode } from "./sessionRows";
 import type { Session } from "../session";
 import type { Store } from "../state";
-
-const STATUS_MESSAGE_MS = 5000;
+import { showBriefly } from "../ui/window";
 
 export class Sessions implements vscode.Disposable {
   /** The sessions whose transcript was requested. */
@@ -67,7 +66,7 @@ export class Sessions implements vscode.Disposable {
     if (warnIfStarting(this.store.get(sessionId))) return false;
     const params = { sessionId, text };
     const queued = await orShowWarning(() => this.server.request<{ queued: number }>(method.steer, params));
-    if (queued) vscode.window.setStatusBarMessage(t("Message queued."), STATUS_MESSAGE_MS);
+    if (queued) showBriefly(t("Message queued."));
     return queued !== undefined;
   }
 

@@ -3,6 +3,7 @@
 
 import * as vscode from "vscode";
 import { delayed } from "./throttle";
+import { allTabs } from "./window";
 
 /** Longer than a preview waits before it shows a change (300 ms). */
 const PREVIEW_DELAY_MS = 500;
@@ -143,8 +144,7 @@ function isDocumentOpen(uri: vscode.Uri): boolean {
 /** The tabs of a page. The API does not say which document a preview shows, but its title contains the file name. */
 function tabsOf(uri: vscode.Uri): vscode.Tab[] {
   const name = uri.path.slice(1);
-  const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
-  return tabs.filter(
+  return allTabs().filter(
     ({ input, label }) =>
       input instanceof vscode.TabInputWebview && input.viewType.endsWith("markdown.preview") && label.includes(name),
   );
