@@ -196,14 +196,14 @@ test("the check of what was accepted is the first row, and cannot be decided on"
   assert.equal(parentRow(allRows([session], relative), row), undefined);
 });
 
-const problem = (line: number, severity: number, message = "Wrong."): Diagnostic => ({
+const problem = (line: number, message = "Wrong."): Diagnostic => ({
   range: { start: { line, character: 4 }, end: { line, character: 9 } },
-  severity,
+  severity: 1,
   message,
   source: "ts",
 });
 
-test("a file's row counts the errors of its proposed text, else the warnings, and its tooltip has the first ones", () => {
+test("a file's row counts the errors of its proposed text, and its tooltip has the first ones", () => {
   const [session] = sessions("a");
   assert.ok(session?.edits);
   const { edits } = session;
@@ -217,10 +217,8 @@ test("a file's row counts the errors of its proposed text, else the warnings, an
     return found;
   };
   assert.equal(row().description, "docs · new · +1 −0");
-  assert.equal(row(problem(0, 1), problem(4, 1), problem(5, 2)).description, "docs · 2 errors · new · +1 −0");
-  assert.equal(row(problem(0, 2), problem(1, 3)).description, "docs · 1 warning · new · +1 −0");
-  assert.equal(row(problem(0, 3), problem(1, 4)).description, "docs · new · +1 −0");
-  const many = Array.from({ length: 7 }, (_, line) => problem(line, 1, `Wrong ${line}.\nIn detail.`));
+  assert.equal(row(problem(0), problem(4)).description, "docs · 2 errors · new · +1 −0");
+  const many = Array.from({ length: 7 }, (_, line) => problem(line, `Wrong ${line}.\nIn detail.`));
   const above = row().tooltip;
   assert.deepEqual(
     row(...many)
@@ -238,17 +236,17 @@ test("a file's row counts the errors of its proposed text, else the warnings, an
   );
 });
 
-test("a change's row counts the problems in its own new lines", () => {
+test("a change's row counts the errors in its own new lines", () => {
   const [session] = sessions("a");
   assert.ok(session?.edits);
   const { edits } = session;
-  const problems = [problem(1, 1), problem(4, 1), problem(5, 2)];
+  const problems = [problem(1), problem(4), problem(5)];
   const files = edits.files.map((file) => ({ ...file, problems }));
   const [changed] = [{ ...session, edits: { ...edits, files } }];
   const rows = childRows([changed], undefined, relative);
   const below = childRows([changed], rowOf(rows, "src/問候.py"), relative);
   assert.deepEqual(
     below.map((row) => `${label(row)}: ${row.description}`),
-    ['Line 2: 1 error · +1 −1 · return "你好"', 'Line 6: 1 warning · +1 −1 · return "👋 再見"'],
+    ['Line 2: 1 error · +1 −1 · return "你好"', 'Line 6: 1 error · +1 −1 · return "👋 再見"'],
   );
 });

@@ -217,12 +217,12 @@ test("the count is completed of total, and empty without a plan", () => {
   assert.equal(planCount(undefined), "");
 });
 
-const problem = (line: number, severity: number, message = "Wrong."): Diagnostic => ({
-  range: { start: { line, character: 4 }, end: { line, character: 9 } },
-  severity,
-  message,
+const problem: Diagnostic = {
+  range: { start: { line: 0, character: 4 }, end: { line: 0, character: 9 } },
+  severity: 1,
+  message: "Wrong.",
   source: "ts",
-});
+};
 
 test("a step says how many errors its proposed changes cause, whatever else supports it", () => {
   const done = stepRow(step({ status: "completed", verification: "marked", newErrors: 2 }), "idle", relative);
@@ -236,7 +236,7 @@ test("a step says how many errors its proposed changes cause, whatever else supp
 test("a step's files say which problems their proposed texts have", () => {
   const plan = session(params<Plan>("plan"));
   const edits = params<Edits>("edits");
-  const files = edits.files.map((file) => ({ ...file, problems: [problem(0, 1)] }));
+  const files = edits.files.map((file) => ({ ...file, problems: [problem] }));
   plan.edits = { ...edits, files };
   const [first] = topNodes(plan, relative).filter((node) => node.kind === "item");
   assert.ok(first);

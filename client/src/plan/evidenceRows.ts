@@ -5,7 +5,7 @@ import { duration } from "../ui/format";
 import type { PlanRow } from "./planRows";
 import type { CommandStarted } from "../protocol";
 import type { Diagnostic, EvidenceCommand } from "../protocolStates";
-import { problemCount, problemLines } from "../review/problemTexts";
+import { errorCount, problemLines } from "../review/problemTexts";
 import { escapeInvisible } from "../ui/text";
 
 /**
@@ -20,7 +20,7 @@ export function fileRow(
   laterChanges: readonly string[],
   problems: readonly Diagnostic[],
 ): PlanRow {
-  const count = problemCount(problems);
+  const count = errorCount(problems.length);
   const folders = path.split("/");
   const label = folders.pop() ?? path;
   return {

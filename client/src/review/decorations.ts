@@ -1,4 +1,4 @@
-// Decorations of files with proposed changes in the Explorer, on tabs and in lists, and of rows of files whose proposed text has problems.
+// Decorations of files with proposed changes in the Explorer, on tabs and in lists, and of rows of files whose proposed text has errors.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -6,7 +6,7 @@ import { throttled } from "../ui/throttle";
 import type { FileEdits } from "../protocolStates";
 import { type Store } from "../state";
 import { rowUri } from "./diffUris";
-import { hasErrors, problemCount } from "./problemTexts";
+import { errorCount } from "./problemTexts";
 
 const PENDING = mark("P", t("Proposed change to review"), "fairlead.proposedForeground");
 const CONFLICT = mark("!", t("Proposed change conflicts with yours"), "fairlead.conflictForeground");
@@ -62,11 +62,10 @@ const isSame = (one: vscode.FileDecoration | undefined, other: vscode.FileDecora
   one?.badge === other?.badge && one?.tooltip === other?.tooltip;
 
 function problemMark({ problems }: FileEdits): vscode.FileDecoration | undefined {
-  const words = problemCount(problems);
-  if (words === "") return undefined;
-  const count = parseInt(words); // the text begins with the count in every language
-  const color = hasErrors(problems) ? "list.errorForeground" : "list.warningForeground";
-  return new vscode.FileDecoration(count > 9 ? "9+" : String(count), words, new vscode.ThemeColor(color));
+  const count = problems.length;
+  if (count === 0) return undefined;
+  const color = new vscode.ThemeColor("list.errorForeground");
+  return new vscode.FileDecoration(count > 9 ? "9+" : String(count), errorCount(count), color);
 }
 
 function mark(badge: string, tooltip: string, color: string): vscode.FileDecoration {

@@ -10,7 +10,6 @@ import type { DecideParams } from "../protocol";
 import type { FileEdits, Hunk } from "../protocolStates";
 import { baseUri, fileOf, fileOrRenamed, proposedUri, parseDiffUri } from "./diffUris";
 import { MultiDiffs, startOf, type MultiDiffContent } from "./multiDiffs";
-import { hasErrors } from "./problemTexts";
 import { hasNoProposalsLeft } from "./staleness";
 import { toRange } from "./problems";
 import type { Session } from "../session";
@@ -152,7 +151,7 @@ export class Diffs implements vscode.Disposable {
 
   /** Opens the first problem that the changes of a plan step cause. */
   async openStepProblem(sessionId: string, item: string): Promise<void> {
-    const file = this.multiDiffs.filesOf({ sessionId, item }).find(({ problems }) => hasErrors(problems));
+    const file = this.multiDiffs.filesOf({ sessionId, item }).find(({ problems }) => problems.length > 0);
     if (file) await this.open(sessionId, file);
     else void vscode.window.showInformationMessage(t("The errors of this step are gone."));
   }

@@ -7,7 +7,7 @@ import { isDecidedAsWhole, isDeletedByUser } from "./changeNavigation";
 import type { CheckResult, FileEdits, Hunk, SmallestSet } from "../protocolStates";
 import type { Session } from "../session";
 import { capitalized, plainMessage } from "../ui/text";
-import { problemCount, problemLines, problemsIn } from "./problemTexts";
+import { errorCount, problemLines, problemsIn } from "./problemTexts";
 
 /** A check of what the user accepted (`Edits.checked`). */
 export interface CheckRow {
@@ -151,7 +151,7 @@ function fileRows(session: Session, relative: (uri: string) => string): EditRow[
     const kind = file.risk === "deletion" ? "" : kindLabel(file, relative);
     const size = file.binary ? t("binary") : counts(file.additions, file.deletions);
     const marks = [
-      problemCount(file.problems),
+      errorCount(file.problems.length),
       risk?.mark,
       file.protected ? t("protected") : "",
       conflict ? (deleted ? t("you deleted it") : t("conflict")) : "",
@@ -231,7 +231,7 @@ function hunkRows(sessionId: string, file: FileEdits, smallest: SmallestSet | nu
       label: hunkLabel(hunk),
       description: [
         mark?.words,
-        problemCount(problems),
+        errorCount(problems.length),
         conflict ? t("conflict") : "",
         counts(hunk.newLines, hunk.oldLines),
         hunk.snippet,

@@ -1,27 +1,14 @@
-// The problems that a proposed text causes, as words for rows and tooltips. Pure.
+// The errors that a proposed text causes, as words for rows and tooltips. Pure.
 
 import { t } from "@vscode/l10n";
 import type { Diagnostic, Hunk } from "../protocolStates";
 import { countText } from "../ui/format";
 
-/** Severities of LSP. */
-const [ERROR, WARNING] = [1, 2];
 const MOST_LINES = 5;
-
-/** Returns the number of errors, such as `2 errors`, or else of warnings; empty if there is neither. */
-export function problemCount(problems: readonly Diagnostic[]): string {
-  const count = (severity: number): number => problems.filter((problem) => problem.severity === severity).length;
-  if (count(ERROR) > 0) return errorCount(count(ERROR));
-  return count(WARNING) > 0 ? countText(count(WARNING), "warning") : "";
-}
 
 /** Returns the number of errors, such as `2 errors`; empty if there are none. */
 export function errorCount(errors: number): string {
   return errors > 0 ? countText(errors, "error") : "";
-}
-
-export function hasErrors(problems: readonly Diagnostic[]): boolean {
-  return problems.some(({ severity }) => severity === ERROR);
 }
 
 /** Returns a line for each of the first problems, and one that says how many more there are. */

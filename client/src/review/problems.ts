@@ -43,11 +43,9 @@ export class ProposedProblems implements vscode.Disposable {
   }
 }
 
-const { Error, Warning, Information, Hint } = vscode.DiagnosticSeverity;
-const SEVERITIES = [Error, Warning, Information, Hint];
-
-function toDiagnostic({ range, severity, message, source }: Diagnostic): vscode.Diagnostic {
-  const shown = new vscode.Diagnostic(toRange(range), message, SEVERITIES[severity - 1] ?? Error);
+/** The server sends only errors (docs/protocol.md, `File`). */
+function toDiagnostic({ range, message, source }: Diagnostic): vscode.Diagnostic {
+  const shown = new vscode.Diagnostic(toRange(range), message, vscode.DiagnosticSeverity.Error);
   shown.source = source ?? "Fairlead";
   return shown;
 }

@@ -57,7 +57,6 @@ const COUNT_TEXTS = {
   line: (count: number) => oneOrMany(count, t("1 line"), t("{0} lines", count)),
   read: (count: number) => oneOrMany(count, t("1 read"), t("{0} reads", count)),
   step: (count: number) => oneOrMany(count, t("1 step"), t("{0} steps", count)),
-  warning: (count: number) => oneOrMany(count, t("1 warning"), t("{0} warnings", count)),
 };
 
 /** Returns a count with its noun, such as `1 file` or `2 files`. */
