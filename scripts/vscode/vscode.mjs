@@ -84,7 +84,7 @@ export async function startVSCode({ port = 0, trust = "off", log, ...wanted } = 
 }
 
 /** Writes the user settings: the ones above with changes. */
-export function writeSettings(userDataDir, settings) {
+function writeSettings(userDataDir, settings) {
   fs.writeFileSync(path.join(userDataDir, "User", "settings.json"), JSON.stringify({ ...QUIET, ...settings }, null, 2));
 }
 
