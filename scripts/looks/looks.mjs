@@ -65,7 +65,7 @@ async function play(name, look, journey, folder) {
   const { page } = editor;
   const text = translator(language);
   const take = async (stage) => {
-    await page.page.mouse.move(rest.viewport?.width ?? WINDOW.width / 2, 0);
+    await page.page.mouse.move((rest.viewport ?? WINDOW).width / 2, 0); // nothing is highlighted there
     await page.screenshot(path.join(folder, `${name}-${stage}-${look}.png`));
     say(`  ${name}-${stage}-${look}.png`);
   };
