@@ -9,10 +9,10 @@ import fs from "node:fs";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { downloadWheels, TARGETS } from "./platform-wheels.mjs";
-import { nodeProgram, root, run, venvProgram } from "./process.mjs";
+import { nodeProgram, root, venvProgram } from "./process.mjs";
 import { say, withProgress } from "./progress.mjs";
 import { SetupError } from "./python.mjs";
-import { ensureNode, ensurePython, main, waitForAll } from "./setup.mjs";
+import { ensureNode, ensurePython, main, runOrThrow, waitForAll } from "./setup.mjs";
 
 const staging = path.join(root, ".build", "vsix");
 const FILES = ["LICENSE", "client/media", "l10n", "package.nls.json", "package.nls.zh-cn.json"];
@@ -33,7 +33,7 @@ await main(async () => {
   fs.rmSync(staging, { recursive: true, force: true });
   const bundles = path.join(root, ".build", "bundles");
   await withProgress("bundle the extension", () =>
-    checked(process.execPath, [path.join(root, "scripts/build.mjs"), "--production", "--outdir", bundles]),
+    runOrThrow(process.execPath, [path.join(root, "scripts/build.mjs"), "--production", "--outdir", bundles]),
   );
   for (const file of BUNDLES) copy(`.build/bundles/${file}`, `dist/${file}`);
   for (const file of FILES) copy(file);
@@ -43,7 +43,7 @@ await main(async () => {
   for (const name of ["server", "bedrock", "vertex"]) copy(`requirements/${name}.txt`, `dist/requirements/${name}.txt`);
   const options = ["--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", path.join(staging, "dist")];
   const wheel = ["-m", "pip", "wheel", ...options, root];
-  await withProgress("build the server's wheel", () => checked(venvProgram("python"), wheel));
+  await withProgress("build the server's wheel", () => runOrThrow(venvProgram("python"), wheel));
   if (target !== undefined)
     await withProgress(`download the packages for ${target}`, () =>
       downloadWheels(target, path.join(staging, "dist", "wheels")),
@@ -60,7 +60,7 @@ await main(async () => {
     "--out",
     vsix,
   ];
-  await withProgress("package", () => checked(process.execPath, vsce, staging));
+  await withProgress("package", () => runOrThrow(process.execPath, vsce, { cwd: staging }));
   say(
     `${path.relative(root, vsix)}, ${(fs.statSync(vsix).size / 1000).toFixed(0)} kB. Install it with: code --install-extension ${path.relative(root, vsix)}`,
   );
@@ -97,9 +97,4 @@ function manifest() {
   } = JSON.parse(fs.readFileSync(path.join(root, "package.json"), "utf8"));
   const address = repository === undefined ? {} : { repository: { type: "git", url: `${repository}.git` } };
   return { ...rest, ...address, engines: { vscode: rest.engines.vscode } };
-}
-
-async function checked(command, args, cwd = root) {
-  const { code, output } = await run(command, args, { cwd });
-  if (code !== 0) throw new SetupError(output);
 }

@@ -4,10 +4,9 @@
 import fs from "node:fs";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { pythonEnvironment, root, run, venvProgram } from "./process.mjs";
+import { pythonEnvironment, root, venvProgram } from "./process.mjs";
 import { say } from "./progress.mjs";
-import { SetupError } from "./python.mjs";
-import { ensureNode, ensurePython, main, waitForAll } from "./setup.mjs";
+import { ensureNode, ensurePython, main, runOrThrow, waitForAll } from "./setup.mjs";
 import { ensureWheels, wheelsDir } from "./wheels.mjs";
 
 const folder = path.join(root, "docs", "pictures");
@@ -19,7 +18,7 @@ await main(async () => {
     options: { only: { type: "string", default: "stills,animation,walkthrough,icon" } },
   }).values;
   await waitForAll(ensurePython(), ensureNode());
-  await run(process.execPath, [path.join(root, "scripts/build.mjs")]);
+  await runOrThrow(process.execPath, [path.join(root, "scripts/build.mjs")]);
   const { closeBrowser } = await import("../tests/editor/host/page.mjs");
   fs.mkdirSync(folder, { recursive: true });
   const wanted = only.split(",");
@@ -200,8 +199,7 @@ async function python(script, ...args) {
   await ensureWheels("pictures");
   const env = pythonEnvironment({});
   env.PYTHONPATH = wheelsDir("pictures");
-  const { code, output } = await run(venvProgram("python"), [path.join(root, "scripts", script), ...args], { env });
-  if (code !== 0) throw new SetupError(output);
+  await runOrThrow(venvProgram("python"), [path.join(root, "scripts", script), ...args], { env });
 }
 
 function kilobytes(file) {

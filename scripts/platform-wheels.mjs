@@ -1,8 +1,8 @@
 // The server's packages as wheels for one platform, for a .vsix that needs no network.
 
 import path from "node:path";
-import { root, run, venvProgram } from "./process.mjs";
-import { SetupError } from "./python.mjs";
+import { root, venvProgram } from "./process.mjs";
+import { runOrThrow } from "./setup.mjs";
 
 const PYTHONS = ["3.11", "3.12", "3.13", "3.14"];
 /**
@@ -27,7 +27,6 @@ export async function downloadWheels(target, folder, pythons = PYTHONS, list = "
   const what = ["--dest", folder, "-r", path.join(root, "requirements", `${list}.txt`)];
   for (const python of pythons) {
     const options = ["--no-deps", "--only-binary=:all:", "--python-version", python, ...platforms];
-    const { code, output } = await run(venvProgram("python"), [...download, ...options, ...what]);
-    if (code !== 0) throw new SetupError(output);
+    await runOrThrow(venvProgram("python"), [...download, ...options, ...what]);
   }
 }

@@ -7,7 +7,7 @@ import { existsSync, readdirSync, readFileSync, realpathSync, writeFileSync } fr
 import path from "node:path";
 import { makeVenv, npmCi, pipInstall } from "./install.mjs";
 import { withLock } from "./setup-lock.mjs";
-import { isMain, isWindows, root, venv, venvProgram } from "./process.mjs";
+import { isMain, isWindows, root, run, venv, venvProgram } from "./process.mjs";
 import { say, seconds } from "./progress.mjs";
 import { SetupError } from "./python.mjs";
 
@@ -48,6 +48,12 @@ export async function waitForAll(...promises) {
   const results = await Promise.allSettled(promises);
   const failure = results.find((result) => result.status === "rejected");
   if (failure !== undefined) throw failure.reason;
+}
+
+/** Runs a program, as `run` does. If it fails, throws a `SetupError` with its output. */
+export async function runOrThrow(command, args, options) {
+  const { code, output } = await run(command, args, options);
+  if (code !== 0) throw new SetupError(output);
 }
 
 /**

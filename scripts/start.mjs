@@ -9,20 +9,16 @@ import os from "node:os";
 import path from "node:path";
 import { isWindows, root, run, runInTerminal } from "./process.mjs";
 import { say, withProgress } from "./progress.mjs";
-import { ensureNode, ensurePython, main, waitForAll } from "./setup.mjs";
+import { ensureNode, ensurePython, main, runOrThrow, waitForAll } from "./setup.mjs";
 
 const example = path.join(root, "server/fairlead/example");
 const TASK = "Refactor hello.py: add type hints, docstrings, and a main guard";
 
 await main(async () => {
   await waitForAll(ensurePython(), ensureNode());
-  const bundling = await withProgress("bundle the extension", () =>
-    run(process.execPath, [path.join(root, "scripts/build.mjs")]),
+  await withProgress("bundle the extension", () =>
+    runOrThrow(process.execPath, [path.join(root, "scripts/build.mjs")]),
   );
-  if (bundling.code !== 0) {
-    say(bundling.output);
-    return 1;
-  }
   const hasModel = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"].some(
     (name) => process.env[name],
   );
@@ -43,7 +39,7 @@ await main(async () => {
 });
 
 async function hasCodeCommand() {
-  const { code } = await run("code", ["--version"], { shell: isWindows }).catch(() => ({ code: 1 }));
+  const { code } = await run("code", ["--version"], { shell: isWindows });
   return code === 0;
 }
 

@@ -5,10 +5,10 @@
 import fs from "node:fs";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { root, run } from "../process.mjs";
+import { root } from "../process.mjs";
 import { say } from "../progress.mjs";
 import { SetupError } from "../python.mjs";
-import { ensureNode, ensurePython, main, waitForAll } from "../setup.mjs";
+import { ensureNode, ensurePython, main, runOrThrow, waitForAll } from "../setup.mjs";
 
 const WINDOW = { width: 1440, height: 900 };
 /** What differs from a dark window of 1440 × 900 pixels. */
@@ -25,7 +25,8 @@ const LOOKS = {
 
 await main(async () => {
   await waitForAll(ensurePython(), ensureNode());
-  for (const script of ["build.mjs", "package.mjs"]) await run(process.execPath, [path.join(root, "scripts", script)]);
+  for (const script of ["build.mjs", "package.mjs"])
+    await runOrThrow(process.execPath, [path.join(root, "scripts", script)]);
   const { closeBrowser } = await import("../../tests/editor/host/page.mjs");
   const { JOURNEYS } = await import("./journeys.mjs");
   const { values, positionals } = parseArgs({
