@@ -1,4 +1,5 @@
-// Converts between URIs and workspace paths. If the workspace has several folders, a path begins with the name of its folder.
+// Converts between URIs and workspace paths. If the workspace has several folders, a path begins with the name of its
+// folder.
 
 import * as vscode from "vscode";
 
@@ -10,7 +11,10 @@ export function urisOfPath(path: string): vscode.Uri[] {
   return named.map(({ uri, name }) => vscode.Uri.joinPath(uri, path.slice(name.length)));
 }
 
-/** Returns the workspace path by which the agent knows a file or folder; the whole path if it is outside of the workspace. */
+/**
+ * Returns the workspace path by which the agent knows a file or folder; the whole path if it is outside of the
+ * workspace.
+ */
 export function workspacePath(uri: vscode.Uri): string {
   return vscode.workspace.asRelativePath(uri);
 }

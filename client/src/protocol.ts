@@ -1,5 +1,5 @@
-// The methods of docs/protocol.md, and the shapes of its params, results and events. Mirrors server/fairlead/lsp/protocol.py. The tests
-// of both read the messages in tests/goldens/.
+// The methods of docs/protocol.md, and the shapes of its params, results and events. Mirrors
+// server/fairlead/lsp/protocol.py. The tests of both read the messages in tests/goldens/.
 
 import type { ApplyWorkspaceEditParams } from "vscode-languageclient/node";
 import type {
@@ -143,7 +143,9 @@ export type Mode = "agent" | "plan" | "ask";
 /** What a run continues without a prompt: a run that did not finish, or a plan that the user approved. */
 export type Continuation = "paused" | "plan";
 
-/** What a decision applies to: everything, a file, a hunk, some changes, or what a plan item (`item`, its id) changed. */
+/**
+ * What a decision applies to: everything, a file, a hunk, some changes, or what a plan item (`item`, its id) changed.
+ */
 export type Target =
   { all: true } | { uri: string } | { uri: string; hunk: string } | { changes: readonly ChangeId[] } | { item: string };
 

@@ -91,7 +91,10 @@ export interface Hunk {
   readonly conflict: { readonly base: string; readonly current: string | null; readonly proposed: string } | null;
 }
 
-/** A plan item whose changes to a file were changed again: by another item or, if `byItemId` is null, outside of the plan. */
+/**
+ * A plan item whose changes to a file were changed again: by another item or, if `byItemId` is null, outside of the
+ * plan.
+ */
 export interface Overtaken {
   readonly itemId: string;
   readonly byItemId: string | null;
@@ -124,9 +127,15 @@ export interface Edits {
   /** What an undo would undo, such as "Accept a.py"; null if nothing. */
   readonly undoLabel: string | null;
   readonly redoLabel: string | null;
-  /** The failed check of what was accepted or, if none failed, the last one. Null as soon as a file or a proposal changes. */
+  /**
+   * The failed check of what was accepted or, if none failed, the last one. Null as soon as a file or a proposal
+   * changes.
+   */
   readonly checked: CheckResult | null;
-  /** The last smallest set that a search found, with only the undecided changes. Null if there is none or it no longer applies. */
+  /**
+   * The last smallest set that a search found, with only the undecided changes. Null if there is none or it no longer
+   * applies.
+   */
   readonly smallest: SmallestSet | null;
 }
 

@@ -16,7 +16,9 @@ import { failureText } from "./ui/commandOutput";
 
 /** One entry of the conversation. A changed entry is a new object, so that views see what has changed. */
 export type Entry = Readonly<
-  /** `checkpoint` names the state before the prompt, to which the session can be rewound. Null until the run has begun. */
+  /**
+   * `checkpoint` names the state before the prompt, to which the session can be rewound. Null until the run has begun.
+   */
   | { kind: "prompt"; text: string; checkpoint: number | null; pictures?: readonly string[] }
   | { kind: "steered"; text: string }
   | { kind: "text"; text: string }
@@ -77,13 +79,16 @@ export interface Session {
   runsStarted: number;
   /** The number of these runs that the server has reported as ended. */
   runsEnded: number;
-  /** The end entries of runs that the user stopped, by the run's number from 1. The server may still be ending these runs. */
+  /**
+   * The end entries of runs that the user stopped, by the run's number from 1. The server may still be ending these
+   * runs.
+   */
   stoppedRuns: Map<number, EndEntry>;
 }
 
 /**
- * What has changed. `list`: the session in the server's list. `sessions`: which sessions exist, or which one is active. `approvals`: the
- * open approvals and questions.
+ * What has changed. `list`: the session in the server's list. `sessions`: which sessions exist, or which one is active.
+ * `approvals`: the open approvals and questions.
  */
 export type Change = "plan" | "edits" | "conversation" | "run" | "approvals" | "sessions" | "list";
 
@@ -105,7 +110,10 @@ const CHECK_CALL_PREFIX = "check-";
 /** How a run ended. The user can continue it, unless it is `done`. Only a `paused` run waits for that. */
 export type Ending = "done" | "paused" | "stopped" | "unfinished" | "failed";
 
-/** The endings by stop reason (docs/protocol.md, `RunResult`), without those that are `done`. `lost`: the server has ended. */
+/**
+ * The endings by stop reason (docs/protocol.md, `RunResult`), without those that are `done`. `lost`: the server has
+ * ended.
+ */
 const ENDINGS: Readonly<Record<string, Ending>> = {
   budget: "paused",
   max_turn_requests: "paused",
@@ -180,7 +188,10 @@ const FEEDBACK_NOTES: Readonly<Record<string, string>> = {
   folders: t("The agent was told which folders are open."),
 };
 
-/** Applies an event, and returns what changed. An event of a run that the user stopped changes nothing, unless it is final. */
+/**
+ * Applies an event, and returns what changed. An event of a run that the user stopped changes nothing, unless it is
+ * final.
+ */
 export function applyEvent(session: Session, event: AgentEvent): Change | undefined {
   if (event.kind === "check_search" || event.kind === "smallest_set") return undefined;
   const isCheck = "toolCallId" in event && event.toolCallId?.startsWith(CHECK_CALL_PREFIX);

@@ -24,9 +24,15 @@ export class Store {
   private readonly byId = new Map<string, Session>();
   private readonly listeners = new Set<(change: Change, session: Session) => void>();
   private readonly eventListeners = new Set<(event: AgentEvent) => void>();
-  /** Null: the next task begins a new session. Undefined: the first session that the server reports becomes the active one. */
+  /**
+   * Null: the next task begins a new session. Undefined: the first session that the server reports becomes the active
+   * one.
+   */
   private activeId: string | null | undefined;
-  /** The ids of placeholders for sessions that the server has not created yet, each with the id of the session that was active before. */
+  /**
+   * The ids of placeholders for sessions that the server has not created yet, each with the id of the session that was
+   * active before.
+   */
   private readonly starting = new Map<string, string | null | undefined>();
   private startCount = 0;
 
@@ -36,7 +42,9 @@ export class Store {
     return () => this.listeners.delete(listener);
   }
 
-  /** Calls `listener` with each event, after the changes that the event causes, until the returned function is called. */
+  /**
+   * Calls `listener` with each event, after the changes that the event causes, until the returned function is called.
+   */
   onEvent(listener: (event: AgentEvent) => void): () => void {
     this.eventListeners.add(listener);
     return () => this.eventListeners.delete(listener);
@@ -81,7 +89,9 @@ export class Store {
     return this.sessions.filter(isWanted).sort((a, b) => isActive(b) - isActive(a));
   }
 
-  /** Makes a session the one that all views show. Returns false if it does not exist, because the user has deleted it. */
+  /**
+   * Makes a session the one that all views show. Returns false if it does not exist, because the user has deleted it.
+   */
   show(id: string): boolean {
     const session = this.byId.get(id);
     if (!session) return false;
@@ -152,7 +162,10 @@ export class Store {
     return session;
   }
 
-  /** Shows a task in a placeholder before the server has created its session. Returns the placeholder's id, for `endStart`. */
+  /**
+   * Shows a task in a placeholder before the server has created its session. Returns the placeholder's id, for
+   * `endStart`.
+   */
   showStarting(prompt: string, mode: Mode): string {
     const id = `starting-${++this.startCount}`;
     this.starting.set(id, this.activeId);
@@ -197,7 +210,10 @@ export class Store {
     }
   }
 
-  /** Ends all runs, because the server has ended. Plans and conversations stay readable until the next server restores the sessions. */
+  /**
+   * Ends all runs, because the server has ended. Plans and conversations stay readable until the next server restores
+   * the sessions.
+   */
   markServerGone(): void {
     for (const session of this.sessions) {
       session.edits = undefined;
@@ -223,7 +239,10 @@ export class Store {
     this.emit("plan", session);
   }
 
-  /** Applies a difference to the plan. Returns false if the store does not have the version that the difference starts from. */
+  /**
+   * Applies a difference to the plan. Returns false if the store does not have the version that the difference starts
+   * from.
+   */
   changePlan({ sessionId, since, patch }: Changed): boolean {
     const plan = this.byId.get(sessionId)?.plan;
     if (plan?.version !== since) return false;

@@ -1,4 +1,5 @@
-// Answers the agent's questions about the user's files with VS Code's language support (docs/protocol.md, agent/editor/...).
+// Answers the agent's questions about the user's files with VS Code's language support (docs/protocol.md,
+// agent/editor/...).
 
 import * as vscode from "vscode";
 import { LSPErrorCodes, ResponseError, type LanguageClient } from "vscode-languageclient/node";

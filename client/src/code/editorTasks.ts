@@ -1,4 +1,5 @@
-// The tasks that the user starts in an editor: a task on the selection, fixing problems, and explaining the code at the cursor.
+// The tasks that the user starts in an editor: a task on the selection, fixing problems, and explaining the code at the
+// cursor.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -40,7 +41,10 @@ export class EditorTasks implements vscode.CodeActionProvider, vscode.Disposable
     await this.runs.runOn(contextOf(editor.document, ranges), { title });
   }
 
-  /** Asks the agent to explain the selection. Without one, explains the symbol at the cursor, or the line if there is none. */
+  /**
+   * Asks the agent to explain the selection. Without one, explains the symbol at the cursor, or the line if there is
+   * none.
+   */
   async explain(): Promise<void> {
     const editor = activeEditor();
     if (!editor) {

@@ -60,8 +60,8 @@ interface SymbolInformation {
 }
 
 /**
- * What `WorkspaceEdit._allEntries()` contains: file operations (1), text edits (2), and edits of notebooks and snippets (the others). The
- * public `entries()` contains only the text edits.
+ * What `WorkspaceEdit._allEntries()` contains: file operations (1), text edits (2), and edits of notebooks and snippets
+ * (the others). The public `entries()` contains only the text edits.
  */
 export type EditEntry = FileEntry | TextEntry | { readonly _type: 3 | 5 | 6 };
 
@@ -152,8 +152,8 @@ function symbolKind(kind: number): lsp.SymbolKind {
 }
 
 /**
- * Converts a workspace edit to `documentChanges`. Edits of files that are moved or deleted come first, then the file operations, then all
- * other edits, because VS Code does not say in which order the provider gave them.
+ * Converts a workspace edit to `documentChanges`. Edits of files that are moved or deleted come first, then the file
+ * operations, then all other edits, because VS Code does not say in which order the provider gave them.
  *
  * @param version The version of a document, null if it is closed.
  * @throws Unusable: the edit contains something that LSP cannot express, or too many changes.

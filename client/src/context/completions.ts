@@ -64,7 +64,9 @@ function pathCompletions(typed: string, { files, open }: Mentionable): Completio
     }));
 }
 
-/** Returns a number to sort by: better matches come first, and of equal ones open files, then other files, then folders. */
+/**
+ * Returns a number to sort by: better matches come first, and of equal ones open files, then other files, then folders.
+ */
 function orderOf({ rank = 0, isOpen, kind }: { rank?: number | undefined; isOpen: boolean; kind: string }): number {
   return 3 * rank + (isOpen ? 0 : kind === "file" ? 1 : 2);
 }

@@ -1,4 +1,5 @@
-// Reads the state of the workspace's repositories from VS Code's own Git extension. This module does not run Git itself.
+// Reads the state of the workspace's repositories from VS Code's own Git extension. This module does not run Git
+// itself.
 
 import * as vscode from "vscode";
 import type { ChangedFile, EditorContext } from "../protocol";
@@ -61,7 +62,10 @@ export function hasChanges(): boolean {
   return workspaceRepositories().some(({ repository }) => changedFiles(repository).size > 0);
 }
 
-/** Returns the uncommitted changes as a diff, in which an untracked file has only a header; undefined without a repository. */
+/**
+ * Returns the uncommitted changes as a diff, in which an untracked file has only a header; undefined without a
+ * repository.
+ */
 export async function uncommittedChanges(): Promise<string | undefined> {
   const repositories = workspaceRepositories();
   if (repositories.length === 0) return undefined;

@@ -1,11 +1,14 @@
-// Mentions in a task: `#selection`, `#problems`, `#changes`, and files and folders as `#src/a.ts` or `#"my file.ts"`. Pure.
+// Mentions in a task: `#selection`, `#problems`, `#changes`, and files and folders as `#src/a.ts` or `#"my file.ts"`.
+// Pure.
 
 export const KEYWORDS = ["selection", "problems", "changes"] as const;
 export type Keyword = (typeof KEYWORDS)[number];
 
 export type Mention =
   | { readonly kind: Keyword }
-  /** A file or folder in the workspace. It means the first of these paths that exists; if none does, it is plain text. */
+  /**
+   * A file or folder in the workspace. It means the first of these paths that exists; if none does, it is plain text.
+   */
   | { readonly kind: "path"; readonly paths: readonly string[] };
 
 // at the start of a word, so that neither `C#` nor the fragment of a URL counts
@@ -30,7 +33,10 @@ export function mentionsIn(text: string): Mention[] {
   return [...found.values()];
 }
 
-/** Returns the word and the shorter ones without the punctuation at its end, which may belong to the sentence. The longest is first. */
+/**
+ * Returns the word and the shorter ones without the punctuation at its end, which may belong to the sentence. The
+ * longest is first.
+ */
 function possibleWords(word: string): string[] {
   const words = [word];
   while (PUNCTUATION.test(word)) words.push((word = word.slice(0, -1)));

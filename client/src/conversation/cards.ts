@@ -36,7 +36,10 @@ export interface WindowState {
   readonly isTrusted: boolean;
 }
 
-/** Returns the cards while `session` is shown. `sessions` are all sessions: each other one that waits for the user has a card too. */
+/**
+ * Returns the cards while `session` is shown. `sessions` are all sessions: each other one that waits for the user has a
+ * card too.
+ */
 export function cardsOf(
   session: Session | undefined,
   windowState: WindowState,

@@ -115,8 +115,8 @@ function toolBody(tool: ToolEntry): string {
 }
 
 /**
- * Returns the lines about steps that a rewrite of the plan could not complete, because their checks failed. Leaves out the lines about
- * checks that fail only without the changes, because that is not a failure.
+ * Returns the lines about steps that a rewrite of the plan could not complete, because their checks failed. Leaves out
+ * the lines about checks that fail only without the changes, because that is not a failure.
  */
 function uncompletedSteps({ name, result }: ToolEntry): string {
   const lines = name === "todo" ? result.split("\n").filter((line) => /^#\S+ is not completed\b/.test(line)) : [];

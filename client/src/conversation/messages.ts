@@ -1,4 +1,5 @@
-// The messages between the extension and the webview of the conversation. They are plain values, so that each side can be tested alone.
+// The messages between the extension and the webview of the conversation. They are plain values, so that each side can
+// be tested alone.
 
 import type { Mode } from "../protocol";
 
@@ -106,7 +107,10 @@ export type Update =
       readonly first: number;
       readonly changed: readonly (readonly [index: number, entry: EntryView])[];
     }
-  /** A text that was not sent: from an earlier page, or because the task did not start. It never replaces what the user has typed. */
+  /**
+   * A text that was not sent: from an earlier page, or because the task did not start. It never replaces what the user
+   * has typed.
+   */
   | { readonly kind: "draft"; readonly text: string }
   /** Put this text into the prompt. */
   | { readonly kind: "edit"; readonly text: string }
@@ -187,7 +191,10 @@ const INTENTIONS: Readonly<Record<Intention["kind"], Readonly<Record<string, Pre
   switchModel: {},
 };
 
-/** Returns a message as an intention; undefined if it is not a valid one. The webview is not trusted, because it draws untrusted text. */
+/**
+ * Returns a message as an intention; undefined if it is not a valid one. The webview is not trusted, because it draws
+ * untrusted text.
+ */
 export function parseIntention(message: unknown): Intention | undefined {
   if (typeof message !== "object" || message === null) return undefined;
   const { kind, ...fields } = message as Fields;

@@ -1,4 +1,5 @@
-// What the prompt of the conversation needs from the extension: the chips and pictures, the completions, and the text that is not sent yet.
+// What the prompt of the conversation needs from the extension: the chips and pictures, the completions, and the text
+// that is not sent yet.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -70,7 +71,9 @@ export class PromptBox {
     return true;
   }
 
-  /** Removes and returns the pictures of the next task, and a function that puts them back if the task does not start. */
+  /**
+   * Removes and returns the pictures of the next task, and a function that puts them back if the task does not start.
+   */
   takePictures(): [readonly ImageItem[], () => void] {
     const taken = [...this.pictures];
     this.pictures.clear();

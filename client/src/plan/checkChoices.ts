@@ -48,8 +48,8 @@ export function listedChoices(typed: string, choices: readonly CheckChoice[]): L
 }
 
 /**
- * Returns the choice that Enter accepts. Before VS Code shows the rows for a new text, it still reports an older row. Enter then accepts
- * the typed text, or nothing if the box is empty.
+ * Returns the choice that Enter accepts. Before VS Code shows the rows for a new text, it still reports an older row.
+ * Enter then accepts the typed text, or nothing if the box is empty.
  */
 export function acceptedChoice(
   typed: string,

@@ -1,4 +1,5 @@
-// Lets the user choose a check for a step, and runs checks on all proposed changes, without them, or on what was accepted.
+// Lets the user choose a check for a step, and runs checks on all proposed changes, without them, or on what was
+// accepted.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -63,7 +64,9 @@ export class Checks {
     if (session) await this.runAndReport({ sessionId: session.id, base: true });
   }
 
-  /** Runs all checks on what the user accepted, in every session with something to review, or else in the active one. */
+  /**
+   * Runs all checks on what the user accepted, in every session with something to review, or else in the active one.
+   */
   async runOnAccepted(): Promise<void> {
     const sessions = this.store.reviewable.length > 0 ? this.store.reviewable : [this.activeSession()];
     for (const session of sessions) if (session) await this.runAndReport({ sessionId: session.id, base: true });

@@ -9,8 +9,8 @@ import { errorCount, problemLines } from "../review/problemTexts";
 import { escapeInvisible } from "../ui/text";
 
 /**
- * Returns the row of a file that a step changed. `toReview`: whether the step's changes to the file are undecided. `laterChanges`: texts
- * that say what changed them again.
+ * Returns the row of a file that a step changed. `toReview`: whether the step's changes to the file are undecided.
+ * `laterChanges`: texts that say what changed them again.
  */
 export function fileRow(
   parent: string,

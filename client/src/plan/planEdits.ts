@@ -86,7 +86,10 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
       : undefined;
   }
 
-  /** Sends a change of a step. If this step has changed since the user saw it, the server refuses; changes of other steps do not matter. */
+  /**
+   * Sends a change of a step. If this step has changed since the user saw it, the server refuses; changes of other
+   * steps do not matter.
+   */
   private async editStep(step: StepNode, op: PlanOp): Promise<void> {
     const now = this.store.get(step.sessionId)?.plan?.revision;
     await this.send(step.sessionId, this.unchangedItem(step) && now !== undefined ? now : step.revision, op);

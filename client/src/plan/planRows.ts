@@ -36,8 +36,8 @@ const OUTSIDE_TEXTS: Record<Outside["id"], { label: string; tooltip: string }> =
 export type Activity = "working" | "waiting" | "idle";
 
 /**
- * Returns the row of a step. `relative` converts a URI to a path for display. `laterChanges`: texts that say what changed the step's edits
- * again.
+ * Returns the row of a step. `relative` converts a URI to a path for display. `laterChanges`: texts that say what
+ * changed the step's edits again.
  */
 export function stepRow(
   item: PlanItem,
@@ -97,7 +97,10 @@ export function goRow(steps: number): PlanRow {
   };
 }
 
-/** Returns the row of a run that ended early. A click on it continues the run, after asking for the API key if that is why. */
+/**
+ * Returns the row of a run that ended early. A click on it continues the run, after asking for the API key if that is
+ * why.
+ */
 export function retryRow(end: EndEntry): PlanRow {
   const shown = escapeInvisible(end.message);
   const needsKey = end.errorKind === "auth";

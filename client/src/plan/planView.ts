@@ -169,7 +169,8 @@ export class PlanView extends StoreTree<PlanNode> {
       const elapsed = Math.floor(this.clock.elapsed(node.sessionId, node.item));
       if (elapsed > 0) item.description = `${node.row.description} · ${duration(elapsed)}`;
     }
-    // VS Code keeps the expansion state of a row that it knows, so a step that starts or gets its first child needs another id
+    // VS Code keeps the expansion state of a row that it knows, so a step that starts or gets its first child needs
+    // another id
     if (isInProgress) item.id = `${node.row.id} now${isParent ? "" : " bare"}`;
     item.contextValue = contextValue(node);
     if (node.item.newErrors > 0)

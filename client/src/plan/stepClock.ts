@@ -8,7 +8,10 @@ export class StepClock {
   /** `now` returns milliseconds, from any starting point. */
   constructor(private readonly now: () => number) {}
 
-  /** Returns the seconds of this step: those that the server reported last, and the time since it first reported this number. */
+  /**
+   * Returns the seconds of this step: those that the server reported last, and the time since it first reported this
+   * number.
+   */
   elapsed(sessionId: string, item: PlanItem): number {
     const id = `${sessionId} ${item.id}`;
     const { seconds } = item.evidence;

@@ -70,7 +70,10 @@ function describeCommand({ command, cwd, mode, reasons }: ApproveParams): Approv
   };
 }
 
-/** Returns the texts of an approval of a file. Without a tool call, the approval confirms the user's own accept of a protected file. */
+/**
+ * Returns the texts of an approval of a file. Without a tool call, the approval confirms the user's own accept of a
+ * protected file.
+ */
 function describeFile({ toolCallId, reasons }: ApproveParams, what: string): ApprovalTexts {
   const isConfirmation = toolCallId === null;
   const question = isConfirmation ? t("Accept “{0}”?", what) : t("Allow “{0}”?", what);

@@ -57,7 +57,10 @@ export function noticesOf(session: Session, relative: (uri: string) => string): 
   }));
 }
 
-/** Returns a notice of the end of a session's last run; none if the user stopped it, or if it paused, which `noticesOf` reports. */
+/**
+ * Returns a notice of the end of a session's last run; none if the user stopped it, or if it paused, which `noticesOf`
+ * reports.
+ */
 export function endNotices(session: Session): Pick<Notice, "about" | "text">[] {
   const last = session.entries.at(-1);
   if (session.running || session.pause || last?.kind !== "end" || last.stopReason === "cancelled") return [];

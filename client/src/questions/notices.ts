@@ -1,5 +1,5 @@
-// Notices of what waits for the user. They stay until the user answers, here or elsewhere. VS Code hides a notification with buttons after
-// some seconds, and an extension cannot close it. So a notice is a progress notification with links.
+// Notices of what waits for the user. They stay until the user answers, here or elsewhere. VS Code hides a notification
+// with buttons after some seconds, and an extension cannot close it. So a notice is a progress notification with links.
 
 import * as vscode from "vscode";
 import { throttled } from "../ui/throttle";

@@ -21,8 +21,8 @@ $application = "{1AC14E77-02E7-4E5D-B744-2EB1AE5198B7}\\WindowsPowerShell\\v1.0\
 $manager::CreateToastNotifier($application).Show([Windows.UI.Notifications.ToastNotification]::new($toast))`;
 
 /**
- * The program that shows `text`: the user's own, with the text as its last argument, or else that of the operating system.
- * Undefined if the platform has none.
+ * The program that shows `text`: the user's own, with the text as its last argument, or else that of the operating
+ * system. Undefined if the platform has none.
  */
 export function notificationProgram(
   text: string,

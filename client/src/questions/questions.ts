@@ -1,5 +1,5 @@
-// The agent's pending questions. A question stays until it is answered or withdrawn. It is in the store, so it appears as a row, as a
-// notice and in the status bar.
+// The agent's pending questions. A question stays until it is answered or withdrawn. It is in the store, so it appears
+// as a row, as a notice and in the status bar.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";

@@ -1,5 +1,5 @@
-// Notifications of the operating system about what waits for the user and about the end of a run, while the window does not have the
-// focus. VS Code has no API for them, so a program shows them.
+// Notifications of the operating system about what waits for the user and about the end of a run, while the window does
+// not have the focus. VS Code has no API for them, so a program shows them.
 
 import { spawn } from "node:child_process";
 import * as vscode from "vscode";

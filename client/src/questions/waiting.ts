@@ -9,8 +9,8 @@ export function openRequests(session: Session | undefined): number {
 }
 
 /**
- * Returns the number of things that wait for the user in all sessions. Does not count the pause and the plan of the active session, because
- * the views show them.
+ * Returns the number of things that wait for the user in all sessions. Does not count the pause and the plan of the
+ * active session, because the views show them.
  */
 export function waitingCount(sessions: readonly Session[], active: Session | undefined): number {
   const hidden = sessions.filter((session) => session !== active && needsDecision(session));

@@ -1,4 +1,5 @@
-// The locations of the proposed changes in the order of the tree, the next change after a location, and the change at a line. Pure.
+// The locations of the proposed changes in the order of the tree, the next change after a location, and the change at a
+// line. Pure.
 
 import type { Target } from "../protocol";
 import type { FileEdits, Hunk } from "../protocolStates";
@@ -58,8 +59,8 @@ export function adjacentChange(
 }
 
 /**
- * Returns the change to show after a decision: the first one after the decided ones, in all files, wrapping around. Undefined if a decided
- * change is still there, or if no change is left.
+ * Returns the change to show after a decision: the first one after the decided ones, in all files, wrapping around.
+ * Undefined if a decided change is still there, or if no change is left.
  */
 export function nextAfterDecision(
   before: readonly ChangeLocation[],

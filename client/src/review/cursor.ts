@@ -1,4 +1,5 @@
-// Reviews at the cursor: decides on the change, file or multi-file diff that the user looks at, and goes to the next change.
+// Reviews at the cursor: decides on the change, file or multi-file diff that the user looks at, and goes to the next
+// change.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -59,7 +60,10 @@ export class ReviewCursor {
     else showBriefly(t("No proposed change at the cursor."));
   }
 
-  /** Handles a decision from a CodeLens. The editor does not scroll to the next change while other changes to the file are left. */
+  /**
+   * Handles a decision from a CodeLens. The editor does not scroll to the next change while other changes to the file
+   * are left.
+   */
   async decideFromCodeLens(decision: Decision, params: DecideParams): Promise<void> {
     const shown = this.shown();
     if (shown)
@@ -136,7 +140,8 @@ export class ReviewCursor {
         targets.some((target) => isInTarget(sessionId, target, location)),
       );
       if (!next || !isTabActive() || !mayAdvance()) return;
-      // VS Code may still show the old text: then go to the old line, because the update moves the cursor together with its line
+      // VS Code may still show the old text: then go to the old line, because the update moves the cursor together with
+      // its line
       const old = text?.version === version ? before.find((location) => isSameChange(location, next)) : undefined;
       await this.diffs.showNext(old ?? next, preserveFocus);
     });

@@ -1,5 +1,5 @@
-// The order of the user's decisions across all sessions. The server undoes the last decision of one session; only the client knows
-// the order between sessions. The server decides what an undo changes, and whether it is possible. Pure.
+// The order of the user's decisions across all sessions. The server undoes the last decision of one session; only the
+// client knows the order between sessions. The server decides what an undo changes, and whether it is possible. Pure.
 
 import type { ReviewResult } from "../protocol";
 import type { Edits } from "../protocolStates";
@@ -30,7 +30,10 @@ export class DecisionHistory {
     return direction === "undo" ? steps.reverse() : steps;
   }
 
-  /** Records the result of an undo or redo: `done` can now be reversed, and `left`, which failed at least in part, can be tried again. */
+  /**
+   * Records the result of an undo or redo: `done` can now be reversed, and `left`, which failed at least in part, can
+   * be tried again.
+   */
   push(direction: Direction, done: DecisionSteps, left: DecisionSteps): void {
     const other = direction === "undo" ? "redo" : "undo";
     // an undo processes the steps in reverse
@@ -40,7 +43,9 @@ export class DecisionHistory {
   }
 }
 
-/** Returns the number of steps of a decision in the server's undo history. Accepted protected files are a separate step. */
+/**
+ * Returns the number of steps of a decision in the server's undo history. Accepted protected files are a separate step.
+ */
 export function stepCount({ outcomes }: ReviewResult, before: Edits | undefined): number {
   const protectedUris = new Set(before?.files.filter((file) => file.protected).map(({ uri }) => uri));
   const kinds = outcomes.flatMap(({ uri, outcome }) => {

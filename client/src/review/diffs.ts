@@ -1,5 +1,5 @@
-// The diff editors of proposed changes: for a file, a change, a plan step or everything. A diff closes when everything in it is
-// decided. The focus moves to the next change or, if there is none, to the editor that VS Code shows next.
+// The diff editors of proposed changes: for a file, a change, a plan step or everything. A diff closes when everything
+// in it is decided. The focus moves to the next change or, if there is none, to the editor that VS Code shows next.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -64,8 +64,8 @@ export class Diffs implements vscode.Disposable {
   }
 
   /**
-   * Keeps the active tab open while `decide` runs, even if nothing is left in it, so that the focus moves directly to the next
-   * change. `decide` gets a function that returns whether the tab is still active.
+   * Keeps the active tab open while `decide` runs, even if nothing is left in it, so that the focus moves directly to
+   * the next change. `decide` gets a function that returns whether the tab is still active.
    */
   async keepActiveTabWhile(decide: (isActive: () => boolean) => Promise<void>): Promise<void> {
     const tab = activeTab();
@@ -122,7 +122,10 @@ export class Diffs implements vscode.Disposable {
     if (await this.multiDiffs.updateActive()) await vscode.commands.executeCommand("fairlead.edits.focus");
   }
 
-  /** Opens a file's diff at a hunk. If no hunk is given, opens it at the first problem of the proposed text, if there is one. */
+  /**
+   * Opens a file's diff at a hunk. If no hunk is given, opens it at the first problem of the proposed text, if there is
+   * one.
+   */
   async open(sessionId: string, file: FileEdits, hunk?: Hunk, preserveFocus = false): Promise<void> {
     const options: vscode.TextDocumentShowOptions = { preview: true, preserveFocus };
     const [problem] = file.problems;
@@ -157,8 +160,8 @@ export class Diffs implements vscode.Disposable {
   }
 
   /**
-   * Opens a changed file: at its first problem if it has one, else the step's changes if they are undecided, else the file's diff, else
-   * the file.
+   * Opens a changed file: at its first problem if it has one, else the step's changes if they are undecided, else the
+   * file's diff, else the file.
    */
   async openStepFile(sessionId: string, uri: string, item: string | undefined): Promise<void> {
     const current = vscode.Uri.parse(uri);
@@ -201,8 +204,8 @@ export class Diffs implements vscode.Disposable {
   }
 
   /**
-   * Closes the diffs in which everything is decided, unless they contain unsaved text. If one of them has the focus, VS Code then focuses
-   * the next editor.
+   * Closes the diffs in which everything is decided, unless they contain unsaved text. If one of them has the focus, VS
+   * Code then focuses the next editor.
    */
   private async closeSettled(sessions: readonly Session[]): Promise<void> {
     const isSettled = (tab: vscode.Tab): boolean =>

@@ -264,8 +264,8 @@ export class ReviewProgress {
   private runsAtEnd: number | undefined;
 
   /**
-   * Returns the number of files that are left, and of all files in this review. When nothing is left, the proposals of the next run begin a
-   * new review, but an undo continues the old one.
+   * Returns the number of files that are left, and of all files in this review. When nothing is left, the proposals of
+   * the next run begin a new review, but an undo continues the old one.
    */
   count(sessions: readonly Session[]): { readonly left: number; readonly total: number } {
     const left = sessions.flatMap(({ id, edits }) => (edits?.files ?? []).map(({ uri }) => `${id} ${uri}`));

@@ -1,5 +1,5 @@
-// The open multi-file diffs: all proposals of a session, or those of one plan step. VS Code does not change the files of such a diff
-// while it is open, so it is opened again when they change.
+// The open multi-file diffs: all proposals of a session, or those of one plan step. VS Code does not change the files
+// of such a diff while it is open, so it is opened again when they change.
 
 import * as vscode from "vscode";
 import { editsOfStep, firstLine } from "./changeNavigation";
@@ -19,7 +19,9 @@ interface OpenMultiDiff extends MultiDiffContent {
   readonly uris: readonly string[];
 }
 
-/** Where the content of the open multi-file diffs is saved, by tab label. The API gives only the label of such a tab. */
+/**
+ * Where the content of the open multi-file diffs is saved, by tab label. The API gives only the label of such a tab.
+ */
 const MULTI_DIFFS_KEY = "fairlead.multiDiffs";
 
 /** How long to wait for the editors of a multi-file diff, in milliseconds. */
@@ -71,8 +73,8 @@ export class MultiDiffs {
   }
 
   /**
-   * Goes to the next or previous change in the active multi-file diff. If it also shows decided files, opens it again, starting with
-   * `file`. Returns false if there is no such diff, or nothing is left in it.
+   * Goes to the next or previous change in the active multi-file diff. If it also shows decided files, opens it again,
+   * starting with `file`. Returns false if there is no such diff, or nothing is left in it.
    */
   async go(direction: "next" | "previous", file: FileEdits): Promise<boolean> {
     const [tab, shown] = [activeTab(), this.active];
@@ -149,7 +151,8 @@ export class MultiDiffs {
     if (isActive()) await vscode.commands.executeCommand("workbench.action.keepEditor");
     const opened = activeTab();
     const isOpened = opened !== undefined && hasThisContent(opened) && !earlier.has(opened);
-    // VS Code may have replaced the tab objects in `earlier`, so compare with the new tab, unless the user has chosen another tab since
+    // VS Code may have replaced the tab objects in `earlier`, so compare with the new tab, unless the user has chosen
+    // another tab since
     const isStale = (tab: vscode.Tab): boolean => (isOpened ? tab !== opened && hasThisContent(tab) : earlier.has(tab));
     await vscode.window.tabGroups.close(allTabs().filter(isStale));
     await this.remember();

@@ -1,4 +1,5 @@
-// The problems of proposed texts as diagnostics of the proposed documents: in the Problems view, and as squiggles in the diffs.
+// The problems of proposed texts as diagnostics of the proposed documents: in the Problems view, and as squiggles in
+// the diffs.
 
 import * as vscode from "vscode";
 import type { Diagnostic } from "../protocolStates";

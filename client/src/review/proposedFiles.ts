@@ -1,9 +1,11 @@
-// Both sides of a diff as files of a file system: when VS Code restores a diff, it starts the extension for a file system, but not for
-// a content provider. `fairlead-base:` is read-only. In `fairlead-proposed:` the user can edit the proposed text, and saving amends the
-// proposal. If the agent has changed the proposal meanwhile, the user's text replaces it only if the user confirms that.
+// Both sides of a diff as files of a file system: when VS Code restores a diff, it starts the extension for a file
+// system, but not for a content provider. `fairlead-base:` is read-only. In `fairlead-proposed:` the user can edit the
+// proposed text, and saving amends the proposal. If the agent has changed the proposal meanwhile, the user's text
+// replaces it only if the user confirms that.
 //
-// VS Code itself refuses such a save, and offers to compare and to overwrite, if the file's size has changed. So the reported size is a
-// digest of the text, not a number of bytes. `writeFile` refuses what VS Code misses, such as a change at the moment of the save.
+// VS Code itself refuses such a save, and offers to compare and to overwrite, if the file's size has changed. So the
+// reported size is a digest of the text, not a number of bytes. `writeFile` refuses what VS Code misses, such as a
+// change at the moment of the save.
 
 import { t } from "@vscode/l10n";
 import { createHash } from "node:crypto";
@@ -146,7 +148,10 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
     }
   }
 
-  /** Returns the proposed changes to a file, if the user can edit its proposed text. VS Code would not preserve mixed line endings. */
+  /**
+   * Returns the proposed changes to a file, if the user can edit its proposed text. VS Code would not preserve mixed
+   * line endings.
+   */
   private amendable(uri: vscode.Uri, text: string): FileEdits | undefined {
     const side = uri.scheme === scheme.proposed ? parseDiffUri(uri) : undefined;
     const file = side && side.item === undefined ? fileAt(this.store, side) : undefined;
@@ -167,13 +172,19 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
     return [];
   }
 
-  /** Whether the previous attempt found the same text. VS Code refused that attempt, so this one is the user's "Overwrite". */
+  /**
+   * Whether the previous attempt found the same text. VS Code refused that attempt, so this one is the user's
+   * "Overwrite".
+   */
   private isOverwrite(uri: vscode.Uri, current: DiffText): boolean {
     return this.saveAttempts.get(uri.toString())?.before === current.revision;
   }
 }
 
-/** Returns a number that depends on the text and its change marks. It is small, because VS Code asks before it opens large files. */
+/**
+ * Returns a number that depends on the text and its change marks. It is small, because VS Code asks before it opens
+ * large files.
+ */
 function pseudoSize({ text, changeMarks }: DiffText): number {
   return parseInt(createHash("sha256").update(`${changeMarks}\n${text}`).digest("hex").slice(0, 5), 16);
 }

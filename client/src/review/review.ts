@@ -79,8 +79,8 @@ export class Review {
   }
 
   /**
-   * Makes a decision and shows the outcome. Ignores a decision on a change that is already decided or being decided: VS Code still shows
-   * the CodeLens of a change for half a second after its decision.
+   * Makes a decision and shows the outcome. Ignores a decision on a change that is already decided or being decided: VS
+   * Code still shows the CodeLens of a change for half a second after its decision.
    */
   async decide(decision: Decision, params: DecideParams, part?: Part): Promise<ReviewResult | undefined> {
     const key = JSON.stringify([params.sessionId, params.target]);

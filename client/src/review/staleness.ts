@@ -25,8 +25,9 @@ function sameHunks(seen: FileEdits, file: FileEdits): boolean {
 }
 
 /**
- * Whether a session has nothing left to review, after the sessions of an earlier window were loaded. `isSaved`: whether the session is
- * saved. If it is saved but not listed, the earlier window's server still has it open, and its proposals come later.
+ * Whether a session has nothing left to review, after the sessions of an earlier window were loaded. `isSaved`: whether
+ * the session is saved. If it is saved but not listed, the earlier window's server still has it open, and its proposals
+ * come later.
  */
 export function hasNoProposalsLeft(session: Session | undefined, isSaved: boolean): boolean {
   if (!session?.row) return !isSaved;

@@ -1,4 +1,5 @@
-// Applies the edits that the user accepted, and saves the files that had no unsaved changes before (docs/protocol.md, Standard LSP).
+// Applies the edits that the user accepted, and saves the files that had no unsaved changes before (docs/protocol.md,
+// Standard LSP).
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -64,7 +65,10 @@ function workspaceEdit(changes: readonly Change[]): vscode.WorkspaceEdit {
   return edit;
 }
 
-/** Returns why a change must not be applied; undefined if it may be. VS Code would apply it anyway, or refuse it without a reason. */
+/**
+ * Returns why a change must not be applied; undefined if it may be. VS Code would apply it anyway, or refuse it without
+ * a reason.
+ */
 function refusalReason(change: Change): string | undefined {
   const uris = urisOf(change);
   const notebook = uris.find(isNotebook);

@@ -21,8 +21,8 @@ export async function mismatchReason({ digests = {}, edit }: ApplyEditParams): P
 }
 
 /**
- * Returns why one file does not match; undefined if it matches. `version` is the one that the server knows: null for a closed document,
- * undefined if the edit does not change the text.
+ * Returns why one file does not match; undefined if it matches. `version` is the one that the server knows: null for a
+ * closed document, undefined if the edit does not change the text.
  */
 async function fileMismatch(
   uri: vscode.Uri,

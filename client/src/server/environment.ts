@@ -11,7 +11,10 @@ import { venvPython, type Command, type Installer } from "./installers";
 
 const run = promisify(execFile);
 const INSTALL_LIMIT = 10 * 60_000;
-/** The environment of another version is removed after this many milliseconds without use. Until then, open windows may use it. */
+/**
+ * The environment of another version is removed after this many milliseconds without use. Until then, open windows may
+ * use it.
+ */
 const UNUSED_AFTER = 30 * 86_400_000;
 const UNFINISHED = "unfinished-";
 /** For each extra of the package, a module that it installs. An extra has the name of the provider that needs it. */
@@ -37,14 +40,15 @@ export async function isEnvironmentReady(folder: string, extra?: string): Promis
     });
     return true;
   } catch (error) {
-    return (error as { killed?: boolean }).killed === true; // a timeout on a busy machine: the environment exists and may be in use
+    // a timeout on a busy machine: the environment exists and may be in use
+    return (error as { killed?: boolean }).killed === true;
   }
 }
 
 /**
- * Creates an environment with the wheel, unless another window has created it meanwhile. Only one window at a time creates or changes
- * environments. The environment gets its final name when it is complete. If a window closes before that, the next window removes the
- * unfinished environment.
+ * Creates an environment with the wheel, unless another window has created it meanwhile. Only one window at a time
+ * creates or changes environments. The environment gets its final name when it is complete. If a window closes before
+ * that, the next window removes the unfinished environment.
  */
 export async function makeEnvironment(
   folder: string,

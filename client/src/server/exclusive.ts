@@ -1,9 +1,11 @@
-// A lock between windows. It is held by a Python process, because Node has no file lock that is released when its holder dies.
+// A lock between windows. It is held by a Python process, because Node has no file lock that is released when its
+// holder dies.
 
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
-// prints "waiting" if another process has the lock, then "held"; holds it until standard input closes, at the latest when VS Code ends
+// prints "waiting" if another process has the lock, then "held"; holds it until standard input closes, at the latest
+// when VS Code ends
 const LOCK_SCRIPT = `
 import sys
 file = open(sys.argv[1], "a")
@@ -28,7 +30,9 @@ print("held", flush=True)
 sys.stdin.read()
 `;
 
-/** Runs `work` while holding the lock on `file`, which is not removed. Calls `onWait` if another process holds the lock. */
+/**
+ * Runs `work` while holding the lock on `file`, which is not removed. Calls `onWait` if another process holds the lock.
+ */
 export async function exclusively<T>(
   file: string,
   python: string,

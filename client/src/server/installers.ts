@@ -1,4 +1,5 @@
-// The programs that make a virtual environment and install packages into it: uv, which is much faster but may be missing, and pip.
+// The programs that make a virtual environment and install packages into it: uv, which is much faster but may be
+// missing, and pip.
 
 import { execFile } from "node:child_process";
 import * as os from "node:os";

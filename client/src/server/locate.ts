@@ -20,7 +20,10 @@ export class NoPython extends Error {
   }
 }
 
-/** Returns the Python executable of the server's environment. At the first start, creates the environment and shows the progress. */
+/**
+ * Returns the Python executable of the server's environment. At the first start, creates the environment and shows the
+ * progress.
+ */
 export async function serverPython(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): Promise<string> {
   const wheel = bundledWheel(context.extensionPath);
   if (wheel === undefined) return venvPython(path.join(context.extensionPath, ".venv"));
@@ -41,8 +44,8 @@ export function isInstalled(context: vscode.ExtensionContext): boolean {
 }
 
 /**
- * Installs the client packages of the configured cloud if they are missing. If that fails, the server still starts, and the first task
- * reports what to install manually.
+ * Installs the client packages of the configured cloud if they are missing. If that fails, the server still starts, and
+ * the first task reports what to install manually.
  */
 export async function ensureExtra(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): Promise<void> {
   const wheel = bundledWheel(context.extensionPath);
@@ -74,7 +77,10 @@ async function setUp(folder: string, wheel: string, log: vscode.LogOutputChannel
   });
 }
 
-/** Returns a Python that uv finds or downloads. Throws NoPython if the user has configured an interpreter, which uv must not replace. */
+/**
+ * Returns a Python that uv finds or downloads. Throws NoPython if the user has configured an interpreter, which uv must
+ * not replace.
+ */
 async function pythonOfUv(
   uv: string | undefined,
   attempts: readonly Attempt[],

@@ -16,7 +16,10 @@ const EFFORT_LABELS: Record<string, string> = {
   high: t("High"),
 };
 
-/** Returns the rows of the list. `known` are the models that were chosen before, and the default. The current values have a check mark. */
+/**
+ * Returns the rows of the list. `known` are the models that were chosen before, and the default. The current values
+ * have a check mark.
+ */
 export function modelChoices(model: string, effort: string, known: readonly string[]): ModelChoice[] {
   const models = [...new Set([model, ...known])].filter((name) => name !== "");
   const efforts = [...new Set([...EFFORTS, effort])];

@@ -102,8 +102,8 @@ export class AgentServer implements vscode.Disposable {
   }
 
   /**
-   * Lets the server prepare for a task, so that the task begins sooner. Starts the server, unless something must be installed first.
-   * A failure is only logged, because the task will report it.
+   * Lets the server prepare for a task, so that the task begins sooner. Starts the server, unless something must be
+   * installed first. A failure is only logged, because the task will report it.
    */
   async warm(): Promise<void> {
     if (!vscode.workspace.isTrusted || !vscode.workspace.workspaceFolders?.length) return;

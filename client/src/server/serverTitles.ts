@@ -1,4 +1,5 @@
-// The titles of the server's CodeLenses and code actions in the user's language. The server writes them in English, for every editor. Pure.
+// The titles of the server's CodeLenses and code actions in the user's language. The server writes them in English, for
+// every editor. Pure.
 
 import { t } from "@vscode/l10n";
 

@@ -1,5 +1,5 @@
-// The settings in the shape that the server expects (docs/protocol.md). package.json gives those that extend the agent's permissions
-// the scope "application", so that a workspace cannot set them.
+// The settings in the shape that the server expects (docs/protocol.md). package.json gives those that extend the
+// agent's permissions the scope "application", so that a workspace cannot set them.
 
 import * as vscode from "vscode";
 import { SERVER_SETTINGS } from "./settingNames";

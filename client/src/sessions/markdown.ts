@@ -14,7 +14,8 @@ const longestBacktickRun = (text: string): number =>
 /**
  * The Markdown without HTML and images, except in code blocks.
  *
- * Code blocks are extracted line by line and get a new fence, so that the renderer agrees with this function about what is code.
+ * Code blocks are extracted line by line and get a new fence, so that the renderer agrees with this function about what
+ * is code.
  */
 export function safeMarkdown(text: string): string {
   const parts: string[] = [];

@@ -17,8 +17,9 @@ export interface PromptChoice {
 const ICONS: Record<Completion["kind"], string> = { keyword: "symbol-keyword", file: "file", folder: "folder" };
 
 /**
- * Returns the rows of the box. An empty box lists the earlier tasks below a heading. Otherwise, the rows are the typed text, which Enter
- * runs, and the completions of a mention at its end. The text comes first if the mention is complete or nothing completes it, else last.
+ * Returns the rows of the box. An empty box lists the earlier tasks below a heading. Otherwise, the rows are the typed
+ * text, which Enter runs, and the completions of a mention at its end. The text comes first if the mention is complete
+ * or nothing completes it, else last.
  *
  * When the user presses Enter, VS Code reports the position of the row that it selected while the user typed. The list
  * may have changed since. So no earlier task may be at the position of the row with the typed text.

@@ -10,8 +10,8 @@ import type { Store } from "../state";
 const SUFFIX = ".jsonl";
 
 /**
- * Starts the server if there are saved sessions, and waits until their list is in the store. The server reads them from the same `folder`.
- * Returns the ids of the saved sessions, including those that an earlier server still has open.
+ * Starts the server if there are saved sessions, and waits until their list is in the store. The server reads them from
+ * the same `folder`. Returns the ids of the saved sessions, including those that an earlier server still has open.
  */
 export async function restoreSessions(
   folder: vscode.Uri | undefined,

@@ -30,7 +30,9 @@ interface PromptTask {
   readonly prompt: string;
   /** What the task is about, in addition to what it mentions. */
   readonly context?: readonly ContextItem[];
-  /** What the user removed from the context. Set if the task comes from the conversation, which then keeps the focus. */
+  /**
+   * What the user removed from the context. Set if the task comes from the conversation, which then keeps the focus.
+   */
   readonly omitted?: readonly Omission[];
 }
 
@@ -72,7 +74,10 @@ export class Runs {
     return this.run(sessionId, { prompt, omitted, context }, mode);
   }
 
-  /** Runs a task about files, or lines in them, in a new session. If only a title is given, asks for the task in a box with this title. */
+  /**
+   * Runs a task about files, or lines in them, in a new session. If only a title is given, asks for the task in a box
+   * with this title.
+   */
   async runOn(
     context: readonly ContextItem[],
     task: { prompt: string } | { title: string },
@@ -222,8 +227,8 @@ export class Runs {
   }
 
   /**
-   * Creates a session. While the server starts, a placeholder already shows the task. Returns undefined if the server does not start, or
-   * if the user stops the task.
+   * Creates a session. While the server starts, a placeholder already shows the task. Returns undefined if the server
+   * does not start, or if the user stops the task.
    */
   private async newSession(prompt: string, mode: Mode, showPlan: boolean): Promise<string | undefined> {
     let starting: string | undefined;
@@ -243,8 +248,8 @@ export class Runs {
   }
 
   /**
-   * Asks for access to a model if none is configured, calls `onStart`, and then starts the server, which can take a while. Returns whether
-   * a run can start.
+   * Asks for access to a model if none is configured, calls `onStart`, and then starts the server, which can take a
+   * while. Returns whether a run can start.
    */
   private async makeReady(onStart?: () => void): Promise<boolean> {
     const isConfigured = await this.access.isConfigured();

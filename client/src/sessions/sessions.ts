@@ -116,8 +116,9 @@ export class Sessions implements vscode.Disposable {
   }
 
   /**
-   * Requests the transcript of a session of an earlier window. If the server refuses, the next change of the session requests it again,
-   * because an earlier server may still have the session open. The user sees the reason only after choosing the session.
+   * Requests the transcript of a session of an earlier window. If the server refuses, the next change of the session
+   * requests it again, because an earlier server may still have the session open. The user sees the reason only after
+   * choosing the session.
    */
   private loadTranscript({ id, row, entries }: Session, isChosen: boolean): void {
     // a session without a title has not run yet

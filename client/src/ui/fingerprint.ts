@@ -1,6 +1,9 @@
 // Comparison of large data that shares objects. Pure.
 
-/** Returns a string that is equal for equal data. Writes a repeated object as a number, because many rows refer to the same file. */
+/**
+ * Returns a string that is equal for equal data. Writes a repeated object as a number, because many rows refer to the
+ * same file.
+ */
 export function fingerprint(data: unknown): string {
   const seen = new Map<unknown, number>();
   return JSON.stringify(data, (_, value: unknown) => {

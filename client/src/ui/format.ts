@@ -31,8 +31,8 @@ export function shortCount(count: number): string {
 }
 
 /**
- * Returns what a run has cost so far, such as `$0.12 · 34k`: only the tokens if the model's price is unknown, and an empty text if it has
- * used no tokens.
+ * Returns what a run has cost so far, such as `$0.12 · 34k`: only the tokens if the model's price is unknown, and an
+ * empty text if it has used no tokens.
  */
 export function usageSummary(usage: Usage): string {
   const tokens = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens;
@@ -62,5 +62,8 @@ const COUNT_TEXTS = {
 /** Returns a count with its noun, such as `1 file` or `2 files`. */
 export const countText = (count: number, noun: keyof typeof COUNT_TEXTS): string => COUNT_TEXTS[noun](count);
 
-/** Returns `one` if the count is 1, else `many`. Both are whole texts, because languages differ in word order and plural forms. */
+/**
+ * Returns `one` if the count is 1, else `many`. Both are whole texts, because languages differ in word order and plural
+ * forms.
+ */
 export const oneOrMany = (count: number, one: string, many: string): string => (count === 1 ? one : many);

@@ -1,5 +1,5 @@
-// Read-only files that VS Code's Markdown preview shows. They are files of a file system, not documents of a content provider, because
-// after a window reload VS Code starts an extension for its file system and waits for the file.
+// Read-only files that VS Code's Markdown preview shows. They are files of a file system, not documents of a content
+// provider, because after a window reload VS Code starts an extension for its file system and waits for the file.
 
 import * as vscode from "vscode";
 import { delayed } from "./throttle";
@@ -11,13 +11,19 @@ const PREVIEW_DELAY_MS = 500;
 export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
   readonly onDidChangeFile = this.changed.event;
-  /** The time of the last change of any page. Starts with the current time, because VS Code keeps documents when the extension restarts. */
+  /**
+   * The time of the last change of any page. Starts with the current time, because VS Code keeps documents when the
+   * extension restarts.
+   */
   private lastChange = Date.now();
   /** The open pages that changed while their document was open, by URI, and whether each is hidden. */
   private readonly announced = new Map<string, { uri: vscode.Uri; hidden: boolean }>();
   /** Whether VS Code was asked to show the pages again and has not opened a document since. */
   private isRefreshing = false;
-  /** Repeats a refresh. A preview drops one while another is pending, for example because it was just shown or its document was opened. */
+  /**
+   * Repeats a refresh. A preview drops one while another is pending, for example because it was just shown or its
+   * document was opened.
+   */
   private readonly repeatRefresh = delayed(refreshPreviews, PREVIEW_DELAY_MS);
   /** A separate timer, so that no other refresh shortens the wait after a document has opened. */
   private readonly repeatAfterOpening = delayed(refreshPreviews, PREVIEW_DELAY_MS);
@@ -70,7 +76,10 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
     else this.refresh();
   }
 
-  /** Makes VS Code read and show the open pages again: at once, and again later in case a preview dropped the first refresh. */
+  /**
+   * Makes VS Code read and show the open pages again: at once, and again later in case a preview dropped the first
+   * refresh.
+   */
   private refresh(): void {
     this.isRefreshing = true;
     refreshPreviews();
@@ -116,12 +125,18 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
     for (const disposable of this.disposables) disposable.dispose();
   }
 
-  /** Draws a page again if its text changed while VS Code opened its document, because VS Code does not notice that change. */
+  /**
+   * Draws a page again if its text changed while VS Code opened its document, because VS Code does not notice that
+   * change.
+   */
   private async redrawIfOutdated(uri: vscode.Uri): Promise<void> {
     if ((await this.read(uri)) !== this.lastRead.get(uri.toString())) this.redraw(uri);
   }
 
-  /** Refreshes pages that become visible, because VS Code shows them without the changes that happened while they were hidden. */
+  /**
+   * Refreshes pages that become visible, because VS Code shows them without the changes that happened while they were
+   * hidden.
+   */
   private refreshShownPages(): void {
     for (const [address, page] of this.announced) {
       const tabs = tabsOf(page.uri);

@@ -17,8 +17,8 @@ export interface StatusTexts {
 }
 
 /**
- * Returns the texts of the status bar item about the agents. `active` is the session that the views show, if any. `now` is in milliseconds
- * since the epoch.
+ * Returns the texts of the status bar item about the agents. `active` is the session that the views show, if any. `now`
+ * is in milliseconds since the epoch.
  */
 export function statusTexts(
   active: Session | undefined,
@@ -45,7 +45,10 @@ export function statusTexts(
   };
 }
 
-/** Returns how many proposed files are left to review, such as `100 files to review`, or `12 of 100 left` after the first decisions. */
+/**
+ * Returns how many proposed files are left to review, such as `100 files to review`, or `12 of 100 left` after the
+ * first decisions.
+ */
 export function reviewText(left: number, total: number): string {
   return left < total ? t("{0} of {1} left", left, total) : t("{0} to review", countText(left, "file"));
 }

@@ -1,4 +1,5 @@
-// The output of commands in terminals. A terminal opens only when the user asks for it, and follows the command while it runs.
+// The output of commands in terminals. A terminal opens only when the user asks for it, and follows the command while
+// it runs.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";

@@ -11,8 +11,8 @@ export function escapeInvisible(text: string): string {
 const escapeCharacter = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 
 /**
- * Converts a text of the model for display: line endings become `\n`, and control and direction characters become escapes, except the
- * zero-width joiner and non-joiner, which emoji and some scripts need.
+ * Converts a text of the model for display: line endings become `\n`, and control and direction characters become
+ * escapes, except the zero-width joiner and non-joiner, which emoji and some scripts need.
  */
 export function visibleText(text: string): string {
   return text.replace(/\r\n?/g, "\n").replace(/(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}]/gu, escapeCharacter);
@@ -26,13 +26,19 @@ export function withoutLinks(text: string): string {
   return text.replaceAll("](", "] (");
 }
 
-/** A command's output as plain text: without colors, and with only the last state of a line that was overwritten with `\r`. */
+/**
+ * A command's output as plain text: without colors, and with only the last state of a line that was overwritten with
+ * `\r`.
+ */
 export function plainOutput(text: string): string {
   // eslint-disable-next-line no-control-regex -- the server lets no other sequence through
   return text.replace(/\x1b\[[0-9;:]*m/g, "").replace(/^.*\r(?!\n|$)/gm, "");
 }
 
-/** Removes the byte order mark and makes all line endings `\n`, because VS Code stores the mark and the line ending apart from the text. */
+/**
+ * Removes the byte order mark and makes all line endings `\n`, because VS Code stores the mark and the line ending
+ * apart from the text.
+ */
 export function normalizedText(text: string): string {
   return text.replace(/^\ufeff/, "").replace(/\r\n?/g, "\n");
 }
@@ -59,7 +65,10 @@ function listNames(names: readonly string[], limit = 3): string {
 /** The words with an upper-case first letter. */
 export const capitalized = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
 
-/** The first paragraph of a Markdown text as one line of plain text, or a heading if there is nothing else. Skips code blocks. */
+/**
+ * The first paragraph of a Markdown text as one line of plain text, or a heading if there is nothing else. Skips code
+ * blocks.
+ */
 export function plainSummary(markdown: string, limit = 160): string {
   const blocks = lexer(markdown.slice(0, 100 * limit)).filter(({ type }) => !SKIPPED_BLOCKS.has(type));
   const first = blocks.find(({ type }) => type !== "heading") ?? blocks[0];

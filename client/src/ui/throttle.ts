@@ -6,7 +6,10 @@ export interface Scheduled {
   dispose: () => void;
 }
 
-/** Draws as soon as it is scheduled, but only once in the given time, so that a busy server does not cause constant redrawing. */
+/**
+ * Draws as soon as it is scheduled, but only once in the given time, so that a busy server does not cause constant
+ * redrawing.
+ */
 export function throttled(draw: () => void, milliseconds = 50): Scheduled {
   let last = -Infinity;
   const drawNow = (): void => {

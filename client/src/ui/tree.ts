@@ -1,5 +1,5 @@
-// The base of the tree views, which are drawn from the store. VS Code loses a click on a row that it redraws between press and
-// release, so a tree is refreshed only if what a row shows or does has changed.
+// The base of the tree views, which are drawn from the store. VS Code loses a click on a row that it redraws between
+// press and release, so a tree is refreshed only if what a row shows or does has changed.
 
 import * as vscode from "vscode";
 import { throttled } from "./throttle";
@@ -75,8 +75,8 @@ export abstract class StoreTree<Node> implements vscode.TreeDataProvider<Node>, 
   }
 
   /**
-   * The row with the keyboard's focus. The API gives only the selection, so this toggles the selection of the focused row and returns
-   * the row that differs.
+   * The row with the keyboard's focus. The API gives only the selection, so this toggles the selection of the focused
+   * row and returns the row that differs.
    */
   protected async focusedRow(keyOf: (row: Node) => unknown): Promise<Node | undefined> {
     const before = this.view.selection;

@@ -50,7 +50,10 @@ export class EntryElement {
     }
   }
 
-  /** Replaces only the changed blocks and those after them, so that a selection above stays and a screen reader reads only what is new. */
+  /**
+   * Replaces only the changed blocks and those after them, so that a selection above stays and a screen reader reads
+   * only what is new.
+   */
   private drawAnswer(body: ShownText): void {
     const [markdown, rest] = this.element.children;
     const blocks = markdownBlocks(body.text, this.blocks);

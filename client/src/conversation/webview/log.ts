@@ -24,7 +24,9 @@ export class Log {
   private followsEnd = true;
   private lastMetrics: Metrics = { top: 0, height: 0, visible: 0 };
 
-  /** `showFrom` tells the extension which entries are shown from now on. `above` and `below` scroll with the entries. */
+  /**
+   * `showFrom` tells the extension which entries are shown from now on. `above` and `below` scroll with the entries.
+   */
   constructor(
     private readonly showFrom: (first: number) => void,
     above: HTMLElement,
@@ -44,7 +46,8 @@ export class Log {
       if (this.isNearEnd()) this.followsEnd = true;
       else if (isScrolledUp(before, this.lastMetrics)) this.followsEnd = false;
     });
-    // while an answer grows, the height changes with each scroll, so `isScrolledUp` does not notice that the user scrolls
+    // while an answer grows, the height changes with each scroll, so `isScrolledUp` does not notice that the user
+    // scrolls
     this.scroller.addEventListener("wheel", ({ deltaY }) => {
       if (deltaY < 0) this.followsEnd = false;
     });

@@ -1,5 +1,5 @@
-// The model's Markdown as elements. The text is untrusted: HTML and images are left out, and links lead only to web addresses and to
-// files of the workspace (docs/faults.md 41).
+// The model's Markdown as elements. The text is untrusted: HTML and images are left out, and links lead only to web
+// addresses and to files of the workspace (docs/faults.md 41).
 
 import { t } from "@vscode/l10n";
 import DOMPurify from "dompurify";
@@ -90,7 +90,10 @@ function sanitized(html: string): DocumentFragment {
   return fragment;
 }
 
-/** Returns the attributes of a link. A web address is also the title. Empty if the link leads neither to the web nor to a file. */
+/**
+ * Returns the attributes of a link. A web address is also the title. Empty if the link leads neither to the web nor to
+ * a file.
+ */
 function linkAttributes(href: string): string {
   if (WEB.test(href)) return ` href="${escapeHtml(href)}" title="${escapeHtml(href)}"`;
   const [, encoded = "", fragment, suffix] = FILE.exec(href) ?? [];

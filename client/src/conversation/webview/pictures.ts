@@ -1,4 +1,5 @@
-// Pictures that the user pastes into the prompt or drops on it: their bytes as base64, and a small version for their chip.
+// Pictures that the user pastes into the prompt or drops on it: their bytes as base64, and a small version for their
+// chip.
 
 import { t } from "@vscode/l10n";
 import { MAX_PICTURE, type Intention } from "../messages";

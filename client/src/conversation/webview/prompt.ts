@@ -12,8 +12,8 @@ const MODES = { agent: t("Agent"), plan: t("Plan"), ask: t("Ask") } as const;
 type Mode = keyof typeof MODES;
 
 /**
- * The state that VS Code saves while the page is hidden. It does not include the typed text: VS Code would save that too late to
- * survive a reload, so the extension does.
+ * The state that VS Code saves while the page is hidden. It does not include the typed text: VS Code would save that
+ * too late to survive a reload, so the extension does.
  */
 export interface SavedState {
   readonly mode: Mode;
@@ -147,7 +147,9 @@ export class Prompt {
     this.focus();
   }
 
-  /** Files from VS Code become mentions. Files from the system become pictures, because the page cannot see their paths. */
+  /**
+   * Files from VS Code become mentions. Files from the system become pictures, because the page cannot see their paths.
+   */
   private drop(data: DataTransfer): void {
     const files = [...data.files];
     const uriList = data.getData(EXPLORER_LIST) || (files.length === 0 ? data.getData(URI_LIST) : "");
@@ -196,7 +198,9 @@ export class Prompt {
     return true;
   }
 
-  /** Shows an earlier task if the cursor is at the start, or a later one if it is at the end. Returns whether it did. */
+  /**
+   * Shows an earlier task if the cursor is at the start, or a later one if it is at the end. Returns whether it did.
+   */
   private goThroughHistory(key: "ArrowUp" | "ArrowDown"): boolean {
     const { selectionStart, selectionEnd, value } = this.input;
     const edge = key === "ArrowUp" ? 0 : value.length;

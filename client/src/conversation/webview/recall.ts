@@ -8,8 +8,8 @@ export interface Recall {
 }
 
 /**
- * Returns the next older (`1`) or newer (`-1`) task of the history, which begins with the newest. After the newest comes what the user had
- * typed. Undefined if there is nothing.
+ * Returns the next older (`1`) or newer (`-1`) task of the history, which begins with the newest. After the newest
+ * comes what the user had typed. Undefined if there is nothing.
  */
 export function recalled(
   by: 1 | -1,
