@@ -130,7 +130,10 @@ export class AgentServer implements vscode.Disposable {
     this.client = undefined;
     if (client) {
       this.stopped.add(client);
-      await client.dispose();
+      // rejects if the server does not shut down in time; the next one must start all the same
+      await client.dispose().catch((error: unknown) => {
+        this.log.error(messageOf(error));
+      });
       this.onServerGone();
     }
   }
