@@ -47,18 +47,21 @@ def test_all_and_none(start: str, proposed: str, typed: str | None) -> None:
     assert len(only(bench.changes, [])) == 0
 
 
-@given(TEXTS, TEXTS, st.data())
-def test_the_chosen_changes_are_what_is_pending(start: str, proposed: str, data: st.DataObject) -> None:
-    """Their new lines in order, and nothing else, as long as the user typed nothing."""
-    changes = _bench(start, proposed, None).changes
+@given(st.lists(st.sampled_from(["keep", "delete", "replace", "insert"]), max_size=12), st.data())
+def test_the_chosen_changes_are_what_is_pending(edits: list[str], data: st.DataObject) -> None:
+    """They have the same hunks as before, if no line is repeated, so that there is only one shortest diff."""
+    old, new = [f"old {number}\n" for number in range(len(edits))], list[str]()
+    for line, edit in zip(old, edits, strict=True):
+        new += [f"new {line}"] if edit in ("replace", "insert") else []
+        new += [line] if edit in ("keep", "insert") else []
+    changes = _bench("".join(old), "".join(new), None).changes
     if len(changes) == 0:
         return
     chosen = data.draw(st.sets(st.sampled_from(pending(changes))))
-    ids = {change.hunk_id for change in chosen}
-    before = changes.files[PATH].hunks
     left = only(changes, chosen).get(PATH)
-    now = [] if left is None else [(hunk.old, hunk.new) for hunk in left.hunks]
-    assert [line for _, new in now for line in new] == [line for hunk in before if hunk.id in ids for line in hunk.new]
+    before = [hunk for hunk in changes.files[PATH].hunks if Change(PATH, hunk.id) in chosen]
+    now = () if left is None else left.hunks
+    assert [(hunk.old, hunk.new) for hunk in now] == [(hunk.old, hunk.new) for hunk in before]
 
 
 def test_files_that_are_decided_as_a_whole() -> None:
