@@ -14,10 +14,11 @@ test("a command is shown completely, or its question gives its number of lines",
     describeApproval(command, relative).message ?? "",
     /^Run “python3 greet\.py” outside the sandbox\? Runs on the files on disk/,
   );
-  const long = { ...command, command: "echo a\necho b\u202e" };
+  const long = { ...command, command: "echo a\necho b\u202e", cwd: "/a\u202eb" };
   assert.equal(describeApproval(long, relative).message, undefined);
   assert.match(describeApproval(long, relative).dialogTitle, /a command of 2 lines/);
   assert.ok(describeApproval(long, relative).details.includes("echo b\\u{202e}"));
+  assert.ok(describeApproval(long, relative).details.includes("In: /a\\u{202e}b,"));
 });
 
 test("the question for a secret file gives the reason, and its choices allow or reject", () => {

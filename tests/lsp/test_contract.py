@@ -235,6 +235,18 @@ async def test_without_approvals_the_user_is_asked_by_a_message(
     assert (workspace / "made").exists() is made
 
 
+async def test_invisible_characters_of_the_folder_are_shown_as_escapes(tmp_path: Path, replay: Replay) -> None:
+    """A message that asks about a command shows the name of its folder exactly, as it shows the command."""
+    folder = tmp_path / "a\u202eb"
+    folder.mkdir()
+    settings = replay({"calls": [{"bash": {"command": "true", "unsandboxed": True}}]}, {"text": "End."})
+    answers = {"window/showMessageRequest": lambda _: None}
+    async with Client(folder, settings=settings, capabilities={"experimental": {}}, answers=answers) as client:
+        await client.run()
+        message = client.last("window/showMessageRequest")["message"]
+        assert "a\\u202eb" in message and "\u202e" not in message
+
+
 async def test_approvals_name_the_proposals_that_a_command_does_not_see(workspace: Path, replay: Replay) -> None:
     """The approval and the result both begin with the line; an allowance for the session is for the same bytes."""
     (workspace / "a").write_text("1\n")

@@ -157,6 +157,18 @@ async def test_a_question_reaches_the_user(workspace: Path, replay: Replay) -> N
         assert client.events("tool_finished")[1]["isError"]
 
 
+async def test_invisible_characters_of_an_option_are_shown_as_escapes(workspace: Path, replay: Replay) -> None:
+    """Without `questions`, the actions show them as escapes. The model reads the option as it wrote it."""
+    question = {"ask_user": {"question": "Which?", "options": ["plain", "x\u202ey"]}}
+    settings = replay({"calls": [question]}, {"text": "."})
+    plain = {"window/showMessageRequest": lambda params: params["actions"][1]}
+    async with Client(workspace, settings=settings, capabilities={}, answers=plain) as client:
+        await client.run()
+        titles = [action["title"] for action in client.last("window/showMessageRequest")["actions"]]
+        assert titles == ["plain", "x\\u202ey"]
+        assert client.events("tool_finished")[0]["text"] == "The user answered: x\u202ey"
+
+
 async def test_a_step_is_undone_whatever_came_since(workspace: Path, replay: Replay) -> None:
     """Undo removes the accepted changes of one step from the files. Others stay, and a file in which
     the same lines were changed since is reported and not changed. The undo is itself undone."""

@@ -46,6 +46,7 @@ export function describeApproval(approval: ApproveParams, relative: (uri: string
 
 function describeCommand({ command, cwd, mode, reasons }: ApproveParams): ApprovalTexts {
   const what = escapeInvisible(command ?? "");
+  const folder = escapeInvisible(cwd ?? "");
   const isSandboxed = mode === "sandboxed";
   const [first = "", second = ""] = reasons;
   const question = isSandboxed ? t("Run “{0}” in the sandbox?", what) : t("Run “{0}” outside the sandbox?", what);
@@ -63,7 +64,7 @@ function describeCommand({ command, cwd, mode, reasons }: ApproveParams): Approv
       : `${longCommand(what.split("\n").length)} ${first}`.trim(),
     details: [
       what,
-      isSandboxed ? t("In: {0}, in the sandbox", cwd ?? "") : t("In: {0}, outside the sandbox", cwd ?? ""),
+      isSandboxed ? t("In: {0}, in the sandbox", folder) : t("In: {0}, outside the sandbox", folder),
       ...reasons,
     ].join("\n\n"),
     choices: ALLOW_CHOICES,

@@ -7,7 +7,7 @@ import type { AskParams, AskResult } from "../protocol";
 import type { Store } from "../state";
 import { sessionName } from "./noticeTexts";
 import { openRequests } from "./waiting";
-import { escapeInvisible } from "../ui/text";
+import { escapeInvisible, visibleText } from "../ui/text";
 
 interface PendingQuestion {
   readonly answer: (answer: string | null) => void;
@@ -74,18 +74,23 @@ export class Questions {
   }
 }
 
-type Box = vscode.QuickPick<vscode.QuickPickItem> | vscode.InputBox;
+type Box = vscode.QuickPick<AnswerItem> | vscode.InputBox;
+
+interface AnswerItem extends vscode.QuickPickItem {
+  /** What the model reads if the user chooses the item. */
+  readonly answer: string;
+}
 
 /** A box with the options, which also accepts any other text. */
 function optionsBox({ question, options }: AskParams, { answer, draft }: PendingQuestion): Box {
-  const box = vscode.window.createQuickPick();
+  const box = vscode.window.createQuickPick<AnswerItem>();
   const show = (): void => {
-    const given = options.map((option): vscode.QuickPickItem => ({ label: option }));
+    const given = options.map((option): AnswerItem => ({ label: visibleText(option), answer: option }));
     const typed = box.value.trim();
     const own =
       typed === "" || options.includes(typed)
         ? []
-        : [{ label: typed, description: t("your own answer"), alwaysShow: true }];
+        : [{ label: typed, answer: typed, description: t("your own answer"), alwaysShow: true }];
     box.items = [...given, ...own];
   };
   // since VS Code 1.108, the prompt shows all lines; the placeholder would be truncated
@@ -96,7 +101,7 @@ function optionsBox({ question, options }: AskParams, { answer, draft }: Pending
   box.onDidChangeValue(show);
   show();
   box.onDidAccept(() => {
-    const chosen = box.selectedItems[0]?.label;
+    const chosen = box.selectedItems[0]?.answer;
     if (chosen !== undefined) answer(chosen);
   });
   return box;

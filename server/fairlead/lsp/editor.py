@@ -99,7 +99,8 @@ class LspEditor:
                 text = fields_of(answer).get("answer")
             elif options:
                 action = await self._protocol.request(types.WINDOW_SHOW_MESSAGE_REQUEST, _choice(question, options))
-                text = fields_of(action).get("title")
+                title = fields_of(action).get("title")
+                text = next((option for option in options if escape_invisible(option) == title), None)
             else:
                 text = None
         except wire.RequestError as error:
@@ -140,18 +141,18 @@ def _choice(question: str, options: Sequence[str]) -> dict[str, Any]:
     return {
         "type": int(types.MessageType.Info),
         "message": escape_invisible(question),
-        "actions": [{"title": option} for option in options],
+        "actions": [{"title": escape_invisible(option)} for option in options],
     }
 
 
 def _question(request: ApprovalRequest) -> dict[str, Any]:
     reasons = "\n".join(request.reasons)
-    question = f"Run this command in {request.cwd}?\n\n{escape_invisible(request.command)}"
+    question = f"Run this command in {request.cwd}?\n\n{request.command}"
     if request.path is not None:
-        question = f"Allow this file?\n\n{escape_invisible(str(request.path))}"
+        question = f"Allow this file?\n\n{request.path}"
     message = f"{reasons}\n\n{question}"
     return {
         "type": int(types.MessageType.Warning),
-        "message": message.strip(),
+        "message": escape_invisible(message.strip()),
         "actions": [{"title": title} for title in ACTIONS],
     }
