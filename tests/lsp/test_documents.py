@@ -1,5 +1,6 @@
 """Open documents (LSP 3.18, `didChange`): any changes, applied one after the other, against a plain model."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from fairlead.edits.text import split_lines
 from fairlead.lsp.convert import text_edits
 from fairlead.lsp.documents import Documents
 from fairlead.workspace.editor import FileEdit
+from support.client import Client
 
 TEXTS = st.text(st.sampled_from("a\r\n🚀\u2028é"), max_size=8)
 PLACES = st.tuples(st.integers(0, 6), st.integers(0, 6))
@@ -59,3 +61,68 @@ def test_many_changes_in_a_long_file_are_quick() -> None:
     documents.changed(uri, 2, [{"range": place, "text": "LINE"} for place in ranges])
     buffer = documents.open_buffer(Path("/ws/a.txt"))
     assert buffer is not None and buffer.text.count("LINE") == 10_000
+
+
+def test_a_document_changes_and_closes_after_its_link_leads_elsewhere(tmp_path: Path) -> None:
+    """A switch of branches can change a link that is open. Its text counts for the file that it leads to now."""
+    first, second, link = (tmp_path / name for name in ("first", "second", "link"))
+    first.write_text("1\n")
+    second.write_text("2\n")
+    link.symlink_to(first)
+    documents = Documents()
+    documents.opened(link.as_uri(), "1\n", 1)
+    buffer = documents.open_buffer(first)
+    assert buffer is not None and documents.uri(first) == link.as_uri()
+    link.unlink()
+    link.symlink_to(second)
+    assert documents.open_buffer(first) is None and documents.uri(first) == first.as_uri()
+    documents.changed(link.as_uri(), 2, [{"text": "typed\n"}])
+    buffer = documents.open_buffer(second)
+    assert buffer is not None and (buffer.text, buffer.version) == ("typed\n", 2)
+    assert documents.open_buffer(first) is None
+    link.unlink()
+    link.symlink_to(first)
+    documents.closed(link.as_uri())
+    assert not documents.open_paths()
+    assert documents.open_buffer(first) is None and documents.open_buffer(second) is None
+
+
+def test_a_file_that_is_open_under_two_paths_stays_open_until_both_are_closed(tmp_path: Path) -> None:
+    """Each of the documents has its own text and version. A question about one of the paths is about that document."""
+    file, link = tmp_path / "file", tmp_path / "link"
+    file.write_text("1\n")
+    link.symlink_to(file)
+    documents = Documents()
+    documents.opened(file.as_uri(), "1\n", 1)
+    documents.opened(link.as_uri(), "1\n", 1)
+    documents.changed(link.as_uri(), 2, [{"text": "2\n"}])
+    for path, text in ((file, "1\n"), (link, "2\n")):
+        buffer = documents.open_buffer(path)
+        assert buffer is not None and buffer.text == text
+    documents.closed(file.as_uri())
+    buffer = documents.open_buffer(file)
+    assert buffer is not None and (buffer.text, buffer.version) == ("2\n", 2)
+    documents.closed(link.as_uri())
+    assert documents.open_buffer(file) is None
+
+
+async def test_the_model_reads_the_disk_after_a_link_that_led_elsewhere_was_closed(
+    workspace: Path, replay: Callable[..., dict[str, Any]]
+) -> None:
+    """The text of the closed document would hide what the file contains since then."""
+    link = workspace / "link"
+    (workspace / "first").write_text("old\n")
+    (workspace / "second").write_text("2\n")
+    link.symlink_to("first")
+    settings = replay({"calls": [{"read_file": {"path": "first"}}]}, {"text": "End."})
+    async with Client(workspace, settings=settings) as client:
+        uri = client.open(link)
+        # the server has read what was sent before when it answers
+        await client.request("agent/sessions/list", {})
+        link.unlink()
+        link.symlink_to("second")
+        client.close(uri)
+        (workspace / "first").write_text("new\n")
+        await client.run()
+        [read] = client.events("tool_finished")
+        assert "new" in read["text"] and "old" not in read["text"]

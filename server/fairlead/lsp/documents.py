@@ -17,6 +17,8 @@ class Document:
     def __init__(self, uri: str, path: Path, text: str, version: int) -> None:
         self.uri = uri
         self.path = path
+        self.file = ""
+        """Where the path led, with links followed, when the client last reported something about the document."""
         self.version = version
         self.file_removed = False
         self._text: str | None = text
@@ -58,11 +60,17 @@ def _line_and_offset(lines: list[str], position: dict[str, int], encoding: str) 
 
 
 class Documents:
-    """Implements the port `Buffers`. A file is one document, even if it is opened through a link."""
+    """Implements the port `Buffers`. Finds the document of a file through any link to it.
+
+    If a file is open under several paths, a question about one of these paths is about that document.
+    """
 
     def __init__(self) -> None:
         self.encoding = "utf-16"
-        self._documents: dict[str, Document] = {}
+        self._documents: dict[Path, Document] = {}
+        """By the path of their URI: a link may lead elsewhere when the document changes or is closed."""
+        self._by_file: dict[str, Document] = {}
+        """By `Document.file`."""
         self._names: set[str] = set()
         self._change_token = 0
 
@@ -73,7 +81,7 @@ class Documents:
     def open_buffer(self, path: Path) -> Buffer | None:
         if path.name not in self._names:  # `realpath` is slow, and each round asks for every known file
             return None
-        document = self._documents.get(os.path.realpath(path))
+        document = self._find(path)
         return Buffer(document.text, document.version, document.file_removed) if document is not None else None
 
     def open_paths(self) -> Sequence[Path]:
@@ -81,57 +89,65 @@ class Documents:
 
     def uri(self, path: Path) -> str:
         """The editor's URI of a file if it is open, else one made from the path."""
-        document = self._documents.get(os.path.realpath(path))
+        document = self._find(path)
         return document.uri if document is not None else path.as_uri()
 
     def opened(self, uri: str, text: str, version: int) -> Path | None:
         """Adds a document. Returns its path, or None if it is not a file."""
         path = file_path(uri)
         if path is not None:
-            self._change_token += 1
-            self._documents[os.path.realpath(path)] = Document(uri, path, text, version)
-            self._update_names()
+            self._documents.pop(path, None)  # the last one opened is the last in the order
+            self._documents[path] = Document(uri, path, text, version)
+            self._follow_links(path)
         return path
 
     def changed(self, uri: str, version: int, changes: Sequence[dict[str, Any]]) -> Path | None:
         """Applies the changes in order (LSP 3.18, `didChange`)."""
         path = file_path(uri)
-        document = self._documents.get(os.path.realpath(path)) if path is not None else None
+        document = self._documents.get(path) if path is not None else None
         if document is None:
             return None
-        self._change_token += 1
         for change in changes:
             document.change(change, self.encoding)
         document.version, document.file_removed = version, False
+        self._follow_links(document.path)
         return document.path
 
     def closed(self, uri: str) -> Path | None:
         """Removes a document. Returns its path, or None if it is not a file."""
         path = file_path(uri)
         if path is not None:
-            self._change_token += 1
-            self._documents.pop(os.path.realpath(path), None)
-            self._update_names()
+            self._documents.pop(path, None)
+            self._follow_links(path)
         return path
-
-    def _update_names(self) -> None:
-        """Collects the names of the open files and of the links through which they were opened."""
-        named = ((Path(real).name, document.path.name) for real, document in self._documents.items())
-        self._names = {name for names in named for name in names}
 
     def saved(self, uri: str) -> Path | None:
         """The path of a document that was saved, or None if it is not a file."""
         path = file_path(uri)
-        self._change_token += 1
         if path is not None:
-            self._set_file_removed(path, False)
+            if path in self._documents:
+                self._documents[path].file_removed = False
+            self._follow_links(path)
         return path
 
     def note_removal(self, path: Path) -> None:
         self._change_token += 1
-        self._set_file_removed(path, True)
-
-    def _set_file_removed(self, path: Path, removed: bool) -> None:
-        document = self._documents.get(os.path.realpath(path))
+        document = self._find(path)
         if document is not None:
-            document.file_removed = removed
+            document.file_removed = True
+
+    def _find(self, path: Path) -> Document | None:
+        if path in self._documents:
+            return self._documents[path]
+        file = os.path.realpath(path)
+        document = self._by_file.get(file)
+        return document if document is not None and os.path.realpath(document.path) == file else None
+
+    def _follow_links(self, path: Path) -> None:
+        """Updates where the path of a document leads, and the names under which documents can be asked for."""
+        self._change_token += 1
+        documents = self._documents.values()
+        if path in self._documents:
+            self._documents[path].file = os.path.realpath(path)
+        self._by_file = {document.file: document for document in documents}
+        self._names = {name for document in documents for name in (Path(document.file).name, document.path.name)}
