@@ -91,6 +91,7 @@ INVALID: dict[bytes, int] = {
     b'"text"': -32600,
     b'{"jsonrpc": "1.0", "id": 1, "method": "x"}': -32600,
     b'{"jsonrpc": "2.0", "id": {}, "method": "x"}': -32600,
+    b'{"jsonrpc": "2.0", "id": true, "method": "agent/sessions/list", "params": {}}': -32600,
     b'{"jsonrpc": "2.0", "id": 1, "method": 5}': -32600,
 }
 
@@ -164,9 +165,12 @@ async def test_fault_44_a_cancel_with_an_impossible_id(
 ) -> None:
     """docs/faults.md 44: ignored, without a traceback in the log."""
     async with Client(workspace, settings=replay({"text": "Done."})) as client:
-        for odd in ([1], {"a": 1}, None, 1.5):
+        client.send({"id": 1, "method": "agent/runTask", "params": {"prompt": "go"}})
+        for odd in ([1], {"a": 1}, None, 1.5, True):  # True == 1 in Python
             client.notify("$/cancelRequest", {"id": odd})
         client.notify("$/cancelRequest", [])
+        await client.until(lambda: client.last("answer:?"))
+        assert client.last("answer:?")["stopReason"] == "end_turn"
         assert (await client.run())["stopReason"] == "end_turn"
     assert "Traceback" not in capfd.readouterr().err
 

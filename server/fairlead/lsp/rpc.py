@@ -91,7 +91,7 @@ class AgentProtocol(LanguageServerProtocol):
         method, msg_id = message.get("method"), message.get("id")
         if method is None:
             return self._handle_answer(message)
-        if not isinstance(method, str) or ("id" in message and not isinstance(msg_id, int | str)):
+        if not isinstance(method, str) or ("id" in message and not _is_id(msg_id)):
             return self._refuse(None, INVALID_REQUEST, "A request needs a method and an id.")
         if method == types.EXIT:
             self.exit_code = 0 if self._shutdown else 1
@@ -139,7 +139,7 @@ class AgentProtocol(LanguageServerProtocol):
 
     def _handle_cancel_notification(self, msg_id: Any) -> None:
         """Cancels a request once its handler has started, because only then can the handler clean up."""
-        if isinstance(msg_id, int | str):  # anything else is not an id, and may be unhashable
+        if _is_id(msg_id):  # anything else may be unhashable, or equal to the id of another request
             asyncio.get_running_loop().call_soon(super()._handle_cancel_notification, msg_id)
 
     def _handle_answer(self, message: dict[str, Any]) -> None:
@@ -195,6 +195,10 @@ class AgentProtocol(LanguageServerProtocol):
         if error is not None and self.writer is not None:
             return self._refuse(msg_id, error.code, error.message)
         return super()._send_response(msg_id, result, error)
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, int | str) and not isinstance(value, bool)
 
 
 def rpc_error(code: int, message: str) -> JsonRpcException:
