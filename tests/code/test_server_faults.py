@@ -260,6 +260,21 @@ async def test_a_stopped_request_hides_no_change_from_the_server(workspace: Path
             assert len(await server.request("textDocument/references", PARAMS)) == steps + 1
 
 
+async def test_an_update_that_fails_ends_only_its_own_question(workspace: Path) -> None:
+    """The server may have missed a change, so the next question starts it again."""
+    started = Workspace(workspace, "sandboxed", [bad("counts lines")])
+    started.texts = {"lines.x": ""}
+    async with Started(started) as servers:
+        first = await servers.server(workspace / "a.x")
+        started.texts = {"lines.x": "\ud800"}  # cannot be encoded
+        with pytest.raises(UnicodeEncodeError):
+            await servers.server(workspace / "a.x")
+        started.texts = {"lines.x": "line\n"}
+        server = await servers.server(workspace / "a.x")
+        assert len(await server.request("textDocument/references", PARAMS)) == 1
+        assert not first.is_running
+
+
 async def test_no_server_starts_before_it_is_needed(workspace: Path) -> None:
     """Asking which servers there are starts none, and asks the user nothing."""
     started = project(workspace, "")

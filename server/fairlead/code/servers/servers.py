@@ -81,6 +81,10 @@ class _State:
     given_up: str = ""
     """Why it is not started again in this session; empty if it may be."""
 
+    @property
+    def has_failed_update(self) -> bool:
+        return self.updating is not None and self.updating.done() and self.updating.exception() is not None
+
 
 class SessionServers:
     """Implements `LanguageServers`.
@@ -134,8 +138,10 @@ class SessionServers:
                 await self._update_uncancelled(server, state)
             except NoAnswer as error:
                 self._note_failure(spec, state, str(error))
-                await self._stop(state)
                 raise
+            finally:
+                if state.has_failed_update:  # the server may have missed changes
+                    await self._stop(state)
         return server
 
     async def aclose(self) -> None:
