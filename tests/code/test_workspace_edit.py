@@ -62,6 +62,18 @@ def test_files_are_created_moved_and_deleted_in_order() -> None:
     ]
 
 
+def test_a_file_that_is_moved_and_then_deleted_is_only_deleted() -> None:
+    """It has no new path. One that the edit also created does not matter."""
+    operations = [
+        {"kind": "rename", "oldUri": uri("a.py"), "newUri": uri("c.py")},
+        {"kind": "delete", "uri": uri("c.py")},
+        {"kind": "create", "uri": uri("new.py")},
+        {"kind": "rename", "oldUri": uri("new.py"), "newUri": uri("newer.py")},
+        {"kind": "delete", "uri": uri("newer.py")},
+    ]
+    assert applied({"documentChanges": operations}) == [FileEdit(ROOT / "a.py", FILES[ROOT / "a.py"], None)]
+
+
 def test_an_edit_that_changes_nothing_is_empty() -> None:
     assert applied({"documentChanges": [edits("a.py", change(0, 0, 1, "x"))]}) == []
     assert applied({}) == []

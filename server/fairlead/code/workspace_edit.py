@@ -19,6 +19,10 @@ class _Edited:
         self.target = path
         """The path after the operations so far."""
 
+    @property
+    def is_moved(self) -> bool:
+        return self.target != self.path and self.old is not None and self.new is not None
+
 
 def apply_workspace_edit(edit: Any, read: Callable[[Path], str | None], encoding: str) -> list[FileEdit]:
     """The changes of an edit, one per file, in the order in which it names the files.
@@ -59,7 +63,7 @@ def apply_workspace_edit(edit: Any, read: Callable[[Path], str | None], encoding
             file(operation["uri"]).new = None
         else:
             raise NoAnswer(f"The edit contains an unknown operation ({str(kind)[:40]}), so it was not proposed.")
-    return [_change(each) for each in found.values() if each.new != each.old or each.target != each.path]
+    return [_change(each) for each in found.values() if each.new != each.old or each.is_moved]
 
 
 def _operations(edit: Any) -> list[Any]:
@@ -89,6 +93,5 @@ def _create(file: _Edited, options: Mapping[str, Any]) -> None:
 
 
 def _change(file: _Edited) -> FileEdit:
-    moved = file.target if file.target != file.path and file.old is not None else None
     path = file.path if file.old is not None else file.target
-    return FileEdit(path, file.old, file.new, new_path=moved)
+    return FileEdit(path, file.old, file.new, new_path=file.target if file.is_moved else None)
