@@ -3,13 +3,14 @@
 import asyncio
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fairlead.code.provider import NoAnswer
 from fairlead.code.servers.server import Seconds
-from fairlead.code.servers.servers import PAUSES
+from fairlead.code.servers.servers import PAUSES, SessionServers
 from fairlead.code.servers.table import ServerSpec
 from fairlead.shell.layer import Limits
 from support.bad_server import ASKED
@@ -227,6 +228,29 @@ async def test_servers_that_start_together_are_no_more_than_a_few(workspace: Pat
     async with Started(Workspace(workspace, "workspace", specs), most=2) as servers:
         started = await asyncio.gather(*(servers.server(workspace / f"a.{name}") for name in names))
         assert sum(server.is_running for server in started) == 2
+
+
+async def test_a_server_that_is_ending_counts_until_it_has_ended(workspace: Path) -> None:
+    """Whether it was idle or its session ends."""
+    commands = {"one": "does not shut down", "two": ""}
+    specs = [
+        ServerSpec(name, (sys.executable, str(BAD_SERVER), case), {f".{name}": "x"}) for name, case in commands.items()
+    ]
+    clock, seconds = Clock(), replace(QUICK, exit=2.0)
+    started = Started(Workspace(workspace, "workspace", specs), clock, seconds, most=1)
+    other = SessionServers(Workspace(workspace, "workspace", specs), started.pool, clock, seconds)
+    async with started as servers:
+        one = await servers.server(workspace / "a.one")
+        clock.advance(300)
+        await servers.server(workspace / "a.two")
+        assert one.start_ending().done()
+        one = await other.server(workspace / "a.one")
+        closing = asyncio.create_task(other.aclose())
+        while one.is_running:  # noqa: ASYNC110  no event says that it begins to end
+            await asyncio.sleep(0)
+        await servers.server(workspace / "a.two")
+        assert one.start_ending().done()
+        await closing
 
 
 async def test_a_server_that_answers_is_not_stopped_for_another(workspace: Path) -> None:

@@ -19,6 +19,8 @@ ASKED = [
     ("no/such/method", {}),
 ]
 
+UNANSWERED = {"never answers": "textDocument/references", "does not shut down": "shutdown"}
+
 
 def raw(data: bytes) -> None:
     sys.stdout.buffer.write(data)
@@ -97,7 +99,7 @@ def main(case: str) -> None:
         if method == "initialize":
             capabilities = {"textDocumentSync": 1, "referencesProvider": True}
             send({"id": number, "result": {"capabilities": capabilities}})
-        elif method == "textDocument/references" and case == "never answers":
+        elif method is not None and method == UNANSWERED.get(case):
             continue
         elif method == "$/cancelRequest":
             print(f"cancelled {message['params']['id']}", file=sys.stderr, flush=True)

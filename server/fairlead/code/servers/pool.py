@@ -45,8 +45,8 @@ class ServerPool:
         while len(self._timers) + self._starting >= self._most:
             idle = next((server for server in self._timers if not server.is_busy), None)
             if idle is not None:
-                self.remove(idle)
                 await idle.end()
+                self.remove(idle)
             else:
                 self._changed.clear()
                 await self._changed.wait()
@@ -76,7 +76,7 @@ class ServerPool:
             timer.cancel()
 
     def _stop(self, server: Server) -> None:
-        self.remove(server)
         task = server.start_ending()
         self._stopping.add(task)
         task.add_done_callback(self._stopping.discard)
+        task.add_done_callback(lambda _: self.remove(server))

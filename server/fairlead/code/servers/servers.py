@@ -156,8 +156,8 @@ class SessionServers:
         server, state.running = state.running, None
         updating, state.updating = state.updating, None
         if server is not None:
-            self._pool.remove(server)
             await server.end()
+            self._pool.remove(server)
         if updating is not None:
             updating.cancel()
             await asyncio.wait({updating})
