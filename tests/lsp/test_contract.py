@@ -155,6 +155,21 @@ async def test_wrong_settings_are_named_once_and_replaced(workspace: Path, repla
         assert len(client.all("window/showMessage")) == 1
 
 
+async def test_a_bad_entry_of_a_list_does_not_reset_the_list(workspace: Path, replay: Replay) -> None:
+    """The message says only that the entry is ignored, because the other rules apply."""
+    settings = replay(
+        {"calls": [{"bash": {"command": "true"}}]}, {"text": "ok"}, approvals="ask", bash={"allow": ["true", "a; b"]}
+    )
+    async with Client(workspace, settings=settings) as client:
+        message = (await client.until(lambda: client.last("window/showMessage")))["message"]
+        assert message == (
+            "Some values in Fairlead's settings are ignored: bash.allow: 'a; b' was left out. A rule is one plain "
+            "command, without ;, |, &&, $ or the like. Write one rule per command."
+        )
+        await client.run()
+        assert client.all("agent/approve") == []
+
+
 async def test_settings_change_while_the_server_runs(workspace: Path, replay: Replay) -> None:
     """docs/protocol.md: didChangeConfiguration; the next rewrite of the plan follows the new limit (P7).
 

@@ -78,7 +78,7 @@ class AgentServer:
         if new:
             listed = "; ".join(problem.removesuffix(".") for problem in new)
             self.connection.show_message(
-                types.MessageType.Warning, f"Fairlead settings: {listed}. Defaults are used instead."
+                types.MessageType.Warning, f"Some values in Fairlead's settings are ignored: {listed}."
             )
 
     def show_warning(self, text: str) -> None:
