@@ -94,6 +94,28 @@ def test_p18_what_was_accepted_is_checked(hello: Path, record: Record, answer: s
         assert any(line.startswith(said) for line in terminal.screen.lines)
 
 
+def test_p18_checks_that_are_refused_after_the_review_give_the_reason(
+    hello: Path, record: Record, tmp_path: Path
+) -> None:
+    """docs/plan.md P18: without any check, nothing is said."""
+    other = tmp_path / "other"
+    other.mkdir()
+    arguments = ("run", "a task", "--workspace", hello.parent, "--workspace", other)
+    edit = {"edit_file": {"path": f"{hello.parent.name}/hello.py", "old_text": '"night"', "new_text": '"x"'}}
+    new = {"write_file": {"path": f"{hello.parent.name}/new.py", "content": "x = 1\n"}}
+    replay = record({"calls": [edit, new]}, {"text": "Done."})
+    for options in ((), ("--check", "true")):
+        other.mkdir(exist_ok=True)
+        with in_terminal(*arguments, "--replay", replay, *options) as terminal:
+            terminal.until("Accept")
+            other.rmdir()
+            terminal.answer(f"Accept {hello.parent.name}/hello.py?", "y")
+            terminal.answer(f"Accept {hello.parent.name}/new.py?", "n")
+            assert terminal.end() == 0
+            assert ("The checks did not run: A folder of the workspace" in terminal.screen.text) == bool(options)
+        hello.write_text(hello.read_text().replace('"x"', '"night"'))
+
+
 def test_all_the_rest(review: InTerminal, hello: Path) -> None:
     """`a` accepts the remaining files without asking. An unknown key is ignored, and `?` explains the keys."""
     review.answer("Accept hello.py?", "x?")

@@ -204,14 +204,17 @@ class Run:
 
     async def _check_accepted(self, reports: Sequence[FileReport]) -> None:
         """Runs the checks on what was accepted, if that is only a part (docs/plan.md P18)."""
+        if not self._options.checks and not any(step.has_check for step in self._transcript.plan):
+            return
         applied = sum(report.counts["applied"] for report in reports)
         if not 0 < applied < sum(report.counts.total() for report in reports) or self._is_stopped:
             return
         params = {"sessionId": self._session_id, "base": True}
         try:
             checked: wire.ChecksResult = await self._client.request(wire.RUN_CHECKS, params)
-        except wire.RequestError:
-            return  # no check is set
+        except wire.RequestError as error:
+            self._display.show([Text(f"The checks did not run: {clean(str(error))}", style="red")])
+            return
         marks = self._display.marks
         for result in checked["results"]:
             mark, style = (marks.done, "green") if result["passed"] else (marks.failed, "red")

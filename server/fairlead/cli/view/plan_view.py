@@ -31,6 +31,7 @@ class Step:
 
     item: PlanItem
     note: str = ""
+    has_check: bool = False
 
 
 def plan_steps(plan: states.PlanWire) -> tuple[Step, ...]:
@@ -42,7 +43,7 @@ def _step(item: states.PlanItemWire) -> Step:
     note = _NOTES.get(item["verification"], lambda _: "")(item)
     errors = _count(item["newErrors"], "new error") if item["newErrors"] else ""
     shown = PlanItem(clean(item["id"]), clean(item["content"]), item["status"], clean(item["activeForm"]))
-    return Step(shown, ", ".join(filter(None, (note, errors))))
+    return Step(shown, ", ".join(filter(None, (note, errors))), bool(item["check"]))
 
 
 def _step_line(step: Step) -> Text:
