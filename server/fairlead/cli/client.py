@@ -102,10 +102,6 @@ class AgentClient:
         self._process: ServerProcess | None = None
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed by stop()
 
-    @property
-    def pid(self) -> int | None:
-        return self._process.pid if self._process else None
-
     async def start(self, settings: Json, storage: Path | None = None) -> Json:
         """Starts and initializes the server. Returns the result of `initialize`.
 

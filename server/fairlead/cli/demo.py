@@ -11,15 +11,13 @@ from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
-from rich.text import Text
-
 from fairlead.cli.client import StartServer
 from fairlead.cli.options import DemoOptions, RunOptions, VerifyOptions
 from fairlead.cli.run import DONE, NOT_DONE, run_task
 from fairlead.cli.saved_record import load_record
 from fairlead.cli.verify import run_verify
 from fairlead.cli.view.terminal import Terminal
-from fairlead.cli.view.text import clean, wrap
+from fairlead.cli.view.text import clean
 from fairlead.workspace.paths import Roots, real_path
 
 PROMPT = "Refactor hello.py: add type hints, docstrings, and a main guard"
@@ -40,24 +38,21 @@ async def run_demo(options: DemoOptions, terminal: Terminal, start_server: Start
     with resources.as_file(resources.files("fairlead") / "example") as example:
         folder = _copy(example / "workspace", options.keep)
         replay = example / RECORDING
-        _print(
-            terminal,
-            "This demo plays a recorded conversation. The server, the tools and the edits are real.",
-        )
-        _print(terminal, f"The example is in {folder}{'' if options.keep else ' until the end of the demo'}.", "dim")
+        terminal.print("This demo plays a recorded conversation. The server, the tools and the edits are real.")
+        terminal.print(f"The example is in {folder}{'' if options.keep else ' until the end of the demo'}.", "dim")
         workspace, record = f"--workspace {shlex.quote(str(folder))}", folder / RECORD
         command = f'fairlead run "{PROMPT}" {workspace} --replay {RECORDING} --accept all --save-record {RECORD}'
-        _print(terminal, f"\n{terminal.marks.command} {command}\n", "bold")
+        terminal.print(f"\n{terminal.marks.command} {command}\n", "bold")
         run = RunOptions(PROMPT, Roots.of(folder), replay=replay, accept="all", record=record)
         code = await run_task(run, terminal, start_server)
     if code == DONE:
-        _print(terminal, f"\n{terminal.marks.command} fairlead verify {RECORD} {workspace}\n", "bold")
+        terminal.print(f"\n{terminal.marks.command} fairlead verify {RECORD} {workspace}\n", "bold")
         code = await run_verify(VerifyOptions(load_record(record), Roots.of(folder)), terminal)
     if code == DONE:
         code = _check_result(folder / SCRIPT, terminal)
     if code == DONE:
-        _print(terminal, "\nNo model was used: this was a recorded conversation.", "magenta")
-        _print(terminal, REAL_MODELS)
+        terminal.print("\nNo model was used: this was a recorded conversation.", "magenta")
+        terminal.print(REAL_MODELS)
     _clean_up(folder, terminal, keep=options.keep is not None or code != DONE)
     return code
 
@@ -86,16 +81,16 @@ def _check_result(script: Path, terminal: Terminal) -> int:
     marks = terminal.marks
     missing = missing_parts(script.read_text(encoding="utf-8"))
     if missing:
-        _print(terminal, f"\n{marks.failed} {script.name} does not have {', '.join(missing)}.", "red")
+        terminal.print(f"\n{marks.failed} {script.name} does not have {', '.join(missing)}.", "red")
         return NOT_DONE
-    _print(terminal, f"\n{marks.done} {script.name} has type hints, docstrings and a main guard.", "green")
-    _print(terminal, f"\n{marks.command} python {script.name} {' '.join(ARGUMENTS)}", "bold")
+    terminal.print(f"\n{marks.done} {script.name} has type hints, docstrings and a main guard.", "green")
+    terminal.print(f"\n{marks.command} python {script.name} {' '.join(ARGUMENTS)}", "bold")
     output, succeeded = _run_script(script, ARGUMENTS)
-    _print(terminal, clean(output).rstrip("\n"))
+    terminal.print(clean(output).rstrip("\n"))
     if not succeeded:
-        _print(terminal, f"{marks.failed} {script.name} failed.", "red")
+        terminal.print(f"{marks.failed} {script.name} failed.", "red")
         return NOT_DONE
-    _print(terminal, f"{marks.done} The changed script runs.", "green")
+    terminal.print(f"{marks.done} The changed script runs.", "green")
     return DONE
 
 
@@ -125,13 +120,7 @@ def _copy(source: Path, keep: Path | None) -> Path:
 def _clean_up(folder: Path, terminal: Terminal, *, keep: bool) -> None:
     """Removes the example's folder, or says where it is."""
     if keep:
-        _print(terminal, f"\nThe example is still in {folder}.", "dim")
+        terminal.print(f"\nThe example is still in {folder}.", "dim")
         return
     shutil.rmtree(folder, ignore_errors=True)
-    _print(terminal, f"\n{folder} was removed. --keep DIR keeps the example.", "dim")
-
-
-def _print(terminal: Terminal, text: str, style: str = "") -> None:
-    width = terminal.console.width if terminal.can_ask else None
-    for row in wrap(Text(text, style=style), terminal.console, width):
-        terminal.console.print(row, soft_wrap=True)
+    terminal.print(f"\n{folder} was removed. --keep DIR keeps the example.", "dim")

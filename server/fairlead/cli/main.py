@@ -10,18 +10,19 @@ from typing import NoReturn, get_args
 import platformdirs
 
 from fairlead import __version__
+from fairlead.agent.errors import ModelError
 from fairlead.agent.messages import clean_text
 from fairlead.cli.client import StartServer, spawn_server
 from fairlead.cli.demo import run_demo
 from fairlead.cli.options import DemoOptions, RunOptions, VerifyOptions
-from fairlead.cli.recording import overwrite_problem
 from fairlead.cli.run import run_task
-from fairlead.cli.saved_record import load_record, may_overwrite
+from fairlead.cli.saved_record import load_record
 from fairlead.cli.signals import CANCELLED
 from fairlead.cli.verify import run_verify
 from fairlead.cli.view.terminal import open_terminal
 from fairlead.cli.view.text import escape_hidden
 from fairlead.models.endpoint import without_password
+from fairlead.models.recording import read_recording
 from fairlead.session.record.shape import BadRecord
 from fairlead.session.settings import Provider
 from fairlead.workspace.paths import Roots, real_path
@@ -238,7 +239,6 @@ def _workspace(given: Sequence[str] | None, fail: Callable[[str], NoReturn]) -> 
 
 def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[str], NoReturn]) -> RunOptions:
     workspace = _workspace(given.workspace, fail)
-    recording = _path(given.record) if given.record else None
     prompt: str | None = given.prompt
     if prompt is not None:
         prompt = clean_text(prompt)  # bytes that are not UTF-8 come from the shell as lone surrogates
@@ -252,15 +252,9 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
         fail("--provider cannot be used with --replay, which uses no model")
     if given.accept == "ask" and not can_ask:
         fail("--accept ask needs a terminal; use --accept all or --accept none")
-    if recording is not None and (recording.is_dir() or not recording.absolute().parent.is_dir()):
-        fail(f"the recording must be a file in an existing folder: {given.record}")
-    if recording is not None and (problem := overwrite_problem(recording, resume=given.resume)):
+    if given.record and given.resume and _has_content(_path(given.record)):
+        problem = "--continue records only the new turns, so it does not overwrite a file; choose another one"
         fail(f"{problem}: {given.record}")
-    record = _path(given.save_record) if given.save_record else None
-    if record is not None and (record.is_dir() or not record.absolute().parent.is_dir()):
-        fail(f"the record must be a file in an existing folder: {given.save_record}")
-    if record is not None and not may_overwrite(record):
-        fail(f"the file exists and is not a record, so it is not overwritten; choose another one: {given.save_record}")
     return RunOptions(
         prompt=prompt,
         workspace=workspace,
@@ -274,11 +268,32 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
         max_tokens=given.max_tokens,
         max_silence=given.max_silence,
         accept=given.accept,
-        recording=recording.absolute() if recording else None,
-        record=record.absolute() if record else None,
+        recording=_output_file(given.record, "recording", read_recording, fail),
+        record=_output_file(given.save_record, "record", load_record, fail),
         allow_commands=given.allow_commands,
         checks=given.check,
     )
+
+
+def _output_file(
+    given: str | None, kind: str, read: Callable[[Path], object], fail: Callable[[str], NoReturn]
+) -> Path | None:
+    """The file that an option names. It may replace an older one, which `read` can read, but no other file."""
+    if not given:
+        return None
+    path = _path(given)
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        fail(f"the {kind} must be a file in an existing folder: {given}")
+    try:
+        if _has_content(path):
+            read(path)
+    except (BadRecord, ModelError):
+        fail(f"the file exists and is not a {kind}, so it is not overwritten; choose another one: {given}")
+    return path.absolute()
+
+
+def _has_content(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size > 0  # a device has no content to lose
 
 
 def _verify_options(given: argparse.Namespace, *, fail: Callable[[str], NoReturn]) -> VerifyOptions:

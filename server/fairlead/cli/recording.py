@@ -1,12 +1,10 @@
 """Creates a recording (`--record`) from the events that the server sends."""
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from fairlead.agent.errors import ModelError
 from fairlead.agent.model import Usage
-from fairlead.models.recording import Recording, Turn, read_recording
+from fairlead.models.recording import Recording, Turn
 
 ANSWER_STOP_REASONS = ("max_tokens", "refusal")
 """The stop reasons that belong to an answer. A replay produces the others again."""
@@ -70,22 +68,6 @@ class ConversationRecorder:
                 answer.is_complete = True
             case _:
                 pass
-
-
-def overwrite_problem(path: Path, *, resume: bool) -> str:
-    """Why a recording must not overwrite this file, and what to do. "" if it may.
-
-    It may overwrite an older recording, except with `--continue`, which records only the new turns.
-    """
-    if not path.is_file() or not path.stat().st_size:  # a device has no contents to lose
-        return ""
-    if resume:
-        return "--continue records only the new turns, so it does not overwrite a file; choose another one"
-    try:
-        read_recording(path)
-    except ModelError:
-        return "the file exists and is not a recording, so it is not overwritten; choose another one"
-    return ""
 
 
 def _joined(answers: list[_Answer]) -> list[_Answer]:

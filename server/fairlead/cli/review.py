@@ -1,12 +1,9 @@
 """The review at the end of a run: shows the changes, asks about them, and reports the outcomes."""
 
-import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from rich.text import Text
 
@@ -17,6 +14,7 @@ from fairlead.cli.options import Accept
 from fairlead.cli.view.diffs import Sides, draw_diff, two_sides
 from fairlead.cli.view.display import Display
 from fairlead.cli.view.text import clean, escape_hidden
+from fairlead.code.uris import file_path
 from fairlead.lsp import protocol as wire
 from fairlead.lsp import protocol_states as states
 from fairlead.workspace.paths import Roots
@@ -244,18 +242,14 @@ class Review:
         return next((file for file in self._edits["files"] if file["uri"] == uri), None)
 
     def _name(self, uri: str) -> str:
-        return escape_hidden(self._workspace.relative(_path(uri)))
+        path = file_path(uri)
+        return escape_hidden(self._workspace.relative(path) if path is not None else uri)
 
     def _print_line(self, text: str, style: str) -> None:
         self._print([Text(text, style=style)])
 
     def _print(self, lines: Sequence[Text]) -> None:
         self._display.show(lines)
-
-
-def _path(uri: str) -> Path:
-    path = unquote(urlsplit(uri).path)
-    return Path(path.removeprefix("/") if os.name == "nt" else path)
 
 
 def _decision_count(file: states.FileWire) -> int:

@@ -1,4 +1,4 @@
-"""The record of a session as a file: written after a run, and read to verify it (docs/record.md)."""
+"""Reads the record of a session from a file (docs/record.md)."""
 
 from pathlib import Path
 
@@ -27,14 +27,3 @@ def load_record(path: Path) -> SessionRecord:
     if len(data) > MAX_BYTES:
         raise BadRecord(f"It is too large for a record: more than {MAX_BYTES // 1_000_000} MB.")
     return read_record(data)
-
-
-def may_overwrite(path: Path) -> bool:
-    """Whether a record may be written to this path. It may replace an older record, but no other file."""
-    if not path.is_file() or not path.stat().st_size:  # a device has no contents to lose
-        return True
-    try:
-        load_record(path)
-    except BadRecord:
-        return False
-    return True

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from fairlead.cli.options import VerifyOptions
 from fairlead.cli.view.terminal import Terminal
-from fairlead.cli.view.text import clean, escape_hidden, wrap
+from fairlead.cli.view.text import clean, escape_hidden
 from fairlead.display import escape_to_one_line
 from fairlead.session.record.verify import Finding, compare_files, run_check
 from fairlead.shell.sandbox.probe import probe
@@ -32,28 +32,28 @@ class _Verification:
     async def execute(self) -> int:
         record = self._options.record
         title = escape_to_one_line(record.title)
-        self._line(f"Record of “{title}”, created by Fairlead {escape_to_one_line(record.fairlead)}", "bold")
+        self._terminal.print(f"Record of “{title}”, created by Fairlead {escape_to_one_line(record.fairlead)}", "bold")
         if record.files:
-            self._line("\nFiles")
+            self._terminal.print("\nFiles")
         for finding in compare_files(record, self._roots):
             self._report(finding)
         await self._run_checks()
         if self._failed:
             count = f"{self._failed} of {self._failed + self._held}"
-            self._line(f"\n{self._marks.failed} The record does not hold: {count} failed.", "bold red")
+            self._terminal.print(f"\n{self._marks.failed} The record does not hold: {count} failed.", "bold red")
             return DOES_NOT_HOLD
         if not self._held:
-            self._line(
+            self._terminal.print(
                 f"\n{self._marks.failed} The record has no file and no check that could be verified.", "bold red"
             )
             return DOES_NOT_HOLD
-        self._line(f"\n{self._marks.done} The record holds.", "bold green")
+        self._terminal.print(f"\n{self._marks.done} The record holds.", "bold green")
         return HOLDS
 
     async def _run_checks(self) -> None:
         verifications = self._options.record.verifications
         if verifications:
-            self._line("\nChecks")
+            self._terminal.print("\nChecks")
         for verification in verifications:
             if not verification.passed:
                 self._note(f"{escape_to_one_line(verification.command)}  not run: it did not pass in the session")
@@ -70,7 +70,9 @@ class _Verification:
         if sandbox.layers_folder is None:
             self._failed += 1
             reason = f"the commands of a record run only in a sandbox. {sandbox.reason}"
-            self._line(f"  {self._marks.failed} not run: {reason} Use --no-run to compare only the files.", "red")
+            self._terminal.print(
+                f"  {self._marks.failed} not run: {reason} Use --no-run to compare only the files.", "red"
+            )
             return
         for command in commands:
             with self._running(command):
@@ -86,14 +88,9 @@ class _Verification:
     def _report(self, finding: Finding) -> None:
         self._held, self._failed = self._held + finding.holds, self._failed + (not finding.holds)
         mark, style = (self._marks.done, "green") if finding.holds else (self._marks.failed, "red")
-        self._line(f"  {mark} {escape_to_one_line(finding.subject)}  {escape_hidden(finding.text)}", style)
+        self._terminal.print(f"  {mark} {escape_to_one_line(finding.subject)}  {escape_hidden(finding.text)}", style)
         for row in clean(finding.output).splitlines():
-            self._line(f"      {row}", "dim")
+            self._terminal.print(f"      {row}", "dim")
 
     def _note(self, text: str) -> None:
-        self._line(f"  {self._marks.note} {text}", "yellow")
-
-    def _line(self, text: str, style: str = "") -> None:
-        width = self._terminal.console.width if self._terminal.can_ask else None
-        for row in wrap(Text(text, style=style), self._terminal.console, width):
-            self._terminal.console.print(row, soft_wrap=True)
+        self._terminal.print(f"  {self._marks.note} {text}", "yellow")

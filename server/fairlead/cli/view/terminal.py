@@ -5,6 +5,9 @@ import sys
 from dataclasses import dataclass
 
 from rich.console import Console
+from rich.text import Text
+
+from fairlead.cli.view.text import wrap
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,12 @@ class Terminal:
     """Whether stdin and stdout are a terminal in the foreground, so that the user can answer."""
     can_draw: bool
     """Whether written lines can be redrawn."""
+
+    def print(self, text: str, style: str = "") -> None:
+        """Prints lines, wrapped if the user reads them here."""
+        width = self.console.width if self.can_ask else None
+        for row in wrap(Text(text, style=style), self.console, width):
+            self.console.print(row, soft_wrap=True)
 
 
 def open_terminal() -> Terminal:
