@@ -167,6 +167,19 @@ async def test_fault_100_a_program_of_the_workspace_needs_permission_and_is_sand
     assert not (workspace / "planted.ts").exists()
 
 
+async def test_fault_100_a_relative_program_of_the_workspace_is_asked_about(workspace: Path) -> None:
+    """docs/settings.md, Language servers: the path starts at the workspace, not at Fairlead's current folder."""
+    program = workspace / "tools" / "server"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} {BAD_SERVER} ""\n')
+    program.chmod(0o755)
+    started = Workspace(workspace, "sandboxed", [ServerSpec("own", ("tools/server",), {".x": "x"})])
+    async with Started(started) as servers:
+        server = await servers.server(workspace / "a.x")
+        assert len(await server.request("textDocument/references", PARAMS)) == 1
+    assert [reasons[1] for _, reasons, _ in started.asked] == ["It comes from the workspace."]
+
+
 @pytest.mark.parametrize("where", ["sandboxed", "workspace"])
 async def test_fault_100_a_rejected_program_never_runs(workspace: Path, where: str) -> None:
     """docs/faults.md 100: the user is not asked again, and the server is not offered."""
