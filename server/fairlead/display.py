@@ -50,6 +50,11 @@ def shorten(text: str, limit: int = 80) -> str:
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
+def count_of(number: int, noun: str) -> str:
+    """A number with its noun, as in `1 file` and `2,000 files`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def end_after_word(line: str, limit: int) -> str:
     """The line with at most `limit` characters. A longer line is cut after a word and ends with an ellipsis.
 

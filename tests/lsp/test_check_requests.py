@@ -98,6 +98,20 @@ async def test_p18_lines_are_named_and_a_check_that_fails_anyway_blames_nothing(
         assert failed["message"].endswith("It fails with all of them, too.")
 
 
+async def test_p18_a_single_change_is_in_the_singular(workspace: Path, replay: Replay) -> None:
+    """Before and after the user accepts it."""
+    write_workspace(workspace)
+    turns = [{"calls": [todo(*BEGIN), edit("a.txt", "one", "two")]}, {"text": "Done."}]
+    async with Client(workspace, settings=replay(*turns)) as client:
+        await client.run()
+        only = {"uri": (workspace / "a.txt").as_uri()}
+        [result] = await run_checks(client, target=only, check="true")
+        assert result["message"].startswith("With 1 of 1 undecided change: `true` passes")
+        await review(client, "accept", target=only)
+        [result] = await run_checks(client, base=True, check="true")
+        assert result["message"].startswith("1 of 1 change accepted: `true` passes")
+
+
 async def test_p18_the_setting_checks_after_a_partial_accept(workspace: Path, replay: Replay) -> None:
     """A failure is a message. Nothing runs if all is decided."""
     write_workspace(workspace)

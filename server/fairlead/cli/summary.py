@@ -12,6 +12,7 @@ from fairlead.cli.review import FileReport
 from fairlead.cli.view.display import Display
 from fairlead.cli.view.terminal import Marks
 from fairlead.cli.view.text import clean, escape_hidden, wrap
+from fairlead.display import count_of
 from fairlead.lsp import protocol as wire
 from fairlead.lsp import protocol_states as states
 from fairlead.models.clouds import LABELS
@@ -143,7 +144,7 @@ def _is_here(folder: Path) -> bool:
 def _task(prompt: str) -> str:
     lines = clean(prompt.strip()).split("\n")
     more = len(lines) - MAX_TASK_LINES
-    return "\n".join([*lines[:MAX_TASK_LINES], f"... (+{more} lines)"] if more > 0 else lines)
+    return "\n".join([*lines[:MAX_TASK_LINES], f"... (+{count_of(more, 'line')})"] if more > 0 else lines)
 
 
 def _field(name: str, value: str, display: Display, style: str = "") -> list[Text]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairlead.agent.messages import clean_text
+from fairlead.display import count_of
 from fairlead.edits.changeset import Changeset, changed_paths
 from fairlead.edits.diff import Hunk, hunks
 from fairlead.edits.proposal import Proposal
@@ -181,5 +182,5 @@ def _diff(found: Sequence[Hunk]) -> str:
 
 def _truncated(lines: Sequence[str]) -> str:
     shown = [line if len(line) <= MAX_WIDTH else f"{line[:MAX_WIDTH]}..." for line in lines[:MAX_LINES]]
-    more = [f"  ({len(lines) - MAX_LINES} more lines)"] if len(lines) > MAX_LINES else []
+    more = [f"  ({count_of(len(lines) - MAX_LINES, 'more line')})"] if len(lines) > MAX_LINES else []
     return "\n".join([*shown, *more])

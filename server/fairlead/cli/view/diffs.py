@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from rich.text import Text
 
 from fairlead.cli.view.text import escape_hidden
+from fairlead.display import count_of
 from fairlead.edits.text import split_lines, usual_line_ending
 from fairlead.lsp import protocol_states as states
 
@@ -86,7 +87,7 @@ def _lines(sides: Sides, lines: Sequence[str], sign: str, style: str, return_sig
         shown = escape_hidden(body[:MAX_LINE])
         text = Text(f"{sign}{shown}".expandtabs(4), style=style)
         if len(body) > MAX_LINE:
-            text.append(f" ... {len(body) - MAX_LINE:,} more characters", style="dim")
+            text.append(f" ... {count_of(len(body) - MAX_LINE, 'more character')}", style="dim")
         ending = line[len(body) :]
         if ending and ending != sides.line_end:
             text.append(return_sign if "\r" in ending else "\\n", style="dim")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from rich.text import Text
 
 from fairlead.cli.view.text import clean
+from fairlead.display import count_of
 from fairlead.lsp import protocol_states as states
 from fairlead.plan import PlanItem, render_items
 from fairlead.plan.render import render_line
@@ -16,7 +17,7 @@ STYLES = {"pending": "yellow", "in_progress": "cyan", "completed": "green"}
 _NOTES: Mapping[str, Callable[[states.PlanItemWire], str]] = {
     "verified": lambda _: "verified",
     "proved": lambda _: "proved: fails without the change, passes with it",
-    "stale": lambda item: f"{_count(len(item['changedSince']), 'file')} changed since it was verified",
+    "stale": lambda item: f"{count_of(len(item['changedSince']), 'file')} changed since it was verified",
     "failed": lambda item: f"failed: {clean(item['decidedBy'])}",
     "unverified": lambda item: "unverified: its check is flaky" if item["flaky"] else "unverified",
     "looked": lambda _: "only read",
@@ -41,7 +42,7 @@ def plan_steps(plan: states.PlanWire) -> tuple[Step, ...]:
 
 def _step(item: states.PlanItemWire) -> Step:
     note = _NOTES.get(item["verification"], lambda _: "")(item)
-    errors = _count(item["newErrors"], "new error") if item["newErrors"] else ""
+    errors = count_of(item["newErrors"], "new error") if item["newErrors"] else ""
     shown = PlanItem(clean(item["id"]), clean(item["content"]), item["status"], clean(item["activeForm"]))
     return Step(shown, ", ".join(filter(None, (note, errors))), bool(item["check"]))
 
@@ -90,7 +91,3 @@ def _hidden_count(steps: Sequence[Step], where: str) -> Text:
     completed = sum(step.item.status == "completed" for step in steps)
     done = f", {completed} of them completed" if completed else ""
     return Text(f"    ... {len(steps)} more {where}{done}", style="dim")
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" + ("" if number == 1 else "s")

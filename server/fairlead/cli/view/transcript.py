@@ -12,6 +12,7 @@ from fairlead.cli.view.display import Display
 from fairlead.cli.view.plan_view import Step, changed_steps, plan_lines, plan_steps
 from fairlead.cli.view.text import StreamWrapper, clean, crop, escape_hidden, first_line, wrap
 from fairlead.code.uris import file_path
+from fairlead.display import count_of
 from fairlead.lsp import protocol_states as states
 from fairlead.workspace.paths import Roots
 
@@ -264,5 +265,5 @@ class Transcript:
 
 def _one_line(title: str) -> str:
     lines = title.strip().split("\n")
-    more = f" ... (+{len(lines) - 1} lines)" if len(lines) > 1 else ""
+    more = f" ... (+{count_of(len(lines) - 1, 'line')})" if len(lines) > 1 else ""
     return lines[0] + more

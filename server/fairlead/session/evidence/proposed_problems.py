@@ -11,6 +11,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.agent.messages import clean_text
 from fairlead.code.decode import Problem, problems, read_answer
 from fairlead.code.provider import LanguageServer, LanguageServers
+from fairlead.display import count_of
 from fairlead.edits.changeset import Changeset, changed_paths
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
@@ -130,7 +131,7 @@ class ProposedProblems:
         lines = [self._line(path, problem) for path, problem in new[:MAX_REPORTED]]
         more = [f"({len(new) - MAX_REPORTED} more)"] if len(new) > MAX_REPORTED else []
         files = len({path for path, _ in new})
-        count = f"{_count(len(new), 'new error')} in {_count(files, 'file')}"
+        count = f"{count_of(len(new), 'new error')} in {count_of(files, 'file')}"
         return [clean_text(NEW_ERRORS.format(count=count, items="\n".join([*lines, *more])))]
 
     def _unread(self, errors: Mapping[Path, Sequence[Problem]]) -> list[tuple[Path, Problem]]:
@@ -222,10 +223,6 @@ class ProposedProblems:
             return self._files.current(Path(proposal.path) if proposal is not None else path)
         except WorkspaceError:
             return None
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" + ("" if number == 1 else "s")
 
 
 def _new_errors(path: Path, found: Sequence[Problem], known: Counter[ErrorKey]) -> list[Problem]:

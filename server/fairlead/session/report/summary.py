@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairlead.display import count_of
 from fairlead.edits.review_outcomes import ReviewOutcome, ReviewStatus, review_outcomes
 from fairlead.plan import PlanItem
 from fairlead.plan.evidence import BEFORE, UNPLANNED, Evidence
@@ -85,9 +86,9 @@ def short_record(state: SessionState, support_by_item: Supports) -> str:
     total = sum(map(len, steps.values()))
     done = total - len(steps.get("none", []))
     facts = [
-        f"{done} of {_count(total, 'step')}" if total else "",
+        f"{done} of {count_of(total, 'step')}" if total else "",
         _files(review_outcomes(state.changes, state.decisions)),
-        _count(len(commands), "command") + (f" ({failed} failed)" if failed else "") if commands else "",
+        count_of(len(commands), "command") + (f" ({failed} failed)" if failed else "") if commands else "",
         _money(state.record.by_step.values()),
     ]
     line = ", ".join(fact for fact in facts if fact)
@@ -119,7 +120,7 @@ def _in_words(support: Support, roots: Roots) -> str:
     failed = f": {_quoted(support.command)}" if support.status == "failed" else ""
     changed = f": {', '.join(_code(path, roots) for path in support.changed)}" if support.changed else ""
     flaky = f": {_quoted(support.command)} is flaky" if support.flaky else ""
-    errors = f": {_count(support.new_errors, 'new error')}" if support.new_errors else ""
+    errors = f": {count_of(support.new_errors, 'new error')}" if support.new_errors else ""
     return STATUS_TEXTS[support.status] + command + failed + changed + flaky + errors
 
 
@@ -212,8 +213,8 @@ def _files(outcomes: Sequence[ReviewOutcome]) -> str:
     states = [next(outcome for outcome in OUTCOMES if outcome in found) for found in by_file.values()]
     counts = {word: states.count(outcome) for outcome, word in OUTCOMES.items() if outcome in states}
     if len(counts) < 2:
-        return "".join(f"{_count(count, 'file')} {word}" for word, count in counts.items())
-    return f"{_count(len(states), 'file')} ({', '.join(f'{count} {word}' for word, count in counts.items())})"
+        return "".join(f"{count_of(count, 'file')} {word}" for word, count in counts.items())
+    return f"{count_of(len(states), 'file')} ({', '.join(f'{count} {word}' for word, count in counts.items())})"
 
 
 def _named(lead: str, titles: Sequence[str]) -> str:
@@ -228,7 +229,3 @@ def _money(evidence: Iterable[Evidence]) -> str:
     costs = [each.cost for each in paid]
     known = [cost for cost in costs if cost is not None]
     return f"${sum(known):.2f} ({tokens})" if len(known) == len(costs) else tokens
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" + ("" if number == 1 else "s")

@@ -7,6 +7,7 @@ from pathlib import Path
 from fairlead.agent.errors import ToolError
 from fairlead.agent.events import CheckFinished, CheckScope, ToolOutput
 from fairlead.agent.tool import RunningCall
+from fairlead.display import count_of
 from fairlead.edits import selection
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.diff import Hunk
@@ -137,7 +138,7 @@ async def _run(session: Session, request: _Request) -> CheckFinished:
             text = f"{_sentence(check, end)}{FLAKY if is_flaky else ''}"
         elif request.scope == "some":
             chosen, total = len(request.chosen or ()), len(selection.pending(before.undecided))
-            text = f"With {chosen} of {total} undecided changes: {_sentence(check, end)}"
+            text = f"With {chosen} of {count_of(total, 'undecided change')}: {_sentence(check, end)}"
         else:
             complete = None
             if not end.passed and len(before.undecided) and not session.evidence.still_passes(check.command):
@@ -202,7 +203,9 @@ def _judge_accepted(
     """
     undecided, reviewed, command = before.undecided, before.reviewed, request.check.command
     intro = (
-        f"{reviewed.accepted} of {reviewed.total} changes accepted: " if reviewed.accepted else "Without the changes: "
+        f"{reviewed.accepted} of {count_of(reviewed.total, 'change')} accepted: "
+        if reviewed.accepted
+        else "Without the changes: "
     )
     result = f"{intro}{_sentence(request.check, end)}"
     if is_outdated:

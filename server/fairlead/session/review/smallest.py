@@ -8,6 +8,7 @@ from itertools import chain
 from fairlead.agent.errors import ToolError
 from fairlead.agent.events import CheckSearch, Event, SearchOutcome, SmallestSet
 from fairlead.agent.tool import RunningCall
+from fairlead.display import count_of
 from fairlead.edits.selection import Change, only, units
 from fairlead.edits.smallest import SmallestSetSearch
 from fairlead.session.errors import RequestRefused
@@ -125,7 +126,9 @@ class _Search:
         needed = _changes(found or ()) if is_set else ()
         others = tuple(change for change in _changes(self._units) if change not in needed) if is_set else ()
         count = len(_changes(self._units))
-        message = f"{_message(self._checks, outcome, count, len(needed), is_set)} ({_plural(self._search.runs, 'run')})"
+        message = (
+            f"{_message(self._checks, outcome, count, len(needed), is_set)} ({count_of(self._search.runs, 'run')})"
+        )
         result = SmallestSet(
             self._names,
             outcome,
@@ -194,7 +197,7 @@ def _message(checks: Sequence[Check], outcome: SearchOutcome, count: int, needed
             return "The proposed changes or their files changed, or the agent began to work. Search again."
         case "stopped" | "limit":
             why = "The search was stopped" if outcome == "stopped" else "The search ended at its limit"
-            found = f"{names} {passes} with {needed} of {_plural(count, 'change')}. {why}, so fewer may be enough."
+            found = f"{names} {passes} with {needed} of {count_of(count, 'change')}. {why}, so fewer may be enough."
             return found if is_set else f"{why} before it found a smaller set."
         case "minimal":
             if needed == count:
@@ -203,7 +206,3 @@ def _message(checks: Sequence[Check], outcome: SearchOutcome, count: int, needed
                 return f"{names} {passes} without any of the changes."
             these = "this one, and {} without it" if needed == 1 else "these, and {} if any one of them is missing"
             return f"{names} {need} {needed} of {count} changes: {it} {passes} with {these.format(fails)}."
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
