@@ -5,6 +5,8 @@ import json
 import threading
 from pathlib import Path
 
+import pytest
+
 from agent.turns import DONE, Connect, notes, results, say
 from support.fake_api import Call, Cut, FakeApi, MaxTokensCut, Raw, Text, Thinking, Wait
 
@@ -115,6 +117,24 @@ async def test_l13_an_unknown_stop_reason_is_an_error_that_names_it(connect: Con
             assert (result["stopReason"], "became_bored" in result["message"]) == ("error", True)
             assert client.last("agent/edits") is None
             assert (await client.run(sessionId=result["sessionId"]))["stopReason"] == "end_turn"
+        assert api.refusals == []
+
+
+@pytest.mark.parametrize("reason", ["end_turn", "stop_sequence"])
+async def test_l13_calls_in_an_ended_turn_are_not_run_and_the_third_such_answer_says_so(
+    connect: Connect, reason: str
+) -> None:
+    """docs/plan.md L13: the stop reason is known, so the error does not call it unknown; the session continues."""
+    calling = say(Call("write_file", {"path": "a", "content": "x"}), stop_reason=reason)
+    with FakeApi(turns=[calling, calling, calling, DONE]) as api:
+        async with connect(api) as client:
+            result = await client.run()
+            assert (result["stopReason"], result["error"]["retryable"]) == ("error", True)
+            assert f"stop reason {reason} instead of tool_use" in result["message"]
+            assert "unknown" not in result["message"]
+            assert client.last("agent/edits") is None
+            assert (await client.run(sessionId=result["sessionId"]))["message"] == "Done."
+        assert f"stop reason '{reason}' instead" in results(api, 1)[0]["content"]
         assert api.refusals == []
 
 

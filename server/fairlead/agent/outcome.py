@@ -17,6 +17,10 @@ NO_CALL = (
     "The model stopped to run tools (stop reason tool_use), but its answer contained no call and no text, twice in a "
     "row. Send a follow-up to try again. A local model may need a different chat template."
 )
+UNREQUESTED_CALLS = (
+    "The model's answer contained tool calls, but ended with stop reason {reason} instead of tool_use. The calls were "
+    "not run. Send a follow-up to try again. A local model may need a different chat template."
+)
 NO_ANSWER = (
     "The model's answer was empty: no text and no tool call. Fairlead asked it once more. What it did before is saved. "
     "Send a follow-up to try again. A local model may need a different chat template."
@@ -67,7 +71,9 @@ def ending_of(reply: Reply, text: str, answer_limit: int | None) -> Ending:
         answer_limit: how many tokens the window left for the answer, None if unknown.
     """
     match reply.stop_reason:
-        case reason if reason in DONE and not reply.calls:
+        case reason if reason in DONE and reply.calls:
+            return failure(_retryable_error(UNREQUESTED_CALLS.format(reason=reason)))
+        case reason if reason in DONE:
             return Ending("end_turn", text) if text.strip() else failure(_retryable_error(NO_ANSWER))
         case "max_tokens":
             limit = "the output limit (setting maxTokens)"
