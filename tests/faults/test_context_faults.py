@@ -1,14 +1,16 @@
 """docs/faults.md 24: a conversation that outgrows the model's window, against the strict fake API."""
 
+import asyncio
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.client import Client
-from support.fake_api import Call, FakeApi, HttpError, Text, Thinking, Turn
+from support.client import EDITOR, Client
+from support.fake_api import Call, FakeApi, HttpError, Text, Thinking, Turn, Wait
 
 Connect = Callable[..., Client]
 Json = dict[str, Any]
@@ -97,6 +99,32 @@ async def test_fault_24_then_a_summary_replaces_the_old_messages(connect: Connec
             "- 0.md: create, +1 -0",
         ):
             assert kept in last
+
+
+async def test_the_output_of_an_ended_command_is_cleared_and_an_answer_of_the_user_is_not(
+    connect: Connect, workspace: Path
+) -> None:
+    """docs/plan.md L15: no second call restores either result, but only one is the user's word."""
+    start = Turn((Call("bash", {"command": "seq -s, 900; exec sleep 1000", "background": True}),))
+    kill = Turn((Call("ask_user", {"question": "Which?"}), Call("bash_kill", {"id": "cmd-1"})))
+    is_written = threading.Event()
+    answers = {
+        "agent/approve": lambda params: {"option": "allow_once"},
+        "agent/ask": lambda params: {"answer": "blue " * 200 + "or red"},
+    }
+    able = {"experimental": {"agent": {"approvals": True, "questions": True}}}
+    with FakeApi(turns=[start, Wait(kill, is_written, 0), *reading(workspace, 8, False), DONE], plain=True) as api:
+        async with connect(
+            api, settings={"contextTokens": 12_000}, capabilities={**EDITOR, **able}, answers=answers
+        ) as client:
+            running = asyncio.ensure_future(client.run())
+            await client.until(lambda: "899,900" in "".join(event["text"] for event in client.events("tool_output")))
+            is_written.set()
+            assert (await running)["stopReason"] == "end_turn"
+        assert any("899,900" in sent_messages(api, number) for number in range(len(api.requests)))
+        assert "899,900" not in sent_messages(api)
+        assert "[Cleared to save space: bash_kill cmd-1, 2 lines." in sent_messages(api)
+        assert "blue or red" in sent_messages(api)
 
 
 async def test_fault_24_a_refused_length_compacts_once_and_repeats(connect: Connect, workspace: Path) -> None:

@@ -45,7 +45,7 @@ from fairlead.agent.prompts import (
 )
 from fairlead.agent.shortening import shorten_results, summary_request
 from fairlead.agent.stopped import StoppedCalls
-from fairlead.agent.tool import Mode, Tool
+from fairlead.agent.tool import KEEPS_RESULTS, Mode, Tool
 from fairlead.agent.window import Window, prefix_size
 from fairlead.plan import TodoManager
 
@@ -115,8 +115,8 @@ class Agent:
         self.window.prefix_chars = prefix_size(self.system, self.specs)
 
     def keeps_results(self, tool: str) -> bool:
-        """Whether compaction must keep a tool's results, because calling it again would not restore them."""
-        return tool in self.tools and self.tools[tool].kind in ("think", "other")
+        """Whether compaction must keep a tool's results."""
+        return tool in self.tools and self.tools[tool].kind in KEEPS_RESULTS
 
 
 async def run(agent: Agent, prompt: Sequence[Block]) -> Outcome:

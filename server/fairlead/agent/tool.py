@@ -8,8 +8,10 @@ from fairlead.agent.model import ToolSpec
 from fairlead.edits.origins import Author
 
 Mode = Literal["agent", "plan", "ask"]
-ToolKind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "other"]
+ToolKind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "ask", "other"]
 CHANGES_FILES: Collection[ToolKind] = ("edit", "delete", "move", "execute")
+KEEPS_RESULTS: Collection[ToolKind] = ("think", "ask")
+"""Compaction never clears their results, because the same call again would not restore them."""
 
 
 @dataclass(frozen=True, slots=True)

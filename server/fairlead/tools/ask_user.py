@@ -25,7 +25,7 @@ class AskUser:
     """Implements `Tool`."""
 
     spec = SPEC
-    kind: ToolKind = "other"
+    kind: ToolKind = "ask"
     read_only = True
 
     def __init__(self, editor: Editor, session_id: str) -> None:
