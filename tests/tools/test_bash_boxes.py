@@ -10,9 +10,11 @@ import pytest
 from fairlead.agent.errors import ToolError
 from fairlead.agent.events import CommandEnded, CommandStarted, Event
 from fairlead.agent.tool import RunningCall
+from fairlead.edits.changeset import Changeset
 from fairlead.shell.command_line.policy import Permission
 from fairlead.shell.direct import DirectBox, DirectLayer
-from fairlead.shell.layer import DEFAULT_LIMITS, Change, Changes, Entry, Launch, Layer, Limits, View, Where
+from fairlead.shell.layer import DEFAULT_LIMITS, Change, Changes, Entry, Launch, Layer, Limits, NotRun, View, Where
+from fairlead.tools.check_run import CheckEnd, CheckRun, run_check
 from fairlead.tools.commands import Commands
 from fairlead.workspace.paths import Roots
 from tools.stand_ins import Desk, ScriptedUser, direct_commands
@@ -27,7 +29,7 @@ class StandInLayer:
     """A layer that claims to be a sandbox. Each of its boxes reports one change."""
 
     root: Path
-    fails: str = ""
+    fails: ToolError | None = None
     where: Where = "sandboxed"
     opened: list[tuple[str, bool, bool]] = field(default_factory=list)
     closed: int = 0
@@ -65,7 +67,7 @@ class StandInBox:
         self.layer.closed += 1
         await asyncio.sleep(0.05)
         if self.layer.fails:
-            raise ToolError(self.layer.fails)
+            raise self.layer.fails
         return CHANGES
 
 
@@ -80,7 +82,7 @@ class Setup:
         return self.desk.events
 
 
-def set_up(workspace: Path, permission: Permission = RUN, fails: str = "") -> Setup:
+def set_up(workspace: Path, permission: Permission = RUN, fails: ToolError | None = None) -> Setup:
     layer, proposed, events = StandInLayer(workspace, fails), [], []
 
     async def open_layer() -> Layer:
@@ -186,7 +188,7 @@ async def test_every_box_is_closed_whenever_the_call_is_cancelled(workspace: Pat
 
 async def test_changes_that_cannot_be_read_are_reported_as_lost(workspace: Path) -> None:
     """The command's output is not lost with them."""
-    setup = set_up(workspace, fails="Its changes are lost: the disk is full.")
+    setup = set_up(workspace, fails=ToolError("Its changes are lost: the disk is full."))
     text = await setup.desk.call("bash", command="echo hi")
     assert text.startswith("hi\nIts changes are lost: the disk is full.\n(exit code 0, ")
 
@@ -198,3 +200,42 @@ async def test_changes_of_a_background_command_are_reported_at_the_next_read(wor
     text = await setup.desk.call("bash_output", id="cmd-1", wait_seconds=10)
     assert text.startswith("hi\n1 file changed.\n(cmd-1: exit code 0, ")
     assert (setup.layer.opened, setup.layer.closed, setup.proposed) == ([("echo hi", False, True)], 1, ["call-1"])
+
+
+async def test_a_check_whose_folder_is_gone_could_not_be_started_and_was_not_stopped(workspace: Path) -> None:
+    """The user reads the difference, and the box is closed."""
+    setup = set_up(workspace)
+    workspace.rmdir()
+    with pytest.raises(ToolError, match="could not be started"):
+        await check(setup)
+    assert [(end.ended, end.run.stopped) for end in ends(setup)] == [("failed", False)]
+    assert setup.layer.closed == 1
+
+
+async def test_a_check_whose_box_cannot_be_made_could_not_be_started_and_proves_nothing(workspace: Path) -> None:
+    """The exit code of such a box says nothing about the proposals, or about the files without them."""
+    setup = set_up(workspace, fails=NotRun("The command was not run: its sandbox could not be created."))
+    for changes in (None, Changeset()):
+        with pytest.raises(NotRun):
+            await check(setup, changes)
+    assert [(end.ended, end.run.exit_code, end.run.verified) for end in ends(setup)] == [("failed", None, ())] * 2
+
+
+async def test_a_check_that_fails_is_a_result(workspace: Path) -> None:
+    """Its changes are discarded, and its exit code counts."""
+    setup = set_up(workspace)
+    end = await check(setup, command="exit 3")
+    assert (end.passed, end.result.exit_code, end.discarded) == (False, 3, " Its changes were discarded.")
+    assert [(end.ended, end.run.exit_code, end.run.state) for end in ends(setup)] == [("exited", 3, 7)]
+
+
+async def check(setup: Setup, changes: Changeset | None = None, command: str = "exit 125") -> CheckEnd:
+    commands = setup.desk.commands
+    assert commands is not None
+    return await run_check(
+        commands, CheckRun(command, "sandboxed", 7, "check-1", changes), RunningCall("call-1", "1", print)
+    )
+
+
+def ends(setup: Setup) -> list[CommandEnded]:
+    return [event for event in setup.events if isinstance(event, CommandEnded)]

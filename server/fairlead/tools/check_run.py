@@ -101,8 +101,11 @@ async def _run(commands: Commands, check: CheckRun, call: RunningCall) -> CheckE
     job.begin()
     try:
         result = await running.run()
-    except (asyncio.CancelledError, ToolError):
+    except asyncio.CancelledError:
         await job.end("stopped", None, discard=True)
+        raise
+    except ToolError:
+        await job.end("failed", None, discard=True)
         raise
     discarded = await job.end(result.ended, result.exit_code, discard=True)
     return CheckEnd(result, f" {discarded}" if discarded else "")

@@ -104,10 +104,12 @@ class Job:
             discard: discards the changes instead of proposing them.
 
         Raises:
-            NotRun: the command did not run. Not raised with `discard`.
+            NotRun: the box could not be made, so the exit code is not the command's. Not raised if the command was
+                stopped or could not be started.
         """
+        has_exit = ended in ("exited", "timeout")
         try:
-            return await finish_uncancelled(self._close_box(discard=discard))
+            return await finish_uncancelled(self._close_box(discard=discard, must_have_run=has_exit))
         except NotRun:
             ended, exit_code = "failed", None
             raise
@@ -123,13 +125,13 @@ class Job:
             return replace(run, verified=verified, state=self.state)
         return replace(run, without_changes=self.without_changes)
 
-    async def _close_box(self, *, discard: bool) -> str:
+    async def _close_box(self, *, discard: bool, must_have_run: bool) -> str:
         try:
             changes = await self.box.close()
             if not discard:
                 return await self.commands.propose_changes(changes, self.layer.roots, self.call)
         except ToolError as error:
-            if isinstance(error, NotRun) and not discard:
+            if isinstance(error, NotRun) and must_have_run:
                 raise
             return str(error)
         return "Its changes were discarded." if changes.files else ""
