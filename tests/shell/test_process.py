@@ -294,6 +294,38 @@ async def test_cancelled_while_it_starts_it_leaves_no_process(tmp_path: Path, na
     assert await has_ended(nap)
 
 
+async def test_cancelled_while_it_starts_its_time_stands_still(tmp_path: Path) -> None:
+    """Otherwise the time of a background command that was ended at its start would grow for ever."""
+    for moment in range(12):
+        command = Command(await launch("exec sleep 60", tmp_path), 10, lambda text: None)
+        task = asyncio.ensure_future(command.run())
+        for _ in range(moment):
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        seconds = command.seconds
+        assert command.seconds == seconds
+
+
+@pytest.mark.parametrize("moment", [1, 2, 4, None], ids=str)
+async def test_cancelled_twice_it_still_leaves_no_process(tmp_path: Path, nap: str, moment: int | None) -> None:
+    """The second cancellation, such as another click on a stop button, does not end the wait for the processes."""
+    watched = Watched(await launch(f"trap '' TERM; {nap} & echo on; {nap}", tmp_path))
+    if moment is None:
+        await watched.wait_for_output("on")
+        wait_for_processes(nap, 2)
+    for _ in range(moment or 0):
+        await asyncio.sleep(0)
+    for _ in range(5):
+        watched.task.cancel()
+        await asyncio.sleep(0)
+    with pytest.raises(asyncio.CancelledError):
+        await watched.task
+    assert running(nap) == []
+    assert [child for child in psutil.Process().children() if reaper.__file__ in child.cmdline()] == []
+
+
 async def test_no_descriptor_stays_open(tmp_path: Path) -> None:
     """No descriptor stays open, whatever the command's end."""
     await run_command("true", tmp_path)

@@ -5,14 +5,17 @@ import random
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
 from fairlead.agent.errors import ToolError
 from fairlead.agent.events import CommandEnded, CommandStarted
-from fairlead.shell.background import MAX_RUNNING
+from fairlead.shell.background import MAX_RUNNING, BackgroundCommand, BackgroundCommands
+from fairlead.shell.layer import Launch
 from fairlead.shell.output import HEAD, TAIL
+from fairlead.shell.process import Command
 from tools.stand_ins import Desk
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are written for a POSIX shell")
@@ -88,6 +91,37 @@ async def test_it_is_ended_by_its_handle(desk: Desk) -> None:
     [end] = ends(desk)
     assert (end.ended, end.run.exit_code, end.run.stopped, end.run.failed) == ("stopped", None, True, False)
     assert (await desk.call("bash_kill", id="cmd-1")).startswith("(cmd-1: killed, ")
+
+
+async def test_it_is_ended_twice(desk: Desk) -> None:
+    """By the model and by the user, for example: both wait until none of its processes is left."""
+    left = nap()
+    await desk.call("bash", command=f"trap '' TERM; {left} & echo on; {left}", background=True)
+    await until_it_says(desk, "on")
+    assert desk.commands is not None
+    command = desk.commands.background.get("cmd-1")
+    first = asyncio.ensure_future(command.stop())
+    for _ in range(5):
+        await asyncio.sleep(0)
+    await command.stop()
+    assert not running(left)
+    await first
+
+
+async def test_it_ends_whatever_goes_wrong_with_it(workspace: Path) -> None:
+    """Also because of a bug: whoever waits for its end would wait for ever, and it would count as running."""
+    not_text: Any = 1
+    commands, cleaned_up = BackgroundCommands(), list[str]()
+
+    async def on_end(command: BackgroundCommand) -> str:
+        cleaned_up.append(command.handle)
+        return ""
+
+    wrong = Command(Launch([not_text], workspace, {}), None, lambda text: None)
+    commands.start("cmd-1", "a command", wrong, on_end)
+    await commands.get("cmd-1").finished.wait()
+    assert (cleaned_up, commands.running, commands.get("cmd-1").ended) == (["cmd-1"], [], "failed")
+    await commands.aclose()
 
 
 async def test_it_ends_with_the_session(desk: Desk) -> None:

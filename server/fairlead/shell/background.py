@@ -101,15 +101,17 @@ class BackgroundCommands:
 
 
 async def _supervise(command: BackgroundCommand, on_end: OnEnd) -> None:
+    ended: Ended = "failed"
     try:
         result = await command.task
+        ended, command.exit_code = result.ended, result.exit_code
     except asyncio.CancelledError:
-        command.ended = "stopped"
+        ended = "stopped"
     except ToolError as error:
-        command.ended, command.end_report = "failed", str(error)
-    else:
-        command.ended, command.exit_code = result.ended, result.exit_code
-    try:
-        command.end_report = "\n".join(filter(None, (command.end_report, await on_end(command))))
-    finally:
-        command.finished.set()
+        command.end_report = str(error)
+    finally:  # also after a bug
+        command.ended = ended
+        try:
+            command.end_report = "\n".join(filter(None, (command.end_report, await on_end(command))))
+        finally:
+            command.finished.set()

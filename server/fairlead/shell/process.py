@@ -15,6 +15,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.shell import reaper
 from fairlead.shell.layer import NON_INTERACTIVE, Launch
 from fairlead.shell.output import BoundedOutput, Stream
+from fairlead.shell.uncancelled import finish_uncancelled
 
 # seconds between SIGTERM and SIGKILL; on Linux, long enough for the launcher or the reaper to end the command
 GRACE = 4.5 if sys.platform == "linux" else 1.5
@@ -111,19 +112,13 @@ class Command:
         """
         self._started = time.monotonic()
         spawning = asyncio.ensure_future(self._spawn())
-        try:
-            transport, pipe = await asyncio.shield(spawning)
-        except asyncio.CancelledError:
-            with contextlib.suppress(ToolError):
-                await asyncio.shield(_end(*await spawning))
-            raise
         in_time = False
         try:
+            transport, pipe = await asyncio.shield(spawning)
             in_time = await _within(self.timeout, pipe.exited)
         finally:
             self._total_seconds = self.seconds
-            await asyncio.shield(_end(transport, pipe))
-            self._stream.end()
+            await finish_uncancelled(self._end(spawning))
         code = transport.get_returncode() if in_time else None
         if code is not None and code < 0:
             code = 128 - code
@@ -148,6 +143,12 @@ class Command:
             )
         except (OSError, ValueError) as error:
             raise ToolError(f"The command could not be started: {error}.") from error
+
+    async def _end(self, spawning: asyncio.Future[_Process]) -> None:
+        """Ends the process group, if one was started, and shows the rest of the output."""
+        with contextlib.suppress(ToolError):
+            await _end(*await spawning)
+        self._stream.end()
 
     def _add(self, data: bytes) -> None:
         self._output.add(data)

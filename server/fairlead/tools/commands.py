@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from fairlead.agent.errors import ToolError
 from fairlead.agent.events import CommandEnded, CommandStarted, Event
@@ -15,9 +15,8 @@ from fairlead.shell.command_line.policy import Permission
 from fairlead.shell.command_line.verifications import NO_VERIFICATIONS, FoundVerifications
 from fairlead.shell.layer import DEFAULT_LIMITS, Box, Changes, Layer, Limits, NotRun, View, Where
 from fairlead.shell.process import Command
+from fairlead.shell.uncancelled import finish_uncancelled
 from fairlead.workspace.paths import Roots
-
-T = TypeVar("T")
 
 _PIPE_CLOSED = 141  # the exit code of a program whose reader has ended
 
@@ -135,13 +134,3 @@ class Job:
                 raise
             return str(error)
         return "Its changes were discarded." if changes.files else ""
-
-
-async def finish_uncancelled(work: Awaitable[T]) -> T:
-    """Awaits the work. A cancellation takes effect only when it is done."""
-    task = asyncio.ensure_future(work)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        raise
