@@ -262,9 +262,9 @@ async def test_a_command_ends_with_the_server(tmp_path: Path, nap: str) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system's own limit holds")
 @pytest.mark.parametrize("start", ["{nap} &", "setsid {nap} &"])
 async def test_fault_30_a_fork_loop_is_ended(start: str, tmp_path: Path, nap: str) -> None:
-    """docs/faults.md 30: and the model reads the reason; the server's loop runs meanwhile."""
+    """docs/faults.md 30: with the exit code of a killed command, as in the sandbox, and the reason for the model."""
     result = await run_command(f"while :; do {start.format(nap=nap)} done", tmp_path, timeout=30)
-    assert (result.exit_code, result.ended) == (1, "exited")
+    assert (result.exit_code, result.ended) == (128 + signal.SIGKILL, "exited")
     assert result.output.endswith(TOO_MANY.format(DEFAULT_LIMITS.processes))
     assert await has_ended(nap)
 

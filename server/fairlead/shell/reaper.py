@@ -2,8 +2,7 @@
 
 A separate process, on Linux only. As a subreaper it becomes the parent of every orphan of the command, whatever its
 group or session, and so can end it (docs/faults.md 28). On SIGTERM, or when the server dies, it ends the command: with
-SIGTERM first, then with SIGKILL. The exit code is the command's, 128 plus the number of the signal that ended it, or 1
-if it had too many processes.
+SIGTERM first, then with SIGKILL. The exit code is the command's, or 128 plus the number of the signal that ended it.
 """
 
 import contextlib
@@ -40,7 +39,7 @@ def main(server_pid: int, processes: int, command: list[str]) -> int:
         if _count_system_tasks() - before > processes and sum(1 for _ in descendants(os.getpid())) > processes:
             _end_all(child)
             os.write(1, TOO_MANY.format(processes).encode())
-            return 1
+            return 128 + signal.SIGKILL
         status = _reap(child)
     else:
         _reap(None, DRAIN)
