@@ -88,6 +88,21 @@ def test_a_pattern_whose_meaning_is_unclear_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        *[(text, "begins with the name") for text in ("*", "te*", "te* x", "/usr/bin/*", "$x", "~/x", "n?", "'' x")],
+        *[(text, "one plain command") for text in ("te* | x", "a $(b)", "a 'open", "{a,b}", "[ -f x ]")],
+        *[(text, "The rule is empty") for text in ("", "# x")],
+        *[(text, "is not a plain word") for text in ("a te*", "a $x")],
+    ],
+)
+def test_a_refused_rule_has_the_reason_that_applies(text: str, reason: str) -> None:
+    """The user reads what to change."""
+    with pytest.raises(BadRule, match=reason):
+        Rule.parse(text)
+
+
+@pytest.mark.parametrize(
     "text", ["git status", "git log *", "npm run x:*", "sort *", "echo hi > out", "A=1 x", "rg * src"]
 )
 def test_a_rule_shows_what_it_means(text: str) -> None:

@@ -18,6 +18,8 @@ _MAX_WORDS = 100  # words of each command that deny rules look at
 # programs whose arguments contain a command line as text
 _TEXT_RUNNERS = {"sh", "bash", "zsh", "dash", "ksh", "fish", "eval", "su", "ssh", "watch"}
 
+_NOT_ONE_COMMAND = "A rule is one plain command, without ;, |, &&, $ or the like. Write one rule per command."
+
 
 class BadRule(ValueError):
     """The text is not a rule. The message says why and what to write instead."""
@@ -46,14 +48,17 @@ class Rule:
             BadRule: it is not a single command of plain words.
         """
         parsed = parse(text)
-        if not text.strip() or not parsed.commands:
+        if not parsed.commands and not parsed.unclear:
             raise BadRule("The rule is empty. Write a command, such as `git status` or `npm test *`.")
-        command, *others = parsed.commands
-        if parsed.unclear or others:
-            raise BadRule("A rule is one plain command, without ;, |, &&, $ or the like. Write one rule per command.")
-        name = command.words[0].value if command.words else None
-        if not name:
-            raise BadRule("A rule begins with the name of a program. `*` alone would match every command.")
+        if len(parsed.commands) != 1:
+            raise BadRule(_NOT_ONE_COMMAND)
+        [command] = parsed.commands
+        if not command.words or not command.words[0].value:  # `unclear` says so too
+            raise BadRule(
+                "A rule begins with the name of a program. Write the name in full, without *, $, ~ or the like."
+            )
+        if parsed.unclear:
+            raise BadRule(_NOT_ONE_COMMAND)
         for word in command.words:
             if word.value is None and not _is_star(word):
                 raise BadRule(
