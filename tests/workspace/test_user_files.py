@@ -1,7 +1,10 @@
 """The content of the user's files; closed ones are read from disk."""
 
+import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
+from fairlead.workspace.disk import DiskText
 from fairlead.workspace.paths import Roots
 from fairlead.workspace.user_files import UserFiles
 from tools.stand_ins import Documents
@@ -40,3 +43,28 @@ def test_a_document_stays_when_its_file_cannot_be_read(tmp_path: Path) -> None:
         buffer = user_files.buffer(path)
         assert buffer is not None and buffer.text == text
         assert user_files.document_state(path) == "unsaved"
+
+
+def test_a_written_file_takes_no_memory_unless_its_bytes_alone_are_ambiguous(tmp_path: Path) -> None:
+    """A Windows-1252 text whose bytes are also UTF-8 keeps its meaning, whatever was written before it."""
+    file = tmp_path / "a.txt"
+    user_files = UserFiles(Roots.of(tmp_path), Documents())
+    latin = DiskText("â‚¬\n", "cp1252")
+
+    def write(disk: DiskText) -> DiskText | None:
+        data = disk.encode(disk.text)
+        file.write_bytes(data)
+        user_files.note_write(file, data, disk)
+        return user_files.on_disk(file)
+
+    for text in ("café\n", "cafe\n"):
+        assert write(replace(latin, text=text)) == replace(latin, text=text)
+    assert write(DiskText("cafe\n")) == DiskText("cafe\n")
+    assert write(latin) == latin
+    tracemalloc.start()
+    data = b"x" * 4_000_000
+    user_files.note_write(tmp_path / "b.txt", data, DiskText(data.decode()))
+    del data
+    used, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert used < 1_000_000

@@ -42,6 +42,7 @@ class UserFiles:
         """The proposed new files that begin with a byte order mark."""
         self._encodings: dict[Path, Encoding] = {}
         self._written: dict[Path, tuple[bytes, DiskText]] = {}
+        """What Fairlead wrote, where the bytes alone would be decoded differently."""
 
     @property
     def change_token(self) -> int:
@@ -140,7 +141,9 @@ class UserFiles:
     def note_write(self, path: Path, data: bytes, disk: DiskText) -> None:
         """Records the new content of a file that Fairlead wrote."""
         self.invalidate(path)
-        self._written[path] = (data, disk)
+        self._written.pop(path, None)
+        if self._decode(path, data) != disk:
+            self._written[path] = (data, disk)
 
     def note_move(self, path: Path, target: Path) -> None:
         """Records that a file was moved, so that its encoding stays known."""
