@@ -40,6 +40,20 @@ def test_the_same_files_as_git(tmp_path: Path) -> None:
     assert [path for path in PATHS if ignored.ignores_file(path)] == said
 
 
+def test_lines_end_as_in_git(tmp_path: Path) -> None:
+    """Form feeds, which old files have between sections, and Unicode's separators are part of a line."""
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    (tmp_path / ".gitignore").write_bytes(
+        "# section\fpaged\n# a\u2028separate\n# b\x85next\n# c\rmac\ndos\r\nlast".encode()
+    )
+    paths = ["paged", "separate", "next", "mac", "dos", "last"]
+    write(tmp_path, dict.fromkeys(paths, ""))
+    check = ["git", "-C", str(tmp_path), "check-ignore", "--no-index", *paths]
+    said = subprocess.run(check, check=True, capture_output=True, text=True).stdout.splitlines()
+    ignored = reader(tmp_path)
+    assert [path for path in paths if ignored.ignores_file(path)] == said == ["dos", "last"]
+
+
 def test_a_subfolder_of_a_repository_as_in_git(tmp_path: Path) -> None:
     """Rules above a workspace apply in it, by its path in the repository; its own rules override them."""
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)

@@ -61,6 +61,13 @@ def test_a_workspace_names_its_own_secrets(tmp_path: Path) -> None:
     assert not any(map(is_secret, ("tests/certs/server.pem", ".env.test", "sub/only-here.txt", "private", "# mine")))
 
 
+def test_a_comment_ends_with_its_line(tmp_path: Path) -> None:
+    """What follows a form feed or a separator of Unicode in a comment is no rule. All line endings of files count."""
+    text = "# a\f!.env\n# b\u2028!.env\n# c\x85!.env\nmine\r\nyours\rtheirs\n"
+    (tmp_path / ".fairleadignore").write_bytes(text.encode())
+    assert all(map(secret_path_filter(tmp_path), (".env", "mine", "yours", "theirs")))
+
+
 @pytest.mark.parametrize(
     "data", [b"[\n/\n!\n\\\n", b"\xff\xfe\x00\n", b"*a*b*c*d*e*f*g\n", b"x" * 30_000_000, b"**/" * 99]
 )

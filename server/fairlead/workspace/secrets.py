@@ -15,6 +15,7 @@ from itertools import islice
 from pathlib import Path
 from time import monotonic
 
+from fairlead.edits.text import split_lines, without_line_ending
 from fairlead.workspace.disk import read_bytes
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.folder_index import Entries, FolderIndex
@@ -222,7 +223,8 @@ def _read_rules(root: Path) -> bytes:
 
 @lru_cache(maxsize=16)
 def _lines(data: bytes) -> tuple[str, ...]:
-    return tuple(line for line in data.decode("utf-8", "replace").casefold().splitlines() if _is_rule(line))
+    lines = map(without_line_ending, split_lines(data.decode("utf-8", "replace").casefold()))
+    return tuple(line for line in lines if _is_rule(line))
 
 
 @lru_cache(maxsize=16)

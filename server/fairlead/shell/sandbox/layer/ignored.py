@@ -159,7 +159,8 @@ def is_environment(folder: int) -> bool:
 
 
 def _spec(text: bytes) -> pathspec.GitIgnoreSpec:
-    lines = text[:MAX_TEXT].decode("utf-8", "surrogateescape").splitlines()[:MAX_RULES]
+    # for git, only a newline ends a line, with or without a carriage return
+    lines = text[:MAX_TEXT].decode("utf-8", "surrogateescape").replace("\r\n", "\n").split("\n")[:MAX_RULES]
     return pathspec.GitIgnoreSpec([pattern for line in lines if (pattern := _pattern(line)) is not None])
 
 
