@@ -50,6 +50,11 @@ def shorten(text: str, limit: int = 80) -> str:
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
+def one_line(text: str) -> str:
+    """The lines of a text on one line. Space within a line stays, because it may matter in a command."""
+    return " ".join(filter(None, (line.strip() for line in text.splitlines())))
+
+
 def count_of(number: int, noun: str) -> str:
     """A number with its noun, as in `1 file` and `2,000 files`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

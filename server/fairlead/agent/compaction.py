@@ -17,6 +17,7 @@ from fairlead.agent.shortening import (
     with_summary,
 )
 from fairlead.agent.window import CLEAR_AT, COMPACT_AT, MIN_GAIN, SUMMARIZE_ABOVE, TARGET, Window, size
+from fairlead.display import count_of
 
 LARGE_WINDOW = 65_536
 """Tokens. From this size on, advice to enlarge the window does not help."""
@@ -67,7 +68,7 @@ class Compactor:
     def apply_server_clearing(self, count: int) -> None:
         """Clears the oldest `count` results here too, because the provider has cleared them."""
         self._replace(clear_oldest(self.history.messages, count, self.keeps_results))
-        results = "1 old tool result" if count == 1 else f"{count} old tool results"
+        results = count_of(count, "old tool result")
         self.emit(Compacted(f"The model's service cleared {results} from the conversation."))
 
     async def compact(self) -> bool:

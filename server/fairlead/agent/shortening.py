@@ -11,6 +11,7 @@ from typing import Any
 from fairlead.agent.messages import Block, Message, text_block
 from fairlead.agent.prompts import CLEARED_RESULT, NO_SUMMARY, SHORTENED_RESULT, SUMMARIZE, SUMMARY, is_generated
 from fairlead.agent.window import size
+from fairlead.display import count_of
 
 ROUND_LENGTH = 2
 """How many messages a round has: an answer, and its results."""
@@ -111,8 +112,7 @@ def _note(call: Block, text: str) -> str:
     given: dict[str, Any] = call["input"]
     subject = next((value for value in given.values() if isinstance(value, str)), "")
     what = f"{call['name']} {' '.join(subject.split())[:80]}".strip()
-    count = text.count("\n") + 1
-    return CLEARED_RESULT.format(what=what, lines=f"{count} line{'' if count == 1 else 's'}")
+    return CLEARED_RESULT.format(what=what, lines=count_of(text.count("\n") + 1, "line"))
 
 
 def summary_request(messages: Sequence[Message]) -> list[Message]:

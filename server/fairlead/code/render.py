@@ -5,6 +5,7 @@ from itertools import groupby
 from pathlib import Path
 
 from fairlead.code.decode import Place, Symbol
+from fairlead.display import count_of
 from fairlead.edits.text import split_lines, without_line_ending
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
@@ -76,4 +77,4 @@ def _count_files(places: Iterable[Place]) -> int:
 def _more(count: int, files: int) -> list[str]:
     if count <= 0:
         return []
-    return [f"({count:,} more in {files:,} {'file' if files == 1 else 'files'}. Narrow the question, or use search.)"]
+    return [f"({count:,} more in {count_of(files, 'file')}. Narrow the question, or use search.)"]

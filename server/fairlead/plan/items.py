@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, Literal, cast, get_args
 
+from fairlead.display import one_line
+
 Status = Literal["pending", "in_progress", "completed"]
 STATUSES: tuple[str, ...] = get_args(Status)
 
@@ -84,16 +86,16 @@ def read_draft(raw: Any, position: int) -> Draft:
     if not isinstance(raw, Mapping):
         raise PlanError(f"Item {position}: expected an object with content and status")
     fields = cast("Mapping[str, Any]", raw)
-    item_id = _one_line(_first(fields, "id")) or None
+    item_id = _text(_first(fields, "id")) or None
     name = item_id or str(position)
-    content = _one_line(_first(fields, "content", "text"))
+    content = _text(_first(fields, "content", "text"))
     if not content:
         raise PlanError(f"Item {name}: text required")
     status = str(_first(fields, "status") or "pending").strip().lower()
     if status not in STATUSES:
         raise PlanError(f"Item {name}: invalid status '{status}'")
-    active_form = _one_line(_first(fields, "activeForm", "active_form"))
-    return Draft(item_id, content, cast("Status", status), active_form, _one_line(_first(fields, "check")))
+    active_form = _text(_first(fields, "activeForm", "active_form"))
+    return Draft(item_id, content, cast("Status", status), active_form, _text(_first(fields, "check")))
 
 
 def assign_ids(drafts: Sequence[Draft], previous: Sequence[PlanItem], used: Collection[str]) -> tuple[PlanItem, ...]:
@@ -179,7 +181,5 @@ def _first(fields: Mapping[str, Any], *names: str) -> Any:
     return next((fields[name] for name in names if fields.get(name) is not None), None)
 
 
-def _one_line(value: Any) -> str:
-    if value is None:
-        return ""
-    return " ".join(part.strip() for part in str(value).splitlines()).strip()
+def _text(value: Any) -> str:
+    return "" if value is None else one_line(str(value))

@@ -7,6 +7,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.code.queries import Answer, CodeQueries
+from fairlead.display import count_of
 from fairlead.edits.diff import changed_blocks
 from fairlead.edits.text import split_lines
 from fairlead.tools.approvals import Approvals
@@ -102,8 +103,9 @@ async def propose(files: Files, found: Answer[Sequence[FileEdit]], call: Running
     call.changed_paths = [str(path) for edit in found.value for path in dict.fromkeys((edit.path, edit.target))]
     lines = [_line(files, edit) for edit in found.value[:MAX_LISTED]]
     more = len(found.value) - len(lines)
-    count = "1 file" if len(found.value) == 1 else f"{len(found.value):,} files"
-    return "\n".join([f"Proposed in {count}:", *lines, *([f"(and {more:,} more)"] if more else [])])
+    return "\n".join(
+        [f"Proposed in {count_of(len(found.value), 'file')}:", *lines, *([f"(and {more:,} more)"] if more else [])]
+    )
 
 
 def _line(files: Files, edit: FileEdit) -> str:
@@ -115,4 +117,4 @@ def _line(files: Files, edit: FileEdit) -> str:
     blocks = changed_blocks(split_lines(edit.old), split_lines(edit.new))
     changed = sum(max(b1 - b0, a1 - a0) for a0, a1, b0, b1 in blocks)
     moved = f", now {files.roots.relative(edit.new_path)}" if edit.new_path is not None else ""
-    return f"{name}: {changed} {'line' if changed == 1 else 'lines'}{moved}"
+    return f"{name}: {count_of(changed, 'line')}{moved}"

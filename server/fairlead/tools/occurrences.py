@@ -6,6 +6,7 @@ from collections.abc import Collection
 from contextlib import aclosing
 from pathlib import Path
 
+from fairlead.display import count_of
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
 from fairlead.workspace.ripgrep import plain_name, records
@@ -31,7 +32,7 @@ async def other_occurrences(files: Files, name: str, changed: Collection[Path]) 
     if not others:
         return ""
     named = ", ".join(others[:MAX_NAMED]) + (", ..." if len(others) > MAX_NAMED else "")
-    count = "1 other file" if len(others) == 1 else f"{len(others):,} other files"
+    count = count_of(len(others), "other file")
     return (
         f"({name} also occurs in {count}, which this does not change: {named}. Check whether the same thing is meant.)"
     )

@@ -4,6 +4,7 @@ from typing import Any
 
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
+from fairlead.display import count_of
 from fairlead.edits.line_endings import match_line_endings
 from fairlead.edits.text import split_lines
 from fairlead.tools.approvals import Approvals
@@ -49,4 +50,4 @@ class WriteFile:
         await self._files.propose(path, content, call.author)
         what = "new file" if old is None else "rewrite"
         count = len(await compute(split_lines, content))
-        return f"Proposed ({what}, {count} {'line' if count == 1 else 'lines'})."
+        return f"Proposed ({what}, {count_of(count, 'line')})."

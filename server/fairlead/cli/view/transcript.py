@@ -90,7 +90,7 @@ class Transcript:
         if any(count > self._shown_errors.get(uri, 0) for uri, count in counts.items()):
             total = sum(counts.values())
             names = ", ".join(escape_hidden(self._name(uri)) for uri in counts)
-            self.note(f"{total} new {'error' if total == 1 else 'errors'} in {names}", style="red")
+            self.note(f"{count_of(total, 'new error')} in {names}", style="red")
         self._shown_errors = counts
 
     def begin_with_plan(self, plan: states.PlanWire) -> None:
@@ -164,7 +164,7 @@ class Transcript:
         self._calls[event["toolCallId"]] = _Call(
             title, event["toolKind"], StreamWrapper(self._display.console, "dim", indent=6)
         )
-        self._display.set_status(_one_line(title))
+        self._display.set_status(_title_line(title))
 
     def _command_started(self, event: Json) -> None:
         call = self._calls.get(event["toolCallId"])
@@ -181,7 +181,7 @@ class Transcript:
             self._display.show([self._command_line(call)])
             call.shown_rows = 1
         self._show_output(call, finished)
-        self._display.set_status(_one_line(call.title), call.output.draft(self._display.width))
+        self._display.set_status(_title_line(call.title), call.output.draft(self._display.width))
 
     def _show_output(self, call: _Call, finished: Sequence[Text]) -> None:
         remaining = max(0, 1 + OUTPUT_HEAD - call.shown_rows)
@@ -205,12 +205,12 @@ class Transcript:
         self._show_plan_changes()
 
     def _command_line(self, call: _Call) -> Text:
-        return crop(Text(f"  {_one_line(call.title)}"), self._display.width)
+        return crop(Text(f"  {_title_line(call.title)}"), self._display.width)
 
     def _outcome(self, call: _Call, event: Json) -> list[Text]:
         """The lines of a finished call: a mark, the title unless it is above the output, and the outcome."""
         marks, ended = self._display.marks, _EXIT.search(event["text"]) if call.kind == "execute" else None
-        title = "" if call.shown_rows else _one_line(call.title)
+        title = "" if call.shown_rows else _title_line(call.title)
         refused = _REFUSED.findall(clean(event["text"])) if call.kind == "think" else []
         succeeded = not event["isError"] and not refused and (ended is None or ended[1] == "0")
         line = Text.assemble((marks.done, "green") if succeeded else (marks.failed, "red"), f" {title}".rstrip())
@@ -263,7 +263,7 @@ class Transcript:
             self._last_block = kind
 
 
-def _one_line(title: str) -> str:
+def _title_line(title: str) -> str:
     lines = title.strip().split("\n")
     more = f" ... (+{count_of(len(lines) - 1, 'line')})" if len(lines) > 1 else ""
     return lines[0] + more

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fairlead.agent.messages import Message, clean_text
-from fairlead.display import escape_to_one_line
+from fairlead.display import count_of, escape_to_one_line
 from fairlead.workspace.editor import SEVERITIES, Diagnostic
 from fairlead.workspace.paths import Roots
 
@@ -158,41 +158,42 @@ def _sections(now: Surroundings, roots: Roots) -> Mapping[str, str]:
     """The text of each section by its label. Each line of a section after its first begins with `- `."""
     sections: dict[str, str] = {}
     if now.active is not None:
-        name = _cut(_one_line(roots.relative(now.active)), MAX_ACTIVE)
+        name = _cut(_safe_line(roots.relative(now.active)), MAX_ACTIVE)
         spans = [
             f"{lines_text(*span)} {what}"
             for span, what in ((now.visible, "visible"), (now.selected, "selected"))
             if span is not None
         ]
         sections[ACTIVE] = ", ".join([name, *spans])
-    others = [_one_line(roots.relative(path)) for path in now.tabs if path != now.active]
+    others = [_safe_line(roots.relative(path)) for path in now.tabs if path != now.active]
     if others:
         sections["Other open files"] = _listed(others, MAX_TABS)
     if now.errors or now.warnings:
-        counts = [_count(now.errors, "error"), _count(now.warnings, "warning")]
+        counts = [count_of(count, noun) for count, noun in ((now.errors, "error"), (now.warnings, "warning")) if count]
         worst = sorted(now.worst, key=lambda problem: (SEVERITIES.index(problem.severity), problem.path, problem.line))
         lines = _fitting([f"- {_problem(problem, roots)}" for problem in worst], MAX_PROBLEMS)
-        sections[PROBLEMS] = "\n".join([", ".join(filter(None, counts)), *lines])
+        sections[PROBLEMS] = "\n".join([", ".join(counts), *lines])
     if now.git is not None:
         sections |= _git_sections(now.git, roots)
     return {label: f"{label}: {text}" for label, text in sections.items()}
 
 
 def _git_sections(git: GitState, roots: Roots) -> Mapping[str, str]:
-    sections = {BRANCH: _cut(_one_line(git.branch), MAX_BRANCH)}
+    sections = {BRANCH: _cut(_safe_line(git.branch), MAX_BRANCH)}
     if git.changed:
         shown = _fitting(
-            [f"- {_one_line(file.state)} {_one_line(roots.relative(file.path))}" for file in git.files], MAX_CHANGES
+            [f"- {_safe_line(file.state)} {_safe_line(roots.relative(file.path))}" for file in git.files],
+            MAX_CHANGES,
         )
-        count = _count(git.changed, "file")
+        count = count_of(git.changed, "file")
         sections["Uncommitted changes"] = "\n".join([f"{count}{', among them' if shown else ''}", *shown])
     return sections
 
 
 def _problem(problem: Diagnostic, roots: Roots) -> str:
-    source = f" [{_cut(_one_line(problem.source), 30)}]" if problem.source else ""
-    message = _cut(_one_line(" ".join(problem.message.split())), MAX_MESSAGE)
-    return f"{_one_line(roots.relative(problem.path))}:{problem.line} {problem.severity} {message}{source}"
+    source = f" [{_cut(_safe_line(problem.source), 30)}]" if problem.source else ""
+    message = _cut(_safe_line(" ".join(problem.message.split())), MAX_MESSAGE)
+    return f"{_safe_line(roots.relative(problem.path))}:{problem.line} {problem.severity} {message}{source}"
 
 
 def _listed(names: Sequence[str], limit: int) -> str:
@@ -215,14 +216,10 @@ def _fitting(texts: Iterable[str], limit: int) -> list[str]:
     return shown
 
 
-def _one_line(text: str) -> str:
+def _safe_line(text: str) -> str:
     """The text without invisible characters, line ends, or anything that ends the block."""
     return escape_to_one_line(clean_text(text)).replace("</", "<\\/")
 
 
 def _cut(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[:length]}..."
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}" if number else ""

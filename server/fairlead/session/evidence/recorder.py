@@ -14,6 +14,7 @@ from fairlead.agent.events import (
     UsageReported,
 )
 from fairlead.agent.model import Usage
+from fairlead.display import count_of
 from fairlead.plan import PlanningState
 from fairlead.plan.evidence import BEFORE, UNPLANNED, Record
 
@@ -91,9 +92,7 @@ class Recorder:
     def work_since_update(self) -> str:
         """A sentence for the reminder: what was done since the plan was last updated (docs/plan.md L6)."""
         facts = [
-            f"{count} {word}{'' if count == 1 else 's'}"
-            for word, count in (("edit", self._changes), ("command", self._commands))
-            if count
+            count_of(count, word) for word, count in (("edit", self._changes), ("command", self._commands)) if count
         ]
         return f" Since its last update: {' and '.join(facts)}." if facts else ""
 
