@@ -41,7 +41,7 @@ def test_p17_a_check_survives_rewrites_and_belongs_to_the_user_once_they_set_it(
     assert check() == "make test"
     manager.update([{"content": "A", "check": "make lint"}])
     assert check() == "make lint"
-    for own in ("pytest -q", ""):
-        manager.edit([PlanOp("update", "1", check=own)], manager.snapshot().revision)
+    for own in ("grep -q 'a  b' c", "pytest -q", ""):  # spaces in quotes belong to the command
+        manager.edit([PlanOp("update", "1", check=f" {own}\n")], manager.snapshot().revision)
         manager.update([{"content": "A", "check": "true"}])
         assert check() == own

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
+from fairlead.display import one_line
 from fairlead.plan.items import STATUSES, PlanError, PlanItem, Status
 
 OpKind = Literal["add", "update", "remove", "move"]
@@ -82,19 +83,15 @@ def _updated(item: PlanItem, op: PlanOp) -> tuple[PlanItem, list[str]]:
         if op.held and item.status == "in_progress":
             item = replace(item, status="pending")
         lines.append(f"holds #{item.id}: do not start it" if op.held else f"no longer holds #{item.id}")
-    if op.check is not None and _one_line(op.check) != item.check:
-        item = replace(item, check=_one_line(op.check), checked_by_user=True)
+    if op.check is not None and one_line(op.check) != item.check:
+        item = replace(item, check=one_line(op.check), checked_by_user=True)
         what = f"the check of #{item.id}, which must pass before it is completed: {item.check}"
         lines.append(f"set {what}" if item.check else f"removed the check of #{item.id}")
     return item, lines
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
 def _content(text: str | None) -> str:
-    content = _one_line(text or "")
+    content = one_line(text or "")
     if not content:
         raise PlanError("A step needs text.")
     return content
