@@ -181,11 +181,13 @@ TABLE = (
     Row("tee truncate", WRITES, every=True),
     Row("dd", WRITES, words="of=.*"),
 )
-# programs that run the command in their arguments
+# programs that run the command in their arguments. Not the same as `wrappers.WRAPPERS`: those have known options and
+# pass on the exit code, while here every program counts that can run another one. Package runners are absent, because
+# whoever allows `uv run *` means the command after it.
 COMMAND_RUNNERS = {
     "env", "sudo", "doas", "su", "runuser", "timeout", "nice", "ionice", "chrt", "taskset", "nohup", "time", "command",
-    "builtin", "exec", "setsid", "stdbuf", "unbuffer", "strace", "ltrace", "unshare", "nsenter", "chroot", "flock",
-    "watch", "entr", "script", "busybox", "xargs", "parallel", "ssh", "find", "fd", "fdfind",
+    "builtin", "exec", "setsid", "stdbuf", "unbuffer", "xvfb-run", "strace", "ltrace", "unshare", "nsenter", "chroot",
+    "flock", "watch", "entr", "script", "busybox", "xargs", "parallel", "ssh", "find", "fd", "fdfind",
 }  # fmt: skip
 _GIT_HARMLESS = {"--no-pager", "-P", "--version", "--help", "--no-optional-locks", "--literal-pathspecs"}
 _SED_OPTIONS = re.compile(r"-[nErsuz]*e?|--(quiet|silent|regexp-extended|expression(=.*)?|null-data)", re.S)

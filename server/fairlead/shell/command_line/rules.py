@@ -11,12 +11,13 @@ from fairlead.shell.command_line.dangers import COMMAND_RUNNERS, TABLE, Danger, 
 from fairlead.shell.command_line.parse import parse
 from fairlead.shell.command_line.simple_commands import SimpleCommand
 from fairlead.shell.command_line.words import Word
+from fairlead.shell.command_line.wrappers import SHELLS, is_wrapper
 
 _BEFORE_STAR = ("/", ".", ":")  # after one of these, `*` matches the rest of a word
 _MAX_NESTING = 4  # levels of `sh -c 'sh -c ...'` that deny rules look into
 _MAX_WORDS = 100  # words of each command that deny rules look at
 # programs whose arguments contain a command line as text
-_TEXT_RUNNERS = {"sh", "bash", "zsh", "dash", "ksh", "fish", "eval", "su", "ssh", "watch"}
+_TEXT_RUNNERS = SHELLS | {"fish", "eval", "su", "ssh", "watch"}
 
 _NOT_ONE_COMMAND = "A rule is one plain command, without ;, |, &&, $ or the like. Write one rule per command."
 
@@ -158,7 +159,7 @@ def _commands_in(words: tuple[Word, ...], depth: int = 0) -> Iterator[tuple[Word
     """The words of a command, and of each command that it may run according to its arguments."""
     yield words
     name = program(words)
-    if name in COMMAND_RUNNERS:
+    if name in COMMAND_RUNNERS or is_wrapper(name, [word.value or "" for word in words[1:_MAX_WORDS]]):
         for index in range(1, min(len(words), _MAX_WORDS)):
             yield from (
                 _commands_in(words[index:], depth) if program(words[index:]) in _TEXT_RUNNERS else [words[index:]]

@@ -135,6 +135,12 @@ def shell_line(words: Sequence[str]) -> str | None:
     return rest[0] if has_line and rest else None
 
 
+def is_wrapper(name: str, arguments: Sequence[str]) -> bool:
+    """Whether a program with these arguments may run another one, whatever its options."""
+    wrappers = (wrapper for wrapper in WRAPPERS if name in wrapper.programs.split())
+    return any(not each.subcommands or {*each.subcommands.split()} & {*arguments} for each in wrappers)
+
+
 def _find_wrapper(name: str, rest: Sequence[str]) -> Wrapper | None:
     for wrapper in WRAPPERS:
         subcommands = wrapper.subcommands.split()
