@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from fairlead.shell.command_line.words import Word
+from fairlead.shell.command_line.words import Word, program_name
 
 RUNS, WRITES, STATE = "runs other programs", "writes or deletes files", "changes what later commands do"
 
@@ -215,7 +215,7 @@ def dangers(words: Sequence[Word]) -> Iterator[Danger]:
 
 def program(words: Sequence[Word]) -> str:
     """The name of the program without its folder. Empty if unknown."""
-    return (words[0].value or "").rpartition("/")[2] if words else ""
+    return program_name(words[0].value or "") if words else ""
 
 
 def _listed(words: Sequence[Word], rows: Sequence[Row], first: int) -> Iterator[Danger]:

@@ -10,7 +10,7 @@ from fairlead.plan.evidence import Verification
 from fairlead.shell.command_line.parse import parse
 from fairlead.shell.command_line.simple_commands import Scope
 from fairlead.shell.command_line.verifiers import ALIASES, NEUTRAL, NEVER_WITH, OPTION_VARIABLES, TABLE, Verifier
-from fairlead.shell.command_line.words import Word
+from fairlead.shell.command_line.words import Word, program_name
 from fairlead.shell.command_line.wrappers import MAX_NESTING, SHELLS, shell_line, unwrap
 
 _SETTING_ARGUMENT = re.compile(r"[A-Za-z_]\w*[:+?]?=")
@@ -78,20 +78,16 @@ def _enclosing(scopes: tuple[Scope, ...]) -> Iterator[tuple[Scope, ...]]:
 
 def _verifications_of(words: Sequence[str], folder: str, depth: int) -> FoundVerifications:
     words = unwrap(words)
-    if depth < MAX_NESTING and words and _name(words) in SHELLS:
+    if depth < MAX_NESTING and words and program_name(words[0]) in SHELLS:
         line = shell_line(words)
         found = find_verifications(line, folder, depth + 1) if line is not None else FoundVerifications()
         if not found.piped:
             return found
         # the inner shell does not set `pipefail`
         return FoundVerifications(hidden=(*found.hidden, *(each.program for each in found.verified)))
-    rows = (row for row in TABLE if words and _name(words) in row.programs.split())
+    rows = (row for row in TABLE if words and program_name(words[0]) in row.programs.split())
     found = next(filter(None, (_verification(row, words, folder) for row in rows)), None)
     return FoundVerifications((found,) if found is not None else ())
-
-
-def _name(words: Sequence[str]) -> str:
-    return words[0].rpartition("/")[2]
 
 
 def _may_be_option(word: Word) -> bool:
@@ -104,7 +100,7 @@ def _may_be_option(word: Word) -> bool:
 def _verification(row: Verifier, words: Sequence[str], folder: str) -> Verification | None:
     """What a program verifies with these arguments. None: nothing, or the row does not apply."""
     options, targets = _split_options(words[1:], row)
-    program = _name(words)
+    program = program_name(words[0])
     if _checks_nothing(row, [*options, *words[1:]], targets):
         return None
     if row.subcommands:

@@ -31,6 +31,11 @@ class Piece:
     """Whether bash may split the word inside this piece."""
 
 
+def program_name(program: str) -> str:
+    """The name of a program without its folder."""
+    return program.rpartition("/")[2]
+
+
 def literal(value: str) -> Piece:
     """A piece whose value is exactly this text."""
     return Piece(value, value)

@@ -8,6 +8,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fairlead.shell.command_line.words import program_name
+
 MAX_NESTING = 4  # of programs that start another one
 SHELLS = {"sh", "bash", "zsh", "dash", "ksh"}
 """Programs that run the command line after `-c`."""
@@ -99,7 +101,7 @@ def unwrap(words: Sequence[str]) -> Sequence[str]:
     Empty if that program is unknown.
     """
     for _ in range(MAX_NESTING):
-        name, rest = words[0].rpartition("/")[2] if words else "", words[1:]
+        name, rest = program_name(words[0]) if words else "", words[1:]
         wrapper = _find_wrapper(name, rest)
         if name in SCRIPT_RUNNERS and rest[:1] and rest[0] in ("run", "run-script", "task"):
             if name == "deno" and rest[0] == "run":  # runs a file
