@@ -78,7 +78,7 @@ class Bash:
         async with contextlib.AsyncExitStack() as turn:
             job = await self._prepare(input, call, turn, background=background)
             notes = [
-                *self._hidden_edits(job.where),
+                *self._edits_not_visible(job.where),
                 *([TOO_LONG] if (input.get("timeout_seconds") or 0) > MAX_SECONDS else []),
             ]
             job.begin()
@@ -116,9 +116,9 @@ class Bash:
             raise ToolError(_lines("Not run: the user's settings do not allow this command.", *permission.reasons))
         if permission.action == "run":
             return
-        hidden = [f"{line} {ACCEPT_FIRST}" for line in self._hidden_edits(layer.where)]
+        not_visible = [f"{line} {ACCEPT_FIRST}" for line in self._edits_not_visible(layer.where)]
         no_sandbox = [self._commands.unavailable] if layer.where == "workspace" and not unsandboxed else []
-        reasons = [*hidden, *permission.reasons, *filter(None, no_sandbox)]
+        reasons = [*not_visible, *permission.reasons, *filter(None, no_sandbox)]
         call.progress = "Cancelled while the user was asked; the command was not run."
         await self._approvals.ask(call.id, command, layer.roots.first.path, reasons, layer.where, network=network)
 
@@ -147,10 +147,10 @@ class Bash:
         if result.ended == "timeout":
             limit = f"Killed at the time limit of {running.timeout:g} s. Output so far:"
             raise VerbatimToolError(_lines(*notes, changed, limit, result.output))
-        hidden = _hidden_files(job.hidden, result.exit_code, result.output)
+        hidden = _hidden_files(job.hidden_files, result.exit_code, result.output)
         foreign = FOREIGN if job.where == "sandboxed" and _TOO_LARGE in result.output else ""
         code = f"({result.exit_text}, {result.seconds:.1f} s)"
-        return _lines(*notes, result.output, changed, hidden, foreign, _unknown_result(job), code)
+        return _lines(*notes, result.output, changed, hidden, foreign, _inconclusive(job), code)
 
     def _in_background(self, job: Job) -> str:
         assert job.handle is not None
@@ -166,7 +166,7 @@ class Bash:
         self._commands.background.start(job.handle, job.command, job.running, on_end)
         return IN_BACKGROUND.format(handle=job.handle)
 
-    def _hidden_edits(self, where: str) -> list[str]:
+    def _edits_not_visible(self, where: str) -> list[str]:
         if where == "sandboxed":
             return []
         count = sum(max(1, len(proposal.hunks)) for proposal in self._files.changes)
@@ -202,9 +202,9 @@ def _hidden_files(names: Collection[str], exit_code: int | None, output: str) ->
     return f"({what} hidden from commands: {shown}. `unsandboxed` shows them, if the user allows it.)"
 
 
-def _unknown_result(job: Job) -> str:
+def _inconclusive(job: Job) -> str:
     """A line about verifications whose result the exit code does not show; empty if there are none."""
-    names = ", ".join(f"`{name}`" for name in job.verifications.hidden)
+    names = ", ".join(f"`{name}`" for name in job.verifications.inconclusive)
     return names and f"(The exit code does not show the result of {names}, so it verifies nothing. Run it on its own.)"
 
 

@@ -114,6 +114,6 @@ async def _run(commands: Commands, check: CheckRun, call: RunningCall) -> CheckE
 def find_check(command: str) -> FoundVerifications:
     """What a check verifies. Its exit code always counts, even if the program is unknown."""
     found = find_verifications(command)
-    if found.verified and not found.hidden:
+    if found.verified and not found.inconclusive:
         return found
-    return replace(found, verified=(Verification(CHECK, targets=(command,)),), hidden=())
+    return replace(found, verified=(Verification(CHECK, targets=(command,)),), inconclusive=())

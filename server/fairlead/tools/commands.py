@@ -74,7 +74,7 @@ class Job:
     network: bool
     box: Box
     running: Command
-    hidden: Collection[str] = ()
+    hidden_files: Collection[str] = ()
     """The files that it cannot read."""
     handle: str | None = None
     """Identifies a command that the user or the model can stop; None for others."""

@@ -102,7 +102,7 @@ VERIFYING = {
     "bash -c 'cd a && make' && pytest": "make in a, pytest .",
     "cd a || exit 1; pytest": "pytest a",
 }
-HIDDEN = {
+INCONCLUSIVE = {
     "pytest; echo $?": "pytest",
     "pytest || true": "pytest",
     "pytest || echo failed": "pytest",
@@ -237,18 +237,18 @@ def test_p16_a_verifying_command(command: str, expected: str) -> None:
     assert texts(command) == expected
 
 
-@pytest.mark.parametrize(("command", "hidden"), HIDDEN.items())
-def test_p16_a_command_whose_exit_code_does_not_show_the_result(command: str, hidden: str) -> None:
+@pytest.mark.parametrize(("command", "program"), INCONCLUSIVE.items())
+def test_p16_a_command_whose_exit_code_does_not_show_the_result(command: str, program: str) -> None:
     """docs/faults.md 104."""
     found = find_verifications(command)
-    assert hidden in found.hidden
-    assert hidden not in [each.program for each in found.verified]
+    assert program in found.inconclusive
+    assert program not in [each.program for each in found.verified]
 
 
 @pytest.mark.parametrize("command", NOTHING)
 def test_p16_a_command_that_verifies_nothing(command: str) -> None:
     found = find_verifications(command)
-    assert (found.verified, found.hidden) == ((), ())
+    assert (found.verified, found.inconclusive) == ((), ())
 
 
 @pytest.mark.parametrize("command", [f"{name} {more}" for name, all in CHECKS_NOTHING.items() for more in all])

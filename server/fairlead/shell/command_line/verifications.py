@@ -26,7 +26,7 @@ class FoundVerifications:
 
     verified: tuple[Verification, ...] = ()
     """Exit code 0 means that all of these passed, if `pipefail` is set."""
-    hidden: tuple[str, ...] = ()
+    inconclusive: tuple[str, ...] = ()
     """The programs of the other verifications, whose result the exit code does not show."""
     piped: bool = False
     """Whether there may be a pipe, which hides exit codes unless `pipefail` is set."""
@@ -48,7 +48,7 @@ def find_verifications(command: str, folder: str = "", depth: int = 0) -> FoundV
     if _OPTION_VARIABLE.search(command):
         return NO_VERIFICATIONS
     verified: list[Verification] = []
-    hidden: list[str] = []
+    inconclusive: list[str] = []
     # the folder in each scope; None if it is not known
     folders: dict[tuple[Scope, ...], str | None] = {(): folder}
     for simple in parsed.commands:
@@ -65,10 +65,12 @@ def find_verifications(command: str, folder: str = "", depth: int = 0) -> FoundV
         if current is None or any(map(_may_be_option, simple.words[1:])):
             continue
         inner = _verifications_of(words, current, depth)
+        inconclusive += inner.inconclusive
         if simple.decides:
             verified += inner.verified
-        hidden += inner.hidden if simple.decides else [*inner.hidden, *(each.program for each in inner.verified)]
-    return FoundVerifications(tuple(dict.fromkeys(verified)), tuple(dict.fromkeys(hidden)), "|" in command)
+        else:
+            inconclusive += (each.program for each in inner.verified)
+    return FoundVerifications(tuple(dict.fromkeys(verified)), tuple(dict.fromkeys(inconclusive)), "|" in command)
 
 
 def _enclosing(scopes: tuple[Scope, ...]) -> Iterator[tuple[Scope, ...]]:
@@ -84,7 +86,7 @@ def _verifications_of(words: Sequence[str], folder: str, depth: int) -> FoundVer
         if not found.piped:
             return found
         # the inner shell does not set `pipefail`
-        return FoundVerifications(hidden=(*found.hidden, *(each.program for each in found.verified)))
+        return FoundVerifications(inconclusive=(*found.inconclusive, *(each.program for each in found.verified)))
     rows = (row for row in TABLE if words and program_name(words[0]) in row.programs.split())
     found = next(filter(None, (_verification(row, words, folder) for row in rows)), None)
     return FoundVerifications((found,) if found is not None else ())
