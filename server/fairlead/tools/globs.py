@@ -6,10 +6,9 @@ from itertools import islice
 
 from fairlead.agent.errors import ToolError
 from fairlead.workspace.paths import Roots
+from fairlead.workspace.pattern_limits import check_pattern
 
-MAX_LENGTH = 500
 MAX_ALTERNATIVES = 1000
-MAX_STARS = 4  # the time to match grows as the length of the name to the power of the number of stars
 
 
 def glob_filter(glob: str | None, roots: Roots) -> Callable[[str], bool]:
@@ -27,10 +26,7 @@ def glob_filter(glob: str | None, roots: Roots) -> Callable[[str], bool]:
 
     negated = glob.startswith("!")
     try:
-        if len(glob) > MAX_LENGTH:
-            raise ValueError("it is too long")
-        if any(len(re.findall(r"\*+", part)) > MAX_STARS for part in glob.split("/")) or glob.count("**") > MAX_STARS:
-            raise ValueError(f"more than {MAX_STARS} stars in one part take too long to match")
+        check_pattern(glob)
         globs = list(islice(_alternatives(glob.removeprefix("!")), MAX_ALTERNATIVES + 1))
         if len(globs) > MAX_ALTERNATIVES:
             raise ValueError(f"its braces make more than {MAX_ALTERNATIVES} alternatives")

@@ -20,6 +20,7 @@ from fairlead.workspace.disk import read_bytes
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.folder_index import Entries, FolderIndex
 from fairlead.workspace.paths import Roots
+from fairlead.workspace.pattern_limits import check_pattern
 from fairlead.workspace.repositories import is_git_folder
 from fairlead.workspace.ripgrep import plain_name, records
 
@@ -49,8 +50,6 @@ _SHIPPED = re.compile(
     rf"{_ANY_DEPENDENCIES}[^./][^/]*/(?:.*/)?(?:[^/]*\.(?:pem|key|p12|pfx|ppk|kdbx|jks|keystore)|id_[^/.]*)$"
 )
 _PATTERNS = (*_NAMES, "id_*", *(f"**/{name}/**" for name in sorted(_FOLDERS)), *(f"**{path}" for path in _PATHS))
-_MAX_RULE = 500
-_MAX_STARS = 4  # the time to match grows as the length of the name to the power of the number of stars
 _MAX_FILES = 10_000
 _MAX_ARGUMENTS = 1000
 
@@ -268,12 +267,9 @@ def _is_rule(line: str) -> bool:
     if not line.strip() or line.startswith("#"):
         return False
     try:
+        check_pattern(line)
         pathspec.GitIgnoreSpec.from_lines([line])
-    except ValueError:
-        is_usable = False
-    else:
-        stars = max(len(re.findall(r"\*+", part)) for part in line.split("/"))
-        is_usable = len(line) <= _MAX_RULE and stars <= _MAX_STARS and line.count("**") <= _MAX_STARS
-    if not is_usable:
-        log.warning("a line of %s is not used: %s", RULES, line[:100])
-    return is_usable
+    except ValueError as error:
+        log.warning("a line of %s is not used: %s (%s)", RULES, line[:100], error)
+        return False
+    return True

@@ -1,0 +1,14 @@
+"""Limits for patterns in the format of a `.gitignore`, which the user or the model writes."""
+
+import re
+
+MAX_LENGTH = 500
+MAX_STARS = 4  # the time to match grows as the length of the name to the power of the number of stars
+
+
+def check_pattern(pattern: str) -> None:
+    """Raises ValueError if matching the pattern could take long; the message says why."""
+    if len(pattern) > MAX_LENGTH:
+        raise ValueError("it is too long")
+    if any(len(re.findall(r"\*+", part)) > MAX_STARS for part in pattern.split("/")) or pattern.count("**") > MAX_STARS:
+        raise ValueError(f"more than {MAX_STARS} stars in one part take too long to match")
