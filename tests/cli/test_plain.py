@@ -195,7 +195,7 @@ def test_a_run_that_the_api_pauses(workspace: Path, record: Record) -> None:
     """If the API paused the turn twice, the end says so, and how to continue. The exit code is 1."""
     ended = run(workspace, record(*[{"text": "A moment.", "stop": "pause_turn"}] * 2))
     assert ended.code == 1, ended.out
-    assert "✗ Paused before the end" in ended.out and "rounds" not in ended.out
+    assert "✗ Paused before the task was finished" in ended.out and "rounds" not in ended.out
     assert "the API paused the model's turn" in ended.out
     assert "To continue where it stopped: fairlead run --continue" in ended.out
 

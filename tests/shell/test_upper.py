@@ -79,7 +79,7 @@ async def test_more_files_than_can_be_proposed(workspace: Path, tmp_path: Path) 
     async with boxes(workspace, tmp_path / "state") as box:
         ran = await box.run("for n in $(seq 2500); do echo x > f$n; done")
         assert len(ran.contents) == collect_changes.MAX_CHANGES
-        assert ran.changes.warnings == ["Too many changes: those of 500 more files were discarded."]
+        assert ran.changes.warnings == ["Too many changes: those to 500 more files were discarded."]
         assert await box.output("ls") == ""
 
 

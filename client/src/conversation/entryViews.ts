@@ -16,12 +16,12 @@ const MAX_NOTE = 100;
 const END_TEXTS: Record<string, string> = {
   cancelled: t("Stopped by you."),
   max_tokens: t("Cut off by the output limit."),
-  max_turn_requests: t("Paused before the end."),
+  max_turn_requests: t("Paused before the task was finished."),
   budget: t("Paused: the budget is used up."),
   loop: t("Paused: the model repeated itself."),
   refusal: t("The model refused."),
   error: t("Ended with an error."),
-  lost: t("The agent's server stopped; the run was interrupted. Your files are unchanged."),
+  lost: t("The agent's server stopped; the run was interrupted. What you have not accepted is not in your files."),
 };
 
 /** The glyphs for the icons that the Plan view shows for a step. */
@@ -115,8 +115,8 @@ function toolBody(tool: ToolEntry): string {
 }
 
 /**
- * Returns the lines about steps that a rewrite of the plan could not complete, because their checks failed. Leaves out
- * the lines about checks that fail only without the changes, because that is not a failure.
+ * Returns the lines about steps that a rewrite of the plan could not complete, because their checks failed. The other
+ * lines are about checks that passed.
  */
 function uncompletedSteps({ name, result }: ToolEntry): string {
   const lines = name === "todo" ? result.split("\n").filter((line) => /^#\S+ is not completed\b/.test(line)) : [];

@@ -1,17 +1,17 @@
 // The order of the user's decisions across all sessions. The server undoes the last decision of one session; only the
-// client knows the order between sessions. The server decides what an undo changes, and whether it is possible. Pure.
+// client knows the order between sessions. The server decides what an undo changes, and whether it is possible.
 
 import type { ReviewResult } from "../protocol";
 import type { Edits } from "../protocolStates";
 
-/** The steps of one decision in the undo history, each as the id of its session. A session can occur more than once. */
+/** A decision of the user: the id of a session for each step that it added to that session's undo history. */
 export type DecisionSteps = string[];
 export type Direction = "undo" | "redo";
 
 export class DecisionHistory {
   private readonly stacks: Readonly<Record<Direction, DecisionSteps[]>> = { undo: [], redo: [] };
 
-  /** Records steps of a decision in a session. */
+  /** Adds the steps that a decision made in a session. All parts of a decision must be given as the same array. */
   record(decision: DecisionSteps, sessionId: string, steps = 1): void {
     if (steps > 0 && !this.stacks.undo.includes(decision)) this.stacks.undo.push(decision);
     for (let step = 0; step < steps; step++) decision.push(sessionId);

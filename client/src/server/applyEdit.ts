@@ -72,7 +72,7 @@ function workspaceEdit(changes: readonly Change[]): vscode.WorkspaceEdit {
 function refusalReason(change: Change): string | undefined {
   const uris = urisOf(change);
   const notebook = uris.find(isNotebook);
-  if (notebook) return t("{0} is open as a notebook. Close it, then accept again.", baseName(notebook));
+  if (notebook) return t("{0} is open as a notebook. Close it, then try again.", baseName(notebook));
   const [uri] = uris;
   const document = uri && openDocument(uri);
   if (!document) return undefined;
@@ -82,7 +82,7 @@ function refusalReason(change: Change): string | undefined {
     return isUnknown ? t("{0} is being changed. Try again.", baseName(uri)) : undefined;
   }
   if (change.kind === "delete" && document.isDirty) {
-    return t("{0} has unsaved changes, which would be lost. Save or revert it, then accept again.", baseName(uri));
+    return t("{0} has unsaved changes, which would be lost. Save or revert it, then try again.", baseName(uri));
   }
   return undefined;
 }

@@ -1,4 +1,4 @@
-// Whether files are unchanged since an edit was made for them (docs/protocol.md, Standard LSP).
+// Whether files still have the content that an edit is based on (docs/protocol.md, Standard LSP).
 
 import { t } from "@vscode/l10n";
 import { createHash } from "node:crypto";
@@ -7,7 +7,8 @@ import { messageOf } from "./errors";
 import type { ApplyEditParams } from "../protocol";
 
 /**
- * Returns why a file does not match its digest; undefined if all files match.
+ * Returns why a file does not match its digest; undefined if all match. A file with unsaved changes is not compared,
+ * because the edit names the version of its document.
  *
  * First loads the files that the edit changes, so that it checks the text that VS Code will change.
  */
@@ -21,8 +22,8 @@ export async function mismatchReason({ digests = {}, edit }: ApplyEditParams): P
 }
 
 /**
- * Returns why one file does not match; undefined if it matches. `version` is the one that the server knows: null for a
- * closed document, undefined if the edit does not change the text.
+ * Returns why one file does not match; undefined if it matches or has unsaved changes. `version` is the one that the
+ * server knows: null for a closed document, undefined if the edit does not change the text.
  */
 async function fileMismatch(
   uri: vscode.Uri,
@@ -40,10 +41,9 @@ async function fileMismatch(
   } catch (error) {
     return t("{0} cannot be read: {1}", name, messageOf(error));
   }
-  if (createHash("sha256").update(bytes).digest("hex") !== digest) return t("{0} changed at the same time.", name);
+  if (createHash("sha256").update(bytes).digest("hex") !== digest)
+    return t("{0} has changed since Fairlead read it.", name);
   // a document that the server does not know may contain an older text of the file
   const isStale = document !== undefined && !isKnown && document.getText() !== new TextDecoder().decode(bytes);
-  return isStale
-    ? t("{0} has a different text in VS Code than on disk. Reopen it, then accept again.", name)
-    : undefined;
+  return isStale ? t("{0} has a different text in VS Code than on disk. Reopen it, then try again.", name) : undefined;
 }

@@ -25,7 +25,7 @@ LABEL_WIDTH = 10
 MAX_TASK_LINES = 5
 ENDING_TEXTS = {
     "max_tokens": "The last answer was cut off",
-    "max_turn_requests": "Paused before the end",
+    "max_turn_requests": "Paused before the task was finished",
     "budget": "The budget is used up",
     "loop": "The model repeated itself",
     "refusal": "The model refused",

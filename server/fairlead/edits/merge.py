@@ -1,6 +1,7 @@
 """Three-way merge by line: what two sides changed in one base, region by region.
 
-A region needs its positions in all three texts, which no library returns (docs/decisions.md).
+Own code, because callers need the position of a region in all three texts, which no library returns
+(docs/decisions.md).
 """
 
 from collections.abc import Sequence
@@ -33,9 +34,10 @@ class Region:
 def compare(base: Sequence[str], mine: Sequence[str], theirs: Sequence[str]) -> list[Region]:
     """The changed regions of three lists of lines, in order.
 
-    Two changes are one region if they share a line of the base, or if both insert lines at the same position. Adjacent
-    changes are two regions, because their order is clear. If the first one lacks a final line ending, they are one
-    region, because otherwise the last line of the first and the first line of the second would be joined.
+    Two changes are one region if they share a line of the base, if one inserts lines between lines that the other
+    changes, or if both insert lines at the same position. Adjacent changes are two regions, because their order is
+    clear. If the first one lacks a final line ending, they are one region, because otherwise the last line of the first
+    and the first line of the second would be joined.
     """
     return regions_of_blocks(changed_blocks(base, mine), changed_blocks(base, theirs), mine, theirs)
 
@@ -46,7 +48,7 @@ def regions_of_blocks(
     """Like `compare`, for changes that are already known."""
     blocks = sorted([(block, 0) for block in mine_blocks] + [(block, 1) for block in theirs_blocks])
     regions: list[Region] = []
-    offsets = [0, 0]  # by how many lines each side is shifted against the base after the regions so far
+    offsets = [0, 0]  # for each side: its line number minus that of the base, after the regions so far
     index = 0
     while index < len(blocks):
         start, end = blocks[index][0][:2]
@@ -70,7 +72,7 @@ def regions_of_blocks(
 
 
 def _overlap(x0: int, x1: int, y0: int, y1: int) -> bool:
-    """Whether two spans of the base share a line or the position of an insertion."""
+    """Whether two spans of the base share a line, are insertions at one place, or one is an insertion in the other."""
     if x0 == x1 and y0 == y1:
         return x0 == y0
     if x0 == x1:

@@ -1,4 +1,4 @@
-"""The difference between two states as JSON Patch (RFC 6902). Parts that both states share cost no time."""
+"""The difference between two states as JSON Patch (RFC 6902). Parts that are the same object in both cost no time."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,8 +10,9 @@ from fairlead.lsp import protocol_states as states
 def difference(old: Any, new: Any) -> list[states.PatchOperation]:
     """The operations `add`, `remove` and `replace` that turn one JSON value into another.
 
-    Objects of a list are identified by their `id` or `uri`, and texts by their value, if each occurs only once.
-    Parts that are the same object on both sides are not compared.
+    Items of a list are identified by a key: a JSON object by its `id` or `uri`, a text by its value. If a key is absent
+    or not unique, all items of that list are identified by their positions. Parts that are the same Python object in
+    both values are not compared.
     """
     operations: list[states.PatchOperation] = []
     _compare("", old, new, operations)
@@ -41,7 +42,7 @@ def _list_difference(path: str, old: list[Any], new: list[Any]) -> list[states.P
         return []
     before, after = _keys(old, start), _keys(new, start)
     common = [key for key in before if key in after]
-    # after a reordering or with many additions and removals, the new list is shorter than the operations
+    # a reordering has no operation of its own, and many additions and removals are longer than the new list
     if common != [key for key in after if key in before] or len(before) + len(after) - 2 * len(common) > len(new):
         return [{"op": "replace", "path": path, "value": new}]
     operations: list[states.PatchOperation] = []

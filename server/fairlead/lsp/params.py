@@ -19,7 +19,7 @@ _Choice = TypeVar("_Choice", bound=str)
 
 
 class Params:
-    """A JSON object with checked access. Every getter raises WrongRequest."""
+    """A JSON object with checked access. The getters raise WrongRequest if a value is wrong, or required and absent."""
 
     def __init__(self, value: Any, where: str = "params") -> None:
         if value == []:  # an empty table in Lua
@@ -70,7 +70,7 @@ class Params:
         return value
 
     def child(self, name: str) -> "Params":
-        """The object in a field. Errors about its fields name both."""
+        """The object in a field. Errors about its own fields name the whole path, such as `params.target.uri`."""
         return Params(self._value.get(name), f"{self._where}.{name}")
 
     def texts(self, name: str) -> list[str]:
@@ -144,7 +144,10 @@ def _read_change(change: Params) -> Change:
 
 
 def read_ops(params: Params) -> list[PlanOp]:
-    """Reads a list of `PlanOp` (docs/protocol.md). Without `after`, `add` appends; with null, it inserts first."""
+    """Reads a list of `PlanOp` (docs/protocol.md).
+
+    `add` puts an item after the item `after`: at the top if `after` is null, at the end if it is absent.
+    """
     return [_read_op(op) for op in params.children("ops")]
 
 

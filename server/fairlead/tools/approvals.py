@@ -14,7 +14,7 @@ class Approvals:
     """What the user has allowed in a session.
 
     Each permission is for one of three things: a command with its folder, mode, network access and environment; the use
-    of a file that looks like a secret; or a text of a protected file.
+    of a file that looks like a secret; or one change to a protected file.
     """
 
     def __init__(self, editor: Editor, session_id: str) -> None:
@@ -50,10 +50,10 @@ class Approvals:
                 "Continue without its content."
             )
 
-    async def confirm(self, path: Path, text: str | None, reasons: Sequence[str]) -> bool:
-        """Whether the user confirms this text of a protected file (None: its deletion)."""
+    async def confirm(self, path: Path, change: str, reasons: Sequence[str]) -> bool:
+        """Whether the user confirms a change to a protected file. `change` is a text that identifies it."""
         request = ApprovalRequest(self.session_id, None, path=path, reasons=tuple(reasons))
-        return (await self._answer(_digest("write", str(path), text), request)).option != "reject"
+        return (await self._answer(_digest("write", str(path), change), request)).option != "reject"
 
     async def _answer(self, key: bytes, request: ApprovalRequest) -> ApprovalAnswer:
         if key in self._allowed:

@@ -19,7 +19,7 @@ PLAN_SHARE = 0.6  # of the height of the screen
 
 
 class LiveDisplay:
-    """Draws the row that is being written, the plan and the activity at the bottom.
+    """Draws at the bottom: the unfinished row of the text that is arriving, the plan, and the activity.
 
     All changes within one iteration of the event loop are drawn in one write. The spinner is drawn ten times a second.
     Needs a running event loop.

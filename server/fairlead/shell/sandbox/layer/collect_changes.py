@@ -1,7 +1,7 @@
-"""Collects a command's changes: compares the upper layer with the files before the command, and empties it.
+"""Collects a command's changes: compares the upper layer with the files before the command.
 
-Changes to the repository are discarded, files that git ignores stay in the layer, and everything else is returned. The
-content is hostile (docs/sandbox.md): links, devices, deep trees, endless files.
+Ignored files stay in the layer. Everything else is taken out of it: changes to git's own data (`.git`) are discarded,
+and all others are returned. The content is hostile (docs/sandbox.md): links, devices, deep trees, endless files.
 """
 
 import contextlib
@@ -35,7 +35,8 @@ def collect(upper: UpperLayer, view: View, since: int, repositories: Sequence[Pa
     """Takes the command's changes out of the layer.
 
     Args:
-        upper: the layer. Afterwards it contains only files that git ignores; after an exception, nothing.
+        upper: the layer. Afterwards it contains only ignored files and new virtual environments; after an exception,
+            nothing.
         view: what the command saw.
         since: when the box was opened, by the file system's clock, in ns.
         repositories: the upper layers over repositories outside of the workspace.
@@ -115,17 +116,17 @@ class _Collector:
                 self._note_repository(at, LowerLayer(outside or self.upper.root), "")
 
     def result(self) -> Changes:
-        """Everything that was collected; without changes to files if HEAD moved."""
+        """Everything that was collected; without changes to files if HEAD or the stash moved."""
         if self._head_moved:
             return Changes([], self._new_ignored, [repository.MOVED])
         lines = [repository.DISCARDED] if self._repository_changed else []
         if self._omitted:
-            lines.append(f"Too many changes: those of {self._omitted:,} more files were discarded.")
+            lines.append(f"Too many changes: those to {self._omitted:,} more files were discarded.")
         if self._changed_ignored:
             names, omitted = self._changed_ignored[:_MAX_NAMED], len(self._changed_ignored) - _MAX_NAMED
             more = f" and {omitted:,} more" if omitted > 0 else ""
             lines.append(
-                "Ignored files were changed in the sandbox only. Commands see the changes, read_file does not: "
+                "These ignored files were changed in the sandbox only; commands see the changes, read_file does not: "
                 f"{', '.join(map(_printable, names))}{more}."
             )
         return Changes(self.changes, self._new_ignored, lines)
@@ -239,7 +240,7 @@ class _Collector:
         return entry, "it was changed on disk while the command ran" if found.st_ctime_ns > self.since else ""
 
     def _deleted_below(self, path: str) -> None:
-        """Collects what a whiteout or a replaced folder deleted: files that existed and are not in the layer."""
+        """Collects the files at and below a path that a whiteout, or something else in place of a folder, deleted."""
         for leaf in self._leaves(path):
             if leaf not in self._seen and self._is_reported(leaf):
                 self._deleted(leaf)
@@ -273,7 +274,7 @@ class _Collector:
         self._add(Change(path, before, None, obstacle))
 
     def _is_full(self) -> bool:
-        """Whether the limits are reached. If so, counts one more change as omitted."""
+        """Whether a limit is reached. If so, counts one more file as omitted, even if it may be unchanged."""
         full = len(self.changes) >= MAX_CHANGES or self._bytes_read >= MAX_TOTAL
         self._omitted += full
         return full
@@ -326,7 +327,10 @@ class _Collector:
         return path not in self._hidden
 
     def _is_ignored(self, path: str, folder: _Folder, *, as_folder: bool) -> bool:
-        """Whether git ignores a path: an old file by the rules before the command, a new one by the rules after it."""
+        """Whether a path is ignored: an old one by the rules before the command, a new one by the rules after it.
+
+        A proposed one never is.
+        """
         if path in self.view.proposed or (as_folder and path in self._proposed_folders):
             return False
         if folder.is_ignored or (as_folder and self._before.ignores_folder(path)):
