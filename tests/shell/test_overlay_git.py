@@ -19,7 +19,7 @@ def sandboxed() -> None:
 
 
 AUTHOR = "-c user.name=A -c user.email=a"
-DISCARDED = "Changes of the repository itself (.git) were discarded."
+DISCARDED = "Changes to the repository itself (.git) were discarded."
 
 
 def git(workspace: Path, *arguments: str) -> str:

@@ -133,7 +133,7 @@ async def test_outside_the_sandbox_it_runs_in_the_workspace_and_reports_what_it_
     setup = set_up(workspace)
     await setup.desk.call("write_file", path="a", content="x")
     text = await setup.desk.call("bash", command="ls", unsandboxed=True)
-    assert text.startswith("Runs on the files on disk; 1 proposed edits are not visible to it.\n")
+    assert text.startswith("Runs on the files on disk; 1 proposed edit is not visible to it.\n")
     assert setup.layer.opened == []
     assert [event.where for event in setup.events if isinstance(event, CommandStarted)] == ["workspace"]
 
