@@ -234,7 +234,8 @@ export function activate(context: vscode.ExtensionContext): void {
   for (const [name, run] of Object.entries({ ...commands, ...withKnownRow(rowCommands, onUnknownRow) })) {
     context.subscriptions.push(vscode.commands.registerCommand(`fairlead.${name}`, run));
   }
-  // the client handles these commands itself: it saves what the user typed in a diff first, and shows the outcome
+  // the client handles these commands itself: before an accept, it saves what the user typed in a diff; afterwards it
+  // shows what failed
   agent.commandOverrides.set(serverCommand.accept, (params) =>
     cursor.decideFromCodeLens("accept", params as DecideParams),
   );

@@ -3,7 +3,10 @@
 
 import * as vscode from "vscode";
 
-/** Returns the URIs that a workspace path can mean: several if workspace folders have the same name. */
+/**
+ * Returns the URIs that a workspace path can mean: several if workspace folders have the same name, none if no folder
+ * is open or the path begins with no folder's name.
+ */
 export function urisOfPath(path: string): vscode.Uri[] {
   const folders = vscode.workspace.workspaceFolders ?? [];
   if (folders.length < 2) return folders.map(({ uri }) => vscode.Uri.joinPath(uri, path));
@@ -13,7 +16,8 @@ export function urisOfPath(path: string): vscode.Uri[] {
 
 /**
  * Returns the workspace path by which the agent knows a file or folder; the whole path if it is outside of the
- * workspace.
+ * workspace. Differs from the agent's path if the server has changed the name of its folder (docs/protocol.md,
+ * Initialize).
  */
 export function workspacePath(uri: vscode.Uri): string {
   return vscode.workspace.asRelativePath(uri);

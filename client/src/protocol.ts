@@ -60,16 +60,23 @@ export const method = {
   codeActions: "agent/editor/codeActions",
 } as const;
 
-/** The commands in the server's CodeLenses. */
+/**
+ * The server's own commands in its CodeLenses. The other commands there are this extension's: `fairlead.showChange` and
+ * `fairlead.previewChange`.
+ */
 export const serverCommand = { accept: "fairlead.server.accept", reject: "fairlead.server.reject" } as const;
 
+/** The URI schemes of this client: the two sides of a diff, and pages such as the plan's history. */
 export const scheme = {
   base: "fairlead-base",
   proposed: "fairlead-proposed",
   page: "fairlead-page",
 } as const;
 
-/** One change of the plan by the user. `after: null` means the first position; without `after`, the last. */
+/**
+ * One change of the plan by the user. `after` is the id of the item before; null means the first position. Without
+ * `after`, an added item becomes the last one. An empty `check` removes the check.
+ */
 export type PlanOp =
   | { op: "add"; content: string; after?: string | null }
   | { op: "update"; id: string; content?: string; status?: ItemStatus; held?: boolean; check?: string }
@@ -88,18 +95,21 @@ export interface RunChecksParams {
   readonly base?: true;
 }
 
-/** A command that the workspace suggests as a check, and the file that suggests it. */
+/** A command that the workspace suggests as a check, and the file or folder that suggests it. */
 export interface SuggestedCheck {
   readonly command: string;
   readonly source: string;
 }
 
+/** The tokens and the cost of a run. */
 export interface Usage {
   readonly requests: number;
+  /** Without the cached tokens. */
   readonly inputTokens: number;
   readonly cacheReadTokens: number;
   readonly cacheWriteTokens: number;
   readonly outputTokens: number;
+  /** In US dollars; null if the model's price is unknown. */
   readonly costUsd: number | null;
 }
 
@@ -107,9 +117,14 @@ export interface RunResult {
   readonly sessionId: string;
   readonly stopReason: string;
   readonly message: string;
+  /** Of this run. */
   readonly usage: Usage;
+  /** Set exactly when `stopReason` is `error`. */
   readonly error: { readonly kind: string; readonly message: string; readonly retryable: boolean } | null;
-  /** A short summary of what was done and verified. */
+  /**
+   * A short summary of the whole session: what was done and decided, and what is not done or not verified. May be
+   * empty.
+   */
   readonly record: string;
 }
 
@@ -121,19 +136,30 @@ export interface OpenedSession {
   readonly transcript: readonly {
     readonly role: "user" | "context" | "assistant" | "tool";
     readonly text: string;
+    /** Whether a tool call or its command failed. */
     readonly failed: boolean;
+    /** What a tool call returned, shortened; empty for the other roles. */
     readonly result: string;
+    /**
+     * For a prompt: the state before it, to which the session can be rewound. Null for the other roles, for a message
+     * during a run, and in sessions of earlier versions.
+     */
     readonly checkpoint: number | null;
   }[];
 }
 
-/** `everything`: the conversation, the plan and the proposals. `fork`: a new session that begins with all three. */
+/**
+ * `everything`: the conversation, the plan and the proposals; also undoes what the user accepted later. `conversation`:
+ * only the conversation. `fork`: a new session that begins with the conversation, the plan and the proposals of that
+ * moment.
+ */
 export type RewindScope = "everything" | "conversation" | "fork";
 
 export interface RewindResult {
   readonly sessionId: string;
+  /** The prompt that the conversation no longer contains. */
   readonly prompt: string;
-  /** The files whose accepted text could not be undone. */
+  /** The files whose accepted text could not be undone, with the reasons. */
   readonly kept: readonly Outcome[];
 }
 
@@ -144,34 +170,47 @@ export type Mode = "agent" | "plan" | "ask";
 export type Continuation = "paused" | "plan";
 
 /**
- * What a decision applies to: everything, a file, a hunk, some changes, or what a plan item (`item`, its id) changed.
+ * What a decision applies to: everything, a file, a hunk, some changes, or all hunks that were last changed under a
+ * plan item (`item`, its id).
  */
 export type Target =
   { all: true } | { uri: string } | { uri: string; hunk: string } | { changes: readonly ChangeId[] } | { item: string };
 
-/** The params of accept and reject, and the argument of the commands in the server's CodeLenses. */
+/** The params of accept and reject, and the argument of `serverCommand`. */
 export interface DecideParams {
   readonly sessionId: string;
   readonly target: Target;
-  /** The version of the edits that the user saw. */
+  /**
+   * The version of the edits that the user saw. If the target has changed since, the server refuses; without a version,
+   * it does not compare.
+   */
   readonly version?: number;
+  /** Only for accept: replaces the user's lines in a conflict. */
   readonly resolution?: "proposed";
+  /** Only for reject. The model reads it. */
   readonly reason?: string;
 }
 
 export interface Outcome {
   readonly uri: string;
+  /** Null: the file as a whole. */
   readonly hunk: string | null;
   readonly outcome: "applied" | "rejected" | "conflict" | "failed";
+  /** The reason or a note, for the user; may be empty. */
   readonly message: string;
 }
 
 export interface ReviewResult {
   readonly outcomes: readonly Outcome[];
+  /**
+   * Null for this client: it takes differences, so it got the new state before the answer (docs/protocol.md,
+   * `ReviewResult`).
+   */
   readonly edits: Edits | null;
 }
 
 export interface AmendResult {
+  /** As in `ReviewResult`. */
   readonly edits: Edits | null;
 }
 
@@ -181,8 +220,9 @@ interface EventOf<Kind extends string> {
   readonly kind: Kind;
 }
 
+/** The usage of the run so far. */
 export interface UsageEvent extends EventOf<"usage">, Usage {
-  /** The tokens of the conversation in the model's context window. */
+  /** The size of the conversation in the model's context window, in tokens. */
   readonly contextTokens: number;
   /** The size of the window in tokens; null if it is unknown. */
   readonly contextLimit: number | null;
@@ -195,13 +235,17 @@ export interface CommandStarted extends EventOf<"command"> {
   readonly cwd: string;
   readonly mode: "sandboxed" | "workspace";
   readonly network: boolean;
-  /** Set for a background command, and for a check that the user ran. */
+  /**
+   * Set for a background command, and for a check that the user requested, also as part of a search.
+   * `agent/command/stop` takes it.
+   */
   readonly handle: string | null;
 }
 
 export interface CommandEnded extends EventOf<"command_ended"> {
   readonly toolCallId: string;
   readonly handle: string | null;
+  /** Null if the command was killed or could not start. */
   readonly exitCode: number | null;
   readonly seconds: number;
   readonly ended: "exited" | "timeout" | "stopped" | "failed";
@@ -229,9 +273,11 @@ export type AgentEvent =
   | (EventOf<"check_search"> & {
       readonly handle: string;
       readonly commands: readonly string[];
+      /** The number of the run that begins, from 1. */
       readonly runs: number;
       readonly mostRuns: number;
       readonly changes: number;
+      /** How many of the `changes` are in the smallest set that has passed so far. */
       readonly left: number;
     })
   | (EventOf<"smallest_set"> & SmallestSet)
@@ -245,18 +291,26 @@ export type AgentEvent =
   | (EventOf<"run_finished"> & { readonly stopReason: string });
 
 export interface ApplyEditParams extends ApplyWorkspaceEditParams {
-  /** By URI, the SHA-256 of a file's bytes on disk. Does not apply to files with unsaved changes. */
+  /**
+   * The SHA-256 of the bytes on disk of each existing file, in hexadecimal, by URI. A file with unsaved changes is not
+   * compared.
+   */
   readonly digests?: Readonly<Record<string, string>>;
 }
 
+/** A question to the user: whether a command may run, or whether the file `uri` may be read, changed or accepted. */
 export interface ApproveParams {
   readonly sessionId: string;
+  /** Null: the user's own accept of a protected file asks, not the agent. */
   readonly toolCallId: string | null;
   readonly kind: "command" | "file";
+  /** Where the command runs. Null for a file, as are `command` and `cwd`. */
   readonly mode: "sandboxed" | "workspace" | null;
   readonly command: string | null;
   readonly cwd: string | null;
+  /** Null for a command. */
   readonly uri: string | null;
+  /** Why the user is asked, the most important reason first. */
   readonly reasons: readonly string[];
 }
 
@@ -269,7 +323,7 @@ export interface AskParams {
 }
 
 export interface AskResult {
-  /** Null if there was no answer. */
+  /** Null if the question was withdrawn without an answer. */
   readonly answer: string | null;
 }
 
@@ -283,10 +337,13 @@ export interface DiagnosticsResult {
 }
 
 export type ContextItem =
+  /** A file or folder (`file`, the default), or the lines of `range` in a file (`selection`). */
   | { readonly kind?: "file" | "selection"; readonly uri: string; readonly range?: Range }
+  /** The problems that the editor shows: of one file, or of all files without `uri`. */
   | { readonly kind: "problems"; readonly uri?: string }
+  /** The uncommitted changes; `text` is the output of `git diff`. */
   | { readonly kind: "changes"; readonly text: string }
-  /** A picture that is in no file of the workspace; the data is base64. */
+  /** A picture that is in no file of the workspace. `name` is for the user; `data` is base64. */
   | { readonly kind: "image"; readonly name: string; readonly data: string };
 
 export type ImageItem = Extract<ContextItem, { kind: "image" }>;
@@ -302,9 +359,12 @@ export interface EditorContext {
   readonly visibleRange: Range | null;
   readonly selection: Range | null;
   readonly openFiles: readonly string[];
-  /** The problems of the open files. `files` has only the worst few. */
+  /**
+   * The number of problems in the open files. `files` contains only the worst few problems, each in an entry of its
+   * own.
+   */
   readonly problems: { readonly errors: number; readonly warnings: number } & DiagnosticsResult;
-  /** `changed` counts all changed files; `files` has only some of them. */
+  /** Null without a repository. `changed` counts all changed files; `files` contains only some of them. */
   readonly git: { readonly branch: string; readonly changed: number; readonly files: readonly ChangedFile[] } | null;
 }
 
@@ -322,5 +382,6 @@ export interface RecordResult {
 
 export interface ApproveResult {
   readonly option: "allow_once" | "allow_session" | "reject";
+  /** Only for `reject`; the model reads it. */
   readonly reason?: string;
 }

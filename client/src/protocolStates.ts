@@ -11,7 +11,7 @@ export interface EvidenceCommand {
   readonly exitCode: number | null;
   readonly toolCallId: string;
   readonly seconds: number;
-  /** Whether it was stopped on purpose, which is not a failure. */
+  /** Whether the command was stopped on purpose, which is not a failure. */
   readonly stopped: boolean;
   /** Whether it is a test run, a build, a linter or a type checker, and its exit code shows the result. */
   readonly verifies: boolean;
@@ -20,12 +20,16 @@ export interface EvidenceCommand {
 }
 
 export interface Evidence {
+  /** The URIs of the changed files. */
   readonly files: readonly string[];
   readonly commands: readonly EvidenceCommand[];
   /** The number of reads and searches. */
   readonly looks: number;
+  /** All tokens of the model's requests. */
   readonly tokens: number;
+  /** In US dollars; null if the model's price is unknown. */
   readonly costUsd: number | null;
+  /** The time in progress. */
   readonly seconds: number;
 }
 
@@ -33,29 +37,33 @@ export interface PlanItem {
   readonly id: string;
   readonly content: string;
   readonly status: ItemStatus;
+  /** The item's text while it is in progress; may be empty. */
   readonly activeForm: string;
   /** Whether the user put the item on hold: the agent must not start it. */
   readonly held: boolean;
-  /** Whether the user wrote the item. */
+  /** Whether the user added or reworded the item. */
   readonly byUser: boolean;
   /** A command that must pass before the step is completed; empty: none. */
   readonly check: string;
-  /** Whether the user attached or removed the check. */
+  /** Whether the user set or removed the check. The agent then cannot change it. */
   readonly checkByUser: boolean;
-  /** Whether its command has passed and failed on the same files. */
+  /** Whether the command in `decidedBy` has passed and then failed on the same files. The item is then `unverified`. */
   readonly flaky: boolean;
+  /** What supports a completed item; `none` for any other (docs/protocol.md, `PlanItem`). */
   readonly verification:
     "none" | "looked" | "unverified" | "verified" | "proved" | "stale" | "failed" | "noEvidence" | "marked";
-  /** The command that decides the verification; empty if none does. */
+  /** The command that the verification is based on; empty if there is none. */
   readonly decidedBy: string;
-  /** URIs of the files that changed after that command. */
+  /** If the item is `stale`: the URIs of the files that changed after that command. Else empty. */
   readonly changedSince: readonly string[];
-  /** The errors that the proposed texts of its files cause. */
+  /** The number of errors that the proposals cause in the files that the item changed. */
   readonly newErrors: number;
   readonly evidence: Evidence;
 }
 
-/** Work that was done while no item was in progress, before or after there was a plan. */
+/**
+ * Work that was done while no item was in progress: before there was a plan, or later between its items (`unplanned`).
+ */
 export interface Outside {
   readonly id: "before" | "unplanned";
   readonly evidence: Evidence;
@@ -69,7 +77,7 @@ export interface Plan {
   readonly revision: number;
   readonly items: readonly PlanItem[];
   readonly outside: readonly Outside[];
-  /** The steps that the server inferred, if the model works without a plan. */
+  /** The steps that the server inferred from the tool calls, if the model works without a plan; else empty. */
   readonly inferred: readonly string[];
   readonly completed: number;
   readonly total: number;
@@ -78,22 +86,31 @@ export interface Plan {
 
 export interface Hunk {
   readonly id: string;
-  /** From 1. As in a unified diff, an empty side gives the line before it. */
+  /**
+   * The first line of this side, from 1. As in a unified diff, if a side has no lines, its start is the line before the
+   * hunk.
+   */
   readonly oldStart: number;
   readonly oldLines: number;
   readonly newStart: number;
   readonly newLines: number;
-  /** The first changed line that is not blank, short and safe to show. */
+  /**
+   * The first new line that is not blank, or else the first such old line. Shortened, and with invisible characters
+   * escaped.
+   */
   readonly snippet: string;
+  /** The plan item that was in progress at the last change; null if none was. */
   readonly itemId: string | null;
   readonly state: "pending" | "conflict";
-  /** `current` is null if the user deleted the file. */
+  /**
+   * The three texts of a conflict; null without one. `current` is the user's text, null if the user deleted the file.
+   */
   readonly conflict: { readonly base: string; readonly current: string | null; readonly proposed: string } | null;
 }
 
 /**
- * A plan item whose changes to a file were changed again: by another item or, if `byItemId` is null, outside of the
- * plan.
+ * A plan item whose changes to a file were changed again, in part or completely. `byItemId` is the last item that did
+ * so; null: no item was in progress then.
  */
 export interface Overtaken {
   readonly itemId: string;
@@ -103,33 +120,43 @@ export interface Overtaken {
 export interface FileEdits {
   readonly uri: string;
   readonly kind: "create" | "modify" | "delete" | "rename";
+  /** Set for a rename. `uri` is then the old name. */
   readonly newUri: string | null;
   readonly state: "pending" | "conflict";
+  /** Why accepting the file needs attention; null if it does not. */
   readonly risk: "deletion" | "configuration" | "ci" | null;
+  /** Whether the proposed content is not text. The file then has no hunks. */
   readonly binary: boolean;
-  /** The proposed permission bits in octal; null if they do not change. */
+  /** The proposed permission bits in octal; null if they do not change. The file is decided as a whole if they do. */
   readonly mode: string | null;
+  /** Whether an accept of the file needs a separate confirmation by the user. */
   readonly protected: boolean;
   readonly itemIds: readonly string[];
   readonly overtaken: readonly Overtaken[];
+  /** Added lines; `deletions` are removed lines. */
   readonly additions: number;
   readonly deletions: number;
+  /** The undecided hunks, in order. A renamed or an empty new file may have none. */
   readonly hunks: readonly Hunk[];
-  /** The errors that the proposed text causes. Their ranges are in the proposed text. */
+  /**
+   * The errors that the proposed text causes and that the file does not have without it. Their ranges are in the
+   * proposed text.
+   */
   readonly problems: readonly Diagnostic[];
 }
 
 export interface Edits {
   readonly sessionId: string;
+  /** Increases with every change. */
   readonly version: number;
-  /** Risky and protected files first. */
+  /** The files with undecided changes, risky and protected ones first. */
   readonly files: readonly FileEdits[];
   /** What an undo would undo, such as "Accept a.py"; null if nothing. */
   readonly undoLabel: string | null;
   readonly redoLabel: string | null;
   /**
-   * The failed check of what was accepted or, if none failed, the last one. Null as soon as a file or a proposal
-   * changes.
+   * The first failed check of what was accepted or, if none failed, the last one that passed. Null if there is none,
+   * and as soon as a file or a proposal changes.
    */
   readonly checked: CheckResult | null;
   /**
@@ -139,7 +166,10 @@ export interface Edits {
   readonly smallest: SmallestSet | null;
 }
 
-/** The difference of a session's plan or edits from the state with the version `since`. */
+/**
+ * The difference between the state of a session's plan or edits with the version `since` and the new state. The new
+ * version is in the patch.
+ */
 export interface Changed {
   readonly sessionId: string;
   readonly since: number;
@@ -149,18 +179,30 @@ export interface Changed {
 /** The result of a search for the smallest set of changes with which checks pass. */
 export interface SmallestSet {
   readonly commands: readonly string[];
+  /**
+   * `minimal`: the checks pass with `needed`, and fail without any one of its changes. `limit`, `stopped`: they pass
+   * with `needed`, but fewer may be enough. `fails`: they fail with all changes. `flaky`: they passed and failed with
+   * the same changes. `changed`: the proposals changed, or the agent began to work.
+   */
   readonly outcome: "minimal" | "limit" | "stopped" | "fails" | "flaky" | "changed";
   readonly runs: number;
   /** The version of the edits for which it was found. */
   readonly version: number;
+  /** The changes in the set. Like `notNeeded`, empty if no smaller set was found. */
   readonly needed: readonly ChangeId[];
+  /** The changes that the checks pass without. */
   readonly notNeeded: readonly ChangeId[];
   readonly message: string;
 }
 
-/** The result of a check that the user ran. */
+/**
+ * The result of a check that the user requested, or that ran automatically after an accept
+ * (`check.afterPartialAccept`).
+ */
 export interface CheckResult {
+  /** The call id in the check's event `command`; null if the check did not start or was stopped. */
   readonly toolCallId: string | null;
+  /** The plan item whose evidence it is; null if it belongs to none. */
   readonly itemId: string | null;
   readonly command: string;
   /** The undecided changes that it saw. */
@@ -169,24 +211,29 @@ export interface CheckResult {
   readonly passed: boolean | null;
   readonly exitCode: number | null;
   readonly seconds: number;
-  /** How many of the agent's changes the user has accepted, and how many there are in total. */
+  /**
+   * How many of the agent's changes the user has accepted. `total` also includes the rejected and the undecided ones.
+   */
   readonly accepted: number;
   readonly total: number;
   /** Whether it fails without any of the changes and passes with all of them. */
   readonly proves: boolean;
   /** Whether a file or a proposal changed while it ran. */
   readonly outdated: boolean;
-  /** What the result means. */
+  /** What the result means, for the user. */
   readonly message: string;
 }
 
 /** A session in the server's list. */
 export interface SessionRow {
   readonly sessionId: string;
+  /** The first line of the first prompt, shortened; empty before there is one. */
   readonly title: string;
-  /** When its last run started or ended (ISO 8601). */
+  /** When its last run started or ended, or when it was created if it has not run yet (ISO 8601, UTC). */
   readonly updatedAt: string;
+  /** `paused`: its last run is unfinished, because the server ended or a limit was reached. */
   readonly state: "idle" | "running" | "paused";
+  /** How many items of its plan are completed, of `total`. */
   readonly completed: number;
   readonly total: number;
   readonly pendingFiles: number;
@@ -216,6 +263,7 @@ export interface Range {
   readonly end: Position;
 }
 
+/** A position in a text. Both numbers count from 0; `character` is in UTF-16 code units. */
 export interface Position {
   readonly line: number;
   readonly character: number;

@@ -17,7 +17,8 @@ import { failureText } from "./ui/commandOutput";
 /** One entry of the conversation. A changed entry is a new object, so that views see what has changed. */
 export type Entry = Readonly<
   /**
-   * `checkpoint` names the state before the prompt, to which the session can be rewound. Null until the run has begun.
+   * `checkpoint` is the number of the state before the prompt, to which the session can be rewound. Null until the run
+   * has begun, and for an entry without such a state, such as a continuation.
    */
   | { kind: "prompt"; text: string; checkpoint: number | null; pictures?: readonly string[] }
   | { kind: "steered"; text: string }
@@ -25,14 +26,18 @@ export type Entry = Readonly<
   | { kind: "thinking"; text: string }
   | {
       kind: "tool";
+      /** Empty for a call from a transcript. */
       id: string;
       name: string;
       title: string;
       locations: readonly { uri: string; line: number | null }[];
+      /** The output of its command so far; see `OUTPUT_LIMIT`. */
       output: string;
       outcome: "running" | "ok" | "error";
       result: string;
-      /** Why its command did not succeed, such as `exit code 1`; else empty. */
+      /**
+       * Why its command failed, such as `exit code 1`; empty if it succeeded, was stopped on purpose or has not ended.
+       */
       failure: string;
     }
   /** A plan item began. */
@@ -40,7 +45,10 @@ export type Entry = Readonly<
   | { kind: "note"; text: string }
   | { kind: "context"; title: string; text: string }
   | { kind: "rules"; files: readonly { uri: string; cut: boolean }[] }
-  /** `errorKind` is the kind of the error with which the run ended; else empty. */
+  /**
+   * `errorKind` is the kind of the error with which the server ended the run; empty if there was none, also if the
+   * request itself failed.
+   */
   | { kind: "end"; stopReason: string; message: string; record: string; errorKind: string }
 >;
 
@@ -52,8 +60,14 @@ export type RunEnd = Pick<RunResult, "stopReason" | "message" | "record"> & Part
 
 export interface Session {
   readonly id: string;
+  /** The first line of the first prompt; empty before there is one. */
   title: string;
+  /** The model of the last run, or `replay (FILE)` for a recording; empty before the first run in this window. */
   model: string;
+  /**
+   * Whether a run that this window started is going on. False as soon as the user stops it, even if the server is still
+   * ending it.
+   */
   running: boolean;
   /** Whether this is a placeholder, which shows the user's task until the server has created the session. */
   readonly isStarting: boolean;
@@ -61,23 +75,30 @@ export interface Session {
   row: SessionRow | undefined;
   plan: Plan | undefined;
   edits: Edits | undefined;
+  /** The usage of the last run so far. */
   usage: UsageEvent | undefined;
   /** The failed request that will be sent again: when, in milliseconds since the epoch, and why it failed. */
   retry: { readonly at: number; readonly reason: string } | undefined;
   entries: Entry[];
   approvals: ApproveParams[];
   questions: AskParams[];
-  /** The commands that are running. */
+  /** The commands that are running, including background commands and the user's checks. */
   commands: CommandStarted[];
-  /** Why the last run paused; undefined if it did not, or the session has continued. */
+  /**
+   * Why the last run of this window paused; undefined if it did not pause, a later run has started, or the session was
+   * rewound. Does not cover a run of an earlier window: see `pauseReason`.
+   */
   pause: { readonly reason: string } | undefined;
-  /** The mode of the last run. */
+  /** The mode of the last run of this window; `agent` before the first one. */
   mode: Mode;
-  /** Whether the user asked only for a plan and has not approved it yet. */
+  /**
+   * Whether the user asked only for a plan, and since then neither a run in the mode `agent` has started nor the
+   * session was rewound.
+   */
   planOnly: boolean;
-  /** The number of runs that this window started. */
+  /** The number of runs of this session that this window started. */
   runsStarted: number;
-  /** The number of these runs that the server has reported as ended. */
+  /** The number of these runs that have ended, as the server reported or because it ended itself. */
   runsEnded: number;
   /**
    * The end entries of runs that the user stopped, by the run's number from 1. The server may still be ending these
@@ -87,12 +108,13 @@ export interface Session {
 }
 
 /**
- * What has changed. `list`: the session in the server's list. `sessions`: which sessions exist, or which one is active.
- * `approvals`: the open approvals and questions.
+ * What has changed. `list`: the session's row in the server's list. `sessions`: which sessions exist, or which one is
+ * active. `approvals`: the open approvals and questions. `run`: whether the session runs, and what its run uses and
+ * does (model, commands, retry, usage). `conversation`: only the entries.
  */
 export type Change = "plan" | "edits" | "conversation" | "run" | "approvals" | "sessions" | "list";
 
-/** What an event changes, if that is not only the conversation. */
+/** What an event changes. An event that is not listed here changes only the conversation. */
 const CHANGES: Partial<Record<AgentEvent["kind"], Change>> = {
   run_started: "run",
   command: "run",
@@ -104,15 +126,15 @@ const CHANGES: Partial<Record<AgentEvent["kind"], Change>> = {
 /** Events that are shown even after the user stopped the run: what ended, and what it cost. */
 const FINAL_EVENTS: readonly AgentEvent["kind"][] = ["command_ended", "tool_finished", "usage", "run_finished"];
 
-/** The prefix of the call ids of checks that the user runs. */
+/** The prefix of the call ids of checks that the user requested, also of those in a search. */
 const CHECK_CALL_PREFIX = "check-";
 
 /** How a run ended. The user can continue it, unless it is `done`. Only a `paused` run waits for that. */
 export type Ending = "done" | "paused" | "stopped" | "unfinished" | "failed";
 
 /**
- * The endings by stop reason (docs/protocol.md, `RunResult`), without those that are `done`. `lost`: the server has
- * ended.
+ * The endings by stop reason (docs/protocol.md, `RunResult`), without those that are `done`. Only the client uses
+ * `lost`: the server has ended.
  */
 const ENDINGS: Readonly<Record<string, Ending>> = {
   budget: "paused",
@@ -124,7 +146,9 @@ const ENDINGS: Readonly<Record<string, Ending>> = {
   error: "failed",
 };
 
-/** The maximum length of a command's output in the conversation, in characters. It bounds memory. */
+/**
+ * The length, in characters, from which on no more output of a command is added to the conversation. It bounds memory.
+ */
 const OUTPUT_LIMIT = 20_000;
 
 export function newSession(id: string, isStarting = false): Session {
@@ -152,14 +176,20 @@ export function newSession(id: string, isStarting = false): Session {
   };
 }
 
-/** Returns the file name of the recording that replaces the session's model; empty if there is none. */
+/**
+ * Returns the file name of the recording that replaces the session's model; empty if there is none, or no run has
+ * started.
+ */
 export function recordingOf(session: Session | undefined): string {
   return /^replay \((.*)\)$/.exec(session?.model ?? "")?.[1] ?? "";
 }
 
 export const isReplay = (session: Session | undefined): boolean => recordingOf(session) !== "";
 
-/** Marks the current run as ended, and adds its end to the conversation. */
+/**
+ * Marks the current run as ended, and adds its end to the conversation. Also removes the run's approvals and all
+ * questions. Returns the added entry.
+ */
 export function closeRun(session: Session, result: RunEnd): EndEntry {
   const end = endEntry(result);
   session.running = false;
@@ -178,7 +208,7 @@ export function endEntry({ stopReason, message, record, error }: RunEnd): EndEnt
   return { kind: "end", stopReason, message, record, errorKind: error?.kind ?? "" };
 }
 
-/** What the conversation shows for feedback, by the tag with which it begins (docs/protocol.md). */
+/** What the conversation shows for feedback, by the tag with which the feedback begins (docs/protocol.md). */
 const FEEDBACK_NOTES: Readonly<Record<string, string>> = {
   user_message: t("Message delivered."),
   review: t("The agent was told about your decisions."),
@@ -189,8 +219,8 @@ const FEEDBACK_NOTES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Applies an event, and returns what changed. An event of a run that the user stopped changes nothing, unless it is
- * final.
+ * Applies an event, and returns what changed; undefined if nothing did. While the server is still ending a run that the
+ * user stopped, only final events and those of the user's checks have an effect.
  */
 export function applyEvent(session: Session, event: AgentEvent): Change | undefined {
   if (event.kind === "check_search" || event.kind === "smallest_set") return undefined;
@@ -270,7 +300,7 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
   return CHANGES[event.kind] ?? "conversation";
 }
 
-/** Converts a line of the transcript of an earlier window to an entry. */
+/** Converts a line of a transcript to an entry. */
 export function transcriptEntry(line: OpenedSession["transcript"][number]): Entry {
   const { role, text, failed, result, checkpoint } = line;
   switch (role) {
@@ -285,7 +315,7 @@ export function transcriptEntry(line: OpenedSession["transcript"][number]): Entr
   }
 }
 
-/** Adds the names of the pictures in each context to the prompt that they were sent with. */
+/** Adds the names of the pictures in each context to the prompt that they were sent with. Changes `entries`. */
 export function namePictures(entries: Entry[]): void {
   for (const [index, entry] of entries.entries()) {
     const pictures = entry.kind === "context" ? picturesIn(entry.text) : [];
@@ -307,7 +337,10 @@ function picturesIn(context: string): string[] {
 export const isRewindable = (entry: Entry): entry is PromptEntry =>
   entry.kind === "prompt" && entry.checkpoint !== null;
 
-/** Removes a prompt and all entries after it, because the session was rewound to before the prompt. */
+/**
+ * Removes a prompt and all entries after it, because the session was rewound to before the prompt. Also forgets the
+ * pause, the usage and whether only a plan was asked for.
+ */
 export function rewindEntries(session: Session, checkpoint: number): void {
   const index = session.entries.findIndex((entry) => entry.kind === "prompt" && entry.checkpoint === checkpoint);
   // a new array, so that views draw the entries again
@@ -316,19 +349,22 @@ export function rewindEntries(session: Session, checkpoint: number): void {
   session.planOnly = false;
 }
 
-/** Adds the checkpoint to the prompt of the run that begins. */
+/** Adds the checkpoint of the run that begins to its prompt, which is the last one. */
 function setCheckpoint(session: Session, checkpoint: number): void {
   const index = session.entries.findLastIndex(({ kind }) => kind === "prompt");
   const prompt = session.entries[index];
   if (prompt?.kind === "prompt") session.entries[index] = { ...prompt, checkpoint };
 }
 
-/** Whether events can still arrive from a run that the user stopped. */
+/** Whether the server is still ending a run that the user stopped, so that events of this run can arrive. */
 function isStopping({ stoppedRuns, runsEnded }: Session): boolean {
   return [...stoppedRuns.keys()].some((run) => run > runsEnded);
 }
 
-/** Returns the name and the title of a call from its line in a transcript. */
+/**
+ * Returns the name and the title of a call from its line in a transcript. The title is the command for `bash`, and the
+ * whole line for any other tool.
+ */
 function calledTool(text: string): Pick<ToolEntry, "name" | "title"> {
   const [name = ""] = text.split(" ", 1);
   return { name, title: name === "bash" ? text.slice(name.length + 1) : text };
@@ -338,13 +374,14 @@ function toolEntry(title: string, outcome: ToolEntry["outcome"]): ToolEntry {
   return { kind: "tool", id: "", name: "", title, locations: [], output: "", outcome, result: "", failure: "" };
 }
 
+/** Replaces the last entry of a tool call by one with these changes. Does nothing if there is none. */
 function changeTool(session: Session, id: string, change: (tool: ToolEntry) => Partial<ToolEntry>): void {
   const index = session.entries.findLastIndex((entry) => entry.kind === "tool" && entry.id === id);
   const tool = session.entries[index];
   if (tool?.kind === "tool") session.entries[index] = { ...tool, ...change(tool) };
 }
 
-/** Replaces the plan. During a run, adds an entry for each step that has begun. */
+/** Replaces the plan. During a run, adds an entry for each step that has begun since the last plan. */
 export function applyPlan(session: Session, plan: Plan): void {
   const begun = new Set(session.plan?.items.filter(isInProgress).map(({ id }) => id));
   session.plan = plan;

@@ -1,4 +1,4 @@
-// The last known state of all sessions, from which the views are drawn. Pure.
+// The last known state of all sessions, from which the views are drawn. Sends nothing to the server. Pure.
 
 import { t } from "@vscode/l10n";
 import { immutableJSONPatch } from "immutable-json-patch";
@@ -25,13 +25,13 @@ export class Store {
   private readonly listeners = new Set<(change: Change, session: Session) => void>();
   private readonly eventListeners = new Set<(event: AgentEvent) => void>();
   /**
-   * Null: the next task begins a new session. Undefined: the first session that the server reports becomes the active
-   * one.
+   * The id of the session that the views show. Null: none, and the next task begins a new session. Undefined: the first
+   * session that the server reports becomes the active one.
    */
   private activeId: string | null | undefined;
   /**
-   * The ids of placeholders for sessions that the server has not created yet, each with the id of the session that was
-   * active before.
+   * The ids of placeholders for sessions that the server has not created yet, each with the value that `activeId` had
+   * before.
    */
   private readonly starting = new Map<string, string | null | undefined>();
   private startCount = 0;
@@ -50,7 +50,7 @@ export class Store {
     return () => this.eventListeners.delete(listener);
   }
 
-  /** The session that the views show: the one that the user ran or chose last. */
+  /** The session that the views show, usually the one that the user ran or chose last; undefined if there is none. */
   get active(): Session | undefined {
     return typeof this.activeId === "string" ? this.byId.get(this.activeId) : undefined;
   }
@@ -79,7 +79,7 @@ export class Store {
     return this.activeFirst(({ approvals, questions }) => approvals.length + questions.length > 0);
   }
 
-  /** The sessions in which there is something to undo or redo, the active one first. */
+  /** The sessions in which there is something to undo (`undoLabel`) or redo (`redoLabel`), the active one first. */
   sessionsWith(label: "undoLabel" | "redoLabel"): readonly Session[] {
     return this.activeFirst((session) => Boolean(session.edits?.[label]));
   }
@@ -107,7 +107,10 @@ export class Store {
     if (active) this.emit("sessions", active);
   }
 
-  /** Replaces the list of sessions with the server's. */
+  /**
+   * Replaces the rows of all sessions with those in the server's list. A session that is not in the list remains,
+   * without a row.
+   */
   setRows(rows: readonly SessionRow[]): void {
     const rowsById = new Map(rows.map((row) => [row.sessionId, row]));
     for (const id of new Set([...this.byId.keys(), ...rowsById.keys()])) {
@@ -119,7 +122,10 @@ export class Store {
     }
   }
 
-  /** Adds what the server knows about a session of an earlier window. */
+  /**
+   * Adds what the server knows about a session whose events this window did not get: one of an earlier window, or a
+   * fork. The transcript comes before the entries that are already there.
+   */
   addTranscript({ sessionId, plan, edits, transcript }: OpenedSession): void {
     this.setPlan(plan);
     this.setEdits(edits);
@@ -129,7 +135,7 @@ export class Store {
     this.emit("conversation", session);
   }
 
-  /** Removes what came after a checkpoint from the conversation. */
+  /** Removes the prompt with this checkpoint and everything after it from the conversation. */
   rewind(id: string, checkpoint: number): void {
     const session = this.byId.get(id);
     if (!session) return;
@@ -137,7 +143,7 @@ export class Store {
     this.emit("run", session);
   }
 
-  /** Removes a deleted session. If it was the active one, the newest of the others becomes active. */
+  /** Removes a deleted session. If it was the active one, the newest of the other sessions becomes active. */
   remove(id: string): void {
     const session = this.byId.get(id);
     if (!session) return;
@@ -146,7 +152,10 @@ export class Store {
     this.emit("sessions", session);
   }
 
-  /** Starts a run in a session, which may be new, and makes the session active. */
+  /**
+   * Records that a run starts in a session, which may be new, and makes the session active. `prompt` is what the
+   * conversation shows.
+   */
   startRun(id: string, prompt: string, mode: Mode = "agent"): Session {
     const session = this.getOrCreate(id);
     session.title ||= prompt.split("\n", 1)[0] ?? prompt;
@@ -174,7 +183,10 @@ export class Store {
     return id;
   }
 
-  /** Removes the placeholder. Returns false if it was already removed, because the user stopped the task. */
+  /**
+   * Removes a placeholder. If it is active, the session that was active before it becomes active again. Returns false
+   * if the placeholder was already removed, because the user stopped the task.
+   */
   endStart(id: string): boolean {
     const session = this.byId.get(id);
     if (!session) return false;
@@ -185,7 +197,9 @@ export class Store {
     return true;
   }
 
-  /** Shows the run as ended at once, because the user stopped it. Its later events are not shown. */
+  /**
+   * Shows the run as ended at once, because the user stopped it. Of its later events, only the final ones are shown.
+   */
   stopRun(id: string): void {
     const session = this.byId.get(id);
     if (!session?.running) return;
@@ -194,7 +208,10 @@ export class Store {
     this.emitRunEnd(session);
   }
 
-  /** Ends the session's run with this number, because the server has answered the request. */
+  /**
+   * Records that the session's run with this number has ended, because its request was answered or failed. If the user
+   * had stopped the run, `result` replaces the end that was shown then.
+   */
   endRun(id: string, run: number, result: RunEnd): void {
     const session = this.byId.get(id);
     if (!session) return;
@@ -211,8 +228,8 @@ export class Store {
   }
 
   /**
-   * Ends all runs, because the server has ended. Plans and conversations stay readable until the next server restores
-   * the sessions.
+   * Ends all runs and removes all proposals, because the server has ended. Plans and conversations stay readable until
+   * the next server restores the sessions.
    */
   markServerGone(): void {
     for (const session of this.sessions) {
@@ -231,7 +248,7 @@ export class Store {
     }
   }
 
-  /** Replaces the plan, unless the given one is older. */
+  /** Replaces a session's plan, unless the given one is older. */
   setPlan(plan: Plan): void {
     const session = this.getOrCreate(plan.sessionId);
     if (session.plan && plan.version < session.plan.version) return;
@@ -240,8 +257,8 @@ export class Store {
   }
 
   /**
-   * Applies a difference to the plan. Returns false if the store does not have the version that the difference starts
-   * from.
+   * Applies a difference to a session's plan. Returns false if the store does not have the version that the difference
+   * starts from.
    */
   changePlan({ sessionId, since, patch }: Changed): boolean {
     const plan = this.byId.get(sessionId)?.plan;
@@ -250,7 +267,7 @@ export class Store {
     return true;
   }
 
-  /** Applies a difference to the proposed files. Returns false as `changePlan` does. */
+  /** Applies a difference to a session's proposed files. Returns false under the same condition as `changePlan`. */
   changeEdits({ sessionId, since, patch }: Changed): boolean {
     const edits = this.byId.get(sessionId)?.edits;
     if (edits?.version !== since) return false;
@@ -258,7 +275,7 @@ export class Store {
     return true;
   }
 
-  /** Replaces the proposed files, unless the given ones are older. */
+  /** Replaces a session's proposed files, unless the given ones are older. */
   setEdits(edits: Edits): void {
     const session = this.getOrCreate(edits.sessionId);
     if (session.edits && edits.version < session.edits.version) return;
@@ -292,6 +309,7 @@ export class Store {
     this.emit("approvals", session);
   }
 
+  /** Applies an event to its session, then passes it to the listeners of `onEvent`, even if it changed nothing. */
   addEvent(event: AgentEvent): void {
     const session = this.getOrCreate(event.sessionId);
     const change = applyEvent(session, event);
