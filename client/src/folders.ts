@@ -4,8 +4,8 @@
 import * as vscode from "vscode";
 
 /**
- * Returns the URIs that a workspace path can mean: several if workspace folders have the same name, none if no folder
- * is open or the path begins with no folder's name.
+ * Returns the URIs that a workspace path can mean: several if workspace folders have the same name; none if no folder
+ * is open or, with several folders, if the path begins with no folder's name.
  */
 export function urisOfPath(path: string): vscode.Uri[] {
   const folders = vscode.workspace.workspaceFolders ?? [];

@@ -8,7 +8,7 @@ import type { Session } from "../session";
 export interface ChangeLocation {
   readonly sessionId: string;
   readonly file: FileEdits;
-  /** Undefined if the file is decided as a whole. */
+  /** Undefined if the file is decided as a whole or has no hunks. */
   readonly hunk: Hunk | undefined;
   /** In the proposed text, from 1. */
   readonly line: number;
@@ -18,6 +18,7 @@ export interface ChangeLocation {
 export interface CursorPosition {
   readonly sessionId: string;
   readonly uri: string;
+  /** In the text where the cursor is, from 1. For the diff of one plan step, converted to the whole proposed text. */
   readonly line: number;
 }
 
@@ -25,7 +26,10 @@ export interface CursorPosition {
 export const isDeletedByUser = (file: FileEdits): boolean =>
   file.hunks.some(({ conflict }) => conflict?.current === null);
 
-/** Whether a file has no hunks to decide separately, because it is created, deleted, renamed or binary. */
+/**
+ * Whether a file is decided as a whole, because it is created, deleted, renamed or binary, its permissions change, or
+ * the user deleted it.
+ */
 export const isDecidedAsWhole = (file: FileEdits): boolean =>
   file.kind !== "modify" || file.binary || file.mode !== null || isDeletedByUser(file);
 
@@ -33,6 +37,9 @@ export const isDecidedAsWhole = (file: FileEdits): boolean =>
 export const isAllInConflict = (file: FileEdits): boolean =>
   file.state === "conflict" && (isDecidedAsWhole(file) || file.hunks.every(({ state }) => state === "conflict"));
 
+/**
+ * Returns the changes of these sessions, in order: one for each hunk, and one for each file that is decided as a whole.
+ */
 export function changeLocations(sessions: readonly Session[]): ChangeLocation[] {
   return sessions.flatMap(({ id, edits }) =>
     (edits?.files ?? []).flatMap((file): ChangeLocation[] => {
@@ -44,7 +51,10 @@ export function changeLocations(sessions: readonly Session[]): ChangeLocation[] 
   );
 }
 
-/** Returns the change after or before the cursor, wrapping around at the ends. */
+/**
+ * Returns the change after or before the cursor, wrapping around at the ends. If the cursor is in no file with changes,
+ * returns the first or the last change of all; undefined if there is none.
+ */
 export function adjacentChange(
   all: readonly ChangeLocation[],
   cursor: CursorPosition | undefined,
@@ -59,8 +69,9 @@ export function adjacentChange(
 }
 
 /**
- * Returns the change to show after a decision: the first one after the decided ones, in all files, wrapping around.
- * Undefined if a decided change is still there, or if no change is left.
+ * Returns the change to show after a decision: of the changes in `now`, the first one after the last decided one,
+ * wrapping around. Undefined if a decided change is still there, or if no change is left. `before` and `now` are the
+ * changes before and after the decision.
  */
 export function nextAfterDecision(
   before: readonly ChangeLocation[],
@@ -97,7 +108,7 @@ export function isInTarget(sessionId: string, target: Target, location: ChangeLo
 export const isSameChange = (one: ChangeLocation, other: ChangeLocation): boolean =>
   one.sessionId === other.sessionId && one.file.uri === other.file.uri && one.hunk?.id === other.hunk?.id;
 
-/** Returns the hunk at a line of one side. */
+/** Returns the hunk at a line of one side, from 1; undefined if there is none. */
 export function hunkAt(file: FileEdits, side: "base" | "proposed", line: number): Hunk | undefined {
   return file.hunks.find((hunk) => {
     const [start, lines] = side === "base" ? [hunk.oldStart, hunk.oldLines] : [hunk.newStart, hunk.newLines];
@@ -123,12 +134,18 @@ export function editsOfStep(file: FileEdits, item: string): FileEdits {
   return { ...file, hunks };
 }
 
-/** Converts a line of one step's text to about the same line of the whole proposed text. */
+/**
+ * Converts a line of one step's text to about the same line of the whole proposed text. Does not change a line before
+ * the step's first hunk.
+ */
 export function lineInFullText(file: FileEdits, item: string, line: number): number {
   const before = editsOfStep(file, item).hunks.findLast(({ newStart }) => newStart <= line);
   const same = before && file.hunks.find(({ id }) => id === before.id);
   return same ? line - before.newStart + same.newStart : line;
 }
 
-/** The line of the proposed text, from 1, at which a hunk is shown. */
+/**
+ * The line of the proposed text, from 1, at which a hunk is shown: its first line, or the line before if it only
+ * removes lines.
+ */
 export const firstLine = (hunk: Hunk): number => Math.max(1, hunk.newStart);

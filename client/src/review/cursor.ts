@@ -25,6 +25,7 @@ import { fileAt, parseDiffUri, type DiffSide } from "./diffUris";
 import type { Store } from "../state";
 import { activeTab, showBriefly } from "../ui/window";
 
+/** `advance`: whether to show the next change after the decision. */
 type RowOptions = DecisionOptions & { readonly advance?: boolean };
 
 interface ShownDiff {
@@ -40,7 +41,10 @@ export class ReviewCursor {
     private readonly preview: Preview,
   ) {}
 
-  /** Decides on the file of the active diff. If the diff shows one plan step, only on the changes of that step. */
+  /**
+   * Decides on the file of the active diff. If the diff shows one plan step, decides only on the changes of that step,
+   * unless the file is decided as a whole.
+   */
   async decideFile(decision: Decision): Promise<void> {
     const shown = this.shown();
     if (shown)
@@ -48,7 +52,7 @@ export class ReviewCursor {
     else showNoDiffOpen();
   }
 
-  /** Decides on the change at the cursor. */
+  /** Decides on the change at the cursor, or on the file if that is decided as a whole. */
   async decideHunk(decision: Decision): Promise<void> {
     const shown = this.shown();
     if (!shown) {
@@ -61,8 +65,8 @@ export class ReviewCursor {
   }
 
   /**
-   * Handles a decision from a CodeLens. The editor does not scroll to the next change while other changes to the file
-   * are left.
+   * Handles a decision from a CodeLens. In a diff, the editor does not scroll to the next change while other changes to
+   * the file are left. In the user's file, closes the preview first.
    */
   async decideFromCodeLens(decision: Decision, params: DecideParams): Promise<void> {
     const shown = this.shown();
@@ -77,8 +81,9 @@ export class ReviewCursor {
   }
 
   /**
-   * Handles a decision from a row of the list. With `advance`, goes to the next change afterwards if the active diff
-   * shows the row's changes. The focus stays in the list.
+   * Handles a decision from a row of the list. With `advance`, shows the next change afterwards if the active diff
+   * shows a file of the row and is not a multi-file diff. The focus stays in the list. Does nothing for the row of a
+   * check.
    */
   async decideRow(decision: Decision, row: EditRow, { advance = false, ...options }: RowOptions = {}): Promise<void> {
     if (row.kind === "check") return;
@@ -102,7 +107,7 @@ export class ReviewCursor {
     else showNoDiffOpen();
   }
 
-  /** Asks for a reason and rejects the file of the active diff. */
+  /** Asks for a reason and rejects the whole file of the active diff, even if the diff shows only one plan step. */
   async rejectFileWithReason(): Promise<void> {
     const shown = this.shown();
     if (shown)
@@ -120,7 +125,11 @@ export class ReviewCursor {
       await this.diffs.open(location.sessionId, location.file, location.hunk);
   }
 
-  /** Makes a decision in the active diff, and then shows the next change. The diff stays open until then. */
+  /**
+   * Makes a decision on each target in the active diff, and then shows the next change. The diff stays open until then.
+   * Shows no other change if a decided one is still there, the user has chosen another tab, or `mayAdvance` returns
+   * false.
+   */
   private async decideAndAdvance(
     { side }: ShownDiff,
     targets: readonly Target[],
@@ -147,6 +156,7 @@ export class ReviewCursor {
     });
   }
 
+  /** Returns the cursor's position in the diff that the user looks at; undefined if there is none. */
   private position(): CursorPosition | undefined {
     const shown = this.shown();
     if (!shown) return undefined;
@@ -159,7 +169,10 @@ export class ReviewCursor {
     };
   }
 
-  /** Returns the side and the file of the diff that the user looks at. */
+  /**
+   * Returns the side and the file of the diff that the user looks at; undefined if there is none, or its file has no
+   * proposed changes.
+   */
   private shown(): ShownDiff | undefined {
     const input = activeTab()?.input;
     // the tab of a multi-file diff does not name the file, so ask the focused editor; in the tab of a file, the focused

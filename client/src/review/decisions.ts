@@ -4,14 +4,20 @@
 import type { ReviewResult } from "../protocol";
 import type { Edits } from "../protocolStates";
 
-/** A decision of the user: the id of a session for each step that it added to that session's undo history. */
+/**
+ * A decision of the user, as the steps that it added to the undo histories of sessions. Each step is the id of its
+ * session.
+ */
 export type DecisionSteps = string[];
 export type Direction = "undo" | "redo";
 
 export class DecisionHistory {
   private readonly stacks: Readonly<Record<Direction, DecisionSteps[]>> = { undo: [], redo: [] };
 
-  /** Adds the steps that a decision made in a session. All parts of a decision must be given as the same array. */
+  /**
+   * Adds `steps` steps in a session to a decision. If a decision is about several sessions, pass the same array each
+   * time: it is changed.
+   */
   record(decision: DecisionSteps, sessionId: string, steps = 1): void {
     if (steps > 0 && !this.stacks.undo.includes(decision)) this.stacks.undo.push(decision);
     for (let step = 0; step < steps; step++) decision.push(sessionId);
@@ -19,7 +25,7 @@ export class DecisionHistory {
 
   /**
    * Removes the last decision that has a step for which `can` returns true. Returns all such steps of it, in the order
-   * in which to undo or redo them.
+   * in which to undo or redo them; empty if there is no such decision.
    */
   pop(direction: Direction, can: (sessionId: string) => boolean): DecisionSteps {
     const stack = this.stacks[direction];
@@ -32,7 +38,7 @@ export class DecisionHistory {
 
   /**
    * Records the result of an undo or redo: `done` can now be reversed, and `left`, which failed at least in part, can
-   * be tried again.
+   * be tried again. A step in which only some files failed is in both.
    */
   push(direction: Direction, done: DecisionSteps, left: DecisionSteps): void {
     const other = direction === "undo" ? "redo" : "undo";
@@ -44,7 +50,8 @@ export class DecisionHistory {
 }
 
 /**
- * Returns the number of steps of a decision in the server's undo history. Accepted protected files are a separate step.
+ * Returns the number of steps that a decision added to the server's undo history: accepted protected files are a
+ * separate step. `before`: the edits that the user decided on.
  */
 export function stepCount({ outcomes }: ReviewResult, before: Edits | undefined): number {
   const protectedUris = new Set(before?.files.filter((file) => file.protected).map(({ uri }) => uri));

@@ -14,17 +14,20 @@ const PROPOSAL_GONE = t(
 
 export interface DiffText {
   readonly text: string;
-  /** Increases with each new text, across all documents. */
+  /** Increases with each new text and each change mark, across all documents. */
   readonly revision: number;
-  /** How often the text was marked as changed although it was not. */
+  /** How often this text was marked as changed although it was not (`markChanged`). */
   readonly changeMarks: number;
-  /** The version of the edits that the text belongs to; undefined if the session no longer exists. */
+  /**
+   * The version of the edits that the text belongs to; undefined if the session's edits are unknown, for example
+   * because the server ended.
+   */
   readonly version: number | undefined;
 }
 
 export class DiffContents implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<vscode.Uri>();
-  /** Fires when a text that was read before has changed. */
+  /** Fires when a text that was read before has changed or is marked as changed. */
   readonly onDidChange = this.changed.event;
   private readonly texts = new Map<string, DiffText>();
   /** The sessions whose texts must be requested again. */
@@ -50,7 +53,7 @@ export class DiffContents implements vscode.Disposable {
     ];
   }
 
-  /** Returns the current text of a URI. Requests it if the edits have changed since it was read. */
+  /** Returns the current text of a URI. Requests it if it was not read yet, or if the edits have changed since. */
   async read(uri: vscode.Uri): Promise<DiffText> {
     const cached = this.texts.get(uri.toString());
     return cached && cached.version === this.version(uri) ? cached : this.request(uri);
@@ -69,7 +72,10 @@ export class DiffContents implements vscode.Disposable {
     return saved;
   }
 
-  /** Marks a text as changed although it is not, so that VS Code refuses the next save and offers to compare. */
+  /**
+   * Marks a text as changed although it is not, so that VS Code refuses the next save and offers to compare. Returns
+   * undefined if the text was never read.
+   */
   markChanged(uri: vscode.Uri): DiffText | undefined {
     const known = this.known(uri);
     if (!known) return undefined;

@@ -1,4 +1,5 @@
 // The URIs of a diff's two sides, `fairlead-base:` and `fairlead-proposed:`, with session and path (docs/protocol.md).
+// For a renamed file, both have the old path.
 
 import * as vscode from "vscode";
 import { scheme } from "../protocol";

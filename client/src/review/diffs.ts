@@ -1,5 +1,6 @@
 // The diff editors of proposed changes: for a file, a change, a plan step or everything. A diff closes when everything
-// in it is decided. The focus moves to the next change or, if there is none, to the editor that VS Code shows next.
+// in it is decided. After a decision in a diff, the focus moves to the next change. If there is none, it moves to the
+// editor that VS Code shows next or, without any, to the Proposed Changes view.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -25,7 +26,7 @@ export class Diffs implements vscode.Disposable {
   private lastActive: vscode.Tab | undefined;
   private readonly disposables: { dispose(): unknown }[];
 
-  /** `restored` resolves to the ids of the saved sessions when those of an earlier window are loaded. */
+  /** `restored` resolves when the sessions of an earlier window are loaded, to the ids of all saved sessions. */
   constructor(
     private readonly store: Store,
     state: vscode.Memento,
@@ -65,7 +66,8 @@ export class Diffs implements vscode.Disposable {
 
   /**
    * Keeps the active tab open while `decide` runs, even if nothing is left in it, so that the focus moves directly to
-   * the next change. `decide` gets a function that returns whether the tab is still active.
+   * the next change. Then closes the diffs in which everything is decided. `decide` gets a function that returns
+   * whether the tab is still active.
    */
   async keepActiveTabWhile(decide: (isActive: () => boolean) => Promise<void>): Promise<void> {
     const tab = activeTab();
@@ -79,7 +81,10 @@ export class Diffs implements vscode.Disposable {
     }
   }
 
-  /** Shows the change that follows a decision: in the active diff, if that contains several files or one plan step. */
+  /**
+   * Shows the change that follows a decision: in the active diff, if that is a multi-file diff, or shows the plan step
+   * and the file of the change. Otherwise opens the diff of the change's file.
+   */
   async showNext(location: ChangeLocation, preserveFocus = false): Promise<void> {
     if (await this.multiDiffs.go("next", location.file)) return;
     const input = activeTab()?.input;
@@ -117,14 +122,17 @@ export class Diffs implements vscode.Disposable {
     await this.multiDiffs.updateActive();
   }
 
-  /** Removes decided files from the active multi-file diff. The focus stays in the list of proposed changes. */
+  /**
+   * Removes decided files from the active multi-file diff. If there were any, gives the focus to the list of proposed
+   * changes, where the decision was made.
+   */
   async removeDecidedFiles(): Promise<void> {
     if (await this.multiDiffs.updateActive()) await vscode.commands.executeCommand("fairlead.edits.focus");
   }
 
   /**
    * Opens a file's diff at a hunk. If no hunk is given, opens it at the first problem of the proposed text, if there is
-   * one.
+   * one. The diff of a conflict shows the user's text on the left.
    */
   async open(sessionId: string, file: FileEdits, hunk?: Hunk, preserveFocus = false): Promise<void> {
     const options: vscode.TextDocumentShowOptions = { preview: true, preserveFocus };
@@ -152,7 +160,7 @@ export class Diffs implements vscode.Disposable {
     else void vscode.window.showInformationMessage(t("This step has no changes left to review."));
   }
 
-  /** Opens the first problem that the changes of a plan step cause. */
+  /** Opens the first problem in the proposed files that contain changes of a plan step. */
   async openStepProblem(sessionId: string, item: string): Promise<void> {
     const file = this.multiDiffs.filesOf({ sessionId, item }).find(({ problems }) => problems.length > 0);
     if (file) await this.open(sessionId, file);
@@ -160,8 +168,9 @@ export class Diffs implements vscode.Disposable {
   }
 
   /**
-   * Opens a changed file: at its first problem if it has one, else the step's changes if they are undecided, else the
-   * file's diff, else the file.
+   * Opens a file that a step or work outside of the plan changed: the file's diff at its first problem if it has one,
+   * else the diff of the step's changes if they are undecided, else the file's diff if anything is proposed, else the
+   * file.
    */
   async openStepFile(sessionId: string, uri: string, item: string | undefined): Promise<void> {
     const current = vscode.Uri.parse(uri);
@@ -204,8 +213,8 @@ export class Diffs implements vscode.Disposable {
   }
 
   /**
-   * Closes the diffs in which everything is decided, unless they contain unsaved text. If one of them has the focus, VS
-   * Code then focuses the next editor.
+   * Closes the diffs in which everything is decided, unless they contain unsaved text or a decision is being made in
+   * them. If one of them has the focus, VS Code then focuses the next editor.
    */
   private async closeSettled(sessions: readonly Session[]): Promise<void> {
     const isSettled = (tab: vscode.Tab): boolean =>
@@ -214,7 +223,7 @@ export class Diffs implements vscode.Disposable {
     if (settled.length > 0) await vscode.window.tabGroups.close(settled);
   }
 
-  /** Closes the diffs of an earlier window whose proposals are gone or decided. */
+  /** Closes the diffs of an earlier window whose proposals are gone or decided, unless they contain unsaved text. */
   private async closeOrphans(saved: ReadonlySet<string>): Promise<void> {
     const orphans = allTabs().filter((tab) => {
       const id =

@@ -1,4 +1,5 @@
-// The rows of the Proposed Changes view: files, their hunks, and sessions if there are several. Pure.
+// The rows of the Proposed Changes view: files, their hunks, a check of what was accepted, and sessions if there are
+// several. Pure.
 
 import { t } from "@vscode/l10n";
 import { countText } from "../ui/format";
@@ -55,12 +56,15 @@ export function allRows(sessions: readonly Session[], relative: (uri: string) =>
   return childRows(sessions, undefined, relative).flatMap(withDescendants);
 }
 
-/** The parent of a row. */
+/** The parent of a row; undefined for a top row. `rows`: all rows in display order. */
 export function parentRow(rows: readonly EditRow[], row: EditRow): EditRow | undefined {
   return rows.findLast((other) => isDescendant(row, other));
 }
 
-/** The row to focus after `removed` and its children are removed: the next row, or else the previous one. */
+/**
+ * The row to focus after `removed` and its children are removed: the next row, or else the previous one that is not its
+ * parent; undefined if there is neither.
+ */
 export function neighborRow(rows: readonly EditRow[], removed: EditRow): EditRow | undefined {
   const index = rows.findIndex((other) => rowId(other) === rowId(removed));
   const next = rows.slice(index + 1).find((other) => !isDescendant(other, removed));
@@ -199,13 +203,13 @@ function kindLabel(file: FileEdits, relative: (uri: string) => string): string {
   }
 }
 
-/** Returns the proposed permissions in words. Only the executable bit can change. */
+/** Returns the proposed permissions in words; empty if they do not change. Only the executable bit can change. */
 function permissionLabel(file: FileEdits): string {
   if (file.mode === null) return "";
   return /[1357]/.test(file.mode) ? t("executable") : t("not executable");
 }
 
-/** The new name of a renamed file, with the folder if that changes. */
+/** The new name of a renamed file; its whole path if the folder changes. */
 export function newName(file: FileEdits, relative: (uri: string) => string): string {
   const [from, to] = [relative(file.uri), relative(file.newUri ?? file.uri)];
   return folder(from) === folder(to) ? (to.split("/").at(-1) ?? to) : to;
@@ -257,15 +261,18 @@ function hunkLabel(hunk: Hunk): string {
 const counts = (added: number, removed: number): string => `+${added} −${removed}`;
 const folder = (path: string): string => path.split("/").slice(0, -1).join("/");
 
-/** Counts how many of the proposed files are left to review, for the view's title and the status bar. */
+/**
+ * Counts how many of the proposed files are left to review, for the view's title and the status bar. Remembers the
+ * files that it has counted.
+ */
 export class ReviewProgress {
   private readonly seen = new Set<string>();
   /** How many runs had started when the last file was decided; undefined while files are left. */
   private runsAtEnd: number | undefined;
 
   /**
-   * Returns the number of files that are left, and of all files in this review. When nothing is left, the proposals of
-   * the next run begin a new review, but an undo continues the old one.
+   * Returns the number of files that are left, and of all files in this review, including decided ones. After
+   * everything is decided, the proposals of the next run begin a new review, but an undo continues the old one.
    */
   count(sessions: readonly Session[]): { readonly left: number; readonly total: number } {
     const left = sessions.flatMap(({ id, edits }) => (edits?.files ?? []).map(({ uri }) => `${id} ${uri}`));
@@ -279,7 +286,7 @@ export class ReviewProgress {
     return { left: left.length, total: this.seen.size };
   }
 
-  /** The text for the view's title. */
+  /** The text for the view's title; empty if nothing is left. */
   describe(sessions: readonly Session[]): string {
     const { left, total } = this.count(sessions);
     if (left === 0) return "";
@@ -287,7 +294,7 @@ export class ReviewProgress {
   }
 }
 
-/** The number of files with undecided changes. */
+/** The number of files with undecided changes. A file counts once for each session that changes it. */
 export function pendingFiles(sessions: readonly Session[]): number {
   return sessions.reduce((sum, session) => sum + (session.edits?.files.length ?? 0), 0);
 }

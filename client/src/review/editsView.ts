@@ -78,7 +78,10 @@ export class EditsView extends StoreTree<EditRow> {
     return item;
   }
 
-  /** Calls `decide` with the focused row. If that removes the row, focuses the next one. */
+  /**
+   * Calls `decide` with the focused row, or undefined if it is unknown. If that removes the row, focuses the row after
+   * or before it.
+   */
   async withFocused(decide: (row: EditRow | undefined) => Promise<void>): Promise<void> {
     const row = await this.focusedRow(rowId);
     const neighbor = row && neighborRow(this.all, row);
@@ -112,8 +115,8 @@ export class EditsView extends StoreTree<EditRow> {
 }
 
 /**
- * Returns the words by which the menus in package.json choose the commands of a row. A conflict and a deleted file have
- * other commands.
+ * Returns the words by which the menus in package.json choose the commands of a row. A row that is completely in
+ * conflict, and a file that the user deleted, have other commands.
  */
 function contextValue(row: EditRow): string {
   if (row.kind === "file" && isDeletedByUser(row.file)) return "file deleted";

@@ -29,7 +29,7 @@ const WAIT_FOR_EDITOR = 5000;
 
 export class MultiDiffs {
   private readonly open: Map<string, OpenMultiDiff>;
-  /** The diff that is being opened. The next one opens after it. */
+  /** Resolves when the diff that is being opened is open. The next one opens after it. */
   private opening: Promise<void> = Promise.resolve();
 
   constructor(
@@ -37,8 +37,8 @@ export class MultiDiffs {
     private readonly state: vscode.Memento,
   ) {
     const saved = state.get<[string, MultiDiffContent][]>(MULTI_DIFFS_KEY, []);
-    // VS Code may restore tabs that are older than what was saved, even two of one diff; without URIs, a diff is out of
-    // date and opens again when its tab is active
+    // VS Code may restore a tab with an older list of files than the saved one, or two tabs of one diff. So the saved
+    // URIs are not used: without URIs, a diff is out of date and opens again when its tab is active
     this.open = new Map(saved.map(([label, { sessionId, item }]) => [label, { sessionId, item, uris: [] }]));
   }
 
@@ -53,7 +53,7 @@ export class MultiDiffs {
     return tab.input instanceof vscode.TabInputText ? undefined : this.open.get(labelOf(tab));
   }
 
-  /** Returns the label `wanted`, with a number if another multi-file diff already has this label. */
+  /** Returns the label `wanted`, with a number if a multi-file diff with other content already has this label. */
   private uniqueLabel(wanted: string, content: MultiDiffContent): string {
     const isTaken = (label: string): boolean => {
       const other = this.open.get(label);
@@ -73,8 +73,9 @@ export class MultiDiffs {
   }
 
   /**
-   * Goes to the next or previous change in the active multi-file diff. If it also shows decided files, opens it again,
-   * starting with `file`. Returns false if there is no such diff, or nothing is left in it.
+   * Goes to the next or previous change in the active multi-file diff. If the files that it should show have changed,
+   * opens it again instead, starting with `file`. Returns false if no multi-file diff is active, or nothing is left in
+   * it.
    */
   async go(direction: "next" | "previous", file: FileEdits): Promise<boolean> {
     const [tab, shown] = [activeTab(), this.active];
@@ -95,7 +96,10 @@ export class MultiDiffs {
     return true;
   }
 
-  /** Opens the active multi-file diff again if its files have changed. Returns whether it did. */
+  /**
+   * Opens the active multi-file diff again if its files have changed, unless it contains unsaved text or nothing is
+   * left in it. Returns whether it did.
+   */
   async updateActive(): Promise<boolean> {
     const [tab, shown] = [activeTab(), this.active];
     if (!tab || tab.isDirty || !shown) return false;
@@ -110,7 +114,7 @@ export class MultiDiffs {
     await this.openMultiDiff(this.uniqueLabel(label, content), this.filesOf(content), content);
   }
 
-  /** Saves the content of the open multi-file diffs for the next window. */
+  /** Saves the content of the open multi-file diffs for the next window, and forgets the closed ones. */
   private async remember(): Promise<void> {
     const open = new Set(allTabs().map(labelOf));
     for (const label of this.open.keys()) if (!open.has(label)) this.open.delete(label);
@@ -159,7 +163,10 @@ export class MultiDiffs {
   }
 }
 
-/** Puts the cursor into the first change. VS Code does this only if it has compared the texts within a second. */
+/**
+ * Puts the cursor at a change, unless it was moved already. VS Code does this itself only if it has compared the texts
+ * within a second.
+ */
 async function putCursor(uri: vscode.Uri, range: vscode.Range): Promise<void> {
   const find = (): vscode.TextEditor | undefined =>
     vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === uri.toString());

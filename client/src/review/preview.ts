@@ -20,7 +20,7 @@ interface PreviewParams extends Pick<DecideParams, "sessionId" | "target"> {
 }
 
 export class Preview implements vscode.Disposable {
-  /** The change in the open preview. */
+  /** The change in the preview that was opened last. Also set after the user has closed the preview. */
   private shown: Shown | undefined;
   private readonly unsubscribe: () => void;
 
@@ -44,7 +44,7 @@ export class Preview implements vscode.Disposable {
     const editor = vscode.window.visibleTextEditors.find(
       ({ document: { uri } }) => uri.scheme === "file" && uri.path === path,
     );
-    // the change is decided, but VS Code still shows its CodeLens
+    // VS Code may still show the CodeLens of a change that is decided
     if (!file || !hunk || !editor) return;
     const start = firstLine(hunk) - 1;
     const proposed = new vscode.Range(start, 0, start + Math.max(0, hunk.newLines - 1), Number.MAX_SAFE_INTEGER);

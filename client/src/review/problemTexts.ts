@@ -11,7 +11,7 @@ export function errorCount(errors: number): string {
   return errors > 0 ? countText(errors, "error") : "";
 }
 
-/** Returns a line for each of the first problems, and one that says how many more there are. */
+/** Returns a line for each of the first problems and, if there are more, one that says how many. */
 export function problemLines(problems: readonly Diagnostic[]): string[] {
   const lines = problems
     .slice(0, MOST_LINES)
@@ -20,7 +20,7 @@ export function problemLines(problems: readonly Diagnostic[]): string[] {
   return more > 0 ? [...lines, t("{0} more in the Problems view.", more)] : lines;
 }
 
-/** The problems in the new lines of a hunk. */
+/** The problems that begin in the new lines of a hunk. */
 export function problemsIn({ newStart, newLines }: Hunk, problems: readonly Diagnostic[]): Diagnostic[] {
   return problems.filter(({ range: { start } }) => start.line + 1 >= newStart && start.line + 1 < newStart + newLines);
 }

@@ -1,7 +1,7 @@
 // Both sides of a diff as files of a file system: when VS Code restores a diff, it starts the extension for a file
-// system, but not for a content provider. `fairlead-base:` is read-only. In `fairlead-proposed:` the user can edit the
-// proposed text, and saving amends the proposal. If the agent has changed the proposal meanwhile, the user's text
-// replaces it only if the user confirms that.
+// system, but not for a content provider. `fairlead-base:` is read-only. In `fairlead-proposed:` the user can edit most
+// proposed texts (see `amendable`), and saving amends the proposal. If the agent has changed the proposal meanwhile,
+// the user's text replaces it only if the user confirms that.
 //
 // VS Code itself refuses such a save, and offers to compare and to overwrite, if the file's size has changed. So the
 // reported size is a digest of the text, not a number of bytes. `writeFile` refuses what VS Code misses, such as a
@@ -21,7 +21,10 @@ import { normalizedText, hasUniformLineEndings } from "../ui/text";
 
 const BOM = "\ufeff";
 
-/** The revisions of the proposed text when VS Code began the last two attempts to save a document. */
+/**
+ * The revisions of the proposed text when VS Code began the last two attempts to save a document. `before` is undefined
+ * if there was only one.
+ */
 interface SaveAttempts {
   readonly before: number | undefined;
   readonly last: number;
@@ -30,10 +33,16 @@ interface SaveAttempts {
 export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
   readonly onDidChangeFile = this.changed.event;
-  /** The revision from which an open document was loaded; unknown if VS Code restored it with unsaved text. */
+  /**
+   * The revision from which an open document was loaded or last saved, by URI; missing if VS Code restored the document
+   * with unsaved text.
+   */
   private readonly loadedRevisions = new Map<string, number>();
   private readonly saveAttempts = new Map<string, SaveAttempts>();
-  /** Modification times start here, so that they are later than those of an earlier window. */
+  /**
+   * Modification times start here, in milliseconds since the epoch, so that they are later than those of an earlier
+   * window.
+   */
   private readonly startedAt = Date.now();
   private readonly disposables: { dispose(): unknown }[];
 
@@ -149,8 +158,9 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
   }
 
   /**
-   * Returns the proposed changes to a file, if the user can edit its proposed text. VS Code would not preserve mixed
-   * line endings.
+   * Returns the proposed changes to a file, if the user can edit its proposed text; else undefined. The user cannot
+   * edit the text of a single plan step, of a deleted file, or with mixed line endings, which VS Code would not
+   * preserve.
    */
   private amendable(uri: vscode.Uri, text: string): FileEdits | undefined {
     const side = uri.scheme === scheme.proposed ? parseDiffUri(uri) : undefined;
@@ -173,8 +183,8 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
   }
 
   /**
-   * Whether the previous attempt found the same text. VS Code refused that attempt, so this one is the user's
-   * "Overwrite".
+   * Whether the previous attempt to save found the same proposed text. VS Code refused that attempt, so this one is the
+   * user's "Overwrite".
    */
   private isOverwrite(uri: vscode.Uri, current: DiffText): boolean {
     return this.saveAttempts.get(uri.toString())?.before === current.revision;

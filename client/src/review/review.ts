@@ -1,4 +1,4 @@
-// Accept, reject, undo and redo: sends the user's decisions to the server and shows the outcomes.
+// Accept, reject, undo and redo: sends the user's decisions to the server and shows what failed.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -33,7 +33,7 @@ const STALE = -32801;
 export class Review {
   /** The last undo or redo in the queue. */
   private lastUndoOrRedo = Promise.resolve();
-  /** The decisions that are being made. */
+  /** The decisions that are being made, as JSON of session and target. */
   private readonly deciding = new Set<string>();
 
   constructor(
@@ -41,7 +41,9 @@ export class Review {
     private readonly server: AgentServer,
   ) {}
 
-  /** Decides on all proposals of the sessions for which `allows` returns true. */
+  /**
+   * Decides on all proposals of the sessions for which `allows` returns true. Asks the user first before it rejects.
+   */
   async decideAll(
     decision: Decision,
     allows: (session: Session) => Promise<boolean> = () => Promise.resolve(true),
@@ -66,7 +68,7 @@ export class Review {
       await this.decide(decision, { sessionId: id, target: { all: true } }, { steps, shown });
   }
 
-  /** Asks for a reason and rejects. Closing the box rejects nothing. */
+  /** Asks for a reason, which may be empty, and rejects. Closing the box rejects nothing. */
   async rejectWithReason(sessionId: string, target: Target): Promise<void> {
     const reason = await vscode.window.showInputBox({
       title: t("Agent: Reject with Reason"),
@@ -79,8 +81,9 @@ export class Review {
   }
 
   /**
-   * Makes a decision and shows the outcome. Ignores a decision on a change that is already decided or being decided: VS
-   * Code still shows the CodeLens of a change for half a second after its decision.
+   * Makes a decision and shows what failed. Ignores a decision on a hunk or file that is already decided, and one that
+   * is being made: VS Code still shows the CodeLens of a change for half a second after its decision. Returns undefined
+   * if the decision was not made.
    */
   async decide(decision: Decision, params: DecideParams, part?: Part): Promise<ReviewResult | undefined> {
     const key = JSON.stringify([params.sessionId, params.target]);
@@ -122,7 +125,7 @@ export class Review {
     await this.undoOrRedo("redo");
   }
 
-  /** Undoes what the user accepted of a plan step, even if they have made other decisions since. */
+  /** Undoes what the user accepted of a plan step, even if the user has made other decisions since. */
   async undoStep(sessionId: string, item: string, content: string): Promise<void> {
     const result = await this.perform(() => this.server.request(method.undo, { sessionId, item }));
     if (!hasOutcome(result, "applied")) return;
@@ -140,7 +143,7 @@ export class Review {
     const labelKey = `${direction}Label` as const;
     const sessions = this.store.sessionsWith(labelKey);
     const known = this.store.decisions.pop(direction, (id) => sessions.some((session) => session.id === id));
-    // the order of the decisions of an earlier window is unknown
+    // the order of the decisions of an earlier window is unknown, so the active session comes first
     const steps = known.length > 0 ? known : sessions.slice(0, 1).map(({ id }) => id);
     if (steps.length === 0)
       void vscode.window.showInformationMessage(
@@ -163,8 +166,9 @@ export class Review {
   }
 
   /**
-   * Sends a decision. If the server refuses it because an earlier part of the same decision removed proposals, sends it
-   * again for the proposals that are left.
+   * Sends a decision. If the server refuses a decision on everything because proposals have changed since, but the user
+   * has seen all that are left, sends it again for these. An earlier part of the same decision may have removed the
+   * others.
    */
   private async decideAsShown(name: string, params: DecideParams, shown: Edits | undefined): Promise<ReviewResult> {
     try {
@@ -179,7 +183,10 @@ export class Review {
     }
   }
 
-  /** Sends a decision and shows what failed, unless `isRelevant` returns false by then. */
+  /**
+   * Sends a request and shows what failed. If `isRelevant` returns false by then, shows neither failed outcomes nor a
+   * refusal because something changed. Returns undefined if the request failed.
+   */
   private async perform(
     request: () => Promise<ReviewResult>,
     isRelevant: () => boolean = () => true,
@@ -197,23 +204,26 @@ export class Review {
   }
 
   /**
-   * Whether a hunk is still the one that the user saw. An id is enough to tell, because it is derived from the hunk's
-   * content. VS Code updates a CodeLens only half a second after a decision, and the user may click the next one before
-   * that.
+   * Whether the target is a hunk that is still as the user saw it, and not in conflict. An id is enough to tell,
+   * because it is derived from the hunk's content. VS Code updates a CodeLens only half a second after a decision, and
+   * the user may click the next one before that. Always false with a `resolution`.
    */
   private isUnchangedHunk({ sessionId, target, resolution }: DecideParams): boolean {
     if (!("hunk" in target) || resolution !== undefined) return false;
     return hunkOf(this.store, sessionId, target)?.state === "pending";
   }
 
-  /** Whether the target of a decision still exists. */
+  /** Whether the target of a decision still exists. Always true if the target is not a hunk or a file. */
   private isStillPending({ sessionId, target }: DecideParams): boolean {
     if (!("uri" in target)) return true;
     if ("hunk" in target) return hunkOf(this.store, sessionId, target) !== undefined;
     return fileOf(this.store.get(sessionId), vscode.Uri.parse(target.uri).path) !== undefined;
   }
 
-  /** Saves the user's unsaved edits in diffs of the target, because they are part of what the user accepts. */
+  /**
+   * Saves the user's unsaved edits in diffs of the target, because they are part of what the user accepts. Returns
+   * `stop` if the user must act first: an edit could not be saved, or it changed a hunk of the target.
+   */
   private async saveEditedProposals(sessionId: string, target: Target): Promise<"clean" | "saved" | "stop"> {
     const session = this.store.get(sessionId);
     const documents = unsavedProposals(sessionId).filter(({ uri }) => {

@@ -15,7 +15,10 @@ export interface Mark {
 
 type Found = SmallestSet | null | undefined;
 
-/** Returns the mark of a hunk, or of a file that is decided as a whole (`hunk` is null). */
+/**
+ * Returns the mark of a hunk, or of a file that is decided as a whole (`hunk` is null); undefined if the result does
+ * not include it.
+ */
 export function markOfChange(found: Found, uri: string, hunk: string | null): Mark | undefined {
   if (!found) return undefined;
   const text = textsOf(found);
@@ -24,7 +27,7 @@ export function markOfChange(found: Found, uri: string, hunk: string | null): Ma
   return found.outcome === "minimal" ? text.needed : text.maybeNeeded;
 }
 
-/** Returns the mark of a file whose hunks are decided one by one, if the result includes all of them. */
+/** Returns the mark of a file whose hunks are decided one by one; undefined unless the result includes all of them. */
 export function markOfFile(found: Found, file: FileEdits): Mark | undefined {
   const marks = file.hunks.flatMap(({ id }) => markOfChange(found, file.uri, id) ?? []);
   const [first] = marks;
@@ -54,7 +57,7 @@ export function headline(found: SmallestSet): string {
   return needed === 0 ? text.none(all) : text.some(found.outcome === "minimal", needed, all);
 }
 
-/** Returns the texts for one check, which name its command, or for several checks. */
+/** Returns the texts for a result: those for one check, which name its command, or those for several checks. */
 const textsOf = ({ commands: [only = "", ...others] }: SmallestSet) =>
   others.length > 0 ? SEVERAL_CHECKS : oneCheck(escapeInvisible(only));
 

@@ -1,4 +1,4 @@
-// Finds the smallest set of changes with which a check passes, and accepts it.
+// Finds a smallest set of changes with which one or all checks pass, and accepts it.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -46,12 +46,12 @@ export class SmallestSets {
     if (found) await this.report(session.id, found);
   }
 
-  /** Accepts the changes that the last search found to be needed. */
+  /** Accepts the changes in the set that the last search found. */
   async accept(): Promise<void> {
     await this.acceptNeeded(sessionWithSet(this.store)?.id ?? "");
   }
 
-  /** Searches and shows the progress. If the user cancels, returns the smallest set so far. */
+  /** Searches and shows the progress. If the user cancels, the result is the smallest set so far, if there is one. */
   private async search(params: { sessionId: string; check?: string }): Promise<SmallestSet> {
     const { sessionId } = params;
     const options = { location: vscode.ProgressLocation.Notification, title: TITLE, cancellable: true };

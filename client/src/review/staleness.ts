@@ -5,9 +5,9 @@ import type { Edits, FileEdits } from "../protocolStates";
 import type { Session } from "../session";
 
 /**
- * Whether the user has seen everything in `now`. It can contain less than `shown`, because an accept in one session can
- * remove proposals of another one. Hunks are compared by their ids, which are derived from their content. Binary files
- * cannot be compared, so they count as unseen.
+ * Whether the user has seen everything in `now`, if `shown` is what the user saw. `now` can contain less than `shown`,
+ * because an accept in one session can remove proposals of another one. Hunks are compared by their ids, which are
+ * derived from their content. Binary files cannot be compared, so they count as unseen.
  */
 export function allWasShown(shown: Edits, now: Edits): boolean {
   const before = new Map(shown.files.map((file) => [file.uri, file]));
@@ -26,8 +26,8 @@ function sameHunks(seen: FileEdits, file: FileEdits): boolean {
 
 /**
  * Whether a session has nothing left to review, after the sessions of an earlier window were loaded. `isSaved`: whether
- * the session is saved. If it is saved but not listed, the earlier window's server still has it open, and its proposals
- * come later.
+ * the session is saved. If it is saved but not in the server's list, the server of the earlier window still has it
+ * open, and its proposals come later.
  */
 export function hasNoProposalsLeft(session: Session | undefined, isSaved: boolean): boolean {
   if (!session?.row) return !isSaved;
