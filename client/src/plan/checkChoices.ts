@@ -18,7 +18,7 @@ export interface ListedCheck extends CheckChoice {
   readonly typed: string;
 }
 
-/** Returns the checks that the user can choose for a step, without what the user types. */
+/** Returns the checks in the list for a step; the user can also type another command. */
 export function stepChoices({ check, checkByUser }: PlanItem, suggestions: readonly SuggestedCheck[]): CheckChoice[] {
   const current = check === "" ? [] : [choice(check, checkByUser ? t("set by you") : t("set by the agent"))];
   const others = suggestions.filter(({ command }) => command !== check).map(suggested);
@@ -26,7 +26,7 @@ export function stepChoices({ check, checkByUser }: PlanItem, suggestions: reado
   return [...current, ...others, ...(check === "" ? [] : [none])];
 }
 
-/** Returns the checks that the user can choose to run, without what the user types. */
+/** Returns the checks in the list of those to run; the user can also type another command. */
 export function runChoices(items: readonly PlanItem[], suggestions: readonly SuggestedCheck[]): CheckChoice[] {
   const set = new Map(items.filter(({ check }) => check !== "").map(({ check, content }) => [check, content]));
   const all = { command: undefined, label: t("All Checks"), description: t("of the steps and the settings") };
@@ -37,7 +37,10 @@ export function runChoices(items: readonly PlanItem[], suggestions: readonly Sug
   ];
 }
 
-/** Returns the rows for a text in the box: the text as a command, then the choices that contain it. */
+/**
+ * Returns the rows for a text in the box: the text as a command, then the choices whose label contains it in any case.
+ * For an empty box, all choices.
+ */
 export function listedChoices(typed: string, choices: readonly CheckChoice[]): ListedCheck[] {
   const command = typed.trim();
   const exact = choices.find((known) => known.command === command);
@@ -48,8 +51,8 @@ export function listedChoices(typed: string, choices: readonly CheckChoice[]): L
 }
 
 /**
- * Returns the choice that Enter accepts. Before VS Code shows the rows for a new text, it still reports an older row.
- * Enter then accepts the typed text, or nothing if the box is empty.
+ * Returns the choice that Enter accepts: the selected `row`. Before VS Code shows the rows for a new text, it still
+ * reports an older row. Enter then accepts the typed text, or nothing if the box is empty.
  */
 export function acceptedChoice(
   typed: string,

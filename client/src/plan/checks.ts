@@ -32,7 +32,7 @@ export class Checks {
     private readonly terminals: Terminals,
   ) {}
 
-  /** Asks for the command that must pass before the step is completed. */
+  /** Asks for the command that must pass before the step is completed, and sets it. */
   async setCheck(step: StepNode): Promise<void> {
     const choices = stepChoices(step.item, await this.suggestions());
     const chosen = await pick(
@@ -43,7 +43,7 @@ export class Checks {
     if (chosen?.command !== undefined) await this.planEdits.setCheck(step, chosen.command);
   }
 
-  /** Runs a check on the proposed files: that of a step, or one that the user chooses. */
+  /** Runs checks on the proposed files: that of a step, or one or all that the user chooses. */
   async run(step?: Partial<StepNode>): Promise<void> {
     if (isStep(step)) return this.runAndReport({ sessionId: step.sessionId, check: step.item.check });
     const session = this.activeSession();
@@ -52,7 +52,10 @@ export class Checks {
     if (chosen) await this.runAndReport({ sessionId: session.id, ...checkParam(chosen.command) });
   }
 
-  /** Lets the user choose or type a command: the checks of a session, and those that the workspace suggests. */
+  /**
+   * Lets the user choose all checks, one of a session's plan or one that the workspace suggests, or type a command.
+   * Returns undefined if the user closes the box.
+   */
   async choose(session: Session, title: string, placeholder: string): Promise<CheckChoice | undefined> {
     return pick(title, placeholder, runChoices(session.plan?.items ?? [], await this.suggestions()));
   }
@@ -72,7 +75,10 @@ export class Checks {
     for (const session of sessions) if (session) await this.runAndReport({ sessionId: session.id, base: true });
   }
 
-  /** Returns whether all changes of a session may be accepted: its checks pass, it has none, or the user agrees. */
+  /**
+   * Returns whether all changes of a session may be accepted: the setting `check.beforeAcceptAll` is off, the session
+   * has no checks, they pass, or the user agrees although one does not. False if the checks were refused or cancelled.
+   */
   async allowsAcceptAll(sessionId: string): Promise<boolean> {
     const hasStepCheck = this.store.get(sessionId)?.plan?.items.some(({ check }) => check !== "");
     const configuration = vscode.workspace.getConfiguration("fairlead");
@@ -92,6 +98,7 @@ export class Checks {
   private async runAndReport(params: RunChecksParams): Promise<void> {
     const results = await this.request(params);
     if (!results) return;
+    // without the changes, a failure that proves them is good news
     const worst =
       results.find(({ passed, proves }) => passed === false && !proves) ??
       results.find(({ passed }) => passed === null);
@@ -107,12 +114,12 @@ export class Checks {
     });
   }
 
-  /** Opens the output of a check. */
+  /** Opens the output of a check. Does nothing if the check did not start. */
   showOutput(sessionId: string, { toolCallId }: CheckResult): void {
     if (toolCallId !== null) this.terminals.show({ sessionId, callId: toolCallId });
   }
 
-  /** Returns the results; undefined if the server refused or the user cancelled. */
+  /** Returns the results; undefined if the server refused, which is shown, or the user cancelled. */
   private async request(params: RunChecksParams): Promise<readonly CheckResult[] | undefined> {
     const options = { location: vscode.ProgressLocation.Notification, title: t("Running checks"), cancellable: true };
     return vscode.window.withProgress(options, async (_, token) => {

@@ -1,4 +1,4 @@
-// The evidence of a step as rows below it: the files that it changed and the commands that it ran. Pure.
+// The evidence of a step as rows below it: the files that it changed and the commands that it ran or is running. Pure.
 
 import { t } from "@vscode/l10n";
 import { duration } from "../ui/format";
@@ -9,8 +9,8 @@ import { errorCount, problemLines } from "../review/problemTexts";
 import { escapeInvisible } from "../ui/text";
 
 /**
- * Returns the row of a file that a step changed. `toReview`: whether the step's changes to the file are undecided.
- * `laterChanges`: texts that say what changed them again.
+ * Returns the row of a file that a step changed. `parent`: the id of the step's row. `toReview`: whether the step's
+ * changes to the file are undecided. `laterChanges`: texts that say what changed the step's changes again.
  */
 export function fileRow(
   parent: string,
@@ -43,7 +43,7 @@ export function fileRow(
   };
 }
 
-/** The row of a command that has ended. */
+/** The row of a command that has ended. `index`: its position in the step, for the id. */
 export function commandRow(
   parent: string,
   { command, exitCode, seconds, stopped, withoutChanges }: EvidenceCommand,

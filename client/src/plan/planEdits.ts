@@ -1,4 +1,5 @@
-// The user's changes to the plan: add, reword, drop, hold, mark and move steps, also while the agent works.
+// The user's changes to the plan: add, reword, drop, hold, mark and move steps and set their checks, also while the
+// agent works.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -9,6 +10,7 @@ import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import type { Store } from "../state";
 
+/** The MIME type that VS Code expects for rows that are dragged within the Plan view. */
 const MIME = "application/vnd.code.tree.fairlead.plan";
 
 export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
@@ -20,7 +22,7 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
     private readonly server: AgentServer,
   ) {}
 
-  /** Asks for a new step, and adds it after the given one or at the end. */
+  /** Asks for a new step, and adds it after the given one, or at the end if none is given or it no longer exists. */
   async add(given?: Partial<PlanNode>): Promise<void> {
     // for a button in the view's title, VS Code passes the selected row or something that is not a row
     const previous = given?.kind === "item" ? (given as StepNode) : undefined;
@@ -66,7 +68,10 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
     if (node?.kind === "item") data.set(MIME, new vscode.DataTransferItem(node));
   }
 
-  /** Moves a step to the position of the step that it is dropped on, or to the end. */
+  /**
+   * Moves a step to the position of the step that it is dropped on, or to the end if it is dropped below the rows. Does
+   * nothing on a row that is not a step.
+   */
   async handleDrop(target: PlanNode | undefined, data: vscode.DataTransfer): Promise<void> {
     const step = data.get(MIME)?.value as StepNode | undefined;
     const items = step && this.store.get(step.sessionId)?.plan?.items;
@@ -75,7 +80,7 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
     if (after !== undefined) await this.editStep(step, { op: "move", id: step.item.id, after });
   }
 
-  /** Returns the current item, if nothing that the user saw of it has changed. */
+  /** Returns the current item of a step if its text, status, hold and check are as in `item`; else undefined. */
   private unchangedItem({ sessionId, item }: StepNode): PlanItem | undefined {
     const now = this.store.get(sessionId)?.plan?.items.find(({ id }) => id === item.id);
     return now?.content === item.content &&
@@ -87,8 +92,8 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
   }
 
   /**
-   * Sends a change of a step. If this step has changed since the user saw it, the server refuses; changes of other
-   * steps do not matter.
+   * Sends a change of a step. If this step has changed since the user saw it, the server refuses, and the reason is
+   * shown. Changes of other steps do not matter.
    */
   private async editStep(step: StepNode, op: PlanOp): Promise<void> {
     const now = this.store.get(step.sessionId)?.plan?.revision;
@@ -101,7 +106,10 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
   }
 }
 
-/** Returns the step after which `moved` belongs: null for the first position, undefined if it does not move. */
+/**
+ * Returns the id of the step after which `moved` belongs if it is dropped on `target` (undefined: at the end). Null for
+ * the first position; undefined if it does not move.
+ */
 function predecessor(items: readonly PlanItem[], moved: string, target: string | undefined): string | null | undefined {
   const ids = items.map(({ id }) => id);
   const from = ids.indexOf(moved);
@@ -111,6 +119,7 @@ function predecessor(items: readonly PlanItem[], moved: string, target: string |
   return to > from ? ids[to] : (ids[to - 1] ?? null);
 }
 
+/** Asks for a text. Returns undefined if the user closes the box or leaves it empty. */
 async function askForText(title: string, prompt: string, value: string): Promise<string | undefined> {
   const given = await vscode.window.showInputBox({ title, prompt, value, ignoreFocusOut: true });
   const content = given?.trim() ?? "";

@@ -23,7 +23,7 @@ export interface StepNode {
   readonly running: readonly CommandStarted[];
 }
 
-/** A file that a step changed, or that was changed outside of the plan. */
+/** A file that a step changed, or that was changed outside of the plan (`item` is undefined). */
 export interface FileNode {
   readonly kind: "file";
   readonly sessionId: string;
@@ -40,7 +40,10 @@ export interface CommandNode {
   readonly row: PlanRow;
 }
 
-/** A running command. A background command has a handle, with which it can be stopped. */
+/**
+ * A running command. A background command, and a check that the user requested, has a handle, with which it can be
+ * stopped.
+ */
 export interface RunningNode {
   readonly kind: "running";
   readonly sessionId: string;
@@ -57,7 +60,10 @@ interface OutsideNode {
   readonly row: PlanRow;
 }
 
-/** A paused run, a plan that waits for approval, a run that failed, or another session that waits. */
+/**
+ * A paused run (`pause`), a plan that waits for approval (`go`), a run that failed or ended too early (`retry`), or
+ * another session that waits (`other`).
+ */
 export interface WaitingNode {
   readonly kind: "pause" | "go" | "retry" | "other";
   readonly sessionId: string;
@@ -75,7 +81,7 @@ export type PlanNode =
   | { readonly kind: "approval"; readonly approval: ApproveParams }
   | { readonly kind: "question"; readonly question: AskParams };
 
-/** Returns the top rows. `relative` converts a URI to a path for display. */
+/** Returns the top rows of a session. `relative` converts a URI to a path for display. */
 export function topNodes(session: Session, relative: (uri: string) => string): PlanNode[] {
   const waiting = [
     ...idleNodes(session),
@@ -115,7 +121,10 @@ export function otherNodes(sessions: readonly Session[], shown: Session | undefi
   }));
 }
 
-/** Returns the row of what the user can do next while the session does not run. */
+/**
+ * Returns the row of what the user can do next while the session does not run, if there is one. A run that the user
+ * stopped has no row.
+ */
 function idleNodes(session: Session): WaitingNode[] {
   const [sessionId, pause, end] = [session.id, pauseReason(session), earlyEnd(session)];
   const { plan } = session;

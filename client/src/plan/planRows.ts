@@ -1,4 +1,4 @@
-// How the Plan view shows steps and the work outside of the plan. Pure.
+// How the Plan view shows what waits for the user, steps, and the work outside of the plan. Pure.
 
 import { t } from "@vscode/l10n";
 import { countText, costSummary } from "../ui/format";
@@ -32,7 +32,10 @@ const OUTSIDE_TEXTS: Record<Outside["id"], { label: string; tooltip: string }> =
   },
 };
 
-/** What the agent is doing. The icon of the step in progress spins only while the agent works. */
+/**
+ * What the agent is doing: working, waiting for the user, or not running. The icon of the step in progress spins only
+ * while the agent works.
+ */
 export type Activity = "working" | "waiting" | "idle";
 
 /**
@@ -98,8 +101,8 @@ export function goRow(steps: number): PlanRow {
 }
 
 /**
- * Returns the row of a run that ended early. A click on it continues the run, after asking for the API key if that is
- * why.
+ * Returns the row of a run that ended early. A click on it continues the run, after asking for the API key if the run
+ * ended because of it and no cloud is configured.
  */
 export function retryRow(end: EndEntry): PlanRow {
   const shown = escapeInvisible(end.message);
@@ -158,7 +161,7 @@ export function inferredRow(text: string, index: number): PlanRow {
   };
 }
 
-/** Returns how many steps are completed, such as `2/5`; empty without a plan. */
+/** Returns how many steps are completed, such as `2/5`; empty without a plan or if it has no steps. */
 export function planCount(plan: Plan | undefined): string {
   return plan && plan.total > 0 ? `${plan.completed}/${plan.total}` : "";
 }

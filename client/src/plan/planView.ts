@@ -28,7 +28,7 @@ const { None, Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
 const VIEW = "fairlead.plan";
 const SECOND = 1000;
 
-/** The commands that run when the user clicks a row that waits for a decision. */
+/** The commands that run when the user clicks a row of what waits for the user. */
 const WAITING_COMMANDS: Record<WaitingNode["kind"], { readonly command: string; readonly title: string }> = {
   pause: { command: "fairlead.continueRun", title: t("Continue") },
   go: { command: "fairlead.go", title: t("Go") },
@@ -38,7 +38,10 @@ const WAITING_COMMANDS: Record<WaitingNode["kind"], { readonly command: string; 
 
 export class PlanView extends StoreTree<PlanNode> {
   private readonly clock = new StepClock(() => performance.now());
-  /** The row of the step on which the agent works. It shows the elapsed time. */
+  /**
+   * The row of the step on which the agent works, which shows the elapsed time. Undefined if the agent does not work,
+   * or works on no step.
+   */
   private current: StepNode | undefined;
   private tick: NodeJS.Timeout | undefined;
   private endProgress: (() => void) | undefined;
@@ -151,7 +154,7 @@ export class PlanView extends StoreTree<PlanNode> {
     }
   }
 
-  /** Starts to update the elapsed time each second, if a step is in progress. */
+  /** Updates the elapsed time each second while there is a `current` row. */
   private scheduleTick(): void {
     clearTimeout(this.tick);
     if (!this.current) return;
@@ -191,7 +194,7 @@ function contextValue({ item, reviewable }: StepNode): string {
   return words.filter(Boolean).join(" ");
 }
 
-/** Returns the text above the rows. */
+/** Returns the text above the rows; empty if there is nothing to say. */
 function message(session: Store["active"]): string {
   if (!session) return "";
   const replay = isReplay(session) ? t("Replay: a recorded conversation replaces the model.") : "";

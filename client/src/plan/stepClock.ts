@@ -9,8 +9,8 @@ export class StepClock {
   constructor(private readonly now: () => number) {}
 
   /**
-   * Returns the seconds of this step: those that the server reported last, and the time since it first reported this
-   * number.
+   * Returns the seconds of this step: those that the server reported last, and the time since `elapsed` was first
+   * called with this number.
    */
   elapsed(sessionId: string, item: PlanItem): number {
     const id = `${sessionId} ${item.id}`;
