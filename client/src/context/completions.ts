@@ -8,7 +8,7 @@ export interface Completion {
   /** The mention, such as `#src/a.ts`. */
   readonly mention: string;
   readonly description: string;
-  /** Whether exactly this was typed. */
+  /** Whether exactly this was typed, apart from a `/` at the end. */
   readonly isExact: boolean;
 }
 
@@ -16,7 +16,7 @@ export interface Completion {
 export interface Mentionable {
   /** The files of the workspace, as paths with `/`. */
   readonly files: readonly string[];
-  /** Those of them that are open. */
+  /** Those of the files that are open. */
   readonly open: readonly string[];
   /** The keywords that can be used now, each with a description of what it refers to. */
   readonly keywords: Partial<Record<Keyword, string>>;
@@ -24,7 +24,9 @@ export interface Mentionable {
 
 export const MAX_COMPLETIONS = 50;
 
-/** Returns the completions of the mention at the end of a text; none if there is no mention. */
+/**
+ * Returns the completions of the mention at the end of a text, at most `MAX_COMPLETIONS`; none if there is no mention.
+ */
 export function completionsAt(text: string, available: Mentionable): Completion[] {
   const mention = unfinishedMention(text);
   if (!mention) return [];
@@ -38,7 +40,10 @@ export function completionsAt(text: string, available: Mentionable): Completion[
   return [...found, ...pathCompletions(mention.typed, available)].slice(0, MAX_COMPLETIONS);
 }
 
-/** Completes the mention at the end of a text. Adds a space, so that the user can type the next word. */
+/**
+ * Completes the mention at the end of a text, or appends it if there is none. Adds a space, so that the user can type
+ * the next word.
+ */
 export function applyCompletion(text: string, completion: Completion): string {
   const start = unfinishedMention(text)?.start ?? text.length;
   return `${text.slice(0, start)}${completion.mention} `;
@@ -71,7 +76,7 @@ function orderOf({ rank = 0, isOpen, kind }: { rank?: number | undefined; isOpen
   return 3 * rank + (isOpen ? 0 : kind === "file" ? 1 : 2);
 }
 
-/** Returns how well a path matches what was typed: 0 is best, undefined means not at all. */
+/** Returns how well a path matches what was typed, both in lower case: 0 is best, undefined means not at all. */
 function rankOf(path: string, typed: string): number | undefined {
   const name = path.slice(path.lastIndexOf("/") + 1);
   if (path === typed || `${path}/` === typed) return 0;

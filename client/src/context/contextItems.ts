@@ -59,13 +59,14 @@ function parseUri(address: string): vscode.Uri | undefined {
   return isRemote ? vscode.Uri.file(uri.path) : uri;
 }
 
-/** Returns the selected lines; undefined if nothing is selected in a file. */
+/** Returns the main selection in the file that the user looked at last; undefined if nothing is selected there. */
 export function selectionItem(): ContextItem | undefined {
   const editor = fileEditor();
   if (editor?.document.uri.scheme !== "file" || editor.selection.isEmpty) return undefined;
   return { kind: "selection", uri: editor.document.uri.toString(), range: toWireRange(editor.selection) };
 }
 
+/** Returns the URI of the first of these workspace paths that exists. */
 async function firstExisting(paths: readonly string[]): Promise<vscode.Uri | undefined> {
   for (const uri of paths.flatMap(urisOfPath)) {
     const exists = await vscode.workspace.fs.stat(uri).then(
@@ -77,7 +78,10 @@ async function firstExisting(paths: readonly string[]): Promise<vscode.Uri | und
   return undefined;
 }
 
-/** Returns what can be mentioned now. Searches the workspace for its files. */
+/**
+ * Returns what can be mentioned now. Searches the workspace for its files, without those in `NOT_LISTED`, and finds at
+ * most `MAX_FILES`.
+ */
 export async function mentionable(): Promise<Mentionable> {
   const found = await vscode.workspace.findFiles("**/*", NOT_LISTED, MAX_FILES);
   return { files: pathsOf(found), open: pathsOf(openUris()), keywords: keywords() };

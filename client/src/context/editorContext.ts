@@ -14,7 +14,7 @@ const MAX_PROBLEMS = 5;
 /** The editor that last showed a file. The active editor may be the one in which the user writes the task. */
 let lastEditor: vscode.TextEditor | undefined;
 
-/** Remembers which file the user looked at. */
+/** Remembers which file the user looked at last, until the result is disposed. */
 export function watchEditors(): vscode.Disposable {
   const remember = (editor: vscode.TextEditor | undefined): void => {
     if (editor && shownFile(editor.document.uri)) lastEditor = editor;
@@ -30,10 +30,13 @@ export function fileEditor(): vscode.TextEditor | undefined {
   return lastEditor?.document.isClosed === false ? lastEditor : undefined;
 }
 
-/** What the user does not want to send with a task. */
+/** What the user does not want to send with a task: the whole context of the editor, or only the selection. */
 export type Omission = "editor" | "selection";
 
-/** Returns what the user is looking at, apart from what is omitted. */
+/**
+ * Returns what the user is looking at, without the selection if that is omitted. If `editor` is omitted, the caller
+ * must not send a context at all.
+ */
 export function editorContext(omitted: readonly Omission[] = []): EditorContext {
   const editor = fileEditor();
   const file = editor && shownFile(editor.document.uri);
@@ -53,7 +56,10 @@ export function editorContext(omitted: readonly Omission[] = []): EditorContext 
   };
 }
 
-/** Returns the files in tabs, without duplicates. */
+/**
+ * Returns the files in the tabs of text editors and diffs, without duplicates. For a diff, that is the file of its
+ * right side.
+ */
 export function openUris(): vscode.Uri[] {
   const uris = allTabs().flatMap(({ input }) => {
     if (input instanceof vscode.TabInputText) return [input.uri];
@@ -63,7 +69,10 @@ export function openUris(): vscode.Uri[] {
   return [...new Map(files.map((uri) => [uri.toString(), uri])).values()];
 }
 
-/** Returns the file that a document shows, which can be a side of a diff of proposed changes. */
+/**
+ * Returns the file that a document shows: itself, or the file of a side of a diff of proposed changes. Undefined for
+ * any other document.
+ */
 function shownFile(uri: vscode.Uri): vscode.Uri | undefined {
   if (uri.scheme === "file") return uri;
   const side = parseDiffUri(uri);

@@ -21,11 +21,12 @@ interface Repository {
     readonly indexChanges: readonly Change[];
     readonly workingTreeChanges: readonly Change[];
     readonly mergeChanges: readonly Change[];
-    /** Missing in older versions, which list them in `workingTreeChanges`. */
+    /** Missing in older versions of the extension, which list the untracked files in `workingTreeChanges`. */
     readonly untrackedChanges?: readonly Change[];
   };
-  /** Reads the files' status now and updates `state`. */
+  /** Reads the files' status from Git now and updates `state`. */
   status(): Promise<void>;
+  /** Returns the diff of the index from the last commit (`cached`), or of the working tree from the index. */
   diff(cached: boolean): Promise<string>;
 }
 
@@ -41,7 +42,10 @@ const STATES: readonly ChangedFile["state"][] = [
   ...["modified", "deleted", "untracked", "untracked", "added", "renamed", "modified"], // in the working tree
 ] as ChangedFile["state"][];
 
-/** Returns the branch and the changed files; null without a repository. */
+/**
+ * Returns the branches and the number of changed files, with at most `MAX_FILES` of them. Null if there is no
+ * repository, or VS Code's Git is off or has not started.
+ */
 export function gitState(): EditorContext["git"] {
   const repositories = workspaceRepositories().filter(({ repository }) => branchOf(repository) !== "");
   if (repositories.length === 0) return null;
@@ -63,8 +67,9 @@ export function hasChanges(): boolean {
 }
 
 /**
- * Returns the uncommitted changes as a diff, in which an untracked file has only a header; undefined without a
- * repository.
+ * Returns the uncommitted changes as a diff, in which an untracked file has only a header; empty if there are none,
+ * undefined without a repository. Lists at most `MAX_FILES` untracked files of each repository. Rejects if Git cannot
+ * read one.
  */
 export async function uncommittedChanges(): Promise<string | undefined> {
   const repositories = workspaceRepositories();
@@ -105,7 +110,10 @@ function changedFiles({ state }: Repository): ReadonlyMap<string, number> {
   return new Map(all.map(({ uri, status }) => [uri.toString(), status]));
 }
 
-/** Returns the repositories of the workspace's folders, each with the name of the first folder in it. */
+/**
+ * Returns the repositories of the workspace's folders, each once, with the name of the first folder in it. Empty if VS
+ * Code's Git is off or has not started.
+ */
 function workspaceRepositories(): { name: string; repository: Repository }[] {
   const extension = vscode.extensions.getExtension<GitExtension>("vscode.git");
   if (!extension?.isActive || !extension.exports.enabled) return [];

@@ -7,7 +7,8 @@ export type Keyword = (typeof KEYWORDS)[number];
 export type Mention =
   | { readonly kind: Keyword }
   /**
-   * A file or folder in the workspace. It means the first of these paths that exists; if none does, it is plain text.
+   * A file or folder in the workspace. The mention means the first of these paths that exists; if none does, it is
+   * plain text.
    */
   | { readonly kind: "path"; readonly paths: readonly string[] };
 
@@ -34,8 +35,8 @@ export function mentionsIn(text: string): Mention[] {
 }
 
 /**
- * Returns the word and the shorter ones without the punctuation at its end, which may belong to the sentence. The
- * longest is first.
+ * Returns the word, and the shorter words that remain when punctuation at its end is removed, because that may belong
+ * to the sentence. The longest is first.
  */
 function possibleWords(word: string): string[] {
   const words = [word];
@@ -43,7 +44,10 @@ function possibleWords(word: string): string[] {
   return words;
 }
 
-/** Removes `./` at the start of a path and `/` at its end. Returns an empty text if the path leaves the workspace. */
+/**
+ * Removes `./` at the start of a path and `/` at its end, and makes each `\` a `/`. Returns an empty text for an
+ * absolute path and for one with `..`, which may leave the workspace.
+ */
 function cleanPath(path: string): string {
   const parts = path
     .replaceAll("\\", "/")
@@ -56,7 +60,7 @@ function cleanPath(path: string): string {
 export interface Unfinished {
   /** The position of its `#`. */
   readonly start: number;
-  /** What follows the `#`, without `file:` and quotation marks. */
+  /** What follows the `#`, without `file:` and the quotation mark. */
   readonly typed: string;
   /** Whether it can only be a file or folder, not a keyword. */
   readonly isFile: boolean;
