@@ -22,7 +22,10 @@ type Token = vscode.CancellationToken;
 type Command = readonly [name: string, ...args: unknown[]];
 
 const MOST_ACTIONS = 50;
-/** The file name endings of common languages. Opening a file starts VS Code's support for its language. */
+/**
+ * The file name endings of common languages, one entry for each language. Opening a file starts VS Code's support for
+ * its language.
+ */
 const SOURCE_ENDINGS = [
   "ts,tsx,mts,cts,js,jsx,mjs,cjs",
   "py,pyi",
@@ -113,8 +116,8 @@ class CodeAnswers {
     );
 
   /**
-   * Returns the code actions that contain an edit, for the problems that VS Code shows in the range. Leaves out the
-   * commands of these actions, because those of TypeScript only report that an action was used.
+   * Returns the code actions that contain an edit, at most `MOST_ACTIONS`, for the problems that VS Code shows in the
+   * range. Leaves out the commands of these actions, because those of TypeScript only report that an action was used.
    */
   codeActions = async ({ textDocument, range, context }: lsp.CodeActionParams): Promise<lsp.CodeAction[]> => {
     const uri = vscode.Uri.parse(textDocument.uri);
@@ -145,7 +148,10 @@ class CodeAnswers {
     return this.whenStarted(params, token, (uri, at) => execute<Found>(command, uri, at));
   }
 
-  /** Asks about a position, after the project is loaded and the language support has started. */
+  /**
+   * Waits until the project is loaded, then asks about a position. Repeats both while nothing is found and the language
+   * support may still be starting.
+   */
   private async whenStarted<Found>(
     { textDocument, position }: lsp.TextDocumentPositionParams,
     token: Token,
@@ -180,7 +186,7 @@ async function waitForProject(uri: vscode.Uri, at: vscode.Position): Promise<voi
   await vscode.commands.executeCommand("vscode.provideDocumentRangeSemanticTokens", uri, line);
 }
 
-/** Opens a file of each common language that the workspace contains. */
+/** Opens one file of each common language that the workspace contains, without showing it. */
 async function startLanguages(): Promise<void> {
   const files = await Promise.all(
     SOURCE_ENDINGS.map((endings) => vscode.workspace.findFiles(`**/*.{${endings}}`, undefined, 1)),
@@ -200,6 +206,7 @@ function entries(edit: vscode.WorkspaceEdit | undefined): readonly EditEntry[] {
   return all;
 }
 
+/** Returns the version of an open document; null if it is closed. */
 function documentVersion(uri: string): number | null {
   return vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri)?.version ?? null;
 }

@@ -7,7 +7,10 @@ import type { Diagnostic } from "../protocolStates";
 /** How long to wait for the diagnostics of a file that was not open, in milliseconds. */
 const ANALYSIS_LIMIT = 3000;
 
-/** Returns the diagnostics as VS Code shows them. Opens a closed file first, so that they are computed. */
+/**
+ * Returns the diagnostics as VS Code shows them: of one file, which is opened first if it is closed, so that they are
+ * computed. If `uri` is null, returns those of all files that have any now.
+ */
 export async function diagnostics({ uri }: DiagnosticsParams): Promise<DiagnosticsResult> {
   if (uri === null) {
     const all = vscode.languages.getDiagnostics().filter(([file, found]) => file.scheme === "file" && found.length > 0);
@@ -19,8 +22,8 @@ export async function diagnostics({ uri }: DiagnosticsParams): Promise<Diagnosti
 }
 
 /**
- * Opens a file without showing it, and waits for its diagnostics. The wait is limited, because a file without problems
- * never gets any. Does nothing if the file is open.
+ * Opens a file without showing it, and waits for its diagnostics, at most `ANALYSIS_LIMIT`: a file without problems may
+ * never get any. Does nothing if the file is open. Rejects if it cannot be opened.
  */
 export async function waitForDiagnostics(file: vscode.Uri): Promise<void> {
   const isThisFile = (other: vscode.Uri): boolean => other.toString() === file.toString();

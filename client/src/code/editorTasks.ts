@@ -28,7 +28,7 @@ export class EditorTasks implements vscode.CodeActionProvider, vscode.Disposable
     });
   }
 
-  /** Asks for a task and runs it on the selection. */
+  /** Asks for a task and runs it on the selection, in a new session. */
   async runOnSelection(): Promise<void> {
     const editor = activeEditor();
     const ranges = editor ? selectedRanges(editor) : [];
@@ -42,8 +42,8 @@ export class EditorTasks implements vscode.CodeActionProvider, vscode.Disposable
   }
 
   /**
-   * Asks the agent to explain the selection. Without one, explains the symbol at the cursor, or the line if there is
-   * none.
+   * Asks the agent, in a new session, to explain the selection. Without a selection, asks about the symbol at the
+   * cursor or, if there is none, about the line.
    */
   async explain(): Promise<void> {
     const editor = activeEditor();
@@ -59,7 +59,7 @@ export class EditorTasks implements vscode.CodeActionProvider, vscode.Disposable
     await this.runs.runOn(contextOf(document, ranges), { prompt }, "ask");
   }
 
-  /** Runs a task that fixes problems in a document. */
+  /** Runs a task that fixes problems in a document, in a new session. */
   async fix(document: vscode.TextDocument, problems: readonly vscode.Diagnostic[]): Promise<void> {
     const found = problems.map((problem) => ({ ...toProblem(problem), problem }));
     const ranges = problemsToFix(found).map(({ problem: { range } }) => lineRangeOf(range));
@@ -105,7 +105,7 @@ function lineRangeOf({ start, end }: vscode.Range): LineRange {
   return { start: start.line, end: end.character === 0 && end.line > start.line ? end.line - 1 : end.line };
 }
 
-/** The ranges as context items for `agent/runTask`. */
+/** The ranges as context items for `agent/runTask`, one for each. */
 function contextOf({ uri }: vscode.TextDocument, ranges: readonly LineRange[]): ContextItem[] {
   return ranges.map(({ start, end }) => ({
     uri: uri.toString(),

@@ -106,7 +106,10 @@ export function locations(found: readonly (Location | LocationLink)[]): lsp.Loca
   return found.slice(0, MOST_PLACES).map(location);
 }
 
-/** Joins all hovers into one. */
+/**
+ * Joins all hovers into one, with the range of the first and at most `MOST_HOVER_CHARACTERS` characters; null if they
+ * contain no text.
+ */
 export function hover(found: readonly Hover[]): lsp.Hover | null {
   const contents = found.flatMap((each) => each.contents as readonly { readonly value: string }[]);
   const parts = contents.map(({ value }) => value).filter((part) => part.trim() !== "");

@@ -1,11 +1,13 @@
-// Waits for language support that has just been started. Until it is ready, it finds nothing, but does not fail.
+// Waits for language support that has just been started. Language support that is not ready yet finds nothing, but does
+// not fail.
 
-/** How long to repeat a question, in milliseconds. */
+/** How long to repeat a question, in milliseconds. After that, the support of its language counts as started. */
 const START_LIMIT = 5000;
+/** The pause before the first repetition, in milliseconds. Each further pause is twice as long. */
 const FIRST_PAUSE = 100;
 
 export interface Clock {
-  /** In milliseconds, from any start. */
+  /** The time in milliseconds, from any starting point. */
   now(): number;
   sleep(milliseconds: number): Promise<void>;
 }
@@ -16,12 +18,18 @@ const CLOCK: Clock = {
 };
 
 export class Readiness {
-  /** The languages whose support has found something, or has had its time to start. */
+  /**
+   * The languages whose support has found something, or has had its time to start. For these, a question is asked only
+   * once.
+   */
   private readonly started = new Set<string>();
 
   constructor(private readonly clock: Clock = CLOCK) {}
 
-  /** Asks, and repeats the question while nothing is found and the support of the language may still be starting. */
+  /**
+   * Asks, and repeats the question while nothing is found, the support of the language may still be starting, and the
+   * request is not cancelled. Returns the last answer.
+   */
   async ask<Found>(
     language: string,
     ask: () => Promise<readonly Found[]>,

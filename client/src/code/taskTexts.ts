@@ -13,6 +13,7 @@ export interface LineRange {
 }
 
 export interface Problem {
+  /** From 0. */
   readonly line: number;
   readonly message: string;
   readonly source: string | undefined;
@@ -47,12 +48,15 @@ export function mergeRanges(ranges: readonly LineRange[]): LineRange[] {
   return found;
 }
 
-/** Returns the problems that a task lists: the first ones in the file. */
+/** Returns the problems that a task lists: the first `MOST_PROBLEMS` in the file, by line. */
 export function problemsToFix<Found extends Problem>(problems: readonly Found[]): Found[] {
   return [...problems].sort((one, other) => one.line - other.line).slice(0, MOST_PROBLEMS);
 }
 
-/** Returns the prompt that asks the agent to fix problems in a file. */
+/**
+ * Returns the prompt that asks the agent to fix problems in a file. Lists those of `problemsToFix`, and counts the
+ * others.
+ */
 export function fixPrompt(path: string, problems: readonly Problem[]): string {
   const [first, ...others] = problemsToFix(problems);
   if (!first) return `Fix the problems in ${path}.`;
