@@ -17,9 +17,9 @@ export interface ApprovalTexts {
   readonly rowLabel: string;
   /** The text of the row for screen readers. */
   readonly screenReaderLabel: string;
-  /** The whole question, if it fits into a notification. */
+  /** The whole question with its first reasons. Undefined if a notification would not show the whole command. */
   readonly message: string | undefined;
-  /** The question in the dialog, above the details. */
+  /** The question in the dialog, above the details. Also in a notification if there is no `message`. */
   readonly dialogTitle: string;
   readonly details: string;
   readonly choices: readonly Choice[];
@@ -34,7 +34,10 @@ const CONFIRM_CHOICES: readonly Choice[] = [
   { title: t("Accept This File"), option: "allow_once" },
   { title: t("Leave Pending"), option: "reject" },
 ];
-/** VS Code truncates longer notifications, and those with several lines. */
+/**
+ * The maximum length of `message` for a command, in characters. VS Code truncates longer notifications, and those with
+ * several lines.
+ */
 const MAX_MESSAGE_LENGTH = 300;
 
 /** Returns the texts of an approval. `relative` converts a URI to a path for display. */

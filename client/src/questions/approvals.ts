@@ -1,4 +1,5 @@
-// The pending approvals. They are in the store, so they appear as rows, as notices and in the status bar.
+// The pending approvals. They are in the store, so they appear as rows, as notices, in the conversation and in the
+// status bar.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";

@@ -1,4 +1,4 @@
-// What the links of notices and the status bar item do.
+// What the links of notices, the same buttons in the conversation, and the status bar item do.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -33,7 +33,7 @@ export class NoticeActions {
   }
 
   /**
-   * Opens a question or approval that waits for the user, of the active session if it has one. If there is none, shows
+   * Opens a question or approval that waits for the user, first one of the active session. If no session has one, shows
    * another session that waits for a decision.
    */
   openFirst(): unknown {

@@ -6,7 +6,10 @@ import type { ApproveParams, ApproveResult, AskParams } from "../protocol";
 import type { Session } from "../session";
 import { withoutLinks, escapeInvisible } from "../ui/text";
 
-/** VS Code truncates a message after 1,000 characters, which must include the links at the end. */
+/**
+ * The maximum length of a notice's text, in characters. VS Code truncates a message after 1,000 characters, which must
+ * include the links at the end.
+ */
 const MAX_LENGTH = 600;
 const MAX_TITLE_LENGTH = 50;
 
@@ -18,13 +21,13 @@ export type NoticeAction =
   | { readonly kind: "continueRun"; readonly sessionId: string };
 
 export interface Notice {
-  /** The approval, question or pause. The notice exists as long as this object does. */
+  /** The approval, question, pause or end entry. The notice exists as long as the session has this object. */
   readonly about: object;
   readonly text: string;
   readonly links: readonly { readonly title: string; readonly action: NoticeAction }[];
 }
 
-/** Returns the name of a session for a message: its task, in quotes. */
+/** Returns the name of a session for a message: its title, shortened and in quotes, or `Agent` without one. */
 export function sessionName(session: Session | undefined): string {
   const title = escapeInvisible(session?.title ?? "").replace(/\s+/g, " ");
   const shown = title.length > MAX_TITLE_LENGTH ? `${title.slice(0, MAX_TITLE_LENGTH - 1).trimEnd()}…` : title;
@@ -58,8 +61,8 @@ export function noticesOf(session: Session, relative: (uri: string) => string): 
 }
 
 /**
- * Returns a notice of the end of a session's last run; none if the user stopped it, or if it paused, which `noticesOf`
- * reports.
+ * Returns a notice of the end of a session's last run; none if the session is running, if the user stopped the run, or
+ * if it paused, which `noticesOf` reports.
  */
 export function endNotices(session: Session): Pick<Notice, "about" | "text">[] {
   const last = session.entries.at(-1);

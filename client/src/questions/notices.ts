@@ -1,5 +1,6 @@
-// Notices of what waits for the user. They stay until the user answers, here or elsewhere. VS Code hides a notification
-// with buttons after some seconds, and an extension cannot close it. So a notice is a progress notification with links.
+// Notices of what waits for the user. They stay until the user answers, here or elsewhere, closes them, or opens the
+// conversation, which shows the same as cards. VS Code hides a notification with buttons after some seconds, and an
+// extension cannot close it. So a notice is a progress notification with links.
 
 import * as vscode from "vscode";
 import { throttled } from "../ui/throttle";
@@ -80,6 +81,7 @@ export class Notices implements vscode.Disposable {
     return `${notice.text} ${links.join(" | ")}`;
   }
 
+  /** Returns the open notice about the same object. If there is none, adds this one with the next number. */
   private getOrOpen(notice: Notice): OpenNotice {
     const open = this.open.get(notice.about) ?? { number: ++this.lastNumber, notice };
     this.open.set(notice.about, open);

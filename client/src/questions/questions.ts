@@ -1,5 +1,5 @@
 // The agent's pending questions. A question stays until it is answered or withdrawn. It is in the store, so it appears
-// as a row, as a notice and in the status bar.
+// as a row, as a notice, in the conversation and in the status bar.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -11,9 +11,9 @@ import { escapeInvisible, visibleText } from "../ui/text";
 
 interface PendingQuestion {
   readonly answer: (answer: string | null) => void;
-  /** The open input box, which closes when the question is withdrawn. */
+  /** The open input box, which closes when the question is answered or withdrawn. */
   box: vscode.QuickInput | undefined;
-  /** The text of the box when it was closed. */
+  /** The text of the box when it was closed. The next box begins with it. */
   draft: string;
 }
 
@@ -64,7 +64,7 @@ export class Questions {
     box.show();
   }
 
-  /** Returns the title of the box. It names the session if others wait too, or if another one is shown. */
+  /** Returns the title of the box. It names the question's session if others wait too, or if another one is shown. */
   private titleFor({ sessionId }: AskParams): string {
     const session = this.store.get(sessionId);
     const isOnly =

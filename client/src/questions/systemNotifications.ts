@@ -9,7 +9,7 @@ import { notificationProgram } from "./notificationProgram";
 import { endNotices, noticesOf } from "./noticeTexts";
 
 export class SystemNotifications implements vscode.Disposable {
-  /** What the current notices are about, so that the user is notified only once. */
+  /** What the notices at the last update were about, so that the user is notified of each only once. */
   private known: ReadonlySet<object> = new Set();
   private readonly unsubscribe: () => void;
 

@@ -3,14 +3,14 @@
 import { t } from "@vscode/l10n";
 import { endingOf, type EndEntry, type Session } from "../session";
 
-/** Returns the number of answers that a session waits for. */
+/** Returns the number of answers that a session waits for: approvals and questions. */
 export function openRequests(session: Session | undefined): number {
   return session ? session.approvals.length + session.questions.length : 0;
 }
 
 /**
- * Returns the number of things that wait for the user in all sessions. Does not count the pause and the plan of the
- * active session, because the views show them.
+ * Returns the number of things that wait for the user in all sessions: approvals, questions, pauses and plans. Does not
+ * count the pause and the plan of the active session, because the views show them.
  */
 export function waitingCount(sessions: readonly Session[], active: Session | undefined): number {
   const hidden = sessions.filter((session) => session !== active && needsDecision(session));
@@ -22,12 +22,18 @@ export function otherWaiting(sessions: readonly Session[], shown: Session | unde
   return sessions.filter((session) => session !== shown && (openRequests(session) > 0 || needsDecision(session)));
 }
 
-/** Whether the session continues only if the user says so: it is paused, or its plan waits for approval. */
+/**
+ * Whether the session continues only if the user says so: it paused in this window, or its plan waits for approval. A
+ * pause from an earlier window does not count.
+ */
 export function needsDecision(session: Session): boolean {
   return session.pause !== undefined || isReadyToGo(session);
 }
 
-/** Whether the agent waits for an answer. While a protected file waits for confirmation, the agent continues. */
+/**
+ * Whether the agent cannot continue without an answer. While only a protected file waits for confirmation, it
+ * continues.
+ */
 export function isBlocked({ approvals, questions }: Session): boolean {
   return questions.length > 0 || approvals.some(({ toolCallId }) => toolCallId !== null);
 }
@@ -37,13 +43,16 @@ export function isWorking(session: Session | undefined): boolean {
   return session?.running === true && !isBlocked(session);
 }
 
-/** Why a session paused; undefined if it did not. */
+/** Why a session is paused, also since an earlier window; undefined if it is not, or is running. */
 export function pauseReason(session: Session | undefined): string | undefined {
   if (!session || session.running) return undefined;
   return session.pause?.reason ?? (session.row?.state === "paused" ? t("The run stopped before its end.") : undefined);
 }
 
-/** Returns the end of the last run, if the user can continue that run although it did not pause. */
+/**
+ * Returns the end of the last run, if the user can continue that run although it did not pause: it failed, was stopped
+ * or did not finish.
+ */
 export function earlyEnd(session: Session): EndEntry | undefined {
   const last = session.entries.at(-1);
   if (session.running || pauseReason(session) !== undefined || last?.kind !== "end") return undefined;
@@ -58,7 +67,10 @@ export function earlyEndTexts(end: EndEntry): { readonly title: string; readonly
     : { title: t("The run did not finish."), button: t("Continue") };
 }
 
-/** Whether there is a plan that the user can approve. */
+/**
+ * Whether there is a plan that the user can approve: the user asked only for a plan, the session is not running, and a
+ * step is not completed.
+ */
 export function isReadyToGo(session: Session | undefined): boolean {
   const { plan, planOnly, running } = session ?? {};
   return planOnly === true && !running && plan !== undefined && plan.total > plan.completed;
