@@ -236,8 +236,8 @@ export interface CommandStarted extends EventOf<"command"> {
   readonly mode: "sandboxed" | "workspace";
   readonly network: boolean;
   /**
-   * Set for a background command, and for a check that the user requested, also as part of a search.
-   * `agent/command/stop` takes it.
+   * Set for a background command (`cmd-1`) and for every check (`check-1`), whether the user, a search or the agent
+   * runs it. `agent/command/stop` takes it.
    */
   readonly handle: string | null;
 }

@@ -40,10 +40,7 @@ export interface CommandNode {
   readonly row: PlanRow;
 }
 
-/**
- * A running command. A background command, and a check that the user requested, has a handle, with which it can be
- * stopped.
- */
+/** A running command. A background command and a check have a handle, with which they can be stopped. */
 export interface RunningNode {
   readonly kind: "running";
   readonly sessionId: string;
