@@ -54,7 +54,7 @@ class AgentBuilder:
         self._prompt_context = PromptContext(self.files, self.context.diagnostics, self.emit)
 
     async def warm(self) -> None:
-        """Connects to the model, so that the first request of the next run is faster."""
+        """Connects to the model, so that the next run's first request is faster. Does nothing before the first run."""
         await self._model.connect()
 
     async def begin_run(self) -> None:
@@ -71,8 +71,9 @@ class AgentBuilder:
         """The agent of a run; call `begin_run` first, unless the run is stopped already.
 
         Args:
-            checkpoint: the id of the checkpoint before the prompt; None if there is none.
-            count_prompts: returns how many prompts and messages the user has sent.
+            checkpoint: the id of the checkpoint before the prompt; None if the run continues an earlier one.
+            count_prompts: returns a number that increases with each message from the user.
+            take_feedback: calls the method `take_feedback`, after reading the files that may have changed.
         """
         context, files, plan = self.context, self.files, self.plan
         settings, commands, evidence = context.settings, self.commands.tools(), self.evidence
@@ -117,12 +118,16 @@ class AgentBuilder:
         return await self._prompt_context.collect(task.context, surroundings, self.history.messages, limit)
 
     async def take_feedback(self) -> list[str]:
-        """The feedback before the next round: folders, the user's decisions, rules and new errors."""
+        """The notes that the model has not read yet: folders, what the user said and did, rules and new errors.
+
+        The first call after `collect_context` also tells the user what context the prompt had.
+        """
         self._prompt_context.emit_collected()
         folders = self._folders_note.take(self.files.roots, self.history.messages)
         rules = await self._rules.take_new(self.files.read_tracker.folders, self.history.messages)
         report = await self.code.take_report(self.plan.snapshot())
-        # `Feedback.take` comes last: what it returns is not saved until it is in the history
+        # `Feedback.take` is called last, because a cancellation after it would lose what it returned: that is not saved
+        # until it is in the history
         return [*folders, *await self.feedback.take(), *rules, *report]
 
     async def wait_for_stopped_calls(self) -> None:

@@ -1,4 +1,4 @@
-"""The state of a session when the user sent a prompt, so that it can be rewound to that prompt. Pure values."""
+"""The state of a session right before a prompt, so that the session can be rewound to it. Pure values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -19,6 +19,7 @@ class Checkpoint:
     id: int
     """From 1, in the order of the prompts."""
     prompt: str
+    """As the conversation contains it (`shown_prompt`)."""
     messages: tuple[Message, ...] = ()
     items: tuple[PlanItem, ...] = ()
     user_edits: UserEdits = field(default_factory=UserEdits)
@@ -26,19 +27,21 @@ class Checkpoint:
     inferred: tuple[Inferred, ...] = ()
     changes: Changeset = field(default_factory=Changeset)
     decisions: int = 0
-    """The number of decisions that could be undone. A rewind undoes the later ones."""
+    """How many decisions could be undone, without those that were undone since. A rewind undoes the later ones."""
     pending_feedback: PendingFeedback = field(default_factory=PendingFeedback)
 
 
 def without_decision(
     checkpoints: Sequence[Checkpoint], undone: Sequence[FileDecision], before: int, after: int
 ) -> tuple[Checkpoint, ...]:
-    """Removes an undone decision from the checkpoints, so that a rewind does not restore it.
+    """Removes the last decision, which was undone, from the checkpoints that contain it.
+
+    So a rewind does not restore it. A file stays as it is in a checkpoint that has another proposal for it.
 
     Args:
-        undone: the files in which the decision was undone.
-        before: the number of decisions before the undo.
-        after: the number of decisions now.
+        undone: the decision on each file in which it was undone.
+        before: the number of decisions that could be undone, before the undo.
+        after: the same number after it.
     """
     return tuple(
         replace(each, changes=_reverted(each.changes, undone), decisions=min(each.decisions, after))

@@ -21,15 +21,19 @@ class CodeSupport:
     ) -> None:
         """
         Args:
-            editor: returns the user's editor, if it answers questions about code.
-            check_seconds: returns the time limit of a search for new errors; 0 turns the search off.
+            editor: returns the user's editor; None if it does not answer questions about code.
+            check_seconds: returns the time limit of a check for new errors; 0 turns these checks off.
         """
         self._servers = servers
         self.queries = CodeQueries(files, servers, editor)
         self.problems = ProposedProblems(files, servers, check_seconds)
 
     async def take_report(self, plan: PlanningState) -> list[str]:
-        """The new errors that the model must read between two rounds, after a step was completed (L18)."""
+        """The new errors that the model has not read yet, as at most one text. It counts as read afterwards (L18).
+
+        First checks the proposals if a step was completed since the last call. Also starts the language servers of
+        newly proposed files, in the background.
+        """
         await self.problems.check_once_per_step([item.id for item in plan.items if item.status == "completed"])
         self.problems.warm()
         return self.problems.take_report()
@@ -40,6 +44,6 @@ class CodeSupport:
         return self.problems.has_report
 
     async def aclose(self) -> None:
-        """Stops the search for errors and the language servers."""
+        """Stops the language servers, including those that are being started."""
         await self.problems.aclose()
         await self._servers.aclose()

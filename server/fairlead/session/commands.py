@@ -23,7 +23,11 @@ from fairlead.workspace.paths import Roots
 
 
 class SessionCommands:
-    """The commands of one session. Its layer is created for the first command and reused for the next ones."""
+    """The commands of one session.
+
+    They share a layer with the session's language servers. It is created when it is first needed, and replaced when the
+    workspace's folders change.
+    """
 
     def __init__(
         self,
@@ -49,7 +53,7 @@ class SessionCommands:
             self._context.guarded_files(root).start()
 
     def tools(self) -> Commands:
-        """What the tools of a run need to run commands; call `ready` first."""
+        """What tools and checks need to run commands, with the limits that are set now; call `ready` first."""
         bash = self._context.settings.bash
         return Commands(
             layer=self.layer,
@@ -68,7 +72,7 @@ class SessionCommands:
         )
 
     def stop(self) -> None:
-        """Stops the background commands, when the user stops the run."""
+        """Tells the background commands to end, without waiting for them."""
         self.background.stop()
 
     async def aclose(self) -> None:
@@ -93,6 +97,10 @@ class SessionCommands:
 
         Args:
             roots: the folders of the command's layer.
+            changes: the proposals that the command sees; None: all.
+
+        Raises:
+            WorkspaceError: the search for guarded files failed.
         """
         guarded = await guarded_view(roots, self._context.guarded_files)
         return replace(guarded, proposed={**proposed_entries(self._files, changes, roots), **guarded.proposed})

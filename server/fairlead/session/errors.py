@@ -2,7 +2,7 @@
 
 Exception
 ├── RequestRefused    cannot be done now (LSP: RequestFailed)
-│   └── Stale         the state that the user decided on has changed (LSP: ContentModified)
+│   └── Stale         the state that the request is about has changed (LSP: ContentModified)
 └── ValueError
     └── WrongRequest  the values are invalid (LSP: InvalidParams)
 """
@@ -13,7 +13,7 @@ class RequestRefused(Exception):
 
 
 class Stale(RequestRefused):
-    """The user decided on a state that has changed since."""
+    """The request is about a state that has changed since the user saw it, so nothing was done."""
 
 
 class WrongRequest(ValueError):

@@ -1,4 +1,4 @@
-"""The events of a session: those of its runs, and the whole plan or all proposals whenever they change."""
+"""The events of a session: those of its runs and checks, and the whole plan or all proposals whenever they change."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from fairlead.session.evidence.recorder import Inferred
 
 @dataclass(frozen=True, slots=True)
 class PlanChanged:
-    """The plan, and the evidence on record for its items."""
+    """The plan, and the evidence on record."""
 
     version: int
     """Increases with each change of the plan or the evidence."""
@@ -31,19 +31,23 @@ class EditsChanged:
     """The proposals, and the decisions that can be undone and redone."""
 
     version: int
-    """Never decreases."""
+    """The version of the proposals (`Files.version`). It never decreases. The other fields may change without it."""
     changes: Changeset
     undo_label: str | None
-    """The decision that an undo would undo; None if there is none."""
+    """The label of the decision that an undo would undo; None if there is none."""
     redo_label: str | None
+    """The label of the decision that a redo would redo; None if there is none."""
     protected: frozenset[str] = frozenset()
-    """The paths of the proposals that need a separate confirmation."""
+    """The current paths of the proposals that need a separate confirmation."""
     checked: CheckFinished | None = None
-    """The last check of what was accepted (P18), until a file or a proposal changes."""
+    """The result of the checks of what was accepted (P18), until a file or a proposal changes.
+
+    With several checks, the first failure, else the last result; None if there is none.
+    """
     smallest: SmallestSet | None = None
     """The smallest set that was found last (P19), as long as it is valid."""
     errors: Mapping[Path, Sequence[Problem]] = field(default_factory=dict[Path, Sequence[Problem]])
-    """The new errors of the proposed texts (P20), by the proposed path of the file."""
+    """The new errors that the proposals cause (P20), by the proposed path of the file, which may have no proposal."""
 
 
 SessionEvent = Event | PlanChanged | EditsChanged

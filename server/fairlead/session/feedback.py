@@ -12,8 +12,9 @@ from fairlead.edits.proposal import Proposal
 from fairlead.workspace.files import Files
 from fairlead.workspace.read_tracker import Changed
 
+# limits of what a note quotes of a change
 MAX_LINES = 30
-MAX_WIDTH = 300
+MAX_WIDTH = 300  # characters of a line
 
 USER_MESSAGE = "<user_message>\nThe user said while you worked:\n{text}\n</user_message>"
 REVIEW = "<review>\nThe user reviewed your proposed edits:\n{items}\n</review>"
@@ -30,11 +31,15 @@ class PendingFeedback:
     """The feedback that the model has not read yet, and the conflicts that it has read."""
 
     said: tuple[str, ...] = ()
+    """The user's messages."""
     plan_edits: tuple[str, ...] = ()
+    """One line for each change to the plan."""
     accepted: tuple[tuple[str, str], ...] = ()
     """Pairs of a file's name and a note on how many of its changes are undecided; the note is empty if none is."""
     items: tuple[str, ...] = ()
+    """The texts about all other decisions, in order."""
     rejected: bool = False
+    """Whether a rejection is among `items`."""
     conflicts: tuple[tuple[str, str], ...] = ()
     """The conflicts that were reported to the model: the file's path, and the user's lines."""
 
@@ -64,7 +69,7 @@ class Feedback:
 
     @property
     def has_user_message(self) -> bool:
-        """Whether a message is queued. The run continues until the model has read it."""
+        """Whether a message is queued. The end of the model's turn does not end the run until the model has read it."""
         return bool(self._said)
 
     def accepted(self, name: str, note: str) -> None:
@@ -72,7 +77,13 @@ class Feedback:
         self._accepted[name] = note
 
     def rejected(self, name: str, before: Proposal, hunk_ids: Collection[str] | None, reason: str) -> None:
-        """The user rejected these hunks of a file's proposal; None: all of it."""
+        """The user rejected some hunks of a file's proposal.
+
+        Args:
+            before: the proposal before the decision.
+            hunk_ids: the rejected hunks; None: all of the proposal.
+            reason: empty if the user gave none.
+        """
         because = f' The reason given: "{reason}"' if reason else ""
         self._rejected = True
         if before.decided_as_whole or hunk_ids is None:
@@ -116,13 +127,16 @@ class Feedback:
         return (*accepted, *self._items, *([DO_NOT_REPEAT] if self._rejected else []))
 
     def restore(self, pending: PendingFeedback) -> None:
-        """Restores what an earlier process had collected."""
+        """Replaces the collected feedback and the reported conflicts with saved ones."""
         self._said, self._plan_edits = list(pending.said), list(pending.plan_edits)
         self._accepted, self._items = dict(pending.accepted), list(pending.items)
         self._rejected, self._conflicts = pending.rejected, dict.fromkeys(pending.conflicts)
 
     async def take(self) -> list[str]:
-        """Returns the notes for the model, the user's messages first; empty if there is no feedback."""
+        """Returns the notes for the model, the user's messages first; empty if there is no feedback.
+
+        Adds notes about new conflicts, and about files that the model had read and that others have changed.
+        """
         tracked = await self._files.read_tracker.take_changes()
         changed = [each for each in tracked if self._files.roots.contains(each.path)]
         items = [*self._decision_lines, *self._new_conflicts()]

@@ -30,18 +30,20 @@ class GuardedFiles:
     async def view(self) -> View:
         """The files on disk as any command sees them: without secrets, and with protected files that it cannot write.
 
+        Names are relative to the root.
+
         Raises:
             WorkspaceError: the search failed.
         """
         async with self._searching:
             found, protected = await asyncio.gather(self._secrets.find(), asyncio.to_thread(self._protected.find))
         read_only = [name for name in protected if not is_repository(name)]
-        # hides links to secrets outside of the workspace, because their targets cannot be hidden
+        # removes links to secrets outside of the root from the view, because their targets cannot be hidden
         return View(dict.fromkeys(found.outside), found.names, read_only, found.repositories)
 
 
 async def guarded_view(roots: Roots, guarded_files: Callable[[Root], GuardedFiles]) -> View:
-    """Like `GuardedFiles.view`, for all folders of a workspace.
+    """Like `GuardedFiles.view`, for all folders of a workspace. Names are as `Roots.relative` returns them.
 
     Args:
         guarded_files: returns the guarded files of a folder.

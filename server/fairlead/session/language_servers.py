@@ -61,7 +61,10 @@ class ServersWorkspace:
 
 
 class FolderServers:
-    """Implements `LanguageServers` with servers for each folder of the workspace: one per language and folder."""
+    """Implements `LanguageServers` with separate servers for each folder of the workspace.
+
+    `server` also stops the servers of folders that were removed from the workspace.
+    """
 
     def __init__(self, files: Files, start: Callable[[Path], SessionServers]) -> None:
         """

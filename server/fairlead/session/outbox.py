@@ -1,4 +1,4 @@
-"""Holds the events of a run for a moment, so that many events need only one journal entry and one state."""
+"""Holds the events of a session for a moment, so that many events need only one journal entry and one state."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -12,8 +12,8 @@ _SENT_AT_ONCE = (RunStarted, RunFinished, CommandStarted, CommandEnded)
 class Outbox:
     """The events that have not been saved and sent yet.
 
-    Most wait for `HOLD_SECONDS`, so that the next request to the model is sent first. The start and the end of a run or
-    a command are sent at once, as is a change outside of a run.
+    Most wait for at most `HOLD_SECONDS`, so that the next request to the model is sent first. The start and the end of
+    a run or a command, and a change without an event, are sent at once, together with the events that wait.
     """
 
     def __init__(self, send: Callable[[Sequence[Event]], None]) -> None:
@@ -23,7 +23,7 @@ class Outbox:
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, event: Event | None) -> None:
-        """Queues an event. None means that something else has changed, and sends everything at once."""
+        """Queues an event. None means that something has changed without an event, and sends everything at once."""
         if event is not None:
             self._events.append(event)
         if event is None or isinstance(event, _SENT_AT_ONCE):

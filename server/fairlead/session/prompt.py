@@ -51,7 +51,7 @@ MAX_PROMPT_CHARS = 400_000
 MAX_TITLE_CHARS = 80
 
 Continuation = Literal["paused", "plan"]
-"""What a run continues: a run that did not finish, or a plan that the user has approved."""
+"""What a run continues. `paused`: the conversation, usually after an unfinished run. `plan`: an approved plan."""
 CONTINUATION_PROMPTS: dict[Continuation, str] = {
     "paused": "Continue where you stopped.",
     "plan": "The plan is approved. Do it.",
@@ -60,7 +60,7 @@ CONTINUATION_PROMPTS: dict[Continuation, str] = {
 
 @dataclass(frozen=True, slots=True)
 class RunTask:
-    """What the user asks a session to do.
+    """What the user asks a session to do. Creating one checks it.
 
     Raises:
         WrongRequest: see `check_prompt` and `check_images`.
@@ -70,9 +70,10 @@ class RunTask:
     context: Sequence[ContextItem] = ()
     """What the user mentions in the prompt or attaches to it."""
     surroundings: Surroundings = field(default_factory=Surroundings)
+    """What the user is looking at. The model gets it only if the setting `context.editor` is on."""
     mode: Mode = "agent"
     continues: Continuation | None = None
-    """None: the prompt is the user's."""
+    """None: the prompt is the user's. Otherwise it is the one in `CONTINUATION_PROMPTS`."""
 
     def __post_init__(self) -> None:
         check_prompt(self.prompt)
@@ -95,7 +96,7 @@ def check_prompt(text: str) -> None:
 
 
 def system_prompt(roots: Roots) -> str:
-    """The system prompt for these folders."""
+    """The system prompt for these folders, without the project's rules."""
     workspace = SEVERAL_FOLDERS if roots.has_names else f"The workspace is {', '.join(map(str, roots.paths))}."
     return SYSTEM.format(workspace=workspace)
 
@@ -119,7 +120,7 @@ def user_prompt(task: RunTask, context: Sequence[Block]) -> list[Block]:
 
 
 def proposals_note(changes: Changeset, roots: Roots) -> str:
-    """The proposals that the user has not decided on yet, one line per file."""
+    """The proposals that the user has not decided on yet, one line per file; empty if there are none."""
     return "\n".join(f"- {roots.relative(Path(proposal.path))}: {_proposed(proposal, roots)}" for proposal in changes)
 
 

@@ -1,4 +1,4 @@
-"""Sends clients the plan and the proposals of a session when they change, and then the events of its runs."""
+"""Sends clients a session's plan and proposals when they change, and then the events of its runs and checks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -93,7 +93,7 @@ class Publisher:
     def _save_and_send(self, events: Sequence[Event]) -> None:
         """Saves the session, then sends the plan and the proposals if they changed, then the events.
 
-        Nothing is sent before it is saved, so what the user saw survives a kill.
+        So what the user saw survives a kill, except for the latest streamed text and output (`JournalWriter.save`).
         """
         before, self._sent = self._sent, self._published
         self._writer.save(events)
@@ -106,18 +106,18 @@ class Publisher:
             self._sink([*states, *events])
 
     def plan_state(self) -> PlanChanged:
-        """The current plan, with its record."""
+        """The current plan, with its record and what supports its items."""
         plan, recorder = self._plan.snapshot(), self._evidence.recorder
         return PlanChanged(
             self.plan_version, plan, recorder.record, recorder.inferred, self._evidence.support_by_item()
         )
 
     def protected(self) -> Mapping[str, str]:
-        """Why proposals need a separate confirmation, by path."""
+        """Why a proposal needs a separate confirmation, by its current path. Omits all other proposals."""
         return self._protections.of(self._files.roots, self._files.changes)
 
     def edits(self) -> EditsChanged:
-        """The current proposals."""
+        """The current proposals, with the decisions that can be undone and redone, and what checks found."""
         files, evidence, decisions = self._files, self._evidence, self._decisions()
         done, undone = decisions.done, decisions.undone
         return EditsChanged(

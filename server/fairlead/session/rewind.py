@@ -1,4 +1,4 @@
-"""Rewinds a session to an earlier prompt, or begins a new session there."""
+"""Rewinds a session to its state before an earlier prompt, or creates a new session with that state."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -27,20 +27,22 @@ class Rewound:
     """The result of a rewind."""
 
     session: Session
+    """The rewound session, or the new one."""
     prompt: str
-    """The prompt that is no longer in its conversation."""
+    """The prompt before which its conversation now ends."""
     not_undone: tuple[HunkOutcome, ...] = ()
-    """The files whose accepted text could not be undone, and why."""
+    """The files in which a later decision could not be undone, and why. Only `rewind` undoes decisions."""
 
 
 async def rewind(session: Session, checkpoint_id: int) -> Rewound:
     """Restores conversation, plan, record and proposals, and undoes later decisions where that is possible.
 
-    A cancellation takes effect only afterwards.
+    Also stops the background commands. Waits for a stopped run and a current decision first. A cancellation after that
+    takes effect only at the end.
 
     Raises:
         WrongRequest: there is no such checkpoint.
-        RequestRefused: the session is running.
+        RequestRefused: the session is running, or is being rewound already.
     """
     checkpoint = _checkpoint(session, checkpoint_id)
     async with _exclusively(session):
@@ -70,7 +72,8 @@ async def rewind_conversation(session: Session, checkpoint_id: int) -> Rewound:
 async def fork(sessions: Sessions, session: Session, checkpoint_id: int) -> Rewound:
     """Creates a session with the conversation, plan, record and proposals from before a prompt.
 
-    The given session and the user's files do not change.
+    The given session, which may be running, and the user's files do not change. The new session cannot undo the given
+    session's decisions.
 
     Raises:
         WrongRequest: there is no such checkpoint.
@@ -95,7 +98,7 @@ async def _exclusively(session: Session) -> AsyncGenerator[None]:
     """Excludes runs and decisions of a session while the block lasts.
 
     Raises:
-        RequestRefused: it is running, or being rewound already.
+        RequestRefused: the session is running, or is being rewound already.
     """
     if session.is_rewinding:
         raise RequestRefused("This session is being rewound. Try again in a moment.")
@@ -109,7 +112,10 @@ async def _exclusively(session: Session) -> AsyncGenerator[None]:
 
 
 def rewound(state: SessionState, checkpoint: Checkpoint) -> SessionState:
-    """The state with everything as it was at a checkpoint. Versions increase, and what was spent stays on record."""
+    """The state with the values of a checkpoint, and without the checkpoint and later ones.
+
+    Versions increase, the plan's history grows, and the tokens and the cost that were spent stay on record.
+    """
     old = state.plan
     plan = PlanningState(checkpoint.items, 0, old.version + 1, old.revision)
     versions = state.versions
@@ -136,7 +142,10 @@ def rewound(state: SessionState, checkpoint: Checkpoint) -> SessionState:
 
 
 def conversation_rewound(state: SessionState, checkpoint: Checkpoint) -> SessionState:
-    """The state with the conversation as it was at a checkpoint, and a note for the model that nothing else changed."""
+    """The state with the conversation as it was at a checkpoint, and a note for the model that nothing else changed.
+
+    The feedback that the model had not read at the checkpoint, or has not read now, is pending.
+    """
     earlier, later = checkpoint.pending_feedback, state.pending_feedback
     return replace(
         state,
@@ -159,7 +168,7 @@ def _earlier(state: SessionState, checkpoint: Checkpoint) -> tuple[Checkpoint, .
 
 
 def _with_costs(record: Record, later: Record, step: str) -> Record:
-    """The record, plus the tokens and the cost that were spent after it, added to a step.
+    """The record, with the tokens and the cost that `later` has in addition. They are added to a step.
 
     A rewind discards work, but not its cost.
     """

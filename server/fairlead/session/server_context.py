@@ -22,7 +22,8 @@ from fairlead.workspace.paths import Root, Roots
 class ServerContext:
     """Shared by all sessions.
 
-    The front end updates the values as the editor reports changes, so sessions read a value each time they need it.
+    The front end may replace `settings`, `roots` and `trusted` at any time, so sessions read them each time they need
+    them. It sets the other values before the first session.
     """
 
     buffers: Buffers
@@ -40,10 +41,11 @@ class ServerContext:
     roots: Roots = field(default_factory=Roots)
     """The folders that are open."""
     trusted: bool = True
+    """Whether the user trusts the workspace. If not, `workspace` raises."""
     restores_sessions: bool = True
-    """Whether unfinished sessions are loaded at the start; otherwise a session is loaded when a request names it."""
+    """Whether unsettled sessions (`Sessions`) are loaded when they are found, not only when a request names them."""
     spare_model: SpareModel = field(default_factory=SpareModel)
-    """The model of the next new session."""
+    """The model that the next new session takes, connected in advance."""
     server_pool: ServerPool = field(default_factory=ServerPool)
     """The language servers of all sessions."""
     diagnostics: DiagnosticsSource | None = None

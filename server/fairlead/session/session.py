@@ -74,7 +74,10 @@ class Session:
         self.title = title
         self.state: Phase = "idle"
         self.updated = context.now()
-        """When the last run began or ended, in seconds since the epoch."""
+        """When the last run began or ended, in seconds since the epoch.
+
+        Before the first run: when the session was created, or the value that it was restored or forked with.
+        """
         self._context = context
         self.files = Files(roots, context.buffers, context.watch)
         self.plan = TodoManager()
@@ -87,7 +90,7 @@ class Session:
         self.reviewing = asyncio.Lock()
         """Held while a decision, an undo or a rewind changes the proposals."""
         self.awaiting_report = asyncio.Event()
-        """Set while a decision waits for the editor to report the documents that the editor has changed."""
+        """Set while a decision or an undo waits for the editor to report documents that the editor has changed."""
         self.approvals = Approvals(self.editor, session_id)
         servers = FolderServers(self.files, self._servers_of)
         self._code = CodeSupport(
@@ -101,7 +104,7 @@ class Session:
         self.commands = SessionCommands(self.files, self.evidence, context, self.publish)
         self._run = CurrentRun()
         self._prompt_count = 0
-        """How many prompts and messages the user has sent."""
+        """Increases with each prompt, continuation and message from the user; starts at 0 in each process."""
         self.is_rewinding = False
         """Set while an earlier state is restored; no run can start."""
         self._exiting = False
@@ -136,7 +139,7 @@ class Session:
 
     @property
     def running(self) -> bool:
-        """Whether there is a run. A stopped one counts until it has ended."""
+        """Whether there is a run. It counts from the request on, and if it is stopped, until it has ended."""
         return self._run.is_active
 
     @property
@@ -150,18 +153,24 @@ class Session:
         return self._decisions
 
     def add_decision(self, decision: Decision) -> None:
-        """Records a decision, so that it can be undone."""
+        """Records a decision, so that it can be undone. Decisions that were undone can no longer be redone."""
         self._decisions = self._decisions.with_decision(decision)
 
     def mark_undone(self, files: Collection[int]) -> None:
-        """Records that the last decision was undone in some of its files, given by index."""
+        """Records that the last decision was undone in some of its files, given by index.
+
+        Also removes the decision on these files from the checkpoints, so that no rewind restores it.
+        """
         before, self._decisions = self._decisions, self._decisions.undo(files)
         undone = [file for index, file in enumerate(before.done[-1].files) if index in files]
         counts = len(before.done), len(self._decisions.done)
         self.checkpoints = without_decision(self.checkpoints, undone, *counts)
 
     def mark_redone(self, files: Collection[int]) -> None:
-        """Records that the last undone decision was redone in some of its files, given by index."""
+        """Records that the last undone decision was redone in some of its files, given by index.
+
+        The present checkpoints stay without it, so a rewind to one of them undoes it again.
+        """
         self._decisions = self._decisions.redo(files)
 
     def change_folders(self, roots: Roots) -> None:
@@ -169,7 +178,11 @@ class Session:
         self.files.roots = roots
 
     def check_can_run(self, continues: Continuation | None) -> None:
-        """Raises RequestRefused if a run cannot start."""
+        """Raises RequestRefused if a run cannot start. A stopped run that has not ended yet does not prevent it.
+
+        Args:
+            continues: as in `RunTask`.
+        """
         if self.running and not self._run.is_stopping:
             raise RequestRefused("This session is already running. Stop it first, or start a new session.")
         if self.is_rewinding:
@@ -188,10 +201,12 @@ class Session:
     async def run(self, task: RunTask, on_begin: Callable[[], None] = lambda: None) -> Outcome:
         """Runs a task and returns the outcome. Cancelling the caller cancels the run; the outcome is still returned.
 
-        If a stopped run has not ended yet, waits for it first. `on_begin` is called when the run begins.
+        If a stopped run has not ended yet, waits for it first. `on_begin` is called when the run begins, before its
+        first event.
 
         Raises:
-            RequestRefused: the session is already running, has nothing to continue, or its workspace cannot be used.
+            RequestRefused: the session is already running, is being rewound, has nothing to continue, or its workspace
+                cannot be used.
         """
         self.check_can_run(task.continues)
         if self.running:  # the run is stopping, or `check_can_run` would have raised
@@ -202,9 +217,11 @@ class Session:
         return await self._run.execute(lambda stopped: self._run_loop(task, on_begin, stopped=stopped))
 
     async def _run_loop(self, task: RunTask, on_begin: Callable[[], None], *, stopped: bool) -> Outcome:
-        """Runs the loop after the sandbox has been probed.
+        """Prepares the run (the sandbox, the rules, the prompt's context), then runs the loop.
 
-        If the run is stopped before that, the loop still runs, and returns the outcome of a stopped run.
+        Args:
+            stopped: whether the run was stopped before it began. If it was, or if it is stopped while it is prepared,
+                the loop still runs, and returns the outcome of a stopped run.
         """
         on_begin()
         if not stopped:
@@ -236,21 +253,23 @@ class Session:
         return new.id
 
     async def wait_for_end(self) -> None:
-        """Waits until a stopped run has ended.
+        """Waits until a stopped run has ended, if there is one.
 
         Raises:
-            RequestRefused: the session is running.
+            RequestRefused: the session has a run that was not stopped.
         """
         if self.running and not self._run.is_stopping:
             raise RequestRefused("This session is running. Stop it first.")
         await self._run.wait_for_end()
 
     def steer(self, text: str) -> int:
-        """Sends a message to the current run, which reads it at the next boundary. Returns how many are queued.
+        """Queues a message to the current run. Returns how many messages are queued, including this one.
+
+        The model reads it between two rounds, or with the next prompt if the run ends before.
 
         Raises:
             WrongRequest: the text is empty or too long.
-            RequestRefused: the session is not running.
+            RequestRefused: no run has emitted `RunStarted` yet, or the last one has ended.
         """
         check_prompt(text)
         if self.state != "running":
@@ -267,12 +286,15 @@ class Session:
         self.publish()
 
     def cancel(self) -> None:
-        """Stops the run and the background commands, if there are any."""
+        """Stops the run and the background commands, if there are any, without waiting for them to end.
+
+        Checks that the user started continue.
+        """
         self.commands.stop()
         self._run.cancel()
 
     async def warm(self) -> None:
-        """Prepares the first request of the next run."""
+        """Connects to the model, so that the next run is faster. Does nothing before this process's first run."""
         await self._agent_builder.warm()
 
     def prepare_exit(self) -> None:
@@ -280,7 +302,10 @@ class Session:
         self._exiting = True
 
     async def close(self) -> None:
-        """Stops the run, waits for its processes to end, and closes connections."""
+        """Stops everything that runs in the session, waits until its processes have ended, and closes connections.
+
+        The run counts as interrupted. The journal stays open.
+        """
         self.prepare_exit()
         self.cancel()
         await self._run.wait_for_end()
@@ -291,10 +316,12 @@ class Session:
         await self._agent_builder.aclose()
 
     async def stop_command(self, handle: str) -> None:
-        """Stops a background command or a check at the user's request.
+        """Stops a background command or a check at the user's request, and waits until its processes have ended.
+
+        Does nothing if it has ended already.
 
         Raises:
-            WrongRequest: there is no command with this handle.
+            WrongRequest: no command or check had this handle.
         """
         if await self.check_queue.stop(handle):
             return
@@ -306,7 +333,7 @@ class Session:
 
     @asynccontextmanager
     async def review(self) -> AsyncGenerator[None]:
-        """Holds `reviewing` while the block lasts. Then publishes what it has changed, even if it failed."""
+        """Holds `reviewing` while the block lasts, and publishes at its end, even if the block raises."""
         async with self.reviewing:
             try:
                 yield
@@ -314,7 +341,11 @@ class Session:
                 self.publish()
 
     def publish(self, event: Event | None = None) -> None:
-        """Records an event of the run; None: something else has changed. `Outbox` decides when it is saved and sent."""
+        """Records an event of a run or a check, and updates the evidence. `Outbox` decides when it is saved and sent.
+
+        Args:
+            event: None: something has changed without an event.
+        """
         if event is not None:
             self.evidence.recorder.on_event(event)
             self.journal_writer.note(event)
@@ -363,7 +394,10 @@ class Session:
         await self.adopt(state)
 
     async def adopt(self, state: SessionState) -> None:
-        """Replaces the session's state, except for the count of events."""
+        """Replaces the session's state, except for its title and the count of events.
+
+        Call it only without a run. A run that the state contains counts as unfinished: the session is paused.
+        """
         self.state = "idle" if state.phase == "idle" else "paused"
         self.updated = state.updated
         self.files.read_tracker.forget()
@@ -380,7 +414,10 @@ class Session:
         self.publish()
 
     def edit_plan(self, ops: Sequence[PlanOp], revision: int) -> None:
-        """Applies the user's changes to the plan; the model reads about them at the next boundary.
+        """Applies the user's changes to the plan, all or none. The model reads about them in the next feedback.
+
+        Args:
+            revision: the `PlanningState.revision` that the user saw.
 
         Raises:
             Stale: the plan has changed since this revision; nothing was done.
@@ -403,27 +440,30 @@ class Session:
         self.plan.reminder_interval = settings.reminder_interval
 
     def plan_state(self) -> PlanChanged:
-        """The current plan, with its record."""
+        """The current plan, with its record and what supports its items."""
         return self._publisher.plan_state()
 
     def edits(self) -> EditsChanged:
-        """The current proposals."""
+        """The current proposals, with the decisions that can be undone and redone, and what checks found."""
         return self._publisher.edits()
 
     def protected(self) -> Mapping[str, str]:
-        """Why proposals need a separate confirmation, by path."""
+        """Why a proposal needs a separate confirmation, by its current path. Omits all other proposals."""
         return self._publisher.protected()
 
     async def observe(self, paths: Collection[Path]) -> None:
-        """Reads files that may have changed. Publishes once, because thousands may change at the same time."""
+        """Reads files that may have changed. Publishes once, because thousands may change at the same time.
+
+        During a decision, only notes that the files must be read before the next round, and publishes nothing.
+        """
         self.files.report_changes(paths)
-        # during a decision, the change may be its own edit; decisions read the files again at the end
+        # during a decision, the change may be its own edit; a decision reads its files again at the end
         if not self.reviewing.locked():
             await self.files.observe(paths, lambda: not self.reviewing.locked())
             self.publish()
 
     async def _take_feedback(self) -> list[str]:
-        """The feedback at this boundary. Reads the proposed files first, because a command may have changed them."""
+        """The feedback for the model now. Reads the proposed files first, because a command may have changed them."""
         changed = self.files.paths_to_observe()
         if changed:
             await self.observe(changed)

@@ -17,7 +17,7 @@ class SpareModel:
         self._model: ClosableModel | None = None
 
     async def connect(self, choice: ModelChoice) -> None:
-        """Opens the model of this choice, closes an earlier one, and connects."""
+        """Connects the model of this choice. If the spare model is of another choice, replaces and closes it."""
         model = self._model
         if model is None or choice != self._choice:
             earlier, model = model, open_model(choice)
@@ -27,7 +27,7 @@ class SpareModel:
         await model.connect()
 
     def take(self, choice: ModelChoice) -> ClosableModel | None:
-        """The model for this choice, which the caller must close; None if there is none."""
+        """Hands over the model for this choice, which the caller must close; None if there is none."""
         if choice != self._choice:
             return None
         model, self._model, self._choice = self._model, None, None
@@ -49,12 +49,13 @@ class SessionModel:
         self._choice: ModelChoice | None = None
         self._closing: set[asyncio.Task[None]] = set()
         self.window = Window()
+        """The window of the current model. `for_run` replaces it when it replaces the model."""
 
     def for_run(self, context_tokens: int) -> ClosableModel:
-        """The model that the user has chosen now.
+        """The model that the user has chosen now. Opens it if the choice has changed, and begins a run in its window.
 
         Args:
-            context_tokens: the size of its window; 0: the size that is known for the model.
+            context_tokens: the size of its window; 0: the size that is known for the model. A recording has no size.
         """
         choice = self._choose()
         if self._model is None or choice != self._choice:
@@ -73,7 +74,7 @@ class SessionModel:
             await self._model.connect()
 
     def cost_of(self, usage: Usage) -> float | None:
-        """The price in US dollars, None if it is not known."""
+        """The price in US dollars; None if it is not known, or before the first run."""
         price = price_of(self._model.name) if self._model is not None else None
         return price.of(usage) if price is not None else None
 

@@ -22,8 +22,8 @@ log = logging.getLogger(__name__)
 TYPING_DELAY = 0.03  # seconds; changes of a document within this time update its proposal once
 LIST_DELAY = 0.05  # seconds; changes of the list within this time are sent together
 LOCK_CHECK_INTERVAL = 1.0  # seconds between attempts to load the sessions that another process has open
-LEFTOVER_AGE = 86_400  # seconds after which the files of a journal that was never created are removed
-MAX_SETTLED = 200  # settled sessions; older ones are removed
+LEFTOVER_AGE = 86_400  # seconds after which the lock and the incomplete file of a journal without a file are removed
+MAX_SETTLED = 200  # how many settled sessions of a workspace stay saved, the newest first; the others are removed
 
 OPEN_ELSEWHERE = "This session is open in another window or terminal. Continue there, or close it there first."
 FOLDER_REMOVED = "This session belongs to {folders}, which is not open in this window anymore. Add the folder again."
@@ -32,8 +32,9 @@ FOLDER_REMOVED = "This session belongs to {folders}, which is not open in this w
 class Sessions:
     """Creates, loads, finds and deletes sessions.
 
-    A session is in one of three states: loaded (`_sessions`), listed from its journal until a request names it
-    (`_unloaded`), or waiting to be loaded (`_to_load`), usually because another process has it open.
+    A session is loaded (`_sessions`), listed from its journal until a request names it (`_unloaded`), or waiting to be
+    loaded (`_to_load`), usually because another process has it open. If a request names a listed session that another
+    process has open, the session stays listed and also waits to be loaded.
 
     A session is settled if no run is unfinished and no proposal is undecided.
     """
@@ -66,10 +67,14 @@ class Sessions:
         self._list: tuple[Row, ...] = ()
 
     def __iter__(self) -> Iterator[Session]:
+        """The loaded sessions."""
         return iter(self._sessions.values())
 
     def create(self, title: str = "") -> Session:
         """Creates a session on the open workspace.
+
+        Args:
+            title: empty: the first prompt gives the session its title.
 
         Raises:
             RequestRefused: the workspace cannot be used (`ServerContext.workspace`).
@@ -98,11 +103,13 @@ class Sessions:
         return Session(session_id, title, roots, self._context, on_events, journal)
 
     def restore(self) -> None:
-        """Finds the saved sessions of this workspace: those that were created in one of its folders.
+        """Finds the saved sessions of this workspace: those that were created while one of its folders was open.
 
         Unsettled sessions are loaded shortly afterwards, or as soon as no other process has them open. Settled ones are
-        only listed, and are loaded when a request names them. If `ServerContext.restores_sessions` is false, this
-        applies to all sessions.
+        only listed, and are loaded when a request names them. If `ServerContext.restores_sessions` is false, unsettled
+        ones are only listed too.
+
+        Also removes the sessions that are no longer saved (`SessionsSettings`), including those of other workspaces.
 
         Raises:
             RequestRefused: as `create`.
@@ -126,7 +133,10 @@ class Sessions:
             self._loader = asyncio.ensure_future(self._load_all())
 
     async def _load_all(self) -> None:
-        """Loads the sessions that no other process has open, and retries until all are loaded."""
+        """Loads the sessions in `_to_load`, and retries those that cannot be loaded yet until none is left.
+
+        Drops unreadable ones, with a warning. If `ServerContext.restores_sessions` is false, only lists the sessions.
+        """
         try:
             while self._to_load:
                 for info in list(self._to_load.values()):
@@ -153,7 +163,7 @@ class Sessions:
     async def _try_load(self, info: JournalInfo) -> None:
         try:
             await self._load(info)
-        except (Locked, RequestRefused):  # RequestRefused: the workspace cannot be used now
+        except (Locked, RequestRefused):  # RequestRefused: the workspace, or the session's folder, cannot be used now
             return
         except (OSError, ValueError) as error:
             if not isinstance(error, FileNotFoundError):
@@ -172,7 +182,8 @@ class Sessions:
 
         Raises:
             Locked: another process has it open.
-            OSError, ValueError: its journal does not exist anymore, or cannot be read.
+            RequestRefused: the workspace cannot be used, or none of the session's folders is open anymore.
+            OSError, ValueError: its journal does not exist anymore, cannot be read, or cannot be restored.
         """
         if info.id in self._sessions:
             return
@@ -201,7 +212,7 @@ class Sessions:
         self._add(session)
 
     def _prune(self, settled: Sequence[JournalInfo]) -> list[JournalInfo]:
-        """Removes the sessions that are too old or too many; returns the others."""
+        """Removes the sessions that are too old or too many; if `keep_days` is 0, all of them. Returns the others."""
         days = self._context.settings.sessions.keep_days
         latest = sorted(settled, key=lambda info: info.summary.updated if info.summary else 0.0, reverse=True)
         remaining = [info for info in latest[:MAX_SETTLED] if days and not self._is_old(info)]
@@ -219,7 +230,10 @@ class Sessions:
                 self._context.journals.remove(info)
 
     def _is_old(self, info: JournalInfo) -> bool:
-        """Uses the later time of the summary and the file, so that a damaged summary does not delete a session."""
+        """Whether the last run and the last write of a session are both older than `keep_days`.
+
+        The time of the last write counts too, so that a damaged summary does not delete a session.
+        """
         latest = max(info.written, info.summary.updated if info.summary is not None else 0.0)
         return latest < self._context.now() - self._context.settings.sessions.keep_days * 86_400
 
@@ -228,7 +242,8 @@ class Sessions:
 
         Raises:
             WrongRequest: there is no such session.
-            RequestRefused: it is running, here or elsewhere, or its journal cannot be removed.
+            RequestRefused: as `get`; or it is running; or its journal cannot be removed, so that the session appears
+                again after a restart.
         """
         session = await self.get(session_id)
         if session.running:
@@ -247,12 +262,12 @@ class Sessions:
             ) from error
 
     def change_folders(self) -> None:
-        """Sessions continue with the folders that are open now. Proposals in a removed folder stay."""
+        """The loaded sessions continue with the folders that are open now. Proposals in a removed folder stay."""
         for session in self:
             session.change_folders(self._context.roots)
 
     def rows(self) -> tuple[Row, ...]:
-        """The list of sessions, the newest first."""
+        """The list of sessions, the one with the latest run first. Omits those that are still waiting to be loaded."""
         return rows(self, (row for _, row in self._unloaded.values()))
 
     def _schedule_list(self) -> None:
@@ -269,7 +284,7 @@ class Sessions:
             self._on_list(now)
 
     async def rows_when_loaded(self) -> tuple[Row, ...]:
-        """Like `rows`, but first waits until the saved sessions have been loaded once."""
+        """Like `rows`, but first waits until loading each saved session that was found has been tried once."""
         await self._loaded_once.wait()
         return self.rows()
 
@@ -278,8 +293,9 @@ class Sessions:
 
         Raises:
             WrongRequest: there is none.
-            RequestRefused: another process has it open, or its journal cannot be read. In the first case, a server that
-                restores sessions loads it as soon as that process has closed it.
+            RequestRefused: another process has it open, its journal cannot be read, the workspace cannot be used, or
+                none of the session's folders is open anymore. In the first case, a server that restores sessions loads
+                it as soon as that process has closed it.
         """
         if session_id not in self._sessions:
             await self._load_on_request(session_id)
@@ -309,7 +325,7 @@ class Sessions:
         self._unloaded.pop(session_id, None)
 
     def on_document_event(self, path: Path) -> None:
-        """Call it when the editor reports a change to a document. Updates the proposals once per `TYPING_DELAY`."""
+        """Call it when the editor reports a change to a document. Updates proposals at most once in `TYPING_DELAY`."""
         for session in self:
             session.files.user_files.note_document_event()
         if path not in self._typing:
@@ -320,7 +336,7 @@ class Sessions:
         self.observe([path])
 
     def observe(self, paths: Iterable[Path]) -> None:
-        """Lets the sessions read files that may have changed."""
+        """Lets the loaded sessions read files that may have changed. Returns at once."""
         self._changed.update(dict.fromkeys(paths))
         if self._observing is None:
             self._observing = asyncio.ensure_future(self._observe())
@@ -343,14 +359,14 @@ class Sessions:
                 log.exception("the events of the session %s cannot be sent", session.id)
 
     async def close(self) -> None:
-        """Stops everything that runs in the sessions, and stops loading others."""
+        """Stops everything that runs in the sessions, and stops loading others. The journals stay open."""
         for task in (self._loader, self._observing, *self._loading.values()):
             if task is not None:
                 task.cancel()
         await asyncio.gather(self._context.spare_model.aclose(), *(session.close() for session in self))
 
     def close_journals(self) -> None:
-        """Saves and closes all sessions. Call it after all runs have ended."""
+        """Saves all loaded sessions and closes their journals. Call it after all runs have ended."""
         self.flush()
         for session in self:
             session.journal_writer.close()

@@ -42,25 +42,25 @@ class BashSettings:
 
     timeout_seconds: int = 120
     processes: int = 0
-    """How many processes a command may have; 0: depends on the machine."""
+    """How many processes and threads a command may have; 0: depends on the machine."""
     memory_mb: int = 0
-    """How much memory a command may use; 0: depends on the machine."""
+    """How much memory a command may use, in units of 2**20 bytes; 0: depends on the machine."""
     allow: tuple[str, ...] = ()
-    """Valid rules (shell/command_line/rules.py)."""
+    """Valid rules (shell/command_line/rules.py) for commands that run without asking."""
     deny: tuple[str, ...] = ()
-    """Valid rules (shell/command_line/rules.py)."""
+    """Valid rules for commands that never run. They take precedence over `allow`."""
 
 
 @dataclass(frozen=True)
 class CheckSettings:
-    """When checks run in addition to docs/plan.md P17."""
+    """The settings `check.*`: when checks run, and how long searches with checks or for new errors may take."""
 
     without_changes_seconds: float = 30
-    """A check that passes in less time also runs without the proposals; 0: only at the user's request."""
+    """A check that passes in less time also runs without the proposals (P17); 0: only at the user's request."""
     after_partial_accept: bool = False
     """Whether the checks run on what was accepted while other proposals are undecided."""
     before_accept_all: bool = False
-    """Whether the client runs the checks before it accepts all proposals."""
+    """Whether the client runs the checks before it accepts all proposals. The server ignores it."""
     search_max_runs: int = 100
     """The runs after which a search for the smallest set ends; 0: no limit."""
     search_max_minutes: float = 15
@@ -87,10 +87,13 @@ class ContextSettings:
 
 @dataclass(frozen=True)
 class SessionsSettings:
-    """How long sessions are saved."""
+    """How long settled sessions (`Sessions`) are saved."""
 
     keep_days: int = 30
-    """0: sessions are not saved."""
+    """Days from its last run until a settled session is removed.
+
+    0: new sessions are not saved, and settled ones are removed.
+    """
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,11 @@ class Settings:
     check: CheckSettings = field(default_factory=CheckSettings)
     context: ContextSettings = field(default_factory=ContextSettings)
     language_servers: Mapping[str, ServerSpec] = field(default_factory=dict[str, ServerSpec])
-    """The user's language servers by name. They come before those of `code/servers/table.py`, or replace them."""
+    """The user's language servers by name. They come before those of `code/servers/table.py`.
+
+    A server of the user replaces the one with the same name there.
+    """
     approvals: Literal["ask", "sandboxed"] = "sandboxed"
+    """`sandboxed`: commands in the sandbox without network run without asking. `ask`: only those of `bash.allow` do."""
     save_after_accept: bool = True
+    """Whether the client saves files after an accept. The server ignores it."""

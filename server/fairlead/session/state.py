@@ -29,7 +29,7 @@ from fairlead.session.feedback import PendingFeedback
 from fairlead.workspace.rejections import Rejected
 
 Phase = Literal["idle", "running", "paused"]
-"""`paused`: a run is unfinished, because its process ended or it reached a limit (docs/plan.md L14)."""
+"""`paused`: a run is unfinished, because its process ended or the run ended for one of `PAUSES` (docs/plan.md L14)."""
 PAUSES: Collection[StopReason] = ("budget", "max_turn_requests", "loop")
 """The stop reasons that leave a run unfinished."""
 
@@ -59,7 +59,7 @@ class SessionState:
     title: str = ""
     phase: Phase = "idle"
     updated: float = 0.0
-    """When the last run began or ended, in seconds since the epoch."""
+    """See `Session.updated`."""
     at: float = 0.0
     """When this state was saved, in seconds since the epoch."""
     events_sent: int = 0
@@ -75,6 +75,7 @@ class SessionState:
     """The names of the models that were used, without duplicates."""
     changes: Changeset = field(default_factory=Changeset)
     edits_version: int = 0
+    """See `Files.version`."""
     decisions: DecisionLog = field(default_factory=DecisionLog)
     rejected: tuple[Rejected, ...] = ()
     pending_feedback: PendingFeedback = field(default_factory=PendingFeedback)

@@ -7,7 +7,7 @@ from fairlead.workspace.editor import Applied, ApprovalAnswer, ApprovalRequest, 
 
 
 class TimedEditor:
-    """Forwards to the editor. Overlapping questions count once.
+    """Forwards to the editor. The time of overlapping questions counts once.
 
     Args:
         clock: seconds since an arbitrary start.
@@ -22,7 +22,7 @@ class TimedEditor:
 
     @property
     def waited_seconds(self) -> float:
-        """How long tool calls have waited for the user so far."""
+        """How long tool calls have waited for the user so far, in all runs. Omits questions without a `call_id`."""
         return self._waited + (self._clock() - self._opened_at if self._open_questions else 0.0)
 
     @property
@@ -33,7 +33,7 @@ class TimedEditor:
         return await self._editor.apply(label, edits)
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
-        if request.call_id is None:  # the user's own action: no run waits for it
+        if request.call_id is None:  # usually the user's own action, for which no run waits; or a language server
             return await self._editor.approve(request)
         with self._waiting():
             return await self._editor.approve(request)
