@@ -112,9 +112,10 @@ async def _exclusively(session: Session) -> AsyncGenerator[None]:
 
 
 def rewound(state: SessionState, checkpoint: Checkpoint) -> SessionState:
-    """The state with the values of a checkpoint, and without the checkpoint and later ones.
+    """The state with the values of a checkpoint, and without this checkpoint and later ones.
 
-    Versions increase, the plan's history grows, and the tokens and the cost that were spent stay on record.
+    Versions increase, the plan's history includes the rewind, and the tokens and the cost that were spent stay on
+    record.
     """
     old = state.plan
     plan = PlanningState(checkpoint.items, 0, old.version + 1, old.revision)

@@ -21,7 +21,7 @@ class FoundSet:
         self._versions = (0, 0)
 
     def replace(self, found: SmallestSet, changes: Changeset, state: int) -> None:
-        """Replaces the set with one that was found for these changes, in this state of the known files."""
+        """Replaces the set with one that was found for these changes, in the file state with this number."""
         self._found, self._versions = (found, changes, state), (0, 0)
 
     def now(self) -> SmallestSet | None:

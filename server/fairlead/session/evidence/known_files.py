@@ -34,12 +34,15 @@ class KnownFiles:
         """Increases when a file changes after a state was recorded."""
 
     def restore(self, states: FileStates) -> None:
-        """Continues with the states of an earlier process. Files may have changed since."""
+        """Replaces the states with saved ones, and reads their files, which may have changed since."""
         self.states, self._changed_since = states, {}
         self.update(map(Path, states.first))
 
     def update(self, paths: Iterable[Path]) -> None:
-        """Reads files that may have changed. A file that was not known is known from now on."""
+        """Reads files that may have changed, and the proposed destinations of those that are moved.
+
+        A file that was not known is known from now on.
+        """
         for path in paths:
             proposal = self._files.proposal(path)
             moved = [Path(proposal.target)] if proposal is not None and proposal.new_path is not None else []
@@ -73,7 +76,10 @@ class KnownFiles:
         return {name: self._on_disk(Path(name)) for name in self._digests}
 
     def changed_since(self, state: int) -> tuple[str, ...]:
-        """The paths of the files whose content differs from a state."""
+        """The paths of the files whose content, as of the last `update`, differs from a state.
+
+        The content is that which a sandboxed command would see, even if the state is that of another command.
+        """
         if state not in self._changed_since:
             self._changed_since[state] = self.states.changed_since(state, self._digests)
         return self._changed_since[state]
@@ -109,7 +115,12 @@ class KnownFiles:
             return None
 
     def _hash(self, path: Path, content: str | bytes | None, disk: DiskText | None, mode: int) -> str:
-        """The digest of a file with this content, in the encoding of what is on disk."""
+        """The digest of a file with this content, in the encoding of what is on disk.
+
+        Args:
+            content: None: there is no file.
+            disk: None: nothing is on disk, or it cannot be read. The encoding is then UTF-8.
+        """
         if content is None:
             return ABSENT
         digest = disk.binary_sha256 if disk is not None else ""
@@ -132,7 +143,7 @@ def _mode(path: Path) -> int:
 
 
 def _signature(path: Path) -> str:
-    """The size and time of a file that cannot be read, in place of its digest."""
+    """The size and time of a file that cannot be read, in place of its digest; `ABSENT` if there is no file."""
     try:
         status = os.stat(path)
     except OSError:

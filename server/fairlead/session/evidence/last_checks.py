@@ -6,7 +6,7 @@ from fairlead.agent.events import CheckFinished
 
 
 class LastChecks:
-    """The last result of each check.
+    """The last result of each check of what was accepted. All are forgotten when a file or a proposal changes.
 
     Args:
         state: returns a value that differs when a file or a proposal has changed.
@@ -18,7 +18,11 @@ class LastChecks:
         self._results: dict[str, CheckFinished] = {}
 
     def add(self, result: CheckFinished) -> None:
-        """Adds the result of a check that ran on what was accepted. Ignores stopped and outdated checks."""
+        """Adds the result of a check that ran on what was accepted.
+
+        Ignores a check that saw undecided changes, that ran while nothing was accepted, that has no result, or that is
+        outdated.
+        """
         self._forget_old()
         is_usable = result.passed is not None and not result.outdated
         if result.changes == "none" and result.accepted and is_usable:
@@ -27,7 +31,7 @@ class LastChecks:
 
     @property
     def shown(self) -> CheckFinished | None:
-        """The first failure, else the last result; None if there is none."""
+        """The earliest failure, else the latest result; None if there is none."""
         self._forget_old()
         failed = (result for result in self._results.values() if not result.passed)
         return next(failed, next(reversed(self._results.values()), None))

@@ -1,4 +1,7 @@
-"""The new errors of the proposed texts (docs/plan.md P20): those that the user's texts of these files do not have."""
+"""The new errors that the proposals cause (docs/plan.md P20): those that a file does not have without them.
+
+Files that the agent has read are checked too, because a proposal for another file may break them.
+"""
 
 import asyncio
 import logging
@@ -19,9 +22,11 @@ from fairlead.workspace.files import Files
 log = logging.getLogger(__name__)
 
 MAX_REPORTED = 10
+"""How many errors one report lists."""
 MAX_MESSAGE = 300
+"""How many characters of an error's message a report contains."""
 MAX_DEPENDENTS = 20
-"""How many other files that the agent has read are checked too, because a proposal may break them."""
+"""How many files that the agent has read, but that have no proposal, are checked too. The latest ones are chosen."""
 
 NEW_ERRORS = (
     "<new_errors>\nYour proposed edits cause {count}, which the files do not have without them:\n{items}\n"
@@ -45,7 +50,7 @@ class ProposedProblems:
     """Checks the proposed texts of a session with its language servers."""
 
     def __init__(self, files: Files, servers: LanguageServers, seconds: Callable[[], float]) -> None:
-        """`seconds` returns how long a check may take; 0: nothing is checked."""
+        """`seconds` returns how long a check may take; 0: nothing is checked, and no server is started."""
         self._files, self._servers, self._seconds = files, servers, seconds
         self._baselines: dict[Path, tuple[str, Counter[ErrorKey]]] = {}
         self._checked: dict[Path, _Checked] = {}
@@ -59,19 +64,25 @@ class ProposedProblems:
         self._warming: set[asyncio.Task[None]] = set()
 
     def errors(self) -> Mapping[Path, Sequence[Problem]]:
-        """The new errors by file, of the files whose text has not changed since they were checked."""
+        """The new errors by file. Omits files whose text has changed since they were checked."""
         found = {path: checked for path, checked in self._checked.items() if checked.errors}
         return {path: checked.errors for path, checked in found.items() if self._text(path) == checked.text}
 
     def count(self, path: str) -> int:
-        """The number of new errors of a file, given by its current or its proposed path."""
+        """The number of new errors of a file, given by its current or its proposed path.
+
+        0 if its text was not checked, or has changed since.
+        """
         proposal = self._files.changes.get(path)
         target = Path(proposal.target if proposal is not None else path)
         checked = self._checked.get(target)
         return len(checked.errors) if checked is not None and self._text(target) == checked.text else 0
 
     def warm(self) -> None:
-        """Starts the language servers of the proposed files, so that a later check need not wait for them."""
+        """Starts the language servers of the proposed files in the background, so that a later check need not wait.
+
+        Starts each server only once.
+        """
         if not self._seconds():
             return
         before, self._warmed_for = self._warmed_for, self._files.changes
@@ -84,6 +95,7 @@ class ProposedProblems:
                 task.add_done_callback(self._warming.discard)
 
     async def aclose(self) -> None:
+        """Cancels the starts of servers that `warm` began. Does not stop the servers that are running."""
         for task in self._warming:
             task.cancel()
         await asyncio.gather(*self._warming, return_exceptions=True)
@@ -95,15 +107,19 @@ class ProposedProblems:
             log.info("no language server: %s", error)
 
     async def check_once_per_step(self, completed: Collection[str]) -> None:
-        """Checks the proposals if a step has been completed since the last call. The first call checks nothing."""
+        """Checks the proposals if a step has been completed since the last call. The first call checks nothing.
+
+        Args:
+            completed: the ids of all completed steps.
+        """
         before, self._completed = self._completed, set(completed)
         if before is not None and not self._completed <= before:
             await self.check()
 
     async def check(self) -> None:
-        """Checks the proposals, unless nothing has changed since the last time.
+        """Checks the proposals, unless nothing is proposed or nothing has changed since the last time.
 
-        Files that were not checked before the time limit count as free of errors until something changes.
+        Files that could not be checked, or not before the time limit, count as free of errors until something changes.
         """
         state = self._files.version, self._files.user_files.change_token
         proposed, seconds = self._proposed(self._files.changes.files), self._seconds()
@@ -122,7 +138,10 @@ class ProposedProblems:
         self._checked_state = state
 
     def take_report(self) -> list[str]:
-        """A text about the new errors that the model has not read yet; empty if there are none."""
+        """A text about the new errors that the model has not read yet; an empty list if there are none.
+
+        Afterwards all current errors count as read, even those that exceed `MAX_REPORTED`.
+        """
         errors = self.errors()
         new = self._unread(errors)
         self._reported = {_key(path, problem) for path, found in errors.items() for problem in found}
@@ -150,7 +169,7 @@ class ProposedProblems:
         return f"{self._files.roots.relative(path)}:{problem.line}:{problem.start[1] + 1} {message}{source}"
 
     async def _check_group(self, paths: Sequence[Path]) -> Mapping[Path, _Checked]:
-        """Checks files of one language server. A file that was not checked is missing."""
+        """Checks files of one language server. A file that was not checked is missing in the result."""
         checked: dict[Path, _Checked] = {}
         try:
             server = await self._servers.server(paths[0])
@@ -165,7 +184,7 @@ class ProposedProblems:
         return checked
 
     async def _update_baselines(self, server: LanguageServer, paths: Sequence[Path]) -> None:
-        """Checks the user's text of each file in which it has changed since the last check."""
+        """Checks the user's text of each file, unless it is the one checked last. Forgets files that have no text."""
         texts = {path: text for path in paths if (text := self._user_text(path)) is not None}
         outdated = [path for path, text in texts.items() if self._baselines.get(path, ("", None))[0] != text]
         for path in set(self._baselines) - set(texts):
@@ -178,7 +197,10 @@ class ProposedProblems:
     async def _diagnose(
         self, server: LanguageServer, shown: Texts, paths: Sequence[Path]
     ) -> Mapping[Path, Sequence[Problem]]:
-        """The errors in some of the shown texts. A file that was not checked in time is missing."""
+        """Shows the server these texts, and returns the errors in some of them.
+
+        A file that was not checked in time is missing in the result.
+        """
         await server.show(shown)
         answers = await server.diagnostics([path for path in paths if path in shown])
         found = {
@@ -190,7 +212,7 @@ class ProposedProblems:
         return {path: [each for each in some if each.severity == "error"] for path, some in found.items()}
 
     def _shown(self, paths: Sequence[Path]) -> dict[Path, str]:
-        """The texts as the agent sees them."""
+        """The texts of these files, and of all files that differ from the disk, as the agent sees them."""
         texts = {path: text for path, text in self._files.texts_not_on_disk() if text is not None}
         return {**texts, **{path: text for path in paths if (text := self._text(path)) is not None}}
 
@@ -226,7 +248,7 @@ class ProposedProblems:
 
 
 def _new_errors(path: Path, found: Sequence[Problem], known: Counter[ErrorKey]) -> list[Problem]:
-    """The errors that exceed the known ones, which may have moved."""
+    """The errors that are not among the known ones. A known error may have moved to another line."""
     left, new = known.copy(), list[Problem]()
     for problem in found:
         key = _key(path, problem)

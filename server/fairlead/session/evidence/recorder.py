@@ -1,4 +1,4 @@
-"""Records the evidence of a session's work, by the plan item that was in progress."""
+"""Records the evidence of a session's work, by the plan item that was in progress, if there was one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,9 +24,10 @@ READING_KINDS = ("read", "search")
 
 @dataclass(frozen=True, slots=True)
 class Inferred:
-    """A step that was not planned, inferred from the agent's calls."""
+    """A step that was not planned, inferred from the calls that the agent made before it had a plan."""
 
     kind: str
+    """`look`, or the `ToolKind` of the call."""
     title: str
 
 
@@ -90,7 +91,10 @@ class Recorder:
                 pass
 
     def work_since_update(self) -> str:
-        """A sentence for the reminder: what was done since the plan was last updated (docs/plan.md L6)."""
+        """A sentence for the reminder: what was done since the plan was last updated (docs/plan.md L6).
+
+        It begins with a space; empty if nothing was done. Counts only what this process did.
+        """
         facts = [
             count_of(count, word) for word, count in (("edit", self._changes), ("command", self._commands)) if count
         ]
@@ -112,7 +116,7 @@ class Recorder:
         self._step = self._current_step()
 
     def _set_record(self, record: Record) -> None:
-        """Replaces the record, adding the time since the last change."""
+        """Replaces the record with this one plus the time that `_add_time` has measured since the last change."""
         for step, seconds in self._unrecorded_seconds.items():
             record = record.with_seconds(step, seconds)
         self._unrecorded_seconds = {}
@@ -142,20 +146,25 @@ class Recorder:
         step = item_id or current  # the check of an item may run while another one is in progress
         self._command_steps[call_id] = step
         if started is None:
-            return  # a check that the user started
+            return  # a check that the user started, not a call of the agent
         self._commands += 1
         if step == BEFORE:
             self._infer(started)
 
     def _infer(self, started: ToolStarted) -> None:
-        """Adds a step for what the agent does without a plan. Successive reads are one step."""
+        """Adds a step for a call without a plan. Successive reads are one step, as are successive equal calls."""
         is_read = started.kind in READING_KINDS
         step = Inferred("look", "Look around") if is_read else Inferred(started.kind, started.title)
         if not self.inferred or self.inferred[-1] != step:
             self.inferred = (*self.inferred, step)
 
     def _add_cost(self, usage: Usage, cost: float | None) -> None:
-        """Adds the cost of a round to the item that was in progress when it was requested."""
+        """Adds the cost of a request to the item that was in progress when it was sent.
+
+        Args:
+            usage: of the run so far.
+            cost: of the run so far, in US dollars; None if unknown.
+        """
         tokens = usage.tokens - self._usage.tokens
         share = None if cost is None or self._cost is None else cost - self._cost
         if tokens > 0:

@@ -16,7 +16,7 @@ from fairlead.workspace.files import Files
 
 
 class SessionEvidence:
-    """The record of the work, the known files, and the results of the checks that the user asked for."""
+    """The record of the work, the known files, the new errors, and the results of checks that the user asked for."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class SessionEvidence:
         self.problems = problems
 
     def restore(self, state: SessionState) -> None:
-        """Continues with the evidence of an earlier process. Files may have changed since."""
+        """Replaces the record and the file states with saved ones. Files may have changed since."""
         self.recorder.record, self.recorder.inferred = state.record, state.inferred
         self.recorder.models = state.models
         self.known_files.restore(state.file_states)
@@ -55,20 +55,24 @@ class SessionEvidence:
         return support_by_item(items, self.recorder.record, self.known_files.changed_since, self.problems.count)
 
     def still_passes(self, command: str) -> bool:
-        """Whether a verifying command passed on the files as they are now."""
+        """Whether the last run of a verifying command passed, on the files as they are now.
+
+        Args:
+            command: the command line without surrounding whitespace.
+        """
         self.update()
         return still_passes(command, self.recorder.record, self.known_files.changed_since)
 
     def is_flaky(self, command: str) -> bool:
-        """Whether a verifying command passed on the files as they are now, and failed on them afterwards."""
+        """Whether a verifying command passed on the files as of the last `update`, and failed on them afterwards."""
         return is_flaky(command, self.recorder.record, self.known_files.changed_since)
 
     def check_commands(self) -> set[str]:
-        """All checks, of the items and of the settings."""
+        """All checks, of the items and of the settings. Contains "" if an item has no check."""
         return {item.check for item in self._plan.snapshot().items} | set(self._settings().checks)
 
     def general_checks(self, item: PlanItem) -> Sequence[str]:
-        """The checks of the settings, if the item changed files (docs/plan.md P17)."""
+        """The checks of the settings if the item changed files (docs/plan.md P17), else none."""
         return self._settings().checks if self.recorder.record.of(item.id).files else ()
 
     def _path_of(self, given: str) -> str:
