@@ -20,13 +20,17 @@ from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
 from fairlead.workspace.secrets import secret_path_filter
 
+# limits in characters
 MAX_CHARS = 24_000
 """The limit of all contents together."""
 MAX_FILE_CHARS = 12_000
+"""A longer file is only mentioned."""
 MAX_CHANGES_CHARS = 20_000
+"""A longer diff is cut."""
 WINDOW_SHARE = 0.5
 """The share of the limit for a round's results that the contents may take, if that is less than `MAX_CHARS`."""
 DIAGNOSTICS_SECONDS = 5.0
+"""How long the editor may take to report its problems."""
 
 REFERS = "The user refers to:"
 BEGIN, END = "<attached>", "</attached>"
@@ -42,7 +46,7 @@ _DIFF_FILE = re.compile(r"^diff --(?:git|cc|combined) .*$", re.MULTILINE)
 _DIFF_NAME = re.compile(r'^(?:--- |\+\+\+ |rename from |rename to )"?(?:[ab]/)?(.*?)"?\t?$', re.MULTILINE)
 _DIFF_HEAD = re.compile(r'^diff --git "?a/(.*?)"? "?b/(.*?)"?$')
 _MERGE_HEAD = re.compile(r'^diff --(?:cc|combined) "?(.*?)"?$')
-"""The first line of a file with conflicts."""
+"""The first line of a file with conflicts in a diff."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,10 @@ class Attachments:
 
 
 class Attacher:
-    """Reads what the user mentions. A file that is attached counts as read."""
+    """Reads what the user mentions in one prompt.
+
+    A text file counts as read by the agent even if it is too long to attach, unless it looks like a secret.
+    """
 
     def __init__(self, files: Files, diagnostics: DiagnosticsSource | None, limit: int | None) -> None:
         """`limit` is how long the results of a round may be, in characters; None: unknown."""
@@ -80,7 +87,7 @@ class Attacher:
         self._images = Images()
 
     async def attach(self, items: Sequence[ContextItem]) -> Attachments:
-        """Reads the items, skipping duplicates."""
+        """Reads the items, skipping duplicates. What cannot be attached is only mentioned, with the reason."""
         for item in dict.fromkeys(items):
             match item.kind:
                 case "problems":
@@ -133,7 +140,9 @@ class Attacher:
             self._references.append(f"{name} ({escape_to_one_line(problem)[:200]})")
 
     async def _text(self, item: ContextItem) -> tuple[str, str]:
-        """A note on the file, and its text; the text is empty if it is not attached.
+        """A note on the file, which may be empty, and the text to attach: the file's or that of the mentioned lines.
+
+        The text is empty if it is not attached.
 
         Raises:
             BinaryFile: the file is not text.
@@ -161,7 +170,7 @@ class Attacher:
         return note, "".join(chosen)
 
     async def _add_problems(self, item: ContextItem) -> None:
-        """The problems that the editor shows, in one file or in all."""
+        """Adds the problems that the editor shows, in one file or in all. Omits files that look like secrets."""
         roots = self._files.roots
         name = "the problems that the editor shows"
         where = "" if item.path is None else f" in {escape_to_one_line(roots.relative(item.path))}"
@@ -182,7 +191,7 @@ class Attacher:
         self._add_content("problems", text, self._left)
 
     def _add_changes(self, diff: str) -> None:
-        """The user's uncommitted changes, without those of files that look like secrets."""
+        """Adds the user's uncommitted changes, without those of files that look like secrets."""
         self._references.append("the uncommitted changes (git diff)")
         starts = [found.start() for found in _DIFF_FILE.finditer(diff)]
         ends = [*starts[1:], len(diff)]
@@ -205,7 +214,7 @@ class Attacher:
 
 
 def _diff_names(part: str) -> list[str]:
-    """The names of the file in its part of a diff."""
+    """All names that a file's part of a diff gives it, such as the old and the new one."""
     line = part.split("\n", 1)[0]
     head = _DIFF_HEAD.match(line) or _MERGE_HEAD.match(line)
     before_hunks = part.split("\n@@", 1)[0]

@@ -16,7 +16,7 @@ class ContextItem:
     first_line: int | None = None
     """The first of the lines that the user means, counted from 1; None for the whole file."""
     last_line: int | None = None
-    """The last of these lines, inclusive."""
+    """The last of these lines, inclusive; None for the whole file."""
     kind: ItemKind = "file"
     text: str = ""
     """The diff of `changes`."""

@@ -19,7 +19,11 @@ class FoldersNote:
         self._sent_notes = SentNotes(f"{BEGIN}\n")
 
     def take(self, roots: Roots, messages: Sequence[Message]) -> list[str]:
-        """The note to send now: none if the last one still applies, or if the workspace is one folder."""
+        """The note to send now, or an empty list.
+
+        No note is needed while no folder is open, while the last one in the conversation still applies, and before the
+        first note as long as paths need no folder names (`Roots.has_names`).
+        """
         sent = self._sent_notes.of(messages)
         if not roots.folders or not (sent or roots.has_names):
             return []

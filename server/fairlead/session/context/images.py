@@ -22,15 +22,15 @@ TOO_MANY = f"one too many: the limit for a task is {MAX_IMAGES} pictures and {MA
 
 
 def shown_name(name: str) -> str:
-    """The name of a picture, in one line."""
+    """The name of a picture, in one line of at most `MAX_NAME_CHARS`; `unnamed` if it has none."""
     return escape_to_one_line(clean_text(name).strip())[:MAX_NAME_CHARS] or "unnamed"
 
 
 def check_images(items: Sequence[ContextItem]) -> None:
-    """Checks the pictures that are sent with a prompt. Those that it mentions are checked when they are read.
+    """Checks the pictures that are sent with a prompt. Files that the prompt mentions are checked when they are read.
 
     Raises:
-        WrongRequest: one of them is not a picture that a model can read, or is too large, or there are too many.
+        WrongRequest: one of them is not a picture that a model can read, one is too large, or there are too many.
     """
     images = Images()
     for item in dict.fromkeys(items):
@@ -52,7 +52,10 @@ class Images:
         self._left = MAX_TOTAL_BYTES
 
     def add(self, data: bytes) -> str:
-        """Adds a picture that a model can read. Returns why it was not added; empty if it was."""
+        """Adds a picture that a model can read (`media_type`), if it fits.
+
+        Returns why it was not added, as the end of a sentence or a note; empty if it was added.
+        """
         kind = media_type(data)
         assert kind is not None
         if len(data) > MAX_BYTES:

@@ -51,7 +51,8 @@ class ProjectRules:
     async def take_new(self, folders: Collection[str], messages: Sequence[Message]) -> list[str]:
         """The rules that apply to the files in these folders and are not in the conversation yet, the outermost first.
 
-        Emits an event that names them. The first one in a run also names the rules of the root folders.
+        Emits an event that names them, if there are any. The first event of a run also names the rules of the root
+        folders.
         """
         await self._read_for(folders)
         found = [rules for folder in self._applying if (rules := self._found[folder]) is not None]

@@ -34,7 +34,8 @@ class PromptContext:
         """The blocks that follow a prompt after these messages.
 
         Args:
-            surroundings: what the user is looking at; None: the model does not get it.
+            surroundings: what the user is looking at; None: the model does not get it. If it has no Git state, the
+                branch is read from the repositories.
             limit: how long the results of a round may be, in characters; None: unknown.
         """
         attached = await Attacher(self._files, self._diagnostics, limit).attach(items)
@@ -64,7 +65,10 @@ def _texts(blocks: Sequence[Block]) -> list[str]:
 
 
 def _branches(roots: Roots) -> str:
-    """The branch of the workspace; with several folders, that of each as `main (api), topic (web)`."""
+    """The branch of the workspace, or with several folders, of each, as in `main (api), topic (web)`.
+
+    Folders without a branch are left out; empty if there is none.
+    """
     found = [(root, current_branch(root.path)) for root in roots.folders]
     if not roots.has_names:
         return found[0][1] if found else ""

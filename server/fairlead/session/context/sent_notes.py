@@ -15,7 +15,7 @@ class SentNotes:
         self._notes = PerItem[Message, tuple[str, ...]](self._notes_in)
 
     def of(self, messages: Sequence[Message]) -> list[str]:
-        """The notes in the order of the conversation."""
+        """The notes in the user messages among these, in order."""
         return list(chain.from_iterable(self._notes.of(messages)))
 
     def _notes_in(self, message: Message) -> tuple[str, ...]:

@@ -55,6 +55,7 @@ class GitState:
     """The state of the workspace's repository."""
 
     branch: str
+    """For the model; with several folders, it may name the branch of each."""
     changed: int | None = None
     """How many files differ from the last commit; None if that is unknown."""
     files: tuple[ChangedFile, ...] = ()
@@ -71,13 +72,15 @@ class Surroundings:
     selected: Lines | None = None
     """The selected lines of the active file."""
     tabs: tuple[Path, ...] = ()
-    """The open files."""
+    """The open files, which may include the active one."""
     errors: int = 0
     """The number of errors in the open files."""
     warnings: int = 0
+    """The number of warnings in the open files."""
     worst: tuple[Diagnostic, ...] = ()
-    """Some of these problems."""
+    """Some of these problems, in any order."""
     git: GitState | None = None
+    """None: the editor did not report it."""
 
 
 def lines_text(first: int, last: int) -> str:
@@ -88,10 +91,13 @@ def lines_text(first: int, last: int) -> str:
 def surroundings_block(
     now: Surroundings, roots: Roots, is_secret: Callable[[str], bool], messages: Sequence[Message]
 ) -> str | None:
-    """The block for a prompt after these messages; None if there is nothing to say.
+    """The block for a prompt after these messages.
+
+    None if nothing is known, and the messages contain no earlier block. After an earlier block, there is always one.
 
     Args:
-        is_secret: whether a path that `Roots.relative` returned looks like a secret. Such files are not named.
+        is_secret: whether a path that `Roots.relative` returned looks like a secret. Such files are not named, like
+            files outside of the workspace.
     """
     sections = _sections(_visible_part(now, roots, is_secret), roots)
     known = _known_sections(messages)
@@ -125,7 +131,7 @@ def _is_none(section: str) -> bool:
 
 
 def _known_sections(messages: Sequence[Message]) -> Mapping[str, str]:
-    """The sections that the model knows, by label. Compaction may have removed some."""
+    """The latest sections that the model knows, by label. Compaction may have removed some."""
     known: dict[str, str] = {}
     for message in messages:
         for block in message["content"] if message["role"] == "user" else ():
@@ -136,7 +142,7 @@ def _known_sections(messages: Sequence[Message]) -> Mapping[str, str]:
 
 
 def _visible_part(now: Surroundings, roots: Roots, is_secret: Callable[[str], bool]) -> Surroundings:
-    """The surroundings without files that are outside of the workspace or look like secrets."""
+    """The surroundings without files that are outside of the workspace or look like secrets. The counts stay."""
 
     def is_shown(path: Path) -> bool:
         is_inside = roots.contains(Path(os.path.normpath(path))) and path not in roots.paths
@@ -206,7 +212,7 @@ def _listed(names: Sequence[str], limit: int) -> str:
 
 
 def _fitting(texts: Iterable[str], limit: int) -> list[str]:
-    """The first texts, as many as fit into `limit` characters with separators."""
+    """The first texts, as many as fit into `limit` characters. Each takes two more for its separator."""
     shown: list[str] = []
     for text in texts:
         limit -= len(text) + 2
@@ -217,7 +223,7 @@ def _fitting(texts: Iterable[str], limit: int) -> list[str]:
 
 
 def _safe_line(text: str) -> str:
-    """The text without invisible characters, line ends, or anything that ends the block."""
+    """The text with invisible characters and line ends escaped, and without anything that could end the block."""
     return escape_to_one_line(clean_text(text)).replace("</", "<\\/")
 
 
