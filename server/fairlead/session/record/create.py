@@ -33,7 +33,8 @@ _DIGEST_LENGTH = 64
 def create_record(session: Session) -> SessionRecord:
     """The record of a session, with the files as they are on disk now.
 
-    Files that look like secrets are named without a digest, because a digest would confirm a guess of the content.
+    No digest of a file that looks like a secret is included, because it would confirm a guess of the content. Such a
+    file is missing in `files` and `differs`; other fields may name it.
     """
     session.evidence.known_files.refresh()
     return _Creator(session).record()
@@ -121,7 +122,7 @@ class _Creator:
             yield Change(self._name(outcome.path), new_path, outcome.item_id, outcome.outcome, outcome.hunk)
 
     def _verifications(self) -> Iterator[Verification]:
-        """The last run of each verifying command, in the order of these runs."""
+        """The last run of each verifying command that was not stopped, in the order of these runs."""
         runs = [(step, run) for step, part in self._state.record.by_step.items() for run in part.commands]
         results = ((run.state, step, run) for step, run in runs if run.verified and not run.stopped)
         last: dict[str, tuple[int, str, CommandRun]] = {}
@@ -134,9 +135,9 @@ class _Creator:
             yield Verification(command, run.exit_code, round(run.seconds, 3), step, proves, self._changed_since(state))
 
     def _failed_without_changes(self, command: str, state: int) -> bool:
-        """Whether a command failed in its last run without the proposals.
+        """Whether a command failed in its last run without the proposals, on the same files as in a state.
 
-        Counts only runs in which the files with the proposals were the same as in this state.
+        Counts only runs with a result during which the known files, seen with the proposals, were as in the state.
         """
         runs_without = ((run.without_changes, run) for run in self._state.record.runs() if run.exit_code is not None)
         runs_of_command = [
@@ -151,7 +152,7 @@ class _Creator:
         return dict(self._known.states.at(state))
 
     def _changed_since(self, state: int) -> Mapping[str, FileContent | None]:
-        """The contents at a state of the files that are different now, by name."""
+        """The content that each file had in a state, by name, if it is different on disk now; None: no file."""
         then = self._digests(state)
         changed = ((path, name) for path, name in self._files.items() if then[path] != self._on_disk[path])
         return {name: _file_content(then[path]) for path, name in changed}

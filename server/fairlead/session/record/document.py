@@ -1,6 +1,7 @@
 """The values of a record, field by field as in docs/record.md.
 
-Creating a value that breaks a rule of that page raises ValueError.
+Creating a value with an invalid digest or path, or a record that contains a file twice, raises ValueError. The types of
+the fields are not checked here.
 """
 
 import re
@@ -42,7 +43,7 @@ class KnownFile:
     path: str
     """Relative to the workspace, with `/`."""
     before: FileContent | None
-    """On disk, when the session first knew it."""
+    """On disk, when the session first knew the file."""
     after: FileContent | None
     """On disk, when the record was made."""
 
@@ -61,9 +62,9 @@ class Verification:
     step: str
     """The id of the step that ran it, or `before` or `unplanned`."""
     fails_without_changes: bool
-    """Whether it failed on the same files without the proposals."""
+    """Whether it passed, and failed on the same files without the proposals."""
     differs: Mapping[str, FileContent | None]
-    """The content that it saw of each file that differed from `KnownFile.after`, by path. None: no file."""
+    """The content that it saw, by path, of each file for which that was not `KnownFile.after`. None: no file."""
 
     @property
     def passed(self) -> bool:
@@ -77,18 +78,19 @@ class RanCommand:
 
     command: str
     exit_code: int | None
-    """None: it was killed."""
+    """None: it was killed, stopped, or could not be started."""
     seconds: float
     stopped: bool
-    """Whether the user or the agent stopped it."""
+    """Whether it was stopped: by the user, by the agent, or with the session."""
     verifies: bool
+    """Whether its result counts as that of a verifying command (docs/plan.md P16)."""
     without_changes: bool
     """Whether it ran on the files without the proposals."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The recorded work of a step."""
+    """The recorded work of a step, of work outside of steps, or of the whole session."""
 
     files: tuple[str, ...]
     """The changed files."""
@@ -98,6 +100,7 @@ class Work:
     seconds: float
     tokens: int
     cost_usd: float | None
+    """None: unknown, or no tokens were used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +111,14 @@ class Step:
     content: str
     status: Status
     dropped: bool
+    """Whether it is no longer in the plan, even if it was completed before."""
     check: str
     """The command that must pass before it is completed; empty: none."""
     verification: VerificationStatus
     decided_by: str
     """The command that decides the verification; empty: none."""
     changed_since: tuple[str, ...]
-    """The files that changed after it was verified."""
+    """The files that changed after it was verified; empty unless `verification` is `stale`."""
     work: Work
 
 
@@ -123,7 +127,7 @@ class WorkOutside:
     """Work that belongs to no step."""
 
     id: Literal["before", "unplanned"]
-    """Before the plan, or between its steps."""
+    """`before`: before there was a plan. `unplanned`: while the plan had no step in progress."""
     work: Work
 
 
@@ -136,7 +140,7 @@ class PlannedItem:
     status: Status
     check: str
     held: bool
-    """Whether the user does not want it to be started."""
+    """Whether the user put it on hold, so that the agent must not start it."""
     marked: bool
     """Whether the user marked it as completed."""
 
@@ -149,7 +153,9 @@ class PlanVersion:
     by: PlanAuthor
     summary: str
     reason: str
+    """Why it was changed; empty if no reason was given."""
     items: tuple[PlannedItem, ...]
+    """The whole plan after the change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +166,10 @@ class Change:
     new_path: str | None
     """The destination, if the file was moved."""
     step: str | None
+    """The id of the step that made it; None: no step."""
     decision: ReviewStatus
     hunk: HunkPosition | None
-    """None: the change is not in lines, such as a creation, a deletion or a move."""
+    """None: the change is not in lines, such as a creation, a deletion, a move or a change to a binary file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,13 +182,13 @@ class SessionRecord:
     title: str
     state: Literal["idle", "running", "paused"]
     updated_at: str
-    """When the last run began or ended, in UTC (ISO 8601)."""
+    """When the last run began or ended (`Session.updated`), in UTC (ISO 8601)."""
     prompts: tuple[str, ...]
     models: tuple[str, ...]
     seconds: float
     tokens: int
     cost_usd: float | None
-    """None: unknown."""
+    """None: unknown, or no tokens were used."""
     plan: tuple[PlanVersion, ...]
     steps: tuple[Step, ...]
     outside: tuple[WorkOutside, ...]
@@ -196,8 +203,8 @@ class SessionRecord:
 
 
 def check_path(path: str) -> None:
-    """Raises ValueError if a path is not a plain path in a workspace on this system."""
-    spellings = [PurePosixPath(path), PurePath(path)]  # a record may come from another system
+    """Raises ValueError unless a path names a file in a workspace: relative to it, without `..` and without NUL."""
+    spellings = [PurePosixPath(path), PurePath(path)]  # the record may come from another system than this one
     if not spellings[0].name or "\0" in path:
         raise ValueError("a path must name a file, without NUL")
     if any(spelling.anchor for spelling in spellings):

@@ -12,7 +12,7 @@ from fairlead.session.record.document import FORMAT, SessionRecord
 
 T = TypeVar("T")
 
-MAX_INTEGER = 2**53  # JavaScript cannot represent every integer beyond this
+MAX_INTEGER = 2**53  # the limit of all numbers; JavaScript cannot represent every integer beyond this
 MAX_QUOTED = 60  # characters
 
 _PLAIN: dict[Any, tuple[str, Callable[[Any], bool]]] = {
@@ -47,7 +47,7 @@ def read_record(data: bytes) -> SessionRecord:
     """Reads the content of a file. Unknown fields are ignored.
 
     Raises:
-        BadRecord: it is not a record of this format.
+        BadRecord: it is not a record of this format, or one of its values is invalid.
     """
     try:
         values = json.loads(data.decode("utf-8"), parse_constant=_no_constant)

@@ -26,16 +26,16 @@ class Finding:
     """Whether a claim of a record holds."""
 
     subject: str
-    """A file or a command."""
+    """The path of a file in the workspace, or a command."""
     holds: bool
     text: str
     """What was found, in words for the user."""
     output: str = ""
-    """The end of the output of a command that failed."""
+    """The end of the output of a command that failed; otherwise empty."""
 
 
 def compare_files(record: SessionRecord, roots: Roots) -> Iterator[Finding]:
-    """Whether each file has the content that it had when the record was made."""
+    """Whether each file of a record has the content that it had when the record was made, one finding per file."""
     for file in record.files:
         yield _compared(file, roots)
 
@@ -75,8 +75,8 @@ def _content(path: Path, roots: Roots) -> FileContent | None:
 async def run_check(command: str, roots: Roots, sandbox: Capability, hidden: Sequence[Path], timeout: float) -> Finding:
     """Runs a command of a record on the files as they are now, and discards its changes.
 
-    The command is untrusted, so it runs only in the sandbox. Each command has its own layer, so that leftovers of one,
-    such as a cache, do not make another one pass.
+    The command is untrusted, so it runs only in the sandbox; if it cannot run there, it counts as failed. Each command
+    has its own layer, so that leftovers of one, such as a cache, do not make another one pass.
 
     Args:
         hidden: Fairlead's own folders, which commands must not read.
