@@ -27,16 +27,22 @@ class Row:
     id: str
     title: str
     updated: float
-    """When its last run began or ended, in seconds since the epoch."""
+    """When its last run began or ended (`Session.updated`), in seconds since the epoch."""
     state: Phase
     completed: int
+    """The number of completed items of its plan."""
     total: int
+    """The number of items of its plan."""
     pending_files: int
+    """The number of files with undecided proposals."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One message of a conversation, the context sent with it, or one tool call with its first text argument."""
+    """A message of the user or a text of the model, the context sent with a prompt, or a tool call.
+
+    The text of a tool call is its name and its first text argument.
+    """
 
     role: Literal["user", "context", "assistant", "tool"]
     text: str
@@ -49,7 +55,7 @@ class Line:
 
 
 def rows(sessions: Iterable[Session], unloaded: Iterable[Row]) -> tuple[Row, ...]:
-    """The rows of loaded and unloaded sessions, the newest first."""
+    """The rows of loaded and unloaded sessions, the one with the latest `Row.updated` first."""
     return tuple(sorted((*map(_row, sessions), *unloaded), key=lambda row: row.updated, reverse=True))
 
 
@@ -81,7 +87,14 @@ def _row(session: Session) -> Row:
 
 
 def transcript(messages: Sequence[Message], record: Record, checkpoints: Sequence[Checkpoint] = ()) -> list[Line]:
-    """The user's messages, the model's texts and its calls, without the generated notes to the model."""
+    """The user's messages with the context of prompts, the model's texts, and its calls with their results.
+
+    Omits the other notes that Fairlead added for the model.
+
+    Args:
+        record: says which commands failed.
+        checkpoints: those of the session, in order. They decide which prompts have a `Line.checkpoint`.
+    """
     failed_commands = {run.call_id for evidence in record.by_step.values() for run in evidence.commands if run.failed}
     blocks = (block for message in messages for block in message["content"] if block["type"] == "tool_result")
     results = {block["tool_use_id"]: block for block in blocks}

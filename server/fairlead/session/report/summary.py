@@ -1,6 +1,7 @@
 """The record of a session's work for users: a line at the end of a run, a page for a pull request.
 
-Both cover the whole session, including steps that are no longer in the plan, and the outcome of each change.
+Both cover the whole session, and say whether changes were accepted. Only the page names steps that were dropped from
+the plan before they were done.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -76,7 +77,10 @@ Supports = Callable[[Sequence[PlanItem]], Mapping[str, Support]]
 
 
 def short_record(state: SessionState, support_by_item: Supports) -> str:
-    """One paragraph: steps, files, commands, cost, and what is not done or verified. Empty if nothing happened."""
+    """One paragraph: steps, files, commands, cost, and what is not done or verified. Empty if nothing happened.
+
+    Counts and names no steps that were dropped from the plan before they were done.
+    """
     commands = list(state.record.runs())
     failed = sum(run.failed for run in commands)
     steps: dict[VerificationStatus, list[str]] = {}
@@ -97,7 +101,7 @@ def short_record(state: SessionState, support_by_item: Supports) -> str:
 
 
 def record_page(state: SessionState, roots: Roots, support_by_item: Supports) -> str:
-    """The whole record as Markdown, for a pull request."""
+    """The whole record as Markdown, for a pull request. `roots` gives the files their names."""
     lines = [f"## {state.title or 'Task'}", ""]
     for part in _parts(state, support_by_item):
         if part.support is None:
@@ -157,7 +161,14 @@ def _parts(state: SessionState, support_by_item: Supports) -> list[_Part]:
 
 
 def all_steps(items: Sequence[PlanItem], versions: Sequence[PlanVersion]) -> list[PlanItem]:
-    """The steps of the plan, and the last version of those that were removed, each after its former predecessor."""
+    """The steps of the plan, and the removed ones as they were last.
+
+    A removed step follows the step that it last followed.
+
+    Args:
+        items: the steps of the current plan.
+        versions: all versions of the plan, the oldest first.
+    """
     steps = list(items)
     for version in reversed(versions):
         known = {item.id for item in steps}
@@ -178,12 +189,12 @@ def _outside(result: ReviewOutcome, state: SessionState, calls_before: Collectio
 
 
 def _outcomes_of(path: str, outcomes: Sequence[ReviewOutcome]) -> list[ReviewOutcome]:
-    """The outcomes of a file in all steps, because lines that a later step changed again belong to that step."""
+    """The outcomes of a file in all steps, because lines that a later step changed again belong to the later step."""
     return [result for result in outcomes if path in (result.file, result.path, result.new_path)]
 
 
 def _changes(part: _Part, roots: Roots) -> dict[str, list[str]]:
-    """The files of a part by outcome."""
+    """The files of a part, by the word that leads their list. Omits empty lists."""
     by_file: dict[str, set[ReviewStatus]] = {}
     for result in part.results:
         by_file.setdefault(result.file, set()).add(result.outcome)
@@ -206,7 +217,7 @@ def _code(path: str, roots: Roots) -> str:
 
 
 def _files(outcomes: Sequence[ReviewOutcome]) -> str:
-    """The number of files by outcome; a file with several outcomes counts as the first of `OUTCOMES`."""
+    """How many files have which outcome, as text; a file with several counts as the first of `OUTCOMES`."""
     by_file: dict[str, set[ReviewStatus]] = {}
     for result in outcomes:
         by_file.setdefault(result.file, set()).add(result.outcome)
