@@ -23,7 +23,10 @@ class BackgroundCommand:
     """The command's execution, whose output and time can be read at any time."""
     task: asyncio.Future[CommandResult] = field(repr=False)
     ended: Ended | None = None
-    """How it ended; None while it runs. `stopped`: by the agent, by the user, or with the session."""
+    """How it ended; None while it runs.
+
+    `stopped`: by the agent, by the user, or with the session. `failed`: it could not be started.
+    """
     exit_code: int | None = None
     """None unless `ended` is `exited`."""
     end_report: str = ""
@@ -37,7 +40,7 @@ class BackgroundCommand:
         return self.running.seconds
 
     async def stop(self) -> None:
-        """Ends the command. Returns when none of its processes is left."""
+        """Ends the command, unless it has ended. Returns when its processes have ended and `on_end` has run."""
         self.task.cancel()
         await self.finished.wait()
 
@@ -66,11 +69,14 @@ class BackgroundCommands:
             )
 
     def next_handle(self) -> str:
-        """The handle of the next command."""
+        """The handle for the next command. The same until `start` is called."""
         return f"cmd-{len(self._commands) + 1}"
 
     def start(self, handle: str, command: str, running: Command, on_end: OnEnd) -> None:
-        """Starts a command. Whenever it ends, `on_end` cleans up and returns text for its `end_report`."""
+        """Starts a command under the handle that `next_handle` returned.
+
+        When it has ended, for whatever reason, `on_end` cleans up and returns text for its `end_report`.
+        """
         started = BackgroundCommand(handle, command, running, asyncio.ensure_future(running.run()))
         self._commands[handle] = started
         task = asyncio.ensure_future(_supervise(started, on_end))
@@ -95,7 +101,7 @@ class BackgroundCommands:
             command.task.cancel()
 
     async def aclose(self) -> None:
-        """Ends all commands. Returns when none of their processes is left."""
+        """Ends all commands. Returns when their processes have ended and every `on_end` has run."""
         self.stop()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 

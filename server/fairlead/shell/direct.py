@@ -35,7 +35,9 @@ class DirectLayer:
         network: bool = False,
         background: bool = False,
     ) -> "DirectBox":
-        """See `Layer.open`. Of the limits, only `processes` applies, and only on Linux.
+        """See `Layer.open`. `view`, `network` and `background` have no effect.
+
+        Of the limits, only `processes` applies, only on Linux, and without counting threads.
 
         Raises:
             ToolError: there is no shell.

@@ -22,11 +22,14 @@ _CONTAINER_MEMORY = Path("/sys/fs/cgroup/memory.max")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file's content."""
+    """A file's content and permissions."""
 
     data: bytes
     mode: int | None = None
-    """Permission bits. None: those of the file on disk, or the default ones for a new file."""
+    """Permission bits. None: those of the file on disk, or the default ones for a new file.
+
+    In `Change.after`, None means that the command did not change them.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +37,13 @@ class View:
     """How a command's view differs from the files on disk. Names are as `Roots.relative` returns them."""
 
     proposed: Mapping[str, Entry | None] = field(default_factory=dict[str, Entry | None])
-    """Files whose content differs from the disk. None: the file does not exist."""
+    """Files that differ from the disk. None: the file does not exist in the view."""
     hidden: Collection[str] = ()
     """Files that the command must not read. Names that do not exist are ignored."""
     read_only: Collection[str] = ()
     """Files and folders that the command must not write. Names that do not exist are ignored."""
     repositories: Collection[str] = ()
-    """Git folders, and `.git` files that name one. The command sees their settings without tokens."""
+    """Git folders, and `.git` files that name one. The command sees their settings without tokens and passwords."""
 
 
 def _available_memory() -> int:
@@ -65,7 +68,10 @@ class Limits:
 
     @classmethod
     def from_settings(cls, processes: int = 0, memory_mb: int = 0) -> "Limits":
-        """The limits from the settings. 0 selects a default that suffices for a build and leaves the machine usable."""
+        """The limits from the settings, with the memory in MiB.
+
+        0 selects a default that suffices for a build and leaves the machine usable.
+        """
         return cls(
             processes or max(_MIN_PROCESSES, _PROCESSES_PER_CPU * (os.cpu_count() or 1)),
             memory_mb << 20 or _available_memory() // 2,
@@ -81,11 +87,11 @@ class Change:
 
     path: str
     before: Entry | None
-    """The file in the command's view before it ran. None: it did not exist."""
+    """The file in the command's view before it ran. None: it did not exist, or `not_proposed` is set."""
     after: Entry | None
-    """The file after the command ended. None: it does not exist."""
+    """The file after the command ended. None: it does not exist, or `not_proposed` is set."""
     not_proposed: str = ""
-    """Why it cannot be proposed (a link, a device, too large), as text for the user. If set, `after` is None."""
+    """Why the change cannot be proposed (a link, a device, too large), as text for the model. Empty if it can be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +101,18 @@ class Changes:
     files: Sequence[Change] = ()
     """Changes to files that git's rules do not ignore."""
     ignored: Sequence[str] = ()
-    """New files that git ignores (caches, builds). Later commands see them. The name of a folder ends with `/`."""
+    """Files and folders that git ignores (caches, builds) and that no earlier command left in the layer.
+
+    They include the user's own ignored files if the command changed them. Later commands see them. The name of a folder
+    ends with `/`. Empty for a background command, whose ignored files are lost.
+    """
     warnings: Sequence[str] = ()
-    """Lines for the user about other changes, such as discarded changes to `.git`."""
+    """Lines for the model about other changes, such as discarded changes to `.git`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How to start the process of a command. It inherits `pass_fds`."""
+    """How to start the process of a command. The process inherits the descriptors in `pass_fds`."""
 
     argv: Sequence[str]
     cwd: Path
@@ -127,10 +137,12 @@ class Box(Protocol):
         ...
 
     async def close(self) -> Changes:
-        """Removes the box and returns what the command changed. Call it when the process has ended or never started.
+        """Removes the box and returns what the command changed.
+
+        Call it once, when the process has ended or if it was never started.
 
         Raises:
-            NotRun: the process ended before the command had begun.
+            NotRun: the box could not be made, so the process ended before the command had begun.
             ToolError: the changes cannot be read; the message says what is lost.
         """
         ...
@@ -159,23 +171,25 @@ class Layer(Protocol):
         network: bool = False,
         background: bool = False,
     ) -> Box:
-        """Makes the box for a bash command line. Several may be open, but only one that is not `background`.
+        """Makes the box for a bash command line.
 
-        A cancelled call closes the box before it ends, even if it is cancelled several times.
+        In the sandbox, any number of `background` boxes may be open, but only one other. If the call is cancelled, the
+        box is closed. The call waits for that, unless it is cancelled again.
 
         Args:
             command: the command line.
-            view: the files that the command sees.
+            view: how what the command sees differs from the files on disk. Has an effect only in the sandbox.
             folder: where the command starts. None: in the first folder of the workspace.
             limits: the resources that the command may use.
-            network: whether the command may use the machine's network.
-            background: whether other commands may run at the same time.
+            network: whether a sandboxed command may use the machine's network. Others always may.
+            background: whether other boxes may be open at the same time.
 
         Raises:
-            ToolError: the box cannot be made. The command does not run outside the sandbox instead.
+            ToolError: the box cannot be made, or another box that is not `background` is open. The command does not run
+                outside the sandbox instead.
         """
         ...
 
     async def aclose(self) -> None:
-        """Removes the layer's files."""
+        """Removes the layer's files. Call it when all boxes are closed."""
         ...

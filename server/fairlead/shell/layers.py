@@ -1,4 +1,7 @@
-"""Chooses where the commands of a server's sessions run. The sandbox is tried once per workspace."""
+"""Chooses where the commands of a server's sessions run.
+
+The sandbox is tried once per workspace, and again only if the trial failed temporarily or was not completed.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -15,8 +18,9 @@ from fairlead.workspace.paths import Roots
 class CommandLayers:
     """Opens the layers of a server's sessions.
 
-    `storage` is the front end's folder for our data, which commands never see; None selects a folder in the home.
-    `warn` gets a text for the user before the first command that runs in a weaker box than docs/sandbox.md promises.
+    `storage` is the front end's folder for our data, which sandboxed commands never see. None: layers are stored in a
+    folder in the home. `warn` gets a text for the user if the boxes of a workspace are weaker than docs/sandbox.md
+    promises: once per workspace, when its first layer is opened.
     """
 
     def __init__(self, storage: Path | None, warn: Callable[[str], None] = lambda _: None) -> None:
@@ -26,14 +30,17 @@ class CommandLayers:
         self._probes: dict[Roots, asyncio.Task[Capability]] = {}
 
     def start_probe(self, roots: Roots) -> asyncio.Task[Capability]:
-        """Starts the probe of a workspace, unless there is one already. Repeats a probe that failed temporarily."""
+        """Starts the probe of a workspace, unless there is one already. Returns its task.
+
+        Repeats a probe that was cancelled, raised an error or failed temporarily. Needs a running event loop.
+        """
         found = self._probes.get(roots)
         if found is None or (found.done() and (found.cancelled() or found.exception() or found.result().is_temporary)):
             found = self._probes[roots] = asyncio.create_task(probe(roots, self._state))
         return found
 
     async def capability(self, roots: Roots) -> Capability:
-        """The result of the probe."""
+        """The result of the probe, which is started if necessary. A cancellation of the caller does not stop it."""
         return await asyncio.shield(self.start_probe(roots))
 
     async def open(self, roots: Roots) -> Layer:

@@ -12,7 +12,7 @@ from fairlead.display import UNFINISHED_SEQUENCE, keep_colors, strip_sequences
 # bytes
 HEAD = 12_000
 TAIL = 12_000
-# the first STREAM_LIMIT bytes are shown at once, then the newest BATCH bytes every INTERVAL seconds
+# the first STREAM_LIMIT bytes are shown immediately, then the newest BATCH bytes every INTERVAL seconds
 STREAM_LIMIT = 200_000
 BATCH = 20_000
 INTERVAL = 0.5
@@ -60,7 +60,7 @@ class Stream:
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, data: bytes) -> None:
-        """Adds bytes of the output. They are shown now or within INTERVAL seconds."""
+        """Adds bytes of the output. They are shown now, or within INTERVAL seconds unless too many bytes follow."""
         if not self._pending:
             self._send(data[: self._free])
             data, self._free = data[self._free :], max(0, self._free - len(data))
@@ -72,7 +72,7 @@ class Stream:
             self._timer = asyncio.get_running_loop().call_later(INTERVAL, self._send_pending)
 
     def end(self) -> None:
-        """Shows the remaining output."""
+        """Shows the newest BATCH bytes of the remaining output. Call it once, after the last `add`."""
         if self._timer is not None:
             self._timer.cancel()
         self._send_pending()

@@ -1,4 +1,7 @@
-"""Runs one command in its own process group: without input, with a time limit, and leaving no process behind."""
+"""Runs one command in its own process group: without input, and with a time limit if one is set.
+
+The group ends with the command. On Linux, the reaper or the launcher also ends the processes that left the group.
+"""
 
 import asyncio
 import contextlib
@@ -19,10 +22,10 @@ from fairlead.shell.uncancelled import finish_uncancelled
 
 # seconds between SIGTERM and SIGKILL; on Linux, long enough for the launcher or the reaper to end the command
 GRACE = 4.5 if sys.platform == "linux" else 1.5
-# seconds to read the rest of the output after the process group has ended
+# seconds to wait for the end of the output, after the command has exited and again after its group was killed
 DRAIN = 0.2
 FILE_TOO_LARGE_EXIT_CODE = 128 + 25  # SIGXFSZ
-# the agent's own credentials, which commands must not see (docs/faults.md 40)
+# how the names of the variables with our own credentials begin; commands must not see them (docs/faults.md 40)
 SECRET_PREFIXES = ("ANTHROPIC_", "FAIRLEAD_", "AWS_BEARER_TOKEN_BEDROCK")
 
 
@@ -31,6 +34,7 @@ class CommandResult:
     """How a command ended."""
 
     output: str
+    """As `Command.output` at the end."""
     exit_code: int | None
     """128 plus the signal's number if a signal ended it; None after a timeout."""
     seconds: float
@@ -39,13 +43,13 @@ class CommandResult:
 
     @property
     def exit_text(self) -> str:
-        """The exit code in words."""
+        """The exit code in words. Only for a command that `exited`."""
         too_large = ": a file reached the size limit" if self.exit_code == FILE_TOO_LARGE_EXIT_CODE else ""
         return f"exit code {self.exit_code}{too_large}"
 
 
 def command_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The user's environment, without our secrets and with NON_INTERACTIVE."""
+    """The environment of a command outside the sandbox: the user's, without our secrets and with NON_INTERACTIVE."""
     public = {name: value for name, value in environment.items() if not name.startswith(SECRET_PREFIXES)}
     return {**public, **NON_INTERACTIVE}
 
@@ -89,7 +93,7 @@ class Command:
 
     @property
     def seconds(self) -> float:
-        """The time since the start, or the total time if the command has ended."""
+        """The time since the start, or the total time if the command has ended. 0 before the start."""
         if self._total_seconds is not None:
             return self._total_seconds
         return 0.0 if self._started is None else time.monotonic() - self._started
@@ -126,7 +130,7 @@ class Command:
 
     async def _spawn(self) -> _Process:
         launch = self._launch
-        # in its own process group, so that it can be ended as a whole: by a new session on POSIX, a flag on Windows
+        # in its own process group (POSIX: with a new session; Windows: with a flag), so that it can be ended as a whole
         windows_flags: int = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
         try:
             return await asyncio.get_running_loop().subprocess_exec(
@@ -193,7 +197,10 @@ def kill_all(pid: int, *, exited: bool) -> None:
 
 
 def signal_group(pid: int, number: int) -> None:
-    """Sends a signal to a process group. On Windows, kills the process and those that it started instead."""
+    """Sends a signal to a process group; does nothing if the group is gone.
+
+    On Windows, whatever the signal, kills the process `pid` and all processes that it started.
+    """
     if sys.platform == "win32":
         subprocess.run(["taskkill", "/F", "/T", "/PID", str(pid)], capture_output=True, check=False)
         return

@@ -14,7 +14,8 @@ import time
 from collections.abc import Iterator
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
-# seconds for a command to end after SIGTERM, for its background processes to end after it, and between two checks
+# seconds for a command to end after SIGTERM (and for everything to end after SIGKILL), for its background processes to
+# end after the command, and between two checks
 GRACE, DRAIN, TICK = 1.0, 0.2, 0.1
 TOO_MANY = "\nEnded: the command had more than {:,} processes at once (limited by the setting bash.processes).\n"
 
@@ -83,7 +84,10 @@ def _reap(child: int | None, seconds: float = 0.0) -> int | None:
 
 
 def _end_all(child: int) -> None:
-    """Kills the group at once, which no fork escapes, then the processes that left it, until none is left."""
+    """Kills the command's group with one call, which no fork escapes, then the processes that left the group.
+
+    Returns when no process is left, but after GRACE seconds at the latest.
+    """
     _signal_group(child, signal.SIGKILL)
     deadline = time.monotonic() + GRACE
     with contextlib.suppress(ChildProcessError):
@@ -97,7 +101,7 @@ def _end_all(child: int) -> None:
 
 
 def descendants(root: int) -> Iterator[int]:
-    """The pids of all processes that a process started, directly or through others."""
+    """The pids of a process's children, of their children and so on, at this moment. Linux only."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit():

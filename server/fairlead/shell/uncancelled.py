@@ -8,7 +8,10 @@ T = TypeVar("T")
 
 
 async def finish_uncancelled(work: Awaitable[T]) -> T:
-    """Awaits the work. Cancellations, however many, take effect only when it is done."""
+    """Awaits the work. Cancellations, however many, take effect only when it is done.
+
+    Then the caller gets the cancellation instead of the work's result or exception.
+    """
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
