@@ -25,7 +25,7 @@ class Danger:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Dangerous arguments of some programs. Fields with several names are separated by spaces."""
+    """Dangerous arguments of some programs. Names in a field are separated by spaces."""
 
     programs: str
     effect: str
@@ -36,7 +36,7 @@ class Row:
     words: str = ""
     """A regular expression for whole words."""
     subcommands: str = ""
-    """The row applies only to these subcommands."""
+    """The row applies only to these subcommands. Has an effect only in rows for git."""
     operand: int = 0
     """The operand with this number and the following ones are dangerous: `uniq INPUT OUTPUT`. 0: none is."""
     values: str = ""
@@ -181,9 +181,9 @@ TABLE = (
     Row("tee truncate", WRITES, every=True),
     Row("dd", WRITES, words="of=.*"),
 )
-# programs that run the command in their arguments. Not the same as `wrappers.WRAPPERS`: those have known options and
-# pass on the exit code, while here every program counts that can run another one. Package runners are absent, because
-# whoever allows `uv run *` means the command after it.
+# programs that run the command in their arguments, except package runners: a user who allows `uv run *` means the
+# command after it. `wrappers.WRAPPERS` serves another purpose: it lists only programs with known options that exit with
+# the code of the other program.
 COMMAND_RUNNERS = {
     "env", "sudo", "doas", "su", "runuser", "timeout", "nice", "ionice", "chrt", "taskset", "nohup", "time", "command",
     "builtin", "exec", "setsid", "stdbuf", "unbuffer", "xvfb-run", "strace", "ltrace", "unshare", "nsenter", "chroot",
@@ -256,7 +256,7 @@ def _matches(row: Row, word: Word) -> bool:
 
 
 def _wrapped(words: Sequence[Word]) -> Iterator[Danger]:
-    """All words before the wrapped command, then the dangers of that command."""
+    """All words up to and including the name of the wrapped program, then the dangers of that program."""
     for index, word in enumerate(words[1:], 1):
         yield Danger(index, RUNS)
         if word.value is None or not re.match(r"-|[\d.]+[a-z]?$|\w+=", word.value):
@@ -277,7 +277,7 @@ def _git(words: Sequence[Word]) -> Iterator[Danger]:
 
 
 def _sed(words: Sequence[Word]) -> Iterator[Danger]:
-    """All scripts except a few plain ones, because sed's language can write files and run commands."""
+    """All scripts and options except a few plain ones, because sed's language can write files and run commands."""
     script_next = seen = False
     for index, word in enumerate(words[1:], 1):
         value = word.value

@@ -34,7 +34,7 @@ _DYNAMIC = re.compile(r"[$`*?\[{]")
 
 
 Succeeded = frozenset[int] | None
-"""The ids of the commands that must have succeeded when bash reaches a point of the line. None: it never does."""
+"""The ids of the commands that must have succeeded if bash reaches a point of the line. None: it cannot reach it."""
 
 
 def _either(one: Succeeded, other: Succeeded) -> Succeeded:
@@ -45,7 +45,7 @@ def _either(one: Succeeded, other: Succeeded) -> Succeeded:
 
 
 def _both(one: Succeeded, other: Succeeded) -> Succeeded:
-    """For a point that is reached only if two others are."""
+    """For a point that is reached only if two other points are."""
     return None if one is None or other is None else one | other
 
 
@@ -60,7 +60,7 @@ class _State:
     errexit: bool = False
     """Whether `set -e` is set for certain."""
     pipefail: bool = True
-    """The same for `set -o pipefail`."""
+    """Whether `set -o pipefail` is set for certain."""
 
     @property
     def succeeded(self) -> Succeeded:
@@ -106,7 +106,7 @@ def deciding_commands(root: "Node", source: bytes) -> frozenset[int]:
 
 
 def _check_names(root: "Node", source: bytes) -> None:
-    """Raises _NotFollowedError if a command may redefine others, according to its name."""
+    """Raises _NotFollowedError if the line defines functions, or has a command that may redefine others by its name."""
     for node in _descendants(root):
         if node.type == "function_definition":
             raise _NotFollowedError
@@ -123,6 +123,7 @@ def _check_names(root: "Node", source: bytes) -> None:
 
 
 def _descendants(node: "Node", depth: int = 0) -> Iterator["Node"]:
+    """The node and all named nodes below it. Raises _NotFollowedError if they are nested deeper than MAX_DEPTH."""
     if depth > MAX_DEPTH:
         raise _NotFollowedError
     yield node
@@ -131,7 +132,7 @@ def _descendants(node: "Node", depth: int = 0) -> Iterator["Node"]:
 
 
 def _words(command: "Node", source: bytes) -> list[str]:
-    """The words of a command, unquoted. Omits assignments and redirections."""
+    """The words of a command without quotes and backslashes. Omits assignments and redirections."""
     parts = [
         part for part in command.named_children if part.type != "variable_assignment" and "redirect" not in part.type
     ]
@@ -141,7 +142,8 @@ def _words(command: "Node", source: bytes) -> list[str]:
 def _flatten(node: "Node") -> list[_Item]:
     """The parts and operators of a statement in their order, without the groups that the grammar makes.
 
-    bash groups them differently: for `a && b > f | c` and `! a | b`, the outermost node is a pipeline.
+    bash groups them differently. For `a && b > f | c`, the grammar makes one pipeline of everything, but in bash it
+    begins at `b`. For `! a | b`, the grammar negates only `a`, but bash negates the whole pipeline.
     """
     children = node.children
     match node.type:

@@ -21,7 +21,10 @@ _ASCII = bytes(range(128)) + b"x" * 128
 
 
 def parse(command: str) -> Parsed:
-    """Parses any text. Never raises. If `unclear` is empty, bash runs no commands except the returned ones."""
+    """Parses any text. Never raises. If `unclear` is empty, bash runs no commands except the returned ones.
+
+    A text that is too long or too complex, or that contains a NUL or a carriage return, is unclear and has no commands.
+    """
     unclear: list[str] = []
     if escape_invisible(command) != command:
         unclear.append("It contains characters that are invisible or change the direction of the text.")

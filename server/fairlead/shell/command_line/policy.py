@@ -19,7 +19,7 @@ class Permission:
 
     action: Literal["run", "ask", "deny"]
     reasons: tuple[str, ...] = ()
-    """Sentences for the user, the most important first. Empty for `run`."""
+    """Sentences for the user, the most important first. Empty for `run`; at most MAX_REASONS and one with a count."""
 
 
 def check_permission(
@@ -36,7 +36,7 @@ def check_permission(
 
     Deny rules take precedence over everything else. A command runs anywhere if the allow rules allow every part of it
     and nothing in it is unclear. Any other command runs without asking only in the sandbox, without the network, and
-    with `approvals` set to `sandboxed`. If there are deny rules, nothing in it may be unclear either.
+    with `approvals` set to `sandboxed`. If there are deny rules, nothing in such a command may be unclear either.
 
     Args:
         command: the command line.

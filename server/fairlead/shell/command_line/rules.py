@@ -15,7 +15,7 @@ from fairlead.shell.command_line.wrappers import SHELLS, is_wrapper
 
 _BEFORE_STAR = ("/", ".", ":")  # after one of these, `*` matches the rest of a word
 _MAX_NESTING = 4  # levels of `sh -c 'sh -c ...'` that deny rules look into
-_MAX_WORDS = 100  # words of each command that deny rules look at
+_MAX_WORDS = 100  # the first words of a command, in which deny rules look for a command that it runs
 # programs whose arguments contain a command line as text
 _TEXT_RUNNERS = SHELLS | {"fish", "eval", "su", "ssh", "watch"}
 
@@ -46,7 +46,7 @@ class Rule:
         """Parses a rule.
 
         Raises:
-            BadRule: it is not a single command of plain words.
+            BadRule: it is not a single command of plain words and `*`.
         """
         parsed = parse(text)
         if not parsed.commands and not parsed.unclear:
@@ -54,7 +54,7 @@ class Rule:
         if len(parsed.commands) != 1:
             raise BadRule(_NOT_ONE_COMMAND)
         [command] = parsed.commands
-        if not command.words or not command.words[0].value:  # `unclear` says so too
+        if not command.words or not command.words[0].value:  # before `unclear`, whose message would be less helpful
             raise BadRule(
                 "A rule begins with the name of a program. Write the name in full, without *, $, ~ or the like."
             )
@@ -73,7 +73,10 @@ class Rule:
         return self.covers(command) and self.uncovered_danger(command) is None
 
     def covers(self, command: SimpleCommand) -> bool:
-        """Whether the command matches the rule word by word. It may contain dangerous arguments."""
+        """Whether the command matches the rule word by word, and has exactly its assignments and redirections to files.
+
+        The command may contain dangerous arguments.
+        """
         if command.assignments != self.command.assignments or len(command.writes) != len(self.command.writes):
             return False
         writes = zip(command.writes, self.command.writes, strict=True)
@@ -95,7 +98,10 @@ class Rule:
         return next((danger for danger in dangers(command.words) if danger.index not in named), None)
 
     def denies(self, command: SimpleCommand) -> bool:
-        """Whether the rule forbids the command or one that it runs. Options between the rule's words are ignored."""
+        """Whether the rule forbids the command or one that it runs.
+
+        Options between the rule's words are ignored, and so are all assignments and redirections.
+        """
         return any(_forbids(self.command.words, words) for words in _commands_in(command.words))
 
     def examples(self) -> Examples:
@@ -130,12 +136,12 @@ def is_allowed(command: str, rules: Sequence[Rule]) -> bool:
 
 
 def find_allowing_rule(command: SimpleCommand, rules: Iterable[Rule]) -> Rule | None:
-    """The first rule that allows a command."""
+    """The first rule that allows a command; None if none does."""
     return next((rule for rule in rules if rule.allows(command)), None)
 
 
 def find_denying_rule(commands: Iterable[SimpleCommand], rules: Sequence[Rule]) -> Rule | None:
-    """The first rule that forbids one of the commands."""
+    """The first rule that forbids one of the commands; None if none does."""
     return next((rule for command in commands for rule in rules if rule.denies(command)), None)
 
 

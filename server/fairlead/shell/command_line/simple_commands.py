@@ -33,6 +33,7 @@ class SimpleCommand:
     assignments: tuple[str, ...] = ()
     """The assignments before the program, as written (`CI=1`)."""
     writes: tuple[Write, ...] = ()
+    """Without writes to `/dev/null` and redirections to another descriptor (`2>&1`)."""
     text: str = ""
     """The whole command as written."""
     decides: bool = False
@@ -46,6 +47,6 @@ class Parsed:
     """A parsed command line."""
 
     commands: tuple[SimpleCommand, ...]
-    """All simple commands, including nested ones."""
+    """All simple commands, including nested ones. If something is `unclear`, some may be missing."""
     unclear: tuple[str, ...]
     """What was not understood, as sentences for the user."""

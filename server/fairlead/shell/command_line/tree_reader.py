@@ -24,7 +24,7 @@ _STATEMENTS = {
     "program", "list", "pipeline", "negated_command", "subshell", "compound_statement", "if_statement", "elif_clause",
     "else_clause", "while_statement", "do_group",
 }  # fmt: skip
-# in other nodes, a `cd` may have no effect on the commands after the node
+# nodes whose statements run in the shell around the node; a `cd` in any other node may not affect the commands after it
 _SAME_SHELL = {"program", "list", "compound_statement", "negated_command"}
 _SUBSHELLS = {"subshell", "command_substitution", "process_substitution"}
 _TOKENS = {
@@ -62,7 +62,10 @@ _PLAIN_EXPANSION = re.compile(r"\$(?:[A-Za-z_]\w*|\d|[@*#?!$-]|\{[A-Za-z_]\w*\})
 
 
 def read_tree(root: "Node", source: bytes) -> Parsed:
-    """Reads a whole syntax tree, even where the grammar found errors."""
+    """Reads a whole syntax tree, even where the grammar found errors.
+
+    `source` is the original text; its bytes are at the same offsets as in the text that was parsed.
+    """
     reader = _Reader(source, () if root.has_error else deciding_commands(root, source))
     reader.read(root, 0)
     if root.has_error:
@@ -77,7 +80,10 @@ def read_tree(root: "Node", source: bytes) -> Parsed:
 
 @dataclass
 class _Reader:
-    """Walks the tree once. Continues after what it does not understand, because deny rules must see every command."""
+    """Walks the tree once. Continues after what it does not understand, because deny rules must see every command.
+
+    It reads no nodes that are nested deeper than MAX_DEPTH.
+    """
 
     source: bytes
     deciding: Collection[int] = ()  # the ids of nodes (`deciding_commands`)
@@ -163,7 +169,7 @@ class _Reader:
     def _children(self, node: "Node", depth: int) -> None:
         """Reads the statements of a node and checks what is between them."""
         before: Node | None = None
-        # not by `node.parent`, which searches the tree from its root
+        # the depth tells whether the node is the root; `node.parent` would search the tree from its root
         is_root = depth == 0
         end = 0 if is_root else node.start_byte
         if node.type in ("negated_command", "compound_statement") and not _LONE_TOKEN.match(self.source, end):

@@ -32,7 +32,7 @@ class FoundVerifications:
     """Whether there may be a pipe, which hides exit codes unless `pipefail` is set."""
 
     def with_pipefail(self, command: str) -> str:
-        """The command line to run, so that `pytest | tail` fails if the tests fail."""
+        """The line to run for `command`, in which these were found, so that `pytest | tail` fails if the tests fail."""
         return f"set -o pipefail\n{command}" if self.verified and self.piped else command
 
 
@@ -42,7 +42,8 @@ NO_VERIFICATIONS = FoundVerifications()
 def find_verifications(command: str, folder: str = "", depth: int = 0) -> FoundVerifications:
     """The verifications of a command line that runs in `folder`, relative to the workspace.
 
-    `depth` is the number of shells around it (`bash -c '...'`).
+    Leaves out programs whose folder is not known and those that an expansion may give an option. There are none at all
+    if the line sets one of OPTION_VARIABLES. `depth` is the number of shells around the line (`bash -c '...'`).
     """
     parsed = parse(command)
     if _OPTION_VARIABLE.search(command):
@@ -56,7 +57,7 @@ def find_verifications(command: str, folder: str = "", depth: int = 0) -> FoundV
         current = next(folders[outer] for outer in _enclosing(simple.scopes) if outer in folders)
         if _FOLDER_COMMANDS & set(words[:2] if words[:1] in (["command"], ["builtin"]) else words[:1]):
             folders[simple.scopes] = _folder_after_cd(simple.words, current)
-            # outside of a part that may not have run, the folder is no longer known
+            # after a `cd` in a part that may not have run, the folder outside of that part is no longer known
             for outer in _enclosing(simple.scopes):
                 if not outer or outer[-1].is_subshell:
                     break
@@ -196,7 +197,7 @@ def _joined(folder: str, path: str) -> str:
 
 
 def _folder_after_cd(words: Sequence[Word], folder: str | None) -> str | None:
-    """The folder after `cd`, `pushd` or `popd` in a folder. None if it is not known."""
+    """The folder after `cd`, `pushd` or `popd` in a folder. None if it is not known: for all except `cd PATH`."""
     path = words[1].value if len(words) == 2 and words[0].value == "cd" else None
     if folder is None or path is None or path.startswith("-"):
         return None

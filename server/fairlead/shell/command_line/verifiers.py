@@ -11,28 +11,35 @@ from dataclasses import dataclass
 class Verifier:
     """Programs that verify the same way. Names in a field are separated by spaces.
 
-    `subcommands`, `targets`, `not_with`, `other_targets` and `neutral` may contain patterns (`fnmatch`).
+    `subcommands`, `targets`, `not_with` and `other_targets` may contain patterns (`fnmatch`). In `neutral`, a pattern
+    only exempts from NEVER_WITH: an option that matches it does not count as neutral.
     """
 
     programs: str
     subcommands: str = ""
-    """The first argument must match one of these. It counts as a part of the program's name."""
+    """The first argument that is not an option must match one of these, and counts as a part of the program's name.
+
+    Empty: the program needs no subcommand.
+    """
     by_path: bool = False
     """Whether the arguments are paths, and a folder covers everything below it."""
     targets: str = ""
     """At least one argument must match one of these. Empty: the program also verifies without arguments."""
     requires: str = ""
-    """One of these options must be present. Without it, the program changes files, or may check none."""
+    """One of these options must be present. Without one, the program changes files, or may check none.
+
+    Empty: the program needs no option.
+    """
     narrowing: str = ""
     """Options that restrict what is verified."""
     neutral: str = ""
-    """Options that only change the output or the speed."""
+    """Arguments, mostly options, that only change the output or the speed."""
     values: str = ""
     """Options that take the next word as their value."""
     numbers: str = ""
     """Options that take the next word as their value if it is a number."""
     not_with: str = ""
-    """Arguments that keep it from verifying anything, also with a value or in a group of letters (`-sn`)."""
+    """Arguments that keep the program from verifying anything, also with a value or in a group of letters (`-sn`)."""
     other_targets: str = ""
     """Targets that verify nothing, such as `clean`. If there are only such targets, the program verifies nothing."""
     has_single_dash: bool = False
@@ -44,7 +51,10 @@ NEVER_WITH = (
     "--init --init-* --collect-only --co --watch --watchAll --watch-all --exit-zero --no-fail --no-run "
     "--pass-with-no* --passWithNo* --if-present --stdin* -"
 )
-"""Arguments that keep every program from verifying anything, unless they are `neutral` for it."""
+"""Arguments that keep every program from verifying anything.
+
+They do not count if they are `neutral` for the program, or switched off (`--watch=false`).
+"""
 NEUTRAL = "-v -vv -vvv --verbose -q -qq --quiet --silent -s --color --no-color --colors"
 """Options that are neutral for every program."""
 OPTION_VARIABLES = (
@@ -53,6 +63,7 @@ OPTION_VARIABLES = (
 )
 """Variables, as regular expressions, that give options to programs. A line that sets one verifies nothing."""
 
+# `run?ci` matches `run ci`, because a space would separate two names
 SCRIPTS = (
     "test test:* test-* tests check check:* check-* lint lint:* build build:* compile compile:* "
     "typecheck typecheck:* type-check types tsc verify validate run?ci run?check run?types"

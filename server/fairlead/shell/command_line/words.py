@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _SPECIAL = re.compile(r"[\"'`$()<>|&;\s]")  # an unquoted word contains none of these
-_EXPANDED = re.compile(r"[*?\[{}]")  # bash may replace a word with one of these by other words (file names, braces)
+_EXPANDED = re.compile(r"[*?\[{}]")  # bash may expand a word that contains one of these (file names, braces)
 _QUOTED = re.compile(r"(?:[^\"\\`$]|\\.|\$(?![\w({\[@*#?!$'-]))*", re.S)
 
 

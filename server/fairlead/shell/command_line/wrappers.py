@@ -10,18 +10,18 @@ from dataclasses import dataclass
 
 from fairlead.shell.command_line.words import program_name
 
-MAX_NESTING = 4  # of programs that start another one
+MAX_NESTING = 4  # of wrappers that `unwrap` removes, and of shells in shells
 SHELLS = {"sh", "bash", "zsh", "dash", "ksh"}
 """Programs that run the command line after `-c`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """Programs that run another one in the same way. Names in a field are separated by spaces."""
+    """Programs that run another one and take the same options. Names in a field are separated by spaces."""
 
     programs: str
     subcommands: str = ""
-    """The first argument must be one of these."""
+    """The first argument must be one of these. Empty: any may follow."""
     flags: str = ""
     """Options without a value that do not prevent the other program from running."""
     values: str = ""
@@ -78,9 +78,9 @@ WRAPPERS = (
     ),
 )
 SCRIPT_RUNNERS = {"npm", "pnpm", "yarn", "bun", "deno"}
-"""Programs for which `run NAME` and `NAME` are the same script."""
+"""Programs for which `run NAME` counts as `NAME`."""
 _NOT_SCRIPTS = {"npm ci", "pnpm ci", "yarn ci", "bun ci", "yarn check", "deno types"}
-"""Commands of these programs that are not the script of that name."""
+"""Commands of SCRIPT_RUNNERS that are not the script of the same name."""
 _SHELL_OPTIONS = {"pipefail", "errexit", "nounset", "xtrace", "verbose"}
 _NODE_VALUES = {
     "--import", "--require", "-r", "--loader", "--conditions", "-C", "--env-file", "--test-reporter",
@@ -98,7 +98,8 @@ _DURATION = re.compile(r"[\d.]+[smhd]?")
 def unwrap(words: Sequence[str]) -> Sequence[str]:
     """The words of the program that a command finally runs: `pytest` for `env A=1 uv run python -m pytest`.
 
-    Empty if that program is unknown.
+    `npm run test` becomes `npm test`. Empty if the program is unknown. Removes at most MAX_NESTING wrappers, so the
+    result may begin with another one.
     """
     for _ in range(MAX_NESTING):
         name, rest = program_name(words[0]) if words else "", words[1:]
@@ -189,7 +190,10 @@ def _is_group(word: str, flags: Sequence[str]) -> bool:
 
 
 def _python(arguments: Sequence[str]) -> Sequence[str]:
-    """The module or test file that Python runs, as a command; empty if it runs anything else."""
+    """The module or test file that Python runs, as a command; empty if it runs anything else.
+
+    A test file becomes `python-tests FILE`, and `manage.py test` becomes `django` (names in `verifiers.TABLE`).
+    """
     rest = list(arguments)
     while rest and rest[0][:1] == "-" and rest[0] != "-":
         option = _PYTHON_OPTION.fullmatch(rest.pop(0))
@@ -207,7 +211,7 @@ def _python(arguments: Sequence[str]) -> Sequence[str]:
 
 
 def _node(arguments: Sequence[str]) -> Sequence[str]:
-    """Node's own test runner as a command; empty if Node runs a file."""
+    """Node's own test runner as a command (`node-test` in `verifiers.TABLE`); empty without `--test`."""
     at = 0
     while at < len(arguments) and arguments[at][:1] == "-":
         if arguments[at] == "--test":
