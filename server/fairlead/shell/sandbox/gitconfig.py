@@ -33,7 +33,7 @@ _MAX_FILES = 1000
 
 
 def user_settings(home: Path) -> Iterator[tuple[Path, str]]:
-    """The user's own settings files, with the settings of known sections that run no program."""
+    """The user's own settings files that exist, each with its harmless settings (`harmless_settings`)."""
     for name in _USER_FILES:
         text = read_start(home / name)
         if text:
@@ -45,7 +45,7 @@ def redacted_settings(
 ) -> Iterator[tuple[Path, str]]:
     """The settings files that contain credentials, each with its text without them.
 
-    `repositories` are git folders, or `.git` files that name one; `text_at` reads a file.
+    `repositories` are git folders, or `.git` files that name one; `text_at` reads a file. Follows at most _MAX_FILES files.
     """
     pending = [*_system_files(), *_user_files(home)]
     pending += [path for folder in repositories for path in _repository_files(folder)]
@@ -63,7 +63,7 @@ def redacted_settings(
 
 
 def harmless_settings(text: str) -> str:
-    """Only the settings that are known to contain no secret and to run no program."""
+    """Only the settings in known sections that contain no secret and run no program."""
     harmless: list[str] = []
     shown = False
     for line in _lines(redact(text)):
@@ -80,7 +80,10 @@ def harmless_settings(text: str) -> str:
 
 
 def redact(text: str) -> str:
-    """The settings without users and passwords in addresses, and without lines that contain a token or a password."""
+    """The settings without the users in web addresses, without passwords in other addresses, and without secret lines.
+
+    A line is secret if it may contain a token or a password, judged by its words.
+    """
     lines = list(_lines(text))
     shown = [redacted for line in lines for redacted in _redact_line(line)]
     return text if shown == lines else "\n".join(shown)
@@ -122,7 +125,10 @@ def _repository_files(folder: Path) -> Iterator[Path]:
 
 
 def _submodule_files(folder: Path, depth: int) -> Iterator[Path]:
-    """A submodule's name may contain `/`, so any folder may be a repository or contain some."""
+    """The settings files of the submodules' repositories below a folder.
+
+    A submodule's name may contain `/`, so any folder may be a repository or contain some.
+    """
     for inner in _matching(folder, "*/") if depth else ():
         if os.path.isfile(inner / "HEAD") or os.path.isfile(inner / "config"):
             yield from (inner / "config", inner / "config.worktree", *_matching(inner, "worktrees/*/config.worktree"))

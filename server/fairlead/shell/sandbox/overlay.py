@@ -1,7 +1,8 @@
 """The sandboxed layer: commands run on the proposed files, in boxes that can write nothing else (docs/sandbox.md).
 
-Between commands, only a folder outside of the workspace remains, with the files in the upper layers that git ignores.
-Each command has its own mounts, which its launcher (`box/launcher.py`) makes and which end with it.
+Between commands, only a folder outside of the workspace and the shared network remain. The folder contains the upper
+layers, which then hold only files that git ignores. Each command has its own mounts, which its launcher
+(`box/launcher.py`) makes and which end with the launcher.
 """
 
 import asyncio
@@ -51,7 +52,8 @@ class SandboxLayer:
         *,
         enforce_permissions: bool = False,
     ) -> None:
-        """
+        """Also removes the folders that dead servers left in `layers_folder`.
+
         Raises:
             OSError: the layer's folder cannot be created.
         """
@@ -91,7 +93,10 @@ class SandboxLayer:
         network: bool = False,
         background: bool = False,
     ) -> "SandboxBox":
-        """See `Layer.open`. A background command sees the session's ignored files as they change; its own are lost."""
+        """See `Layer.open`.
+
+        A background command sees the session's ignored files as they change. Its own are lost when it ends.
+        """
         if self._has_foreground and not background:
             raise ToolError("Another command is still running in the sandbox. Wait until it has ended.")
         self._has_foreground |= not background
@@ -107,7 +112,7 @@ class SandboxLayer:
             raise
 
     async def aclose(self) -> None:
-        """Closes the shared network and removes the layer's folder."""
+        """Closes the shared network and removes the layer's folder. Call it when all boxes are closed."""
         if self._cancelled:
             await asyncio.wait(self._cancelled)
         for descriptor in self._namespaces:
@@ -129,7 +134,10 @@ class SandboxLayer:
             raise
 
     def _discard_box(self, name: str, *, foreground: bool) -> None:
-        """Removes what is left of a box that could not be made. Later commands must not see a part of its view."""
+        """Removes what is left of a box that could not be made. Later commands must not see a part of its view.
+
+        So a foreground box also clears the session's upper layers, including the files that git ignores.
+        """
         try:
             with contextlib.suppress(OSError):
                 trees.remove_all(self._folder / name)
@@ -213,7 +221,15 @@ class SandboxLayer:
     def _replace_index(
         self, upper: Path, outside: Path, tops: Sequence[Path], private: list[mounts.PrivateFolder]
     ) -> None:
-        """Writes an index to a repository's layer. In it, the files that the box does not show count as unchanged."""
+        """Writes an index to a repository's layer. In it, the files that the box does not show count as unchanged.
+
+        Does nothing if the box shows the whole work tree.
+
+        Args:
+            upper: the folder of the layer.
+            outside: the repository.
+            tops: the overlays' folders that belong to the repository.
+        """
         above = enclosing_repository(tops[0])
         if above is None or mounts.is_shown(above, mounts.paths_of(private), ()):
             return
@@ -260,7 +276,7 @@ class SandboxLayer:
     def collect(
         self, uppers: Mapping[Path, UpperLayer], views: Mapping[Path, View], since: int, spec: BoxSpec
     ) -> Changes:
-        """Takes a box's changes out of its upper layers. Raises OSError, as `collect_changes.collect` does."""
+        """Takes a box's changes out of its upper layers. Raises what `collect_changes.collect` raises."""
         by_path = {Path(layer["target"]): Path(layer["upper"]) for layer in spec["layers"]}
         # several folders may share a repository, which is inspected once
         first = {

@@ -27,7 +27,7 @@ class OverlayFolders:
         return next((top for top in self.paths if path.is_relative_to(top)), None)
 
     def path(self, name: str) -> Path:
-        """The path of a file of the workspace."""
+        """The path of a file, by its name in the workspace. Links below the workspace's folder are not resolved."""
         found = self.roots.split(name)
         return self.paths[0] / name if found is None else found[0].real / found[1]
 
@@ -40,7 +40,7 @@ class OverlayFolders:
         return self.roots.relative(root.path / path.relative_to(root.real))
 
     def split(self, view: View) -> Mapping[Path, View]:
-        """The part of a view that each overlay shows, named as in the overlay."""
+        """The part of a view that each overlay shows, named as in the overlay. Only `repositories` stays as it is."""
         if not self.roots.has_names:
             return {self.paths[0]: view}
         proposed, hidden, read_only = map(self._by_overlay, (view.proposed, view.hidden, view.read_only))
@@ -68,7 +68,7 @@ class OverlayFolders:
     def merge(self, changes: Mapping[Path, Changes]) -> Changes:
         """The changes in all overlays, named as in the workspace.
 
-        If a command moved the HEAD of a repository, no changes to files are included.
+        If a command moved the HEAD or the stash of a repository, no changes to files are included.
         """
         if not self.roots.has_names:
             return changes[self.paths[0]]
@@ -87,7 +87,7 @@ class OverlayFolders:
         return f"{name}/" if inner.endswith("/") else name
 
     def outside_repositories(self) -> Mapping[Path, Sequence[Path]]:
-        """The repositories outside of all overlays, each with the folders that belong to it."""
+        """The repositories outside of all overlays, each with the overlays' folders that belong to it."""
         found: dict[Path, list[Path]] = {}
         for top in self.paths:
             outside = repository.find_outside(top)

@@ -69,8 +69,8 @@ class Capability:
 async def probe(roots: Roots, state: Path) -> Capability:
     """Tries a box on a workspace.
 
-    `state` is the preferred folder for the layers of all sessions; it is created. Another folder is used if `state` is
-    in the workspace, or if its file system cannot hold a layer.
+    `state` is the preferred folder for the layers of all sessions. It is created if necessary. Another folder is used
+    if `state` is in the workspace or contains it, is not ours, or is on a file system that cannot hold a layer.
     """
     reals = [root.real for root in roots.folders]
     if not reals:
@@ -153,7 +153,7 @@ async def _run(launch: Launch) -> tuple[int | None, str]:
 
 
 def _obstacle(root: Path) -> str:
-    """Why this workspace can never be sandboxed here, as text for the user; "" if it can."""
+    """Why a trial in this folder of the workspace is useless, as text for the user; "" if it is not."""
     if sys.platform != "linux":
         return f"Fairlead has no sandbox for this system ({sys.platform})."
     if mounts.home().is_relative_to(root):
@@ -167,7 +167,10 @@ def _obstacle(root: Path) -> str:
 
 
 def _layers_folders(roots: Sequence[Path], state: Path) -> Iterator[Path]:
-    """The folders that may hold layers, `state` first. Creates them."""
+    """The folders that may hold layers, `state` first. Creates them.
+
+    Leaves out those that cannot be created, belong to another user, or are in the workspace or contain it.
+    """
     user = os.geteuid()
     mode = 0o711 if user == 0 else 0o700  # root's commands run as the workspace's owner, who must be able to enter
     for folder in (state, *(Path(parent) / f"fairlead-{user}" for parent in _FALLBACKS)):

@@ -34,7 +34,10 @@ def is_temporary(reasons: Sequence[str]) -> bool:
 
 
 def explain(reasons: Sequence[str], root: Path) -> str:
-    """Why there is no sandbox. `reasons` are the errors, one for each folder and program that was tried."""
+    """Why there is no sandbox, and what to do, as text for the user. May run a program, so call it in a thread.
+
+    `reasons` are the errors, one for each kind of box that was tried. `root` is the first folder of the workspace.
+    """
     closed = _closed_to_owner(root)
     if closed is not None:
         return (
@@ -59,7 +62,10 @@ def explain(reasons: Sequence[str], root: Path) -> str:
 
 
 def explain_weakness(reason: str) -> str:
-    """What the weaker box allows. `reason` is the error of the box that enforces permissions for root's commands."""
+    """What the weaker box allows, and what to do, as text for the user.
+
+    `reason` is the error of the box that enforces permissions for root's commands.
+    """
     advice = "Work as an ordinary user"
     if _is_refusal(reason) and _STEPS.search(reason):
         advice += ", or let root mount file systems (CAP_SYS_ADMIN)"
@@ -74,7 +80,10 @@ def _is_refusal(reason: str) -> bool:
 
 
 def _closed_to_owner(root: Path) -> Path | None:
-    """The outermost parent of a workspace that its owner cannot enter. None unless root runs commands as the owner."""
+    """The outermost folder, among a workspace and its parents, that the workspace's owner cannot enter.
+
+    None if the owner can enter all of them, or if commands do not run as another user.
+    """
     owner = root.stat()
     if os.geteuid() != 0 or owner.st_uid == 0:
         return None

@@ -1,8 +1,7 @@
 """The workspace's Git repository: where it is if it is outside of the workspace, and what a command did to it.
 
 In worktrees and submodules, `.git` is a file with the path of the repository. Anyone may have written it, so it is
-trusted only if the repository names the file's folder too. The workspace may be a
-subfolder of any work tree.
+trusted only if the repository names the file's folder too. The workspace may be a subfolder of any work tree.
 """
 
 import contextlib
@@ -32,7 +31,8 @@ _MAX_BYTES = 1 << 20
 def find_outside(root: Path) -> Path | None:
     """The repository's folder if the workspace is a worktree, a submodule, or a subfolder of a work tree.
 
-    None if the repository is in the workspace, is not trusted, or does not exist.
+    For a worktree, this is the folder that all worktrees of the repository share. None if the repository is in the
+    workspace, is not trusted, or does not exist.
     """
     above = enclosing_repository(root)
     top = above or root
@@ -57,7 +57,11 @@ def find_outside(root: Path) -> Path | None:
 
 
 def files_above(root: Path) -> list[Path]:
-    """The files that git reads between the top of its work tree and the workspace."""
+    """The files that git reads above the workspace, up to the top of its work tree.
+
+    They are a `.git` file, `.gitignore` and `.gitattributes`, if they exist and are not links. Empty if the workspace
+    is not a subfolder of a work tree.
+    """
     above = enclosing_repository(root)
     if above is None:
         return []
@@ -67,7 +71,10 @@ def files_above(root: Path) -> list[Path]:
 
 
 def git_environment(root: Path) -> dict[str, str]:
-    """Variables with which git finds a repository above the workspace, which is a separate mount in a box."""
+    """Variables with which git finds a repository above the workspace; empty if there is none.
+
+    Git needs them because the workspace is a separate mount in a box.
+    """
     return {} if enclosing_repository(root) is None else {"GIT_DISCOVERY_ACROSS_FILESYSTEM": "1"}
 
 
@@ -83,7 +90,8 @@ def read_only_parts(folder: Path) -> list[Path]:
 def inspect_changes(folder: int, before: Callable[[str], bytes | None]) -> tuple[bool, bool]:
     """Inspects the upper layer over a repository. `before` reads a file of the lower layer.
 
-    Returns whether anything but the index's file times changed, and whether HEAD or the stash moved.
+    Returns whether anything except an index or lock files changed, and whether HEAD or the stash moved. An index does
+    not count, because commands that only read, such as `git status`, may write it.
     """
     changed = moved = False
     for path in trees.walk_files(folder, lambda path: path.count("/") < _MAX_DEPTH):

@@ -50,6 +50,7 @@ class ShownPaths:
         """The binds, in the order of mounting.
 
         These are private folders, tools and Git settings in them, layers, read-only parts, replaced and hidden files.
+        The first call lists the tools and the files that only root may read; later calls use the same lists.
 
         Args:
             view: what the command sees.
@@ -94,7 +95,7 @@ class ShownPaths:
         return is_shown and (not self._enforce_permissions or mounts.is_reachable(path, shown))
 
     def _text(self, path: Path, view: View) -> str:
-        """The text of a file in a view."""
+        """The text of a file in a view; empty if the file does not exist there or cannot be read."""
         name = self._folders.name(path)
         if name is None or name not in view.proposed:
             return read_start(path)
@@ -102,7 +103,10 @@ class ShownPaths:
         return entry.data.decode("utf-8", "surrogateescape") if entry is not None else ""
 
     def links(self, private: Sequence[mounts.PrivateFolder]) -> list[tuple[str, str]]:
-        """The links, as (target, path), at the editor's paths of folders that the box would not show otherwise."""
+        """Symbolic links, as (target, path), from the editor's path of a workspace folder to its real path.
+
+        Only for paths at which the box would show nothing otherwise.
+        """
         hidden, shown = mounts.paths_of(private), set(self._folders.paths)
         paths = {root.real: Path(os.path.abspath(root.path)) for root in self._folders.roots.folders}
         return [(str(real), str(path)) for real, path in paths.items() if not mounts.is_shown(path, hidden, shown)]
