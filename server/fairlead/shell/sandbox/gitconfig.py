@@ -45,7 +45,7 @@ def redacted_settings(
 ) -> Iterator[tuple[Path, str]]:
     """The settings files that contain credentials, each with its text without them.
 
-    `repositories` are git folders, or `.git` files that name one; `text_at` reads a file. Follows at most _MAX_FILES files.
+    `repositories` are git folders, or `.git` files that name one; `text_at` reads a file. Reads at most _MAX_FILES.
     """
     pending = [*_system_files(), *_user_files(home)]
     pending += [path for folder in repositories for path in _repository_files(folder)]

@@ -1,7 +1,8 @@
 """Collects a command's changes: compares the upper layer with the files before the command.
 
-Ignored files stay in the layer. Everything else is taken out of it: changes to git's own data (`.git`) are discarded,
-and all others are returned. The content is hostile (docs/sandbox.md): links, devices, deep trees, endless files.
+Ignored files stay in the layer. Everything else is taken out of it: changes to git's own data (`.git`) and to hidden
+files are discarded, and all others are returned, up to the limits below. The content is hostile (docs/sandbox.md):
+links, devices, deep trees, endless files.
 """
 
 import contextlib
@@ -42,7 +43,7 @@ def collect(upper: UpperLayer, view: View, since: int, repositories: Sequence[Pa
         repositories: the upper layers over repositories outside of the workspace.
 
     Raises:
-        OSError: something cannot be read.
+        OSError, PathEscape: something cannot be read.
     """
     collector = _Collector(upper, view, since)
     try:
@@ -109,7 +110,7 @@ class _Collector:
                 self._deleted(path)
 
     def collect_outside(self, repositories: Sequence[Path]) -> None:
-        """Notes the changes in a repository outside of the workspace."""
+        """Notes whether a repository outside of the workspace changed, by its upper layers."""
         outside = repository.find_outside(self.upper.root)
         for folder in repositories:
             with trees.opened(folder) as at:
@@ -217,7 +218,10 @@ class _Collector:
         self._add_not_proposed(path, f"it is larger than {MAX_BYTES // 1_000_000} MB")
 
     def _before_command(self, path: str) -> tuple[Entry | None, str]:
-        """The file before the command, and why its change cannot be proposed ("" if it can)."""
+        """The file before the command, and why its change cannot be proposed ("" if it can).
+
+        The file is None if it did not exist, and may be None if its change cannot be proposed.
+        """
         if path in self.view.proposed:
             entry = self.view.proposed[path]
             if entry is None or entry.mode is not None:
@@ -240,13 +244,16 @@ class _Collector:
         return entry, "it was changed on disk while the command ran" if found.st_ctime_ns > self.since else ""
 
     def _deleted_below(self, path: str) -> None:
-        """Collects the files at and below a path that a whiteout, or something else in place of a folder, deleted."""
+        """Collects the deleted files at and below a path where the layer has a whiteout, or replaces a folder."""
         for leaf in self._leaves(path):
             if leaf not in self._seen and self._is_reported(leaf):
                 self._deleted(leaf)
 
     def _leaves(self, path: str) -> Iterator[str]:
-        """The files at and below a path before the command, without ignored ones."""
+        """The files at and below a path before the command. Below it, only those that are not ignored or git's own.
+
+        Includes all proposals below it, even deletions.
+        """
         if self._lower.is_folder(path):
             for leaf in self._lower.files(path, self._is_entered):
                 if not leaf.endswith("/.git") and not self._before.ignores_file(leaf):
@@ -329,7 +336,7 @@ class _Collector:
     def _is_ignored(self, path: str, folder: _Folder, *, as_folder: bool) -> bool:
         """Whether a path is ignored: an old one by the rules before the command, a new one by the rules after it.
 
-        A proposed one never is.
+        A proposed one never is. `as_folder` tells that the path is a whiteout over a folder of the user.
         """
         if path in self.view.proposed or (as_folder and path in self._proposed_folders):
             return False

@@ -1,5 +1,7 @@
 """Tells which files git ignores: by the `.gitignore` files in and above a tree, `info/exclude` and the user's rules.
 
+Built-in rules also ignore what common tools leave in every project.
+
 Git is not run, because a repository's settings can make it run programs (docs/faults.md 42). So a tracked file that
 matches a rule counts as ignored here.
 
@@ -58,13 +60,13 @@ class OuterRules:
     everywhere: list[bytes] = field(default_factory=list[bytes])
     """The rules for the whole repository, as texts, the weakest first."""
     within: str = ""
-    """The tree's path in its repository."""
+    """The tree's path in its repository. Empty if it is the whole work tree."""
     above: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
-    """The texts of the `.gitignore` files above the tree, by folder."""
+    """The texts of the `.gitignore` files above the tree, by the folder's path in the repository."""
 
 
 class IgnoreRules:
-    """The rules for one tree. Each ignore file is read when it is first needed."""
+    """The rules for one tree. Each ignore file is read once, when it is first needed."""
 
     def __init__(self, read: Read, outer: OuterRules) -> None:
         self._read = read
@@ -96,7 +98,10 @@ class IgnoreRules:
         return self._caches.match_file(path)
 
     def _matches(self, path: str, subject: str) -> bool:
-        """Whether the last matching rule ignores the subject. Rules of the nearest folder come last."""
+        """Whether the strongest rule that matches ignores a path. The nearer the rule's folder, the stronger it is.
+
+        `subject` is the path, with a `/` at the end if it is a folder.
+        """
         folder = path
         while folder:
             folder = folder.rpartition("/")[0]
@@ -124,7 +129,7 @@ def _folders_above(path: str) -> list[str]:
 def outer_rules(root: Path, repository: Path) -> OuterRules:
     """The outer rules for a workspace. `repository` is the folder with its repository's data.
 
-    A repository that ignores the whole workspace does not count: otherwise every file would be ignored.
+    If the repository ignores the whole workspace, its rules do not count: otherwise every file would be ignored.
     """
     top = enclosing_repository(root)
     if top is None:
@@ -138,7 +143,11 @@ def outer_rules(root: Path, repository: Path) -> OuterRules:
 
 
 def user_rules(git_folder: Path) -> list[bytes]:
-    """The rules for a whole repository: the built-in ones, the user's own, and `info/exclude`, the weakest first."""
+    """The rules for a whole repository, as texts: the built-in ones, the user's own, and `info/exclude`.
+
+    The weakest come first. The user's own are in git's default file (`~/.config/git/ignore`): `core.excludesFile` is not
+    read.
+    """
     configuration = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
     texts = [_ALWAYS]
     for path in (Path(configuration) / "git" / "ignore", git_folder / "info" / "exclude"):
@@ -166,7 +175,10 @@ def _spec(text: bytes) -> pathspec.GitIgnoreSpec:
 
 @lru_cache(maxsize=1024)  # most rules are the same for each command
 def _pattern(line: str) -> GitIgnoreSpecPattern | None:
-    """The pattern in a line of rules; None if there is none, if it is invalid, or if matching it could take long."""
+    """The pattern in a line of rules; None if there is none, or if it is not used.
+
+    Not used are patterns that are invalid, exceed a limit, or have a `/` in brackets.
+    """
     if len(line) > _MAX_RULE or _CLASS_WITH_SLASH.search(line):
         return None
     try:

@@ -20,7 +20,7 @@ _ASSUMED, _EXTENDED, _LENGTH = 0x80, 0x4000, 0x0FFF
 def assume_rest_unchanged(folders: Sequence[bytes], index: Path) -> bytes | None:
     """The content of an index, with every entry outside of `folders` (relative to the work tree) assumed unchanged.
 
-    None if there is no index, it is larger than MAX_BYTES, or its format is unknown.
+    None if there is no index, or if it cannot be read, is larger than MAX_BYTES, or has an unknown format.
     """
     shown = tuple(folder + b"/" for folder in folders)
     sha256 = "sha256" in read_start(index.parent / "config").lower()

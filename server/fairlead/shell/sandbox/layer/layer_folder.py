@@ -1,4 +1,4 @@
-"""The folder of a session's layer: locked while its server lives, and removed by another server if it dies.
+"""The folder of a session's layer: locked while its server lives. If the server dies, another one removes the folder.
 
 The lock is on the folder itself and ends with the process. It counts only if the folder is still at its path, because
 another server may remove a new folder before its creator has locked it. So nothing is written to a folder before it is
@@ -42,7 +42,7 @@ class LayerFolder:
 
 
 def sweep(parent: Path) -> None:
-    """Removes the folders of servers that died."""
+    """Removes the folders of servers that died, as far as they can be removed."""
     for path in parent.glob(f"{_NAME}*"):
         with contextlib.suppress(OSError):
             lock = _lock(path)
@@ -52,10 +52,10 @@ def sweep(parent: Path) -> None:
 
 
 def _lock(path: Path) -> int | None:
-    """A descriptor that holds a folder's lock; None if another process has it or the folder is gone.
+    """A descriptor that holds a folder's lock; None if another descriptor has it or the folder is gone.
 
     Raises:
-        OSError: the file system has no such locks.
+        OSError: the folder cannot be opened, or the file system has no such locks.
     """
     try:
         descriptor = os.open(path, trees.FOLDER)

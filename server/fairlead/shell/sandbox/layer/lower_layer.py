@@ -27,13 +27,13 @@ class LowerLayer:
         self._root = root
 
     def status(self, path: str) -> os.stat_result | None:
-        """The status of a file, folder or link itself; None if there is nothing, or a parent is a link."""
+        """The status of a file, folder or link itself; None if there is nothing or a parent is a link or is closed."""
         with contextlib.suppress(OSError, PathEscape), self._opened(path, os.O_PATH | os.O_NOFOLLOW) as descriptor:
             return os.stat(descriptor)
         return None
 
     def fingerprint(self, path: str) -> Fingerprint:
-        """A value that changes when the file, folder or link changes."""
+        """A value that changes when the file, folder or link changes. In a folder, only its own entries count."""
         found = self.status(path)
         return None if found is None else (found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode)
 
@@ -58,13 +58,13 @@ class LowerLayer:
         return trees.as_regular_file(open_beneath(self._root / path, self._root, trees.FILE), path)
 
     def read(self, path: str, max_bytes: int) -> bytes | None:
-        """The beginning of a file; None if it cannot be read."""
+        """At most the first `max_bytes` of a file; None if it cannot be read."""
         with contextlib.suppress(OSError, PathEscape), self.open_file(path) as file:
             return file.read(max_bytes)
         return None
 
     def files(self, path: str, into: Callable[[str], bool]) -> Iterator[str]:
-        """Everything below a folder that is not a folder itself. `into` decides which folders are entered.
+        """The paths of everything below a folder that is not a folder itself. `into` decides which folders are entered.
 
         Raises:
             OSError, PathEscape: a folder cannot be read.

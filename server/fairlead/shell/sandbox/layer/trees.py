@@ -1,6 +1,6 @@
 """Opens, walks and removes folders that a command left, without following links, whatever their depth and permissions.
 
-No command writes there at the same time: its box has ended.
+No command writes there at the same time: its box has ended. `LowerLayer` walks the user's folders with it too.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ class NotRegularFile(OSError):
 
 
 def opened(folder: str | os.PathLike[str], at: int | None = None) -> AbstractContextManager[int]:
-    """`open_folder` as a context that closes the descriptor."""
+    """Opens a folder, as `open_folder`. Closes the descriptor at the end of a `with` block."""
     return closing(open_folder(folder, at))
 
 
@@ -41,7 +41,10 @@ def opened_below(top: int, path: str) -> Generator[int]:
 
 
 def open_folder(folder: str | os.PathLike[str], at: int | None = None) -> int:
-    """Opens a folder, even if its permissions exclude its owner. Raises OSError; NotADirectoryError for a link too."""
+    """Opens a folder. If its permissions forbid that, first changes them to 0o700.
+
+    Raises OSError; NotADirectoryError also for a link.
+    """
     try:
         return os.open(folder, FOLDER, dir_fd=at)
     except PermissionError:
@@ -86,7 +89,10 @@ def walk_files(top: int, into: Callable[[str], bool]) -> Iterator[str]:
 
 
 def make_folder(top: str | os.PathLike[str], path: str, uid: int, gid: int) -> None:
-    """Creates a folder for a user below one that the user may write to. Raises OSError."""
+    """Creates a folder for a user at `path` below `top`, which the user may write to. Its parents must exist.
+
+    Raises OSError, also if the path exists.
+    """
     parent, _, name = path.rpartition("/")
     with opened(top) as first, opened_below(first, parent) as at:
         os.mkdir(name, dir_fd=at)
@@ -96,7 +102,7 @@ def make_folder(top: str | os.PathLike[str], path: str, uid: int, gid: int) -> N
 
 
 def remove(name: str, at: int) -> None:
-    """Removes a file, or a folder with its content, if it exists."""
+    """Removes a file, or a folder with its content, if it exists. Raises OSError."""
     try:
         if not stat.S_ISDIR(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode):
             os.unlink(name, dir_fd=at)
@@ -108,7 +114,7 @@ def remove(name: str, at: int) -> None:
 
 
 def remove_all(folder: str | os.PathLike[str]) -> None:
-    """Removes one of our folders, if it exists."""
+    """Removes one of our folders with its content, if it exists. Raises OSError."""
     path = os.path.abspath(folder)
     with contextlib.suppress(FileNotFoundError), opened(os.path.dirname(path)) as parent:
         remove(os.path.basename(path), parent)
@@ -159,6 +165,6 @@ def _clear_files(descriptor: int) -> list[str]:
 
 
 def _allow_owner(folder: str | os.PathLike[str], at: int | None) -> None:
-    """Gives the owner of a folder all permissions. Leaves links alone."""
+    """Changes the permissions of a folder to 0o700. Leaves links alone."""
     if stat.S_ISDIR(os.stat(folder, dir_fd=at, follow_symlinks=False).st_mode):
         os.chmod(folder, stat.S_IRWXU, dir_fd=at)

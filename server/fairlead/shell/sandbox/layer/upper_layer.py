@@ -44,10 +44,11 @@ class UpperLayer:
         self._times: dict[str, tuple[bytes, int]] = {}
 
     def fill(self, view: View) -> None:
-        """Writes the proposed files of a view.
+        """Writes the proposed files of a view, and whiteouts for the deleted ones. Removes stale files first.
 
         Raises:
-            ToolError: they cannot be written.
+            ToolError: a proposed file cannot be written.
+            OSError: the layer cannot be opened, or a stale file cannot be removed.
         """
         self.remove_stale()
         with trees.opened(self.folder) as top:
@@ -63,7 +64,7 @@ class UpperLayer:
                     ) from error
 
     def clear(self) -> None:
-        """Removes everything, including builds. For a layer whose content has become unknown."""
+        """Removes all that can be removed, including builds. For a layer whose content is unknown, or on a full disk."""
         self.retained = {}
         with contextlib.suppress(OSError), trees.opened(self.folder) as top:
             for name in os.listdir(top):
@@ -120,7 +121,10 @@ class UpperLayer:
             os.utime(descriptor, ns=(time_ns, time_ns))
 
     def _make_folders(self, top: int, folder: str) -> int:
-        """A descriptor of a folder of the layer. Creates it with its parents if necessary."""
+        """A descriptor of a folder of the layer. Creates it and its parents where necessary.
+
+        Replaces anything on the path that is not a folder.
+        """
         at, path = os.dup(top), ""
         for part in filter(None, folder.split("/")):
             path = f"{path}/{part}" if path else part
@@ -157,7 +161,7 @@ class UpperLayer:
 
 
 def mode_of(found: os.stat_result | None) -> int:
-    """The permission bits of a file; the default ones if there is no file."""
+    """The permission bits of a regular file; DEFAULT_MODE if there is none."""
     return found.st_mode & PERMISSIONS if found is not None and stat.S_ISREG(found.st_mode) else DEFAULT_MODE
 
 
