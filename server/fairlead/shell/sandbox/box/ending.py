@@ -20,7 +20,7 @@ class LauncherStatus:
     ended: bool
     """Whether the launcher saw the init end."""
     error: str
-    """Why the command was not started. Empty if it was."""
+    """Why the command was not started. Empty if it was, or if the launcher ended without a report."""
 
     @classmethod
     def parse(cls, text: str) -> "LauncherStatus":
@@ -30,7 +30,10 @@ class LauncherStatus:
 
 
 def end_box(status: LauncherStatus) -> bool:
-    """Kills the processes that a dead launcher left. Returns whether all have ended; the init is always the last."""
+    """Kills the processes that a dead launcher left, for at most END_TIMEOUT seconds.
+
+    Returns whether all have ended; the init is always the last.
+    """
     if status.ended or status.init is None:
         return True
     try:

@@ -1,4 +1,4 @@
-"""Lists the parts of tools in the user's home that commands may see: programs and libraries.
+"""Lists the parts of tools, mostly in the user's home, that commands may see: programs and libraries.
 
 The list says what is shown, not what is hidden, because tools also store tokens there (`uv/credentials`, `pnpm/rc`,
 `pip.conf` in an environment, `etc/npmrc` in an installed Node).
@@ -134,7 +134,7 @@ def parts_of_path_folder(folder: Path) -> Parts:
 def shown_paths(folder: Path, parts: Parts) -> list[Path]:
     """The shown paths in a folder. An inner folder that is shown completely is one path.
 
-    `folder` itself is such a path only if it has no parts, because a tool may store credentials in it later.
+    `folder` itself is such a path only if `parts` is empty, because a tool may store credentials in it later.
     """
     if not parts:
         return [folder]

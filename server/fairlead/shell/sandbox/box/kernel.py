@@ -1,6 +1,7 @@
-"""The system calls of the launcher for which Python has no functions, through `ctypes`. Linux only.
+"""The system calls of the launcher that Python lacks, or has only in modules that take long to import. Linux only.
 
-All raise OSError if the kernel refuses. Runs in the launcher, so it imports as little as possible.
+They go through `ctypes`, and raise OSError if the kernel refuses, unless a docstring says otherwise. Runs in the
+launcher, so it imports as little as possible.
 """
 
 import ctypes
@@ -55,13 +56,13 @@ def drop_file_rights() -> None:
 
 
 def restore_file_rights() -> None:
-    """Undoes `drop_file_rights`."""
+    """Undoes `drop_file_rights`. Does not report errors."""
     _libc.setfsuid(0)
     _libc.setfsgid(0)
 
 
 def unshare(flags: int) -> None:
-    """Moves the process into new namespaces."""
+    """Moves the process into new namespaces; with CLONE_NEWPID, only the processes that it starts later."""
     _checked(_libc.unshare(flags), "namespaces")
 
 
@@ -85,7 +86,7 @@ def switch_user(uid: int, gid: int) -> None:
 
 
 def drop_privileges() -> None:
-    """Drops all capabilities, also for programs that are started later."""
+    """Drops all capabilities, also for programs that are started later. They cannot gain privileges (no_new_privs)."""
     _checked(_libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0), "prctl")
     capability = 0
     while _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) == 0:
@@ -96,7 +97,7 @@ def drop_privileges() -> None:
 
 
 def install_seccomp_filter(program: bytes) -> None:
-    """Filters the system calls of this process and of all that it starts (`seccomp.py`)."""
+    """Filters the system calls of this process and of all that it starts (`seccomp.py`). Call `drop_privileges` first."""
     instructions = ctypes.create_string_buffer(program, len(program))
     header = (ctypes.c_void_p * 2)(len(program) // _SECCOMP_INSTRUCTION, ctypes.addressof(instructions))
     _checked(_libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, header, 0, 0), "seccomp")
@@ -108,7 +109,10 @@ def block_signals() -> None:
 
 
 def next_signal(seconds: float | None = None) -> int | None:
-    """Waits for a blocked signal; returns its number, or None if none arrives within `seconds`."""
+    """Waits for a signal that `block_signals` blocks; returns its number, or None if none arrives within `seconds`.
+
+    Without `seconds`, waits without limit.
+    """
     whole, part = divmod(seconds or 0.0, 1)
     time = None if seconds is None else (ctypes.c_long * 2)(int(whole), int(part * 1e9))
     while True:
@@ -174,7 +178,7 @@ def make_all_read_only() -> None:
 
 
 def make_writable(path: str) -> None:
-    """Makes a mount writable. The kernel allows this only for mounts of this process."""
+    """Makes a mount writable. The kernel refuses this if the mount was read-only before this namespace was made."""
     _set_attributes(_AT_FDCWD, os.fsencode(path), 0, off=_ATTR_RDONLY)
 
 

@@ -23,6 +23,7 @@ TYPE_CHECKING = False  # importing `typing` takes longer than all the rest
 if TYPE_CHECKING:
     from fairlead.shell.sandbox.box.spec import BoxSpec
 
+# the exit code of the launcher and the init if the command was not started
 FAILED = 125
 # seconds for processes to end after SIGTERM
 GRACE = 1.0
@@ -91,7 +92,10 @@ def _launch(spec: "BoxSpec") -> int:
 
 
 def _wait_for_init(init: int, proc: int, server: int) -> int:
-    """Waits for the init and forwards SIGTERM to it; returns its status. Kills the box if the server has died."""
+    """Waits for the init and forwards SIGTERM to it; returns its status.
+
+    Kills the box if the server has died, or if the init does not end in time after a SIGTERM.
+    """
     deadline = None
     while True:
         arrived = kernel.next_signal(_SERVER_CHECK if deadline is None else max(0.0, deadline - time.monotonic()))
@@ -133,7 +137,7 @@ def _map_account(uid: int, gid: int) -> None:
 
 
 def _init(spec: "BoxSpec", wait: int) -> int:
-    """The first process of the pid namespace; returns the command's exit code."""
+    """The first process of the pid namespace; returns the command's exit code, or FAILED if the launcher died early."""
     kernel.die_with_parent()
     os.setpgid(0, 0)  # a SIGTERM to the launcher's group must arrive here only once: when the launcher forwards it
     if os.read(wait, 1) != b"g":  # the launcher died before `die_with_parent` took effect
@@ -173,7 +177,8 @@ def _init(spec: "BoxSpec", wait: int) -> int:
 def _wait_for_command(command: int, spared: set[int], monitor: limits.BoxMonitor) -> int:
     """Reaps processes of the box until the command ends or must be ended; returns its exit code.
 
-    `spared` are the pids that get no SIGTERM: the init and bubblewrap.
+    If the command must be ended, this is 128 + SIGKILL, and the caller must kill what is left. `spared` are the pids
+    that get no SIGTERM: the init and bubblewrap.
     """
     deadline = None
     while deadline is None or time.monotonic() < deadline:

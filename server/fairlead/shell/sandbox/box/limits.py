@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NICE = 5
 # seconds between two checks of a box, and of each of its processes
 TICK, FULL_CHECK = 0.1, 1.0
-# the kernel's limit is this much higher than ours, so that we can end a box that reaches ours and say why
+# the kernel's limit of processes is this much higher than ours, so that we can end a box that reaches ours and say why
 SLACK = 32
 # the lowest pids, which the kernel uses only once
 _RESERVED_PIDS = 300
@@ -41,7 +41,10 @@ def lower_priority() -> None:
 
 
 def raise_session_priority() -> None:
-    """Raises the priority of the launcher and the init, which must run among hundreds of busy sessions. Root only."""
+    """Raises the priority of the launcher and the init, which must run among hundreds of busy sessions.
+
+    Has no effect unless this process is root, because the kernel refuses it for other users.
+    """
     try:  # noqa: SIM105  importing `contextlib` takes too long here
         write_file("/proc/self/autogroup", str(-2 * NICE))
     except OSError:
@@ -49,7 +52,7 @@ def raise_session_priority() -> None:
 
 
 def limit_pids(spec: "BoxSpec") -> None:
-    """Limits the pids of the namespace for root, to whom RLIMIT_NPROC does not apply. Needs Linux 6.14."""
+    """Limits the pids of the namespace for root, to whom RLIMIT_NPROC does not apply. No effect before Linux 6.14."""
     if spec["uid"] == 0 and kernel.version() >= (6, 14):
         write_file("/proc/sys/kernel/pid_max", str(_RESERVED_PIDS + spec["processes"] + SLACK))
 
@@ -81,7 +84,7 @@ class BoxMonitor:
         self._to_lower: dict[int, str] = {}  # other sessions, with the pid of a member
 
     def check(self) -> str:
-        """Why the box must be ended; "" if it may continue."""
+        """Why the box must be ended; "" if it may continue. May be called at any rate: checks at most once per TICK."""
         now = time.monotonic()
         if now < self._next:
             return ""
@@ -125,7 +128,10 @@ class BoxMonitor:
         return (found.f_blocks - found.f_bfree) * found.f_frsize >> 10
 
     def _is_too_large(self, pids: list[str], files: int) -> bool:
-        """Measures exactly, with shared memory counted once. Takes milliseconds per GB."""
+        """Measures exactly, with shared memory counted once. Takes milliseconds per GB.
+
+        Returns False without measuring if the last measurement is too recent (MEASURING_SHARE).
+        """
         started = time.monotonic()
         if started < self._next_measuring:
             return False

@@ -1,7 +1,8 @@
 """Decides what a box shows of the machine: everything read-only, without secrets and other programs' sockets.
 
-The home, `/tmp`, `/run` and similar folders are empty and private to the box. Only listed tools (`installed.py`) are
-mounted in them again. This module mounts nothing.
+The home, `/tmp`, `/run` and similar folders are empty and private to the box. Of the machine's files there, only listed
+tools (`installed.py`) and the Pythons of the workspace's virtual environments are mounted again, and with the network
+the configuration of name lookup. This module mounts nothing.
 """
 
 import os
@@ -76,7 +77,8 @@ def home() -> Path:
 def private_folders(mounted: Iterable[Path] = ()) -> list[PrivateFolder]:
     """The private folders of a box, outer ones first.
 
-    They include closed folders above one of `mounted`, because nothing can be mounted in a closed folder.
+    For each path in `mounted`, they include its outermost parent that not every user may enter, because nothing can be
+    mounted in such a folder.
     """
     wanted = {"/tmp": 0o1777, "/var/tmp": 0o1777, "/run": 0o755, "/dev/shm": 0o1777, "/home": 0o755, "/root": 0o700}
     found = {real_path(path): mode for path, mode in wanted.items() if os.path.isdir(path)}
@@ -136,7 +138,10 @@ def _interpreters(root: Path) -> Iterator[Path]:
 
 
 def root_only_paths() -> list[Path]:
-    """Paths that only root may read, such as password files. Not even root's commands must read them."""
+    """The paths in some system folders that not every user may read, such as password files.
+
+    Commands must not read them, even if they run as root.
+    """
     found: list[Path] = []
     for top, depth in (("/etc", 4), ("/var", 2), ("/opt", 1), ("/srv", 1), ("/boot", 1)):
         found += _closed_below(top, depth)
@@ -163,7 +168,7 @@ def _closed_below(folder: str, depth: int) -> Iterator[Path]:
 
 
 def socket_paths() -> list[Path]:
-    """The sockets of other programs that have a name in the file system at this moment."""
+    """All sockets that have a full path in the file system at this moment."""
     try:
         lines = Path("/proc/net/unix").read_bytes().splitlines()[1:]
     except OSError:
@@ -173,7 +178,7 @@ def socket_paths() -> list[Path]:
 
 
 def resolver_files() -> list[Path]:
-    """The configuration of name lookup, which may be in a private folder; empty if there is none."""
+    """The file that configures name lookup, which may be in a private folder; empty if there is none."""
     real = real_path("/etc/resolv.conf")
     return [real] if os.path.isfile(real) else []
 
@@ -202,7 +207,7 @@ def is_reachable(path: Path, shown: Collection[Path]) -> bool:
 
 
 def shown_mount_points(private: Collection[Path]) -> list[str]:
-    """The mount points that a box shows, outer ones first."""
+    """The mount points that a box shows, outer ones first: `/`, and all outside of private and system folders."""
     own = {*private, *map(Path, _SYSTEM)}
     points = {*mount_points(), Path("/")}
     return [str(point) for point in sorted(points) if own.isdisjoint((point, *point.parents))]
@@ -216,7 +221,11 @@ def mount_points() -> Iterator[Path]:
 
 
 def is_shown(path: Path, private: Collection[Path], shown: Collection[Path]) -> bool:
-    """Whether a box shows a path. The nearest parent in one of the two collections decides."""
+    """Whether a path exists and a box shows it.
+
+    Whichever of the path and its parents is in one of the two collections decides, the nearest one first. If none is,
+    the box shows the path.
+    """
     for folder in (path, *path.parents):
         if folder in shown:
             break

@@ -1,8 +1,8 @@
 """A seccomp filter against system calls that no command needs and that could be used to break out of the box.
 
-It denies the kernel's keyrings, BPF, io_uring, the kernel's log, and all but the usual kinds of sockets, because a
-network namespace does not contain all of them (AF_VSOCK reaches the host of a virtual machine). Calls that need a
-capability are not listed, since a command has none.
+It denies the kernel's keyrings, BPF, io_uring, perf events, userfaultfd, the kernel's log, tracing of the box's init,
+and all but the usual kinds of sockets, because a network namespace does not contain all of them (AF_VSOCK reaches the
+host of a virtual machine). Calls that need a capability are not listed, since a command has none.
 """
 
 import platform
@@ -44,8 +44,9 @@ _MACHINES = {
 def seccomp_filter() -> bytes:
     """The filter as an array of `struct sock_filter`. Empty on a machine whose call numbers are not known here.
 
-    A denied call fails as if the kernel did not have it, so programs use something else. Programs for another
-    architecture, such as 32-bit ones, are killed, because their calls have other numbers.
+    A denied call fails as if the kernel did not have it, so programs use something else. Only tracing of the init fails
+    with EPERM. Programs for another architecture, such as 32-bit ones, are killed, because their calls have other
+    numbers.
     """
     numbers = _MACHINES.get(platform.machine())
     is_32_bit = sys.maxsize < 1 << 32  # a 32-bit Python may run on a 64-bit kernel

@@ -10,7 +10,7 @@ _START = "import sys; sys.path.append(sys.argv[1]); from fairlead.shell.sandbox.
 
 
 def launcher_argv(function: str, *arguments: int) -> list[str]:
-    """The command line of an isolated Python that runs a function of `launcher.py`."""
+    """The command line of an isolated Python that runs a function of `launcher.py`: `main` or `loopback`."""
     folder = str(Path(fairlead.__file__).parents[1])
     return [sys.executable, "-I", "-S", "-c", f"{_START}{function}()", folder, *map(str, arguments)]
 
@@ -33,19 +33,22 @@ class BoxSpec(TypedDict):
     """The descriptor of the pipe to which the launcher reports."""
     uid: int
     gid: int
-    """The account that the command runs as."""
+    """The account that the command runs as (`uid` and `gid`)."""
     join: list[int]
     """Descriptors of a user namespace and its network (`loopback.py`). Empty: the machine's network."""
     layers: list[OverlaySpec]
     machine: str
-    """For root only: an empty folder for a view of the machine without the files that only root may read."""
+    """For root only: an empty folder for a view of the machine without the files that only root may read.
+
+    Empty: the box shows the machine itself.
+    """
     mounts: list[str]
-    """The mount points of that view, the outermost first."""
+    """The mount points that this view shows, the outermost first. Empty if there is no such view."""
     scratch: str
     """An empty folder, on which the box's file system in memory is mounted."""
     scratch_size: int
     scratch_folders: list[tuple[str, int]]
-    """The folders in it, as (name, mode). The box's own /tmp and the like are bound from there."""
+    """The folders in that file system, as (name, mode). The box's own /dev, /tmp and the like are bound from there."""
     binds: list[tuple[str, str, bool]]
     """(source, target, writable), in the order of mounting. All sources are opened before the first is mounted."""
     links: list[tuple[str, str]]

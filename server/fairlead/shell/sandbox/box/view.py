@@ -102,7 +102,7 @@ def outer_masks(spec: "BoxSpec") -> "list[tuple[str, str, bool]]":
 
 
 def attach_if_present(tree: int, target: str) -> None:
-    """Mounts a tree over a target. If that is gone by now, there is nothing to hide."""
+    """Mounts a detached tree over a target. If the target is gone by now, closes the tree: there is nothing to hide."""
     try:
         kernel.attach(tree, target)
     except FileNotFoundError:
@@ -158,7 +158,7 @@ def _fill_dev(devices: dict[str, int]) -> None:
 
 
 def _make_mount_point(tree: int, target: str) -> None:
-    """Creates the mount point of a tree in one of the box's own folders."""
+    """Creates the mount point of a tree in one of the box's own folders, if it does not exist."""
     if os.path.lexists(target):
         return
     if os.path.isdir(f"/proc/self/fd/{tree}"):

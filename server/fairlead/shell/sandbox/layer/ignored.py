@@ -145,8 +145,8 @@ def outer_rules(root: Path, repository: Path) -> OuterRules:
 def user_rules(git_folder: Path) -> list[bytes]:
     """The rules for a whole repository, as texts: the built-in ones, the user's own, and `info/exclude`.
 
-    The weakest come first. The user's own are in git's default file (`~/.config/git/ignore`): `core.excludesFile` is not
-    read.
+    The weakest come first. The user's own are those in git's default file (`~/.config/git/ignore`), not those in the
+    file that `core.excludesFile` names.
     """
     configuration = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
     texts = [_ALWAYS]

@@ -64,7 +64,7 @@ class UpperLayer:
                     ) from error
 
     def clear(self) -> None:
-        """Removes all that can be removed, including builds. For a layer whose content is unknown, or on a full disk."""
+        """Removes all that can be removed, including builds. For a layer with unknown content, or on a full disk."""
         self.retained = {}
         with contextlib.suppress(OSError), trees.opened(self.folder) as top:
             for name in os.listdir(top):
