@@ -97,7 +97,7 @@ def drop_privileges() -> None:
 
 
 def install_seccomp_filter(program: bytes) -> None:
-    """Filters the system calls of this process and of all that it starts (`seccomp.py`). Call `drop_privileges` first."""
+    """Filters the system calls of this process and all that it starts (`seccomp.py`). Call `drop_privileges` first."""
     instructions = ctypes.create_string_buffer(program, len(program))
     header = (ctypes.c_void_p * 2)(len(program) // _SECCOMP_INSTRUCTION, ctypes.addressof(instructions))
     _checked(_libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, header, 0, 0), "seccomp")

@@ -7,7 +7,7 @@ The server starts it with the descriptor of a `BoxSpec`. There are three process
                     all processes of the box before it exits
     the command     bash, in the view that bubblewrap or `view.py` makes
 
-On SIGTERM, all processes in the box get a SIGTERM, and are killed a second later or at the next SIGTERM. If anything
+On SIGTERM, all processes of the command get a SIGTERM, and are killed a second later or at the next SIGTERM. If a step
 fails before bash starts, the error is written to the status pipe. The launcher runs isolated (`python -I -S`) and
 imports little, because every command waits for it. It decides nothing: the `BoxSpec` contains all decisions.
 """

@@ -75,7 +75,7 @@ class _Collector:
     since: int
     changes: list[Change] = field(default_factory=list[Change])
     retained: dict[str, Fingerprint] = field(default_factory=dict[str, Fingerprint])
-    _seen: set[str] = field(default_factory=set[str])
+    _seen: set[str] = field(default_factory=set[str])  # paths that need not be checked for a deletion anymore
     _omitted: int = 0
     _bytes_read: int = 0
     _repository_changed: bool = False
@@ -89,7 +89,7 @@ class _Collector:
         outer = outer_rules(root, repository.find_outside(root) or root / ".git")
         self._before = IgnoreRules(self._text_before, outer)
         self._after = IgnoreRules(self._text_after, outer)
-        self._texts: dict[str, bytes | None] = {}
+        self._texts: dict[str, bytes | None] = {}  # the ignore files that the command left; None: deleted
         self._hidden = frozenset(self.view.hidden)
         self._proposed_folders = {
             path[:at] for path in self.view.proposed for at, letter in enumerate(path) if letter == "/"
