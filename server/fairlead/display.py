@@ -5,10 +5,11 @@ Pure text, below all other modules, because every layer shows text that it did n
 
 import re
 
-# CSI, OSC (ended by BEL or ST), other escapes, and control characters except tab, newline and carriage return
+# CSI; OSC and other strings, which BEL or ST ends; other escapes; and control characters except tab, newline and
+# carriage return
 _ESCAPES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"
-    r"|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?"  # an unfinished one ends with its line
+    r"|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?"  # an unfinished string ends with its line
     r"|\x1b[ -/]*[0-~]"
     r"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
 )
@@ -20,18 +21,24 @@ UNFINISHED_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]{0,60}[ -/]{0,4}|[\]PX^_][^\x07
 
 
 def strip_sequences(text: str) -> str:
-    """Removes terminal sequences. A lone carriage return discards the line before it, as in a progress bar."""
+    """Removes terminal sequences and control characters, except tabs and newlines.
+
+    A carriage return within a line discards the text before it on that line, as in a progress bar. CRLF becomes LF.
+    """
     text = _ESCAPES.sub("", text).replace("\r\n", "\n")
     return "\n".join(line.rstrip("\r").rsplit("\r", 1)[-1] for line in text.split("\n"))
 
 
 def keep_colors(text: str) -> str:
-    """Removes every terminal sequence except colors. Carriage returns stay, for a view that works like a terminal."""
+    """Like `strip_sequences`, but colors (SGR) and carriage returns stay, for a view that works like a terminal."""
     return _ESCAPES.sub(lambda found: found[0] if _COLOR.fullmatch(found[0]) else "", text)
 
 
 def escape_invisible(text: str) -> str:
-    """Writes control, direction and invisible characters as escapes (`\\u202e`); tabs and newlines stay."""
+    """Writes characters that are not printable as escapes, such as `\\u202e`. Tabs, newlines and ordinary spaces stay.
+
+    These are control, direction and invisible characters, and spaces of other widths (`str.isprintable`).
+    """
     shown = _INVISIBLE.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
     return "".join(
         c if c in "\n\t" or c.isprintable() else f"\\x{ord(c):02x}" if ord(c) < 256 else f"\\u{ord(c):04x}"
@@ -51,7 +58,7 @@ def shorten(text: str, limit: int = 80) -> str:
 
 
 def one_line(text: str) -> str:
-    """The lines of a text on one line. Space within a line stays, because it may matter in a command."""
+    """The stripped lines of a text, joined by spaces. Space within a line stays, because it may matter in a command."""
     return " ".join(filter(None, (line.strip() for line in text.splitlines())))
 
 

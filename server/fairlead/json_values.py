@@ -1,4 +1,4 @@
-"""Tests the type of a value that came as JSON. Pure, below all other modules, because many layers read JSON."""
+"""Type tests for values that were read from JSON. Pure, below all other modules, because many layers read JSON."""
 
 from typing import Any, TypeGuard
 
@@ -13,5 +13,5 @@ def is_list(value: Any) -> TypeGuard[list[Any]]:
 
 
 def fields_of(value: Any) -> dict[str, Any]:
-    """The fields of a JSON value; none if it is not an object."""
+    """The fields of a JSON value; an empty dict if it is not an object."""
     return value if is_object(value) else {}

@@ -15,9 +15,10 @@ def common_prefix_length(old: Sequence[Any], new: Sequence[Any]) -> int:
 
 
 class PerItem(Generic[T, V]):
-    """A value for each item. Computes values again only from the first item that is not the same object as before.
+    """A value for each item, as `compute` returns it.
 
-    The items must not change.
+    From the first item that is not the same object as in the previous call, values are computed again. The items must
+    not change.
     """
 
     def __init__(self, compute: Callable[[T], V]) -> None:
