@@ -10,17 +10,18 @@ class Budget:
     """Limits of one run; 0 means unlimited."""
 
     tokens: int = 0
-    """Cached tokens count too."""
+    """All tokens of the requests and the answers, cached ones included."""
     cost_usd: float = 0
     minutes: float = 0
+    """Time spent waiting for the user does not count."""
 
     def reached_limit(self, usage: Usage, cost: float | None, seconds: float) -> str | None:
         """Describes the limit that a run has reached, for the user; None if it has reached none.
 
         Args:
             usage: the tokens of the run so far.
-            cost: in US dollars; None if the model's price is unknown, and then no cost limit is reached.
-            seconds: since the run began.
+            cost: in US dollars; None if the model's price is unknown, so that the cost limit is never reached.
+            seconds: since the run began, without the time spent waiting for the user.
         """
         if 0 < self.tokens <= usage.tokens:
             return f"{usage.tokens:,} tokens were used, and the budget is {self.tokens:,} (setting budget.tokens)"

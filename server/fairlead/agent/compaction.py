@@ -51,9 +51,10 @@ class Compactor:
     emit: Callable[[Event], None]
 
     def server_clearing(self) -> ServerClearing | None:
-        """What the provider may clear from the next request, None while that is not needed.
+        """What the provider may clear from the next request.
 
-        The provider clears about as much as `compact` would, a little earlier.
+        None if the conversation is short, or if the window's size is unknown. The provider clears about as much as
+        `compact` would, a little earlier.
         """
         messages, window = self.history.messages, self.window
         if window.limit is None or window.estimate(messages) < window.tokens_at(SUMMARIZE_ABOVE):
@@ -66,7 +67,7 @@ class Compactor:
         )
 
     def apply_server_clearing(self, count: int) -> None:
-        """Clears the oldest `count` results here too, because the provider has cleared them."""
+        """Clears the oldest `count` results in the history too, because the provider has cleared them."""
         self._replace(clear_oldest(self.history.messages, count, self.keeps_results))
         results = count_of(count, "old tool result")
         self.emit(Compacted(f"The model's service cleared {results} from the conversation."))
@@ -74,8 +75,8 @@ class Compactor:
     async def compact(self) -> bool:
         """Shortens the conversation.
 
-        Clears old results first, then asks for a summary. Shortens or clears the newest results only if nothing else is
-        left.
+        Clears old results first. Asks for a summary if too much is left and the summary would replace enough of it. If
+        the conversation still does not fit, shortens the newest results, and clears them only if that is not enough.
 
         Returns:
             Whether the conversation is shorter now.
@@ -93,14 +94,14 @@ class Compactor:
         gain = summary_gain(self.history.messages, self.keeps_results)
         if self._excess_chars(SUMMARIZE_ABOVE) > 0 and gain > min_gain:
             await self._summarize()
-        if self._excess_chars(COMPACT_AT) > 0:  # the last round alone is too long
+        if self._excess_chars(COMPACT_AT) > 0:  # only the last round is left to shorten
             self._shorten_last_results()
         if self._excess_chars(COMPACT_AT) > 0:
             self._clear_results(untouched=0)
         return size(self.history.messages) < before
 
     def overflow_error(self, reason: str) -> ModelError:
-        """The error for a conversation that cannot be shortened any further, with advice."""
+        """The error for a conversation that cannot be shortened any further. Its text is `reason`, sizes and advice."""
         window, messages = self.window, self.history.messages
         limit, prefix = window.reported or window.configured, round(window.prefix_chars * window.tokens_per_char)
         advice = ENLARGE_WINDOW if not window.is_hosted and (limit or 0) < LARGE_WINDOW else ""
@@ -116,7 +117,7 @@ class Compactor:
         return ModelError("context_overflow", text)
 
     def _excess_chars(self, share: float) -> int:
-        """By how many characters the conversation exceeds a share of the window; negative if it does not."""
+        """By how many characters the next request would exceed a share of the window; negative if it would not."""
         window = self.window
         excess = window.estimate(self.history.messages) - window.tokens_at(share)
         return round(excess / window.tokens_per_char)
@@ -142,7 +143,7 @@ class Compactor:
         except ModelError as error:
             if error.kind != "context_overflow":
                 raise
-            # the request for a summary was too long, so only the texts that a summary never replaces remain
+            # the request for a summary was too long: of the older part, only the verbatim texts remain
             summary = ""
         messages = self.history.messages
         self._replace(with_summary(messages, summary, self.plan(), self.proposals(), self.keeps_results))

@@ -27,7 +27,7 @@ class Dispatcher:
     max_repeats: int
     emit: Callable[[Event], None]
     current_item: Callable[[], str | None]
-    """Returns the id of the plan item in progress."""
+    """Returns the id of the plan item in progress; None if there is none."""
     already_shown: Callable[[str, Mapping[str, Any], str], bool]
     """Returns whether the last call with this name and input returned this text, and the model can still read it."""
     stopped: StoppedCalls
@@ -35,10 +35,13 @@ class Dispatcher:
     is_looping: bool = False
     """After a round: whether the model has repeated the same call too often."""
     has_polled: bool = False
-    """After a round: whether one of its calls waited for background work (`RunningCall.polls`)."""
+    """After a round: whether one of its calls waited for background work or read its output (`RunningCall.polls`)."""
 
     async def run_all(self, calls: Sequence[ToolCall], results: list[ToolResult]) -> None:
-        """Runs the calls in order and appends one result for each to `results`, even if cancelled halfway."""
+        """Runs the calls in order and appends one result for each to `results`, even if cancelled halfway.
+
+        `results` must be empty at first. A call that is repeated too often ends the round: the later ones are not run.
+        """
         self.has_polled = False
         reason = "the run was cancelled before this call"
         try:

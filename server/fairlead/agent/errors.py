@@ -1,7 +1,7 @@
 """The errors of a run.
 
     FairleadError
-    ├── ModelError                the model did not answer; ends the run with stop reason `error`
+    ├── ModelError                no usable answer; ends the run with stop reason `error`, unless compaction helps
     └── ToolError                 a tool failed; becomes an error result that the model reads
         └── VerbatimToolError     the same, without "Error: " before the text
 
@@ -25,21 +25,21 @@ ErrorKind = Literal[
 
 
 class FairleadError(Exception):
-    """The base class of the errors that Fairlead raises on purpose."""
+    """The base class of the errors below, and of some errors of the command line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overflow:
-    """The sizes, in tokens, that a server named when it refused a request for its length; None: not named."""
+    """The sizes, in tokens, that a server named when it refused a request for its length. None: it did not name one."""
 
     window: int | None = None
     """The model's window."""
     request: int | None = None
-    """The refused request, without its answer."""
+    """The size of the refused request, without room for the answer."""
 
 
 class ModelError(FairleadError):
-    """The model did not answer."""
+    """The model did not answer, or its answer cannot be used."""
 
     def __init__(
         self,
@@ -55,13 +55,13 @@ class ModelError(FairleadError):
     ) -> None:
         """
         Args:
-            kind: the wire's `Error.kind`.
+            kind: as in `Error.kind` on the wire (docs/protocol.md).
             message: for the user.
             retryable: whether the same request may work later.
-            retry_after: the pause that the server asked for, in seconds.
+            retry_after: the pause that the server asked for, in seconds; None if it asked for none.
             retry_once: whether more than one retry is useless, because the server would only repeat itself.
             loading: whether the server is still loading its model.
-            overflow: the sizes in a refusal of the kind `context_overflow`.
+            overflow: the sizes that a refusal of the kind `context_overflow` named.
             refuses_images: whether the server refused a picture in the conversation.
         """
         super().__init__(message)

@@ -13,10 +13,15 @@ from fairlead.plan.evidence import CommandRun
 StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "budget", "loop", "refusal", "cancelled", "error"]
 
 SearchOutcome = Literal["minimal", "limit", "stopped", "fails", "flaky", "changed"]
-"""`changed`: the proposals changed during the search, so it has no result."""
+"""How a search for the smallest set of changes ended (docs/plan.md P19).
+
+`minimal`: each change of the set is needed. `limit`: at a limit, or not all sets could be tried. `stopped`: by the
+user. `fails`: the checks fail even with all changes. `flaky`: they passed and then failed with the same changes.
+`changed`: the proposals or their files changed, or the agent began to work. The last three have no set.
+"""
 
 CheckScope = Literal["all", "some", "none"]
-"""The undecided changes that a check saw."""
+"""How many of the undecided changes a check saw."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +30,10 @@ class RunStarted:
 
     model: str
     checkpoint: int | None = None
-    """The id of the session's checkpoint before the run's prompt; None if the run continues an earlier one."""
+    """The id of the session's checkpoint before the run's prompt.
+
+    None if the run continues an earlier run or an approved plan, so that the prompt is not the user's.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +101,13 @@ class CommandStarted:
 
     call_id: str
     item_id: str | None
-    """The plan item in progress."""
+    """The plan item in progress, or the one whose check this is; None if there is none."""
     command: str
     cwd: str
     where: Literal["sandboxed", "workspace"]
     network: bool
     handle: str | None = None
-    """Identifies a background command; None for any other."""
+    """Identifies a background command or a check, so that it can be stopped; None for any other command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +115,13 @@ class CommandEnded:
     """A command has ended, or could not be started."""
 
     handle: str | None
+    """As in its `CommandStarted`."""
     run: CommandRun
     ended: Literal["exited", "timeout", "stopped", "failed"]
-    """`stopped`: by the agent, the user or the end of the session. `failed`: it could not be started."""
+    """`timeout`: killed at its time limit. `stopped`: by the agent, the user or the end of the session.
+
+    `failed`: it could not be started.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,17 +129,19 @@ class CheckFinished:
     """A check that the user asked for has ended (docs/plan.md P18)."""
 
     call_id: str | None
-    """The id in its `CommandStarted`; None if it did not start."""
+    """The id in its `CommandStarted`; None if it was stopped or could not run."""
     item_id: str | None
-    """The plan item whose evidence it is."""
+    """The plan item whose evidence it is; None if there is none."""
     command: str
     changes: CheckScope
     passed: bool | None
     """None: it was stopped or could not run."""
     exit_code: int | None
+    """None if it reached its time limit, and if `passed` is None."""
     seconds: float
+    """How long it ran; 0 if `passed` is None."""
     accepted: int
-    """How many of the agent's changes the user has accepted."""
+    """How many of the agent's changes the user had accepted when it began."""
     total: int
     """The number of all changes, including the rejected and the undecided ones."""
     proves: bool
@@ -151,7 +165,7 @@ class CheckSearch:
     changes: int
     """How many changes are undecided."""
     left: int
-    """The size of the smallest set that has passed so far."""
+    """The size of the smallest set that has passed so far; `changes` if none has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +178,9 @@ class SmallestSet:
     needed: tuple[Change, ...]
     """The changes with which the checks pass. All of them are needed only if the outcome is `minimal`."""
     not_needed: tuple[Change, ...]
-    """The other changes. Both are empty if no smaller set was found."""
+    """The other undecided changes. Both are empty if no set was found that is minimal or smaller than all changes."""
     version: int
-    """The version of the proposals for which it was found."""
+    """The version of the proposals with which the search began (`Files.version`)."""
     message: str
     """What the result means, for the user."""
 
@@ -187,7 +201,7 @@ class ToolFinished:
     is_error: bool
     text: str
     paths: Sequence[str] = ()
-    """The files that it changed in addition to its locations."""
+    """The absolute paths of files that it changed in addition to its locations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +213,7 @@ class ReminderSent:
 
 @dataclass(frozen=True, slots=True)
 class FeedbackSent:
-    """The model got a text about the user's messages, decisions or edits (docs/plan.md L6)."""
+    """The model got a text about the user's messages, decisions or edits, rules, folders or new errors (L6)."""
 
     text: str
 
@@ -228,7 +242,7 @@ class UsageReported:
     cost: float | None
     """US dollars, None if the model's price is unknown."""
     context: int
-    """The tokens that the conversation takes in the model's window now."""
+    """The tokens that the last request and its answer took in the model's window."""
     limit: int | None
     """The size of the window in tokens, None if it is unknown."""
 

@@ -1,7 +1,7 @@
 """Guards against a model that repeats itself (docs/plan.md L10) or makes no progress (L14).
 
-A change token is a value that differs after each change to the files or the plan, and after each message from the
-user.
+A change token is a value that differs after each change to a proposal, an open document or the plan, after each message
+from the user, and after a warning that the user rejected the same change before.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -13,7 +13,7 @@ Verdict = Literal["run", "refuse", "stop"]
 
 
 class RepeatGuard:
-    """Refuses a call that directly follows an identical one, unless something has changed in between."""
+    """Refuses a call that directly follows an identical one, unless the change token differs in between."""
 
     def __init__(self, change_token: Callable[[], Hashable], max_repeats: int) -> None:
         self._change_token = change_token
@@ -22,7 +22,10 @@ class RepeatGuard:
         self._count = 0
 
     def check(self, call: ToolCall, is_exempt: bool) -> Verdict:
-        """Decides whether the next call runs. Repeats of exempt calls run, up to the maximum."""
+        """Counts the next call and decides whether it runs. An exempt call (`Tool.read_only`) is never refused.
+
+        The verdict is `stop` if it is the last of `max_repeats` identical calls in a row, exempt or not.
+        """
         current = (call_key(call.name, call.input), self._change_token())
         self._count = self._count + 1 if self._last == current else 1
         self._last = current
@@ -36,15 +39,15 @@ class RepeatGuard:
             self._last = (self._last[0], self._change_token())
 
     def forget(self) -> None:
-        """Allows the same call again."""
+        """Allows the same call again, as if the last call had not been made."""
         self._last = None
 
 
 class IdleGuard:
     """Counts rounds without progress.
 
-    A round is idle if the change token is the same as before, and each call failed or was already made since the last
-    change.
+    A round is idle if the change token is the same as after the round before, no call polled (`RunningCall.polls`), and
+    each call failed or had already succeeded since the last change.
     """
 
     def __init__(self, change_token: Callable[[], Hashable], max_errors: int, max_idle: int) -> None:
@@ -62,10 +65,10 @@ class IdleGuard:
         Args:
             calls: the calls of the round.
             results: their results, in the same order.
-            has_polled: whether a call waited for background work, which counts as progress.
+            has_polled: whether a call waited for background work or read its output, which counts as progress.
 
         Returns:
-            Why the run should pause, None if it may continue.
+            Why the run should pause, as text for the user; None if it may continue.
         """
         token = self._change_token()
         has_progress = has_polled

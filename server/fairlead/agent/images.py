@@ -1,4 +1,4 @@
-"""Image blocks of the Messages API: which pictures a model can read, and how much of the window they take. Pure."""
+"""Image blocks of the Messages API: making, checking, measuring and removing them. Pure."""
 
 import re
 from base64 import b64decode, b64encode
@@ -11,10 +11,10 @@ MediaType = Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
 
 PIXELS_PER_TOKEN = 750
 MAX_TOKENS = 1600
-"""The provider shrinks a larger picture. Also the estimate for a picture whose size is unknown."""
+"""The provider shrinks a picture that would take more. Also the estimate for a picture of unknown size."""
 MIN_TOKENS = 50
 SEARCHED_CHARS = 400_000
-"""How much of a picture's base64 is searched for its size: a JPEG may begin with a long preview."""
+"""How much of a picture's base64 is searched for its width and height: a JPEG may begin with a long preview."""
 
 REMOVED = "[A picture was here. The model's server refused it, so it was removed from the conversation.]"
 
@@ -40,7 +40,7 @@ def image_block(kind: MediaType, data: bytes) -> Block:
 
 
 def is_image_source(value: Any) -> bool:
-    """Whether a value is the source of an image block that a request may contain."""
+    """Whether a value is the source of an image block that a request may contain. Does not decode the data."""
     match value:
         case {"type": "base64", "media_type": kind, "data": str(data)}:
             return kind in get_args(MediaType) and data != "" and len(value) == 3
@@ -82,7 +82,7 @@ def _without_images(message: Message) -> Message:
 
 
 def _dimensions(data: bytes) -> tuple[int, int] | None:
-    """The width and height in pixels, None if the beginning of the file does not show them."""
+    """The width and height in pixels; None for WebP, and if the beginning of the file does not show them."""
     match media_type(data):
         case "image/png" if len(data) >= 24:
             return int.from_bytes(data[16:20]), int.from_bytes(data[20:24])

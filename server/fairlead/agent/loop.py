@@ -68,8 +68,9 @@ class RunLimits:
     """When a run ends although the model would continue."""
 
     max_repeats: int = 5
-    """Identical calls in a row (L10), or rounds in a row with the same error (L14)."""
+    """Identical calls in a row (L10), or rounds in a row with only the same error (L14)."""
     max_rounds: int = 200
+    """Rounds of the run (L14)."""
     max_idle_rounds: int = 25
     """Rounds in a row without progress (L14)."""
     budget: Budget = field(default_factory=Budget)
@@ -88,9 +89,12 @@ class Agent:
     history: History
     emit: Callable[[Event], None]
     change_token: Callable[[], Hashable]
-    """Returns a value that differs after each change to the files or the plan, and after each user message (L10)."""
+    """Returns the change token of the guards (`guard.py`, L10)."""
     take_feedback: Callable[[], Awaitable[Sequence[str]]]
-    """Returns what the user said, decided and changed since the last call, as texts for the model (L6)."""
+    """Returns texts for the model that are new since the last call.
+
+    They are about what the user said, decided and changed (L6), the workspace's folders and rules, and new errors.
+    """
     has_user_message: Callable[[], bool]
     """Returns whether a message from the user is waiting in the feedback."""
     check_proposals: Callable[[], Awaitable[bool]]
@@ -98,17 +102,17 @@ class Agent:
     cost_of: Callable[[Usage], float | None]
     """Returns the price in US dollars, None if the model's price is unknown."""
     proposals: Callable[[], str]
-    """Renders the current proposals for the model."""
+    """Renders the current proposals for the model; empty if there are none."""
     window: Window
     stopped: StoppedCalls
     """The stopped calls of the session's earlier runs (L16)."""
     checkpoint: int | None = None
     """See `RunStarted`."""
     mode: Mode = "agent"
-    """Decides which tools may run."""
+    """Decides which tools may run. New errors prolong a run only in agent mode. Ask mode has no reminders."""
     limits: RunLimits = field(default_factory=RunLimits)
     clock: Callable[[], float] = time.monotonic
-    """Returns seconds since an arbitrary start."""
+    """Returns seconds since an arbitrary start, without the time spent waiting for the user (L14)."""
 
     def __post_init__(self) -> None:
         self.specs = [tool.spec for tool in self.tools.values()]
@@ -152,9 +156,9 @@ class _Run:
         self.began = agent.clock()
         self.usage = Usage()
         self.partial_text = ""  # of the answer that is being streamed
-        self.cut_offs = 0  # incomplete answers in a row
-        self.cut_off_text = ""
-        self.answer_limit: int | None = None  # tokens that the window left for the last answer
+        self.cut_offs = 0  # answers in a row that were incomplete or empty, or whose calls were refused (L13)
+        self.cut_off_text = ""  # the text of those without calls
+        self.answer_limit: int | None = None  # tokens that the window left for the last answer; None: unknown
         self.compactor = Compactor(
             history=agent.history,
             window=agent.window,
@@ -178,7 +182,10 @@ class _Run:
         )
 
     async def add_prompt(self, prompt: Sequence[Block]) -> None:
-        """Appends the prompt and the waiting feedback to the history. If it is cancelled, appends only the prompt."""
+        """Appends the prompt and the waiting feedback to the history.
+
+        If reading the feedback is cancelled or fails, appends only the prompt.
+        """
         feedback: Sequence[str] = ()
         try:
             feedback = await self.take_feedback()
@@ -210,7 +217,7 @@ class _Run:
         return reply
 
     async def run_calls(self, reply: Reply) -> Ending | None:
-        """Runs an answer's calls and appends the results. Returns None if the run continues."""
+        """Runs or refuses an answer's calls (L13) and appends the results. Returns None if the run continues."""
         results = await self.answer_calls(reply)
         if self.dispatcher.is_looping:
             count = self.agent.limits.max_repeats
@@ -223,8 +230,8 @@ class _Run:
     async def end_turn(self, reply: Reply) -> Ending | None:
         """Handles an answer without calls. Returns None if the run continues.
 
-        It continues if the user has written meanwhile (L6), if the proposals have new errors (L18), or once if the
-        answer is incomplete or empty (L13).
+        After a complete answer, the run continues if the model must read something (`must_continue`). After an
+        incomplete or empty one, it continues unless the answer before was also incomplete or empty (L13).
         """
         if reply.stop_reason == "tool_use" and reply.text:  # without calls, the text is a complete answer
             reply = replace(reply, stop_reason="end_turn")
@@ -247,13 +254,22 @@ class _Run:
         return None
 
     async def must_continue(self) -> bool:
-        """Whether the model must read something before its turn ends."""
+        """Whether the model must read something before its turn ends: a user message (L6), or new errors (L18).
+
+        Checks the proposals for new errors only in agent mode, and only while no budget is used up.
+        """
         if self.agent.has_user_message():
             return True
         return self.agent.mode == "agent" and self.reached_limit() is None and await self.agent.check_proposals()
 
     async def request_answer(self) -> Reply:
-        """Requests the next answer. If the conversation is too long, compacts it and tries again (L15)."""
+        """Requests the next answer. Compacts the conversation before that if it is too long (L15).
+
+        If the request is refused for its length, lowers the answer's limit or compacts, and tries again.
+
+        Raises:
+            ModelError: there was no answer, or the conversation cannot be shortened any further.
+        """
         history, window = self.agent.history, self.agent.window
         if window.needs_compaction(history.messages):
             await self.compactor.compact()
@@ -275,7 +291,12 @@ class _Run:
             history.replace(without_images(history.messages))
 
     async def send(self, messages: Sequence[Message], is_shown: bool = True) -> Reply:
-        """Sends one request and emits its deltas, if they are shown."""
+        """Sends one request and returns the answer.
+
+        Args:
+            is_shown: whether the deltas are emitted, and the provider may clear results. False for a summary. Retries
+                and usage are always emitted.
+        """
         agent = self.agent
         self.answer_limit = agent.window.answer_limit(messages)
         clearing = self.compactor.server_clearing() if is_shown else None
@@ -298,7 +319,7 @@ class _Run:
         raise ModelError("internal", "The model's stream ended without an answer.")
 
     def record(self, reply: Reply, messages: Sequence[Message]) -> None:
-        """Counts what a request used, and applies what the provider cleared."""
+        """Counts and emits what a request used, and applies what the provider cleared."""
         window = self.agent.window
         self.partial_text = ""
         self.usage += reply.usage
@@ -312,7 +333,10 @@ class _Run:
         return (await self.send(summary_request(messages), is_shown=False)).text
 
     async def answer_calls(self, reply: Reply) -> Sequence[ToolResult]:
-        """Appends one user message: a result for each call, then feedback and a reminder (L6)."""
+        """Appends one user message: a result for each call, then feedback and a reminder (L6).
+
+        If it is cancelled or fails, appends only the results. Returns the results before they were shortened.
+        """
         results: list[ToolResult] = []
         try:
             if reply.stop_reason == "tool_use":
@@ -328,14 +352,14 @@ class _Run:
         return results
 
     def refuse_calls(self, reply: Reply) -> list[ToolResult]:
-        """Error results for the calls of an incomplete answer (L13)."""
+        """Error results for the calls of an answer with a stop reason other than `tool_use` (L13)."""
         self.cut_offs += 1
         reason = reply.stop_reason
         text = CUT_OFF_CALL if reason == "max_tokens" else UNREQUESTED_CALL.format(reason=reason)
         return [self.dispatcher.refuse(call, text) for call in reply.calls]
 
     def shorten(self, results: Sequence[ToolResult]) -> list[ToolResult]:
-        """The results for the model. If the window is small, the middle of the longest ones is removed (L15)."""
+        """The results for the model. If all together are too long, the middle of the longest ones is removed (L15)."""
         limit = self.agent.window.results_limit_chars()
         texts = [result.text for result in results]
         if limit is not None:
@@ -349,7 +373,7 @@ class _Run:
         return texts
 
     def reminders(self, calls: Sequence[ToolCall]) -> list[str]:
-        """Counts the round (L5) and returns a reminder if one is due (L6 to L8)."""
+        """Counts a round without `todo` (L5), and returns a reminder if one is due (L6 to L8). Ask mode has none."""
         if not any(call.name == "todo" for call in calls):
             self.agent.plan.note_round_without_update()
         reminder = self.agent.plan.reminder() if self.agent.mode != "ask" else None

@@ -25,7 +25,7 @@ class ToolCall:
     name: str
     input: dict[str, Any]
     problem: str | None = None
-    """Why it cannot be run: its JSON is incomplete or invalid."""
+    """Why it cannot be run, as text for the model: its input is incomplete or invalid; None if it can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class ToolResult:
 
     call_id: str
     text: str
-    """What the model reads."""
+    """What the model reads. If it is empty, the block says so instead."""
     is_error: bool = False
 
     def block(self) -> Block:
@@ -55,7 +55,7 @@ def text_block(text: str) -> Block:
 
 
 def clean_text(text: str) -> str:
-    """The text without lone surrogates, which no request may contain. Separated pairs are joined again."""
+    """The text with U+FFFD in place of lone surrogates, which no request may contain. Separated pairs are joined."""
     if text.isascii():
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -101,7 +101,8 @@ class History:
     def add_reply(self, content: Iterable[Block], calls: Sequence[ToolCall] = ()) -> list[ToolCall]:
         """Appends an answer and returns its calls with valid, unique ids, which their results must use.
 
-        Some servers repeat ids or use characters that no request may contain, and a model may invent a tool name.
+        Some servers repeat ids or use characters that no request may contain, and a model may invent a tool name. The
+        appended message has valid names; the returned calls have the model's. An empty answer gets a text.
         """
         blocks, renamed, remaining = list[Block](), list[ToolCall](), list(calls)
         ids = set(self._call_keys)
@@ -126,7 +127,7 @@ class History:
         self._messages.append({"role": "user", "content": blocks + [text_block(text) for text in texts]})
 
     def close(self, note: str) -> None:
-        """If a run stopped halfway, appends the note in place of the assistant's answer."""
+        """If the last message is the user's, because a run stopped halfway, appends the note as the answer to it."""
         if self._messages and self._messages[-1]["role"] == "user":
             self._messages.append({"role": "assistant", "content": [text_block(note)]})
 

@@ -39,8 +39,9 @@ class Request:
     tools: Sequence[ToolSpec]
     messages: Sequence[Message]
     clearing: ServerClearing | None = None
+    """None: the provider may clear nothing."""
     answer_limit: int | None = None
-    """The most tokens that the answer may have, None if only the model's own limit applies."""
+    """The most tokens that the window leaves for the answer, None if unknown. The model may have a lower limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +97,14 @@ class Retrying:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A complete answer, from a stream that ended properly."""
+    """An answer whose stream ended properly. The text may still be cut off, as `stop_reason` says."""
 
     content: Sequence[Block]
     """The blocks for the history, with thinking blocks unchanged."""
     calls: Sequence[ToolCall]
     """The calls of its tool_use blocks, in order."""
     stop_reason: str
+    """As the API names it; empty if the server named none."""
     usage: Usage
     cleared_results: int = 0
     """How many of the oldest results the provider cleared from the request (`ServerClearing`)."""
@@ -127,7 +129,8 @@ class Model(Protocol):
     def stream(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
         """Yields deltas as they arrive, then exactly one Reply as the last event.
 
-        It must be safe to close or cancel at any moment. Text that was yielded is not yielded again after a retry.
+        It must be safe to close or cancel at any moment. Text that was yielded is not yielded again after a retry,
+        unless the new answer differs from it; a note then comes first.
 
         Raises:
             ModelError: no attempt produced an answer.

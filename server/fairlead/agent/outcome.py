@@ -7,7 +7,7 @@ from fairlead.agent.events import StopReason
 from fairlead.agent.model import Reply, Usage
 
 DONE = ("end_turn", "stop_sequence")
-"""Stop reasons with which the model ends its turn."""
+"""The stop reasons of an answer that ends the model's turn."""
 
 NEW_BUDGET = "You can continue with a new budget."
 REDIRECT = "Tell the agent what to do instead, or let it continue."
@@ -41,9 +41,11 @@ class Outcome:
 
     stop_reason: StopReason
     message: str
-    """The model's last text, or what the user should know."""
+    """The model's last text, what the user should know about the ending, or both."""
     usage: Usage
+    """What the whole run used."""
     error: ModelError | None = None
+    """None unless the stop reason is `error`."""
     cost: float | None = None
     """US dollars, None if the model's price is unknown."""
 
@@ -68,7 +70,7 @@ def ending_of(reply: Reply, text: str, answer_limit: int | None) -> Ending:
     Args:
         reply: the last answer. Its stop reason is not `model_context_window_exceeded`.
         text: the answer's text, including earlier parts that were cut off.
-        answer_limit: how many tokens the window left for the answer, None if unknown.
+        answer_limit: how many tokens the window left for the answer; None if the window's size is unknown.
     """
     match reply.stop_reason:
         case reason if reason in DONE and reply.calls:

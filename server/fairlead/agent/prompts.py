@@ -1,4 +1,7 @@
-"""The texts that Fairlead itself sends to the model during a run: continuations, refused calls and compaction."""
+"""Texts that the loop sends to the model, about continuations, refused calls and compaction.
+
+Also recognizes Fairlead's own texts in user messages.
+"""
 
 import re
 
@@ -59,7 +62,7 @@ _CONTEXT = re.compile(r"<(attached|context)>|The user refers to:\n- ")
 
 
 def is_generated(text: str) -> bool:
-    """Whether a text of a user message is Fairlead's own, and neither the user's words nor their decisions."""
+    """Whether a text of a user message is Fairlead's own, and neither the user's words nor their review decisions."""
     return _GENERATED.match(text) is not None
 
 

@@ -1,4 +1,7 @@
-"""Checks a call's input against its tool's schema: the part of JSON Schema that the tools use."""
+"""Checks a call's input against its tool's schema: required fields, types, and the minimum of an integer.
+
+Does not check `enum` or the items of arrays.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -15,7 +18,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 def check_input(schema: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-    """Checks an input. Fields that the schema does not name are ignored.
+    """Checks an input. Fields that the schema does not name are ignored. A field that is null counts as missing.
 
     Raises:
         ToolError: with everything that is wrong.

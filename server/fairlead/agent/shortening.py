@@ -1,6 +1,6 @@
 """Ways to shorten a conversation (docs/plan.md L15). Pure functions from messages to messages.
 
-Each call still has its result afterwards. `keeps_results` returns whether a tool's results are never shortened.
+Each remaining call still has its result. `keeps_results` returns whether a tool's results are never cleared.
 """
 
 import json
@@ -22,7 +22,7 @@ KeepsResults = Callable[[str], bool]
 
 
 def shorten_results(texts: Sequence[str], total: int) -> list[str]:
-    """Removes the middle of the longest texts so that all together have about `total` characters."""
+    """Removes the middle of the longest texts, so that all together have about `total` characters at most."""
     chars_left, texts_left = total, len(texts)
     for length in sorted(map(len, texts)):  # short texts stay whole, and the long ones share the rest
         if length * texts_left > chars_left:
@@ -55,14 +55,17 @@ def clear_results(
 
 
 def clear_oldest(messages: Sequence[Message], count: int, keeps_results: KeepsResults) -> list[Message]:
-    """Replaces the oldest `count` results with notes, as the provider did when it read the messages."""
+    """Replaces results with notes, as the provider did when it read the messages.
+
+    Of the results that may be cleared, these are the oldest `count`. Short ones among them stay (`MIN_CLEARED_CHARS`).
+    """
     oldest = islice(_results(messages, keeps_results), count)
     long = {block["tool_use_id"] for _, block in oldest if len(block["content"]) > MIN_CLEARED_CHARS}
     return _with_notes(messages, long)
 
 
 def results_to_keep(messages: Sequence[Message], chars: int, keeps_results: KeepsResults) -> int:
-    """The number of newest results that `clear_results` leaves as they are."""
+    """How many of the newest results `clear_results` leaves as they are. Counts only those that may be cleared."""
     cleared = _clearable(messages, chars, keeps_results, ROUND_LENGTH)
     is_cleared = [block["tool_use_id"] in cleared for _, block in _results(messages, keeps_results)]
     return next((index for index, found in enumerate(reversed(is_cleared)) if found), len(is_cleared))
@@ -130,7 +133,13 @@ def summary_gain(messages: Sequence[Message], keeps_results: KeepsResults) -> in
 def with_summary(
     messages: Sequence[Message], summary: str, plan: str, proposals: str, keeps_results: KeepsResults
 ) -> list[Message]:
-    """Replaces everything before the last round with a summary, except for the user's words and decisions."""
+    """Replaces everything before the last round with a summary and the verbatim texts (`_verbatim_texts`).
+
+    Args:
+        summary: the model's text; empty if there is none.
+        plan: the plan as text.
+        proposals: the proposals as text; empty if there are none.
+    """
     old, rest = messages[:-ROUND_LENGTH], messages[-ROUND_LENGTH:]
     text = SUMMARY.format(summary=summary or NO_SUMMARY, plan=plan, proposals=proposals or "None.")
     blocks = [text_block(verbatim) for verbatim in _verbatim_texts(old, keeps_results)]
@@ -138,7 +147,7 @@ def with_summary(
 
 
 def _verbatim_texts(messages: Sequence[Message], keeps_results: KeepsResults) -> Iterator[str]:
-    """What a summary never replaces: the user's words and decisions, and their answers to questions."""
+    """What a summary never replaces: the user's words, their review decisions, and their answers to questions."""
     calls = _calls(messages)
     for message in messages:
         if message["role"] != "user":

@@ -17,7 +17,10 @@ class StoppedCalls:
         self._ending: set[asyncio.Task[Any]] = set()
 
     async def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Awaits a call. A cancelled caller returns at once; the call is cancelled too and ends in the background."""
+        """Awaits a call and returns its result.
+
+        If the caller is cancelled, so is the call. The call then ends in the background, and the caller does not wait.
+        """
         task = asyncio.ensure_future(work)
         try:
             return await asyncio.shield(task)

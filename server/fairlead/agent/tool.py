@@ -8,8 +8,10 @@ from fairlead.agent.model import ToolSpec
 from fairlead.edits.origins import Author
 
 Mode = Literal["agent", "plan", "ask"]
+"""What a run may do: everything, only write the plan, or only answer."""
 ToolKind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "ask", "other"]
 CHANGES_FILES: Collection[ToolKind] = ("edit", "delete", "move", "execute")
+"""Calls of these kinds wait until stopped calls have ended, because both may change files (L16)."""
 KEEPS_RESULTS: Collection[ToolKind] = ("think", "ask")
 """Compaction never clears their results, because the same call again would not restore them."""
 
@@ -26,11 +28,11 @@ class Location:
 
 @dataclass
 class RunningCall:
-    """What a handler knows about its call."""
+    """What a handler, the `run` of a tool, knows about its call, and what it reports about it."""
 
     id: str
     item_id: str | None
-    """The plan item in progress."""
+    """The plan item in progress, or the one that is being checked; None if there is none."""
     output: Callable[[str], None] = field(repr=False)
     """Streams text to the user while the tool runs."""
     progress: str | Callable[[], str] = "Cancelled before it did anything."
@@ -39,11 +41,14 @@ class RunningCall:
     The cancelled handler ends in the background; its own result is discarded (docs/plan.md L16).
     """
     polls: bool = False
-    """Set by a handler that waited for background work: the same call may return something else the next time (L10)."""
+    """Set by a handler that waited for background work or read new output of it.
+
+    The same call may return something else the next time, so it is not a repeat (L10).
+    """
     changed_paths: Sequence[str] = ()
-    """Set by a handler that changed files other than the locations that its `describe` returned."""
+    """Absolute paths. Set by a handler that changed files other than the locations that its `describe` returned."""
     already_shown: Callable[[str], bool] = field(default=lambda _: False, repr=False)
-    """Returns whether the same call has already returned this text, and the model can still read it."""
+    """Returns whether the same call returned this text the last time, and the model can still read it."""
 
     @property
     def author(self) -> Author:
@@ -66,19 +71,19 @@ class Tool(Protocol):
 
     @property
     def read_only(self) -> bool:
-        """Whether it changes nothing, except that `todo` changes the plan.
+        """Whether the tool changes nothing, apart from `todo`, which changes the plan.
 
-        If true, it also runs in plan mode and ask mode (`todo` not in ask mode), and is exempt from the guard against
-        repeats (L10).
+        A read-only tool also runs in plan mode and ask mode; `todo` does not run in ask mode. The guard against repeats
+        does not refuse its calls (L10).
         """
         ...
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
-        """Returns a short title for the user, and what the call reads or changes. `input` matches the schema."""
+        """Returns a short title for the user, and what the call reads or changes. `input` has passed `check_input`."""
         ...
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
-        """Does the work and returns the result. `input` matches the schema.
+        """Does the work and returns the result. `input` has passed `check_input`.
 
         Raises:
             Exception: becomes an error result (L3). Raise ToolError with a message for the model.

@@ -1,6 +1,6 @@
 """The model's context window: its size, how much a request takes, and how much is left for the answer.
 
-Sizes are in tokens unless a name says `chars`. No I/O.
+Sizes are in tokens unless a name or a docstring says characters. No I/O.
 """
 
 import json
@@ -13,27 +13,28 @@ from fairlead.agent.messages import Block, Message
 from fairlead.agent.model import ToolSpec, Usage
 from fairlead.per_item import PerItem
 
-# shares of the window (docs/plan.md L15)
+# shares of the window (docs/plan.md L15), as `Window.tokens_at` converts them
 COMPACT_AT = 0.8
-"""A request that takes more is compacted first. The rest is for the answer."""
+"""The conversation is compacted before a request that takes this much or more. The rest is for the answer."""
 CLEAR_AT = 0.7
 """From here on the provider may clear results. It counts exactly, so it can start earlier than Fairlead."""
 SUMMARIZE_ABOVE = 0.65
 """If clearing leaves more than this, a summary is needed."""
 TARGET = 0.5
-"""What a compacted conversation may take."""
+"""Results are cleared until the conversation takes no more than this."""
 MAX_RESULTS = 0.5
 """What the results of one round may take."""
 MIN_GAIN = 0.1
-"""A summary that frees less is not requested."""
+"""A summary that replaces less is not requested, and the provider does not clear less."""
 
 CHARS_PER_TOKEN = 4
-"""A guess, used until the first answer or refusal names the size of a request."""
+"""A guess, used until the first answer or refusal names the size of a request. Pictures always count like this."""
 MAX_CHARS_PER_TOKEN = 10
-"""A server that counts fewer tokens than this implies has left out the cached ones."""
+"""A server that counts less than one token for so many characters has left out the cached ones."""
 MAX_TOKENS_PER_CHAR = 10
-"""A server that counts more tokens than this implies has not counted tokens."""
+"""A server that counts more than this has counted something other than tokens."""
 ESTIMATE_MARGIN = 1.05
+"""By how much a request may exceed its estimate, as a factor."""
 MIN_ANSWER = 256
 """A shorter answer would be useless."""
 MIN_RESULTS_CHARS = 1000
@@ -61,7 +62,7 @@ def _length(block: Block) -> int:
 
 
 def prefix_size(system: str, tools: Sequence[ToolSpec]) -> int:
-    """The length of the system prompt and the tools, which begin every request, in characters."""
+    """The length in characters of the system prompt and the tools, with which every request begins."""
     return len(system) + sum(
         len(tool.name) + len(tool.description) + len(json.dumps(tool.input_schema)) for tool in tools
     )
@@ -74,26 +75,35 @@ class Window:
     is_hosted: bool = False
     """Whether the provider runs the model, so that the user cannot enlarge the window."""
     configured: int | None = None
-    """The size from the settings or the list of models."""
+    """The size from the settings or the list of models; None if neither has one."""
     reported: int | None = None
-    """The size that a refusal in this run named."""
+    """The size that a refusal in this run named, or at which an answer filled the window; None without either."""
     refused_chars: int | None = None
-    """The length of the last request in this run that was refused although it should have fitted."""
+    """The length of the last request in this run that was refused although it should have fitted.
+
+    None without such a request, and after a longer one was answered.
+    """
     prefix_chars: int = 0
     """The length of the system prompt and the tools."""
     tokens_per_char: float = 1 / CHARS_PER_TOKEN
-    """Measured on the last request that was counted."""
+    """Measured on the last request whose size a server named; a guess before that."""
     _sizes: PerItem[Message, int] = field(default_factory=lambda: PerItem(_message_size))
     used: int = 0
-    """What the last request and its answer took; 0 before the first request."""
+    """What the last answered request and its answer took; 0 before the first answer."""
 
     def begin_run(self, configured: int | None) -> None:
-        """Forgets the sizes from the last run's refusals: the server may have been restarted with a larger window."""
+        """Sets the configured size. Forgets the sizes that the last run learned from refusals and full windows.
+
+        The server may have been restarted with a larger window.
+        """
         self.configured, self.reported, self.refused_chars = configured, None, None
 
     @property
     def limit(self) -> int | None:
-        """The size of the window, None if it is unknown. A guess if only the length of a refused request is known."""
+        """The size of the window: the smallest that is configured, reported or guessed; None if it is unknown.
+
+        The guess is the size of a request that was refused although it should have fitted.
+        """
         guess = round(self.refused_chars * self.tokens_per_char) if self.refused_chars is not None else None
         return min((limit for limit in (self.configured, self.reported, guess) if limit), default=None)
 
@@ -108,23 +118,27 @@ class Window:
     def tokens_at(self, share: float) -> int:
         """The size of a request at a share of the window.
 
-        The scale begins at the prefix: share 0 is the prefix alone, and `COMPACT_AT` is 80% of the whole window.
+        The scale begins at the prefix: share 0 is the prefix alone, and `COMPACT_AT` is 80% of the whole window. If the
+        window's size is unknown, every share is the prefix alone.
         """
         prefix = self.prefix_chars * self.tokens_per_char
         return round(prefix + share * max(0, (self.limit or 0) - prefix / COMPACT_AT))
 
     def needs_compaction(self, messages: Sequence[Message]) -> bool:
-        """Whether the conversation must be shortened before the next request (docs/plan.md L15)."""
+        """Whether the conversation must be shortened before the next request (L15). False if the size is unknown."""
         return self.limit is not None and self.estimate(messages) >= COMPACT_AT * self.limit
 
     def answer_limit(self, messages: Sequence[Message]) -> int | None:
-        """What the window leaves for the answer to these messages, None if its size is unknown."""
+        """What the window leaves for the answer to these messages; None if the window's size is unknown.
+
+        At least `MIN_ANSWER`, even if the messages fill the window.
+        """
         if self.limit is None:
             return None
         return max(MIN_ANSWER, self.limit - round(self.estimate(messages) * ESTIMATE_MARGIN))
 
     def results_limit_chars(self) -> int | None:
-        """How long the results of one round may be together, None if the window's size is unknown."""
+        """The most characters that the results of one round may have together; None if the window's size is unknown."""
         if self.limit is None:
             return None
         share = self.tokens_at(MAX_RESULTS) - self.tokens_at(0)
@@ -167,6 +181,6 @@ class Window:
         return False
 
     def _measure(self, tokens: int, chars: int) -> None:
-        """Learns how many tokens a character takes, unless the server's number is impossible."""
+        """Learns how many tokens a character takes, unless the server's number of tokens is impossible."""
         if 0 < tokens <= MAX_TOKENS_PER_CHAR * chars:
             self.tokens_per_char = tokens / chars
