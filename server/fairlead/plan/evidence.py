@@ -10,7 +10,10 @@ UNPLANNED: Literal["unplanned"] = "unplanned"
 """The step id of work while the plan had no step in progress."""
 
 CHECK = "check"
-"""The `Verification.program` of a check that runs no known program. Its target is the whole command."""
+"""The `Verification.program` of a check without a known program, or with results that its exit code does not show.
+
+Its target is the whole command.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +21,7 @@ class Verification:
     """What a command verifies, such as the tests below a folder. Two commands with equal values verify the same."""
 
     program: str
-    """Includes a subcommand: `cargo test`."""
+    """Includes the subcommand, if there is one: `cargo test`."""
     folder: str = ""
     """Where it runs, relative to the workspace; empty for the workspace, and for a program whose targets are paths."""
     targets: tuple[str, ...] = ()
@@ -53,20 +56,21 @@ class CommandRun:
     call_id: str
     command: str
     exit_code: int | None
-    """None if it was killed."""
+    """128 plus the signal's number if a signal ended it. None if it was stopped, timed out or could not be started."""
     seconds: float
+    """How long it ran."""
     stopped: bool = False
-    """Whether it was stopped on purpose, which is not a failure."""
+    """Whether the agent, the user or the end of the session stopped it, which is not a failure."""
     verified: tuple[Verification, ...] = ()
-    """What it verifies. Exit code 0 means that all of it passed."""
+    """What it verifies. Exit code 0 means that all of it passed. Empty also if the run left out proposals."""
     state: int | None = None
-    """The number of the file state that it ran on (`FileStates`); None if it verifies nothing."""
+    """The number of the file state that it ran on (`FileStates`); None if `verified` is empty."""
     without_changes: int | None = None
     """If it ran on the files without the proposals: the number of the file state with them; otherwise None."""
 
     @property
     def failed(self) -> bool:
-        """Whether it failed. A run without the proposals is expected to fail, so it does not count."""
+        """Whether it failed, timed out or could not be started. A run without the proposals may fail: False."""
         return self.exit_code != 0 and not self.stopped and self.without_changes is None
 
 
@@ -75,8 +79,9 @@ class Evidence:
     """The recorded work on one step."""
 
     files: tuple[str, ...] = ()
-    """The paths of the changed files."""
+    """The absolute paths of the changed files."""
     commands: tuple[CommandRun, ...] = ()
+    """In the order in which they ended."""
     looks: int = 0
     """The number of reads and searches."""
     seconds: float = 0.0
@@ -84,7 +89,10 @@ class Evidence:
     cost: float | None = 0.0
     """In US dollars, None if unknown."""
     changed_at: int = 0
-    """How many file states there were at the last change to a file. Later states contain all changes of the step."""
+    """How many file states there were at the step's last change to a file.
+
+    So the states with this number and higher ones contain all changes of the step.
+    """
 
     @property
     def empty(self) -> bool:
@@ -104,11 +112,11 @@ class Record:
         return self.by_step.get(step, Evidence())
 
     def runs(self) -> Iterator[CommandRun]:
-        """All commands, by step."""
+        """The commands of all steps, one step after the other."""
         return (run for evidence in self.by_step.values() for run in evidence.commands)
 
     def with_file(self, step: str, path: str, states: int = 0) -> "Record":
-        """The record with a changed file in a step. `states` is the number of file states so far."""
+        """The record with a changed file in a step. `states` says how many file states there are so far."""
         old = self.of(step)
         return self._with(step, replace(old, files=tuple(dict.fromkeys((*old.files, path))), changed_at=states))
 

@@ -11,25 +11,25 @@ class FileStates:
     first: Mapping[str, str] = field(default_factory=dict[str, str])
     """The digest of each file when the session first saw it, by path. It is assumed for all earlier states too."""
     changes: tuple[Mapping[str, str], ...] = ()
-    """By state: the digests by path that differ from the state before."""
+    """For each state, the digests that differ from the state before, by path. For state 0, from `first`."""
 
     def with_first(self, path: str, digest: str) -> "FileStates":
-        """Adds a file, unless it is known."""
+        """The states with one more file, unless it is known already."""
         return self if path in self.first else replace(self, first={**self.first, path: digest})
 
     def with_state(self, now: Mapping[str, str]) -> "FileStates":
-        """Adds a state, in which the known files have these digests."""
+        """The states with a further one, in which the files have these digests."""
         before = dict(self.at(len(self.changes) - 1))
         changed = {path: digest for path, digest in now.items() if before.get(path) != digest}
         return replace(self, changes=(*self.changes, changed))
 
     def at(self, state: int) -> Iterator[tuple[str, str]]:
-        """The paths and digests of the known files in a state. If a path occurs again, the last digest counts."""
+        """The paths and digests of the known files in a state. A path may occur again; its last digest counts."""
         yield from self.first.items()
         for changed in self.changes[: state + 1]:
             yield from changed.items()
 
     def changed_since(self, state: int, now: Mapping[str, str]) -> tuple[str, ...]:
-        """The paths whose digests in `now` differ from those in a state."""
+        """The paths in `now` whose digests differ from those in a state, or that the state does not have."""
         before = dict(self.at(state))
         return tuple(path for path, digest in now.items() if before.get(path) != digest)

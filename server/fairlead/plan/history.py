@@ -19,12 +19,15 @@ class PlanVersion:
     summary: str
     """See `summarize_changes`."""
     reason: str
-    """Empty if none was given."""
+    """Why the model changed it; empty if it gave no reason, and for the user's changes."""
     items: tuple[PlanItem, ...]
 
 
 def summarize_changes(old: Sequence[PlanItem], new: Sequence[PlanItem]) -> str:
-    """A summary of a change to the plan, such as `2 added, 1 dropped, 1 completed`."""
+    """A summary of a change to the plan, such as `2 added, 1 dropped, 1 completed`.
+
+    `rewritten` if nothing that is counted here has changed.
+    """
     before, after = {item.id: item for item in old}, {item.id: item for item in new}
     both = [(before[item.id], item) for item in new if item.id in before]
     counts = {
@@ -45,7 +48,7 @@ def summarize_changes(old: Sequence[PlanItem], new: Sequence[PlanItem]) -> str:
 
 
 def history_page(title: str, versions: Sequence[PlanVersion]) -> str:
-    """All versions as a Markdown page, the newest first."""
+    """All versions as a Markdown page, the newest first. `title` is the session's; it may be empty."""
     parts = [f"# Plan: {title}" if title else "# Plan"]
     for version in reversed(versions):
         who = "The agent" if version.by == "model" else "You"

@@ -32,13 +32,13 @@ class PlanItem:
     held: bool = False
     """Whether the user holds it, so that it must not be started."""
     by_user: bool = False
-    """Whether the user wrote it."""
+    """Whether the user wrote or reworded it."""
     marked: bool = False
     """Whether the user marked it as completed."""
     check: str = ""
-    """A command that must succeed before the item is completed (docs/plan.md P17)."""
+    """A command that must succeed before the model can complete the item (docs/plan.md P17); empty if there is none."""
     checked_by_user: bool = False
-    """Whether the user attached or removed the check, so that the model cannot change it."""
+    """Whether the user set or removed the check, so that the model cannot change it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,7 @@ class PlanningState:
 
     items: tuple[PlanItem, ...] = ()
     rounds_since_update: int = 0
+    """Rounds without a call of `todo` since the model's last rewrite, or since the run began (docs/plan.md L5)."""
     version: int = 0
     """Increases with every change of the state."""
     revision: int = 0
@@ -68,6 +69,7 @@ class Draft:
     """An item as the model wrote it, checked except for its id."""
 
     id: str | None
+    """None if the model gave none."""
     content: str
     status: Status
     active_form: str
@@ -81,7 +83,7 @@ def read_draft(raw: Any, position: int) -> Draft:
         position: counted from 1; names an item without an id in errors.
 
     Raises:
-        PlanError: the item breaks P4 or P5.
+        PlanError: it is not an object, or breaks P4 or P5.
     """
     if not isinstance(raw, Mapping):
         raise PlanError(f"Item {position}: expected an object with content and status")
@@ -102,7 +104,11 @@ def assign_ids(drafts: Sequence[Draft], previous: Sequence[PlanItem], used: Coll
     """Gives each draft its id (P6): its own, else that of an old item with the same content, else the next free number.
 
     Args:
-        used: all ids that ever existed, so that a new step never gets the id of a dropped one.
+        previous: the items of the plan now.
+        used: all ids that ever existed, so that a free number is never the id of a dropped step.
+
+    Returns:
+        The items without what the user has set; `apply_user_edits` adds that.
 
     Raises:
         PlanError: two items have the same id.
@@ -145,7 +151,8 @@ def apply_user_edits(
         previous: the items of the plan now.
 
     Raises:
-        PlanError: it restores a dropped step, changes the status of a held one, or omits a step of the user.
+        PlanError: the rewrite restores a dropped step, changes the status of a held step, or omits a held step or an
+            unfinished one that the user wrote.
     """
     dropped_ids = {item.id for item in user_edits.dropped}
     dropped_contents = {item.content for item in user_edits.dropped}

@@ -27,6 +27,12 @@ class TodoManager:
     """Owns the plan, checks each rewrite, and counts the rounds without one."""
 
     def __init__(self, max_items: int = 20, single_in_progress: bool = True, reminder_interval: int = 3) -> None:
+        """
+        Args:
+            max_items: the most items that a plan may have (docs/plan.md P7).
+            single_in_progress: whether only one item may be in progress (P8).
+            reminder_interval: after how many rounds without a rewrite a reminder is due (L6).
+        """
         self.max_items = max_items
         self.single_in_progress = single_in_progress
         self.reminder_interval = reminder_interval
@@ -51,18 +57,23 @@ class TodoManager:
     def restore(
         self, state: PlanningState, history: tuple[PlanVersion, ...] = (), user_edits: UserEdits | None = None
     ) -> None:
-        """Restores the plan of an earlier process (P11)."""
+        """Replaces the plan with a saved one: of an earlier process (P11), or to rewind the session.
+
+        Args:
+            history: the versions of the saved plan, the oldest first. Their ids are not used again (P6).
+            user_edits: None if there are none.
+        """
         self._state, self.history, self._user_edits = state, history, user_edits or UserEdits()
         versions = (state.items, *(version.items for version in history))
         self._used_ids = {item.id for items in versions for item in items}
 
     def begin_run(self) -> None:
-        """Starts a run: resets the counter of rounds (L5). The plan stays (P11)."""
+        """Starts a run: resets the counter of rounds (L5), and allows one request for a plan. The plan stays (P11)."""
         self._asked_for_plan = False
         self._set_rounds(0)
 
     def completing(self, items: Sequence[Any]) -> tuple[PlanItem, ...]:
-        """The items that a rewrite would complete. Their checks must pass first (P17).
+        """The items that a rewrite would complete. Their checks must pass first (P17). Changes nothing.
 
         Raises:
             PlanError: as for `update`.
@@ -74,8 +85,8 @@ class TodoManager:
         """Replaces the whole plan (P3) and returns it rendered (P9).
 
         Args:
-            items: objects as the model writes them (P1), with `check` if the item has one.
-            reason: why the plan changes, written by the model.
+            items: objects as the model writes them (P1), each with `check` if it has one.
+            reason: why the plan changes, written by the model; may be empty.
             failed: the ids of items whose checks failed, so that they are not completed (P17).
 
         Raises:
@@ -87,7 +98,11 @@ class TodoManager:
         return self.render()
 
     def _with_failed_open(self, items: tuple[PlanItem, ...], failed: Collection[str]) -> tuple[PlanItem, ...]:
-        """The items, with the failed ones in progress. If P8 allows only one, the other ones are pending."""
+        """The items of a rewrite, with the failed ones in progress.
+
+        If P8 allows only one item in progress, that is the first failed one. The other failed ones, and the one that
+        was in progress, are then pending.
+        """
         if not failed:
             return items
         first = next((item.id for item in items if item.id in failed), None)
@@ -113,6 +128,9 @@ class TodoManager:
 
     def edit(self, ops: Sequence[PlanOp], revision: int) -> tuple[str, ...]:
         """Applies the user's edits (P13) and returns a line for the model about each change.
+
+        Args:
+            revision: the revision of the plan that the user saw.
 
         Raises:
             StalePlan: the plan has changed since the user saw it.
@@ -152,11 +170,14 @@ class TodoManager:
         self._state = new
 
     def note_round_without_update(self) -> None:
-        """Counts a round without a successful rewrite (L5)."""
+        """Counts a round in which the model did not call `todo` (L5)."""
         self._set_rounds(self._state.rounds_since_update + 1)
 
     def reminder(self) -> str | None:
-        """The reminder for the model if one is due (L6 to L8), else None. Asks for a first plan only once in a run."""
+        """The reminder for the model if one is due (L6 to L8), else None.
+
+        Without a plan, a run gets only one reminder, so a later call returns None.
+        """
         if self._state.rounds_since_update < self.reminder_interval:
             return None
         if self._state.items:

@@ -12,20 +12,23 @@ OpKind = Literal["add", "update", "remove", "move"]
 
 @dataclass(frozen=True, slots=True)
 class PlanOp:
-    """One operation. None leaves a value of an item unchanged."""
+    """One operation. For `update`, None leaves a value of the item unchanged."""
 
     op: OpKind
     id: str = ""
     """The item. Empty for `add`."""
     content: str | None = None
+    """For `add` and `update`. `add` requires it."""
     after: str | None = None
     """For `add` and `move`: the id of the item that it follows; None: it becomes the first."""
     at_end: bool = False
     """For `add`: puts the item at the end, whatever `after` says."""
     status: str | None = None
+    """For `update`."""
     held: bool | None = None
+    """For `update`. Holding an item in progress makes it pending."""
     check: str | None = None
-    """A command; empty removes the check."""
+    """For `update`: a command; empty removes the check."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +37,16 @@ class Edited:
 
     items: tuple[PlanItem, ...]
     lines: tuple[str, ...]
-    """What changed, for the model."""
+    """What changed, for the model: a line for each change."""
     dropped: tuple[PlanItem, ...]
+    """The items that were removed."""
 
 
 def apply_ops(items: Sequence[PlanItem], ops: Sequence[PlanOp], new_id: Callable[[], str]) -> Edited:
     """Applies the user's operations, all or none.
 
     Raises:
-        PlanError: an operation is invalid, or names an item that does not exist. The message is for the user.
+        PlanError: an operation is invalid, or names an item that does not exist (anymore). The message is for the user.
     """
     now, lines, dropped = list(items), list[str](), list[PlanItem]()
     for op in ops:

@@ -1,4 +1,4 @@
-"""The plan as text, for the model and the terminal."""
+"""The plan as text, for the model, the terminal, and the page of the plan's versions."""
 
 from collections.abc import Sequence
 

@@ -16,7 +16,7 @@ ChangedSince = Callable[[int], Sequence[str]]
 """Given the number of a file state, returns the paths whose content has changed since."""
 
 CountErrors = Callable[[str], int]
-"""Given the path of a file, returns the number of new errors in its proposed text (docs/plan.md P20)."""
+"""Given the path of a file, returns the number of new errors known in its proposed text (docs/plan.md P20)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,12 @@ class Support:
     changed: tuple[str, ...] = ()
     """The paths that changed after the command, if the status is `stale`."""
     flaky: bool = False
-    """Whether the command has passed and failed on the same files, so that it verifies nothing."""
+    """Whether the command passed and then failed on the same files, so that it verifies nothing."""
     new_errors: int = 0
-    """The number of new errors in the proposed files that the step changed. With any, it is not `verified`."""
+    """The number of new errors in the proposed files that the step changed.
+
+    If there are any, `unverified` replaces `verified` and `proved`.
+    """
 
 
 def support_by_item(
@@ -47,7 +50,7 @@ def support_by_item(
 
 
 def still_passes(command: str, record: Record, changed_since: ChangedSince) -> bool:
-    """Whether the last run of a verifying command passed, and the files have not changed since."""
+    """Whether the last run of exactly this verifying command passed, and the files have not changed since."""
     run = next((run for run in _runs(record) if run.command.strip() == command), None)
     return run is not None and not run.failed and not changed_since(_state(run))
 
@@ -55,7 +58,7 @@ def still_passes(command: str, record: Record, changed_since: ChangedSince) -> b
 def is_flaky(command: str, record: Record, changed_since: ChangedSince) -> bool:
     """Whether a verifying command passed on the files as they are now, and failed on them afterwards.
 
-    A failure before does not count: the agent may have installed what was missing.
+    A failure before the first pass does not count: the agent may have installed what was missing.
     """
     runs = [run for run in _runs(record) if run.command.strip() == command and not changed_since(_state(run))]
     failures = [run.failed for run in reversed(runs)]
@@ -63,12 +66,12 @@ def is_flaky(command: str, record: Record, changed_since: ChangedSince) -> bool:
 
 
 def _runs(record: Record) -> list[CommandRun]:
-    """The runs of verifying commands that have a result, the latest first."""
+    """The runs of verifying commands that have a result, by the number of their file state, the highest first."""
     return sorted((run for run in record.runs() if _has_result(run)), key=_state, reverse=True)
 
 
 def _support(item: PlanItem, evidence: Evidence, runs: Sequence[CommandRun], changed_since: ChangedSince) -> Support:
-    """`runs` are the verifying runs of the whole session, the latest first."""
+    """What supports an item, before `_refine_verified`. `runs` are those of the whole session, as from `_runs`."""
     if item.status != "completed":
         return Support("none")
     if item.marked:
@@ -103,14 +106,17 @@ def _is_dropped(verification: Verification, item: PlanItem) -> bool:
 
 
 def _passed(runs: Sequence[CommandRun], changed_since: ChangedSince) -> Support:
-    """`verified`, or `stale` if files changed after a run. Names the run after which the most files changed."""
+    """`verified`, or `stale` if files changed after a run. Names the command after which the most files changed."""
     found = [Support("verified", run.command, tuple(changed_since(_state(run)))) for run in runs]
     stalest = max(found, key=lambda support: len(support.changed))
     return replace(stalest, status="stale") if stalest.changed else stalest
 
 
 def _refine_verified(support: Support, record: Record, changed_since: ChangedSince) -> Support:
-    """Turns `verified` into `proved` if the last run without the proposals failed, into `unverified` if it is flaky."""
+    """Turns `verified` into `unverified` if the command is flaky, or into `proved` if it fails without the proposals.
+
+    Of its runs without the proposals, the last one counts whose proposed files have not changed since.
+    """
     if support.status != "verified":
         return support
     if is_flaky(support.command.strip(), record, changed_since):
