@@ -35,7 +35,7 @@ class Dispatcher:
     is_looping: bool = False
     """After a round: whether the model has repeated the same call too often."""
     has_polled: bool = False
-    """After a round: whether one of its calls waited for background work or read its output (`RunningCall.polls`)."""
+    """After a round: whether one of its calls polled background work (`RunningCall.polls`)."""
 
     async def run_all(self, calls: Sequence[ToolCall], results: list[ToolResult]) -> None:
         """Runs the calls in order and appends one result for each to `results`, even if cancelled halfway.

@@ -213,7 +213,10 @@ class ReminderSent:
 
 @dataclass(frozen=True, slots=True)
 class FeedbackSent:
-    """The model got a text about the user's messages, decisions or edits, rules, folders or new errors (L6)."""
+    """The model got a text that it did not ask for (docs/plan.md L6).
+
+    It is about the user's messages, decisions or edits, the workspace's folders or rules, or new errors.
+    """
 
     text: str
 

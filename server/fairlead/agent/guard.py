@@ -13,7 +13,7 @@ Verdict = Literal["run", "refuse", "stop"]
 
 
 class RepeatGuard:
-    """Refuses a call that directly follows an identical one, unless the change token differs in between."""
+    """Refuses a call that directly follows an identical one, unless the change token has changed in between."""
 
     def __init__(self, change_token: Callable[[], Hashable], max_repeats: int) -> None:
         self._change_token = change_token
@@ -65,7 +65,7 @@ class IdleGuard:
         Args:
             calls: the calls of the round.
             results: their results, in the same order.
-            has_polled: whether a call waited for background work or read its output, which counts as progress.
+            has_polled: whether a call waited for background work or read new output of it, which counts as progress.
 
         Returns:
             Why the run should pause, as text for the user; None if it may continue.

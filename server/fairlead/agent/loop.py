@@ -256,7 +256,7 @@ class _Run:
     async def must_continue(self) -> bool:
         """Whether the model must read something before its turn ends: a user message (L6), or new errors (L18).
 
-        Checks the proposals for new errors only in agent mode, and only while no budget is used up.
+        Checks the proposals for new errors only in agent mode, and only while the run's budget is not used up.
         """
         if self.agent.has_user_message():
             return True

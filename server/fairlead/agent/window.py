@@ -28,7 +28,10 @@ MIN_GAIN = 0.1
 """A summary that replaces less is not requested, and the provider does not clear less."""
 
 CHARS_PER_TOKEN = 4
-"""A guess, used until the first answer or refusal names the size of a request. Pictures always count like this."""
+"""A guess, used until the first answer or refusal names the size of a request.
+
+Also converts the tokens of a picture to characters.
+"""
 MAX_CHARS_PER_TOKEN = 10
 """A server that counts less than one token for so many characters has left out the cached ones."""
 MAX_TOKENS_PER_CHAR = 10
@@ -77,7 +80,10 @@ class Window:
     configured: int | None = None
     """The size from the settings or the list of models; None if neither has one."""
     reported: int | None = None
-    """The size that a refusal in this run named, or at which an answer filled the window; None without either."""
+    """The size that a refusal in this run named, or at which an answer filled the window; None without either.
+
+    It grows when a larger request is answered.
+    """
     refused_chars: int | None = None
     """The length of the last request in this run that was refused although it should have fitted.
 
