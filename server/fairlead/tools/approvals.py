@@ -27,8 +27,13 @@ class Approvals:
     ) -> None:
         """Returns when the user has allowed the command, in this mode and with this network access.
 
+        Does not ask if the user has allowed the same for the session.
+
+        Args:
+            reasons: why the user is asked, the most important reason first.
+
         Raises:
-            ToolError: the user rejected it, or could not be asked.
+            ToolError: the user rejected it, did not answer, or could not be asked.
         """
         request = ApprovalRequest(self.session_id, call_id, command, cwd, mode, tuple(reasons))
         key = _digest("command", command, str(cwd), mode, network, sorted(command_environment().items()))
@@ -39,8 +44,10 @@ class Approvals:
     async def ask_file(self, call_id: str, path: Path, reasons: Sequence[str]) -> None:
         """Returns when the user has allowed a tool to use a file that looks like a secret.
 
+        Does not ask if the user has allowed any use of the file for the session.
+
         Raises:
-            ToolError: the user rejected it, or could not be asked.
+            ToolError: the user rejected it, did not answer, or could not be asked.
         """
         request = ApprovalRequest(self.session_id, call_id, path=path, reasons=tuple(reasons))
         answer = await self._answer(_digest("file", str(path)), request)
@@ -51,7 +58,7 @@ class Approvals:
             )
 
     async def confirm(self, path: Path, change: str, reasons: Sequence[str]) -> bool:
-        """Whether the user confirms a change to a protected file. `change` is a text that identifies it."""
+        """Whether the user confirms a change to a protected file. `change` is a text that identifies the change."""
         request = ApprovalRequest(self.session_id, None, path=path, reasons=tuple(reasons))
         return (await self._answer(_digest("write", str(path), change), request)).option != "reject"
 

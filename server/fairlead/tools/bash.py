@@ -89,7 +89,11 @@ class Bash:
     async def _prepare(
         self, input: dict[str, Any], call: RunningCall, turn: contextlib.AsyncExitStack, *, background: bool
     ) -> Job:
-        """Chooses the layer, asks the user if necessary, waits for the command's turn, and opens the box."""
+        """Chooses the layer, asks the user if necessary, and opens the box.
+
+        A command that does not run in the background waits for its turn before the box is opened. The turn ends when
+        `turn` is closed.
+        """
         commands, command = self._commands, input["command"]
         network, unsandboxed = bool(input.get("network")), bool(input.get("unsandboxed"))
         call.progress = "Cancelled before the command was run."
@@ -203,7 +207,7 @@ def _hidden_files(names: Collection[str], exit_code: int | None, output: str) ->
 
 
 def _inconclusive(job: Job) -> str:
-    """A line about verifications whose result the exit code does not show; empty if there are none."""
+    """A sentence about the verifications whose result the exit code does not show; empty if there are none."""
     names = ", ".join(f"`{name}`" for name in job.verifications.inconclusive)
     return names and f"(The exit code does not show the result of {names}, so it verifies nothing. Run it on its own.)"
 

@@ -1,4 +1,4 @@
-"""`bash_output`: the new output of a background command, and its state."""
+"""`bash_output`: returns the new output of a background command, and its state."""
 
 import asyncio
 from typing import Any
@@ -8,7 +8,7 @@ from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.shell.background import BackgroundCommand, BackgroundCommands
 
 MAX_WAIT = 600  # seconds
-MIN_WAIT = 1.0  # seconds after which the same call may be repeated (docs/plan.md L10)
+MIN_WAIT = 1.0  # seconds; after a shorter wait without new output, the same call is a repeat (docs/plan.md L10)
 SPEC = ToolSpec(
     "bash_output",
     "The new output of a background command, and its state.",
@@ -50,7 +50,7 @@ class BashOutput:
 
 
 def format_status(command: BackgroundCommand, output: str) -> str:
-    """A background command's output and state, for the model."""
+    """The output, the end report and the state of a background command, for the model."""
     parts = [output.rstrip("\n"), command.end_report, f"({command.handle}: {_state(command)}, {command.seconds:.1f} s)"]
     return "\n".join(filter(None, parts))
 

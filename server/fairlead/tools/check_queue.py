@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class Stopped(Exception):
-    """The user stopped the request."""
+    """The user stopped the request, or the queue was closed."""
 
 
 class CheckQueue:
@@ -24,11 +24,13 @@ class CheckQueue:
     async def run(self, work: Callable[[str], Coroutine[Any, Any, T]]) -> T:
         """Runs the work after all earlier requests have ended, and returns its result.
 
+        Cancelling the caller cancels the request.
+
         Args:
             work: is called with the handle of the request.
 
         Raises:
-            Stopped: the user stopped the request, before or during its work.
+            Stopped: the request was stopped (`stop`, `aclose`), before or during its work.
         """
         handle = f"check-{next(self._numbers)}"
         task = asyncio.ensure_future(self._in_turn(work, handle))
@@ -45,7 +47,7 @@ class CheckQueue:
             self._ended.add(handle)
 
     async def stop(self, handle: str) -> bool:
-        """Stops a request that has not ended, and waits for its end. Returns whether the handle is known."""
+        """Stops a request, if it has not ended, and waits for its end. Returns whether the handle is known."""
         task = self._tasks.get(handle)
         if task is not None:
             task.cancel()

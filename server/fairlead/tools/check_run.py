@@ -1,4 +1,4 @@
-"""Runs one check in a box and discards what it changes (docs/plan.md P17)."""
+"""Runs one check and discards what it changes in its box (docs/plan.md P17). Without a sandbox, its changes stay."""
 
 import asyncio
 from dataclasses import dataclass, replace
@@ -23,11 +23,11 @@ class CheckRun:
     command: str
     where: Where
     state: int
-    """The number of the file state with all proposals."""
+    """The number of the file state as a run with all proposals sees it (`Commands.record_state`)."""
     handle: str
     """Identifies it, so that the user can stop it."""
     changes: Changeset | None = None
-    """The proposals that it sees; None: all."""
+    """The proposals that it sees; None: all. Without a sandbox, a check sees none, whatever this is."""
 
 
 @dataclass(frozen=True)
@@ -36,23 +36,23 @@ class CheckEnd:
 
     result: CommandResult
     discarded: str
-    """A sentence, with a leading space, about its own changes of files; empty if it made none."""
+    """A sentence, with a leading space, about the lost changes that the check itself made; empty if there are none."""
 
     @property
     def passed(self) -> bool:
-        """Whether the check succeeded."""
+        """Whether the check succeeded. False if it reached its time limit."""
         return self.result.exit_code == 0
 
     @property
     def summary(self) -> str:
-        """Such as "exit code 1, 2.0 s"."""
+        """How it ended and how long it took, such as "exit code 1, 2.0 s"."""
         ended = self.result.ended
         how = self.result.exit_text if ended == "exited" else "killed at the time limit"
         return f"{how}, {self.result.seconds:.1f} s"
 
     @property
     def tail(self) -> str:
-        """The end of its output."""
+        """The last `MAX_OUTPUT_LINES` lines of its output."""
         return "\n".join(self.result.output.splitlines()[-MAX_OUTPUT_LINES:])
 
 
@@ -60,7 +60,7 @@ async def allow_check(commands: Commands, approvals: Approvals, command: str, ca
     """Asks the user whether the check may run, if the policy requires it. Returns where it runs.
 
     Raises:
-        ToolError: the settings or the user do not allow it.
+        ToolError: the settings or the user do not allow it, or the user could not be asked.
     """
     layer = await commands.layer()
     permission = commands.check_permission(command, where=layer.where, network=False, unsandboxed=False)
@@ -75,10 +75,10 @@ async def allow_check(commands: Commands, approvals: Approvals, command: str, ca
 async def run_check(commands: Commands, check: CheckRun, call: RunningCall) -> CheckEnd:
     """Runs a check. It is evidence only if it sees all proposals or none.
 
-    Unless it sees all of them, it takes turns with the agent's commands.
+    Unless it sees all of them, it takes turns with the agent's commands that do not run in the background.
 
     Raises:
-        ToolError: it could not be started.
+        ToolError: it could not be run, because its box could not be made or its process could not be started.
     """
     if check.changes is None:
         return await _run(commands, check, call)
@@ -90,7 +90,7 @@ async def _run(commands: Commands, check: CheckRun, call: RunningCall) -> CheckE
     found = find_check(check.command)
     layer = await commands.layer()
     view = await commands.view(layer.roots, check.changes) if layer.where == "sandboxed" else View()
-    # other commands may run at the same time
+    # `background`, because other commands may run at the same time
     box = await layer.open(found.with_pipefail(check.command), view, limits=commands.limits, background=True)
     running = Command(box.launch, commands.timeout, call.output)
     job = Job(commands, call, check.command, layer, False, box, running, handle=check.handle)
@@ -112,7 +112,10 @@ async def _run(commands: Commands, check: CheckRun, call: RunningCall) -> CheckE
 
 
 def find_check(command: str) -> FoundVerifications:
-    """What a check verifies. Its exit code always counts, even if the program is unknown."""
+    """What a check verifies. Its exit code always counts.
+
+    If no known program is found, or the exit code does not show all results, the whole command is one verification.
+    """
     found = find_verifications(command)
     if found.verified and not found.inconclusive:
         return found

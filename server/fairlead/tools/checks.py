@@ -1,4 +1,4 @@
-"""Runs the checks of plan items: on the proposed files, in a box whose changes are discarded (docs/plan.md P17)."""
+"""Runs the checks of the plan items that the model completes (docs/plan.md P17)."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -51,15 +51,18 @@ class Checks:
         """
         Args:
             general: returns the commands that check an item in addition to its own check.
-            still_passes: whether a command has passed on the files as they are now.
-            without_seconds: a check that passes in less time runs again without the proposals.
+            still_passes: returns whether the last run of a command passed, on the files as they are now.
+            without_seconds: a sandboxed check that passes in less time also runs without the proposals.
         """
         self._files, self._commands, self._approvals, self._queue = files, commands, approvals, queue
         self._general, self._still_passes, self._without_seconds = general, still_passes, without_seconds
         self._tried_without: set[str] = set()
 
     async def run(self, item: PlanItem, call: RunningCall) -> list[Checked]:
-        """Runs the checks of an item until one fails. A check that has passed on the same files is not run again."""
+        """Runs the checks of an item until one fails, and returns their results. The item's own check comes last.
+
+        A check that has passed on the same files is not run again, but has a result too.
+        """
         results: list[Checked] = []
         for command in dict.fromkeys([*self._general(item), *filter(None, [item.check])]):
             if self._still_passes(command):
@@ -96,7 +99,11 @@ class Checks:
             return Checked(False, f"{name} could not run: `{command}`. {error}")
 
     async def _proof(self, check: CheckRun, end: CheckEnd, call: RunningCall) -> str:
-        """Runs a passed check again without the proposals, once in a run. Returns a sentence for the model, or ""."""
+        """Runs a check again without the proposals, if it has passed quickly and sees proposals at all.
+
+        Does so once for each command in a run of the agent. Returns a sentence for the model, with a leading space. It
+        is empty if there was no such run, or if the run has no result.
+        """
         is_quick = check.where == "sandboxed" and end.result.seconds < self._without_seconds
         if not is_quick or not len(self._files.changes) or check.command in self._tried_without:
             return ""

@@ -27,7 +27,7 @@ TITLES = {
     "problems": "Find problems in {path}",
     "fixes": "List fixes for {path}",
 }
-NEEDS: Mapping[str, Sequence[str]] = {
+NEEDS: Mapping[str, Sequence[str]] = {  # the fields that an action requires; none if it is not here
     **dict.fromkeys((*RELATIONS, "hover"), ("path", "symbol")),
     "symbols": ("path",),
     "find_symbols": ("query",),
@@ -103,10 +103,10 @@ class Code:
         return _text(render_symbols(roots.relative, symbols, of_file=False), found.note)
 
     async def _path_in_main_language(self) -> Path:
-        """A path that says which language to ask about, if the model named none.
+        """A path whose language to ask about, if the model named no path.
 
-        The latest file that the agent read or wrote, else a file in the most frequent language. If no language server
-        knows any file but there is an editor, the first folder of the workspace.
+        Of the files that language servers know, the latest one that the agent read or wrote (by first use), else any
+        file of the server that knows the most. Without such files, but with an editor, the workspace's first folder.
 
         Raises:
             NoAnswer: no editor or language server knows a language of the workspace.

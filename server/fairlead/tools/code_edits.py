@@ -92,7 +92,9 @@ class ApplyFix:
 
 
 async def propose(files: Files, found: Answer[Sequence[FileEdit]], call: RunningCall) -> str:
-    """Proposes the changes, all or none. Returns a summary with a line per file.
+    """Proposes the changes, all or none. Returns a summary with a line per file, for at most `MAX_LISTED` files.
+
+    Sets the `changed_paths` of the call.
 
     Raises:
         ToolError: nothing would change, or a change cannot be proposed.

@@ -25,11 +25,11 @@ def proposed_entries(
     """The files that differ from the disk: the proposed ones and those with unsaved changes.
 
     Args:
-        changes: the proposals to include; None: all.
-        roots: the folders to include; None: all.
+        changes: the proposals to include; None: all. Unsaved changes are always included.
+        roots: the folders to include, to which the names are relative; None: the workspace's folders now.
 
     Returns:
-        The files by name (`Roots.relative`). None for a removed file.
+        The files by name (`Roots.relative`). None for a file that the proposals delete or move away.
     """
     changes = files.changes if changes is None else changes
     roots = files.roots if roots is None else roots
@@ -47,7 +47,7 @@ def proposed_entries(
 
 
 def _entry(files: Files, changes: Changeset, path: Path, text: str) -> Entry | None:
-    """The file with this text. None if the file on disk is the same."""
+    """The file at a path with this text. None if the file on disk is the same."""
     proposal = changes.for_target(str(path))
     source = Path(proposal.path) if proposal is not None else path
     mode = proposal.raw.mode if proposal is not None else None
@@ -67,7 +67,7 @@ def _entry(files: Files, changes: Changeset, path: Path, text: str) -> Entry | N
 
 
 async def propose_changes(files: Files, changes: Changes, roots: Roots, author: Author) -> list[str]:
-    """Proposes what a command changed. Returns lines for the model.
+    """Proposes what a command changed. Returns lines for the model: what is proposed, and what is not and why.
 
     Yields between files, so that other requests are answered meanwhile. Each file is therefore compared with its state
     when its turn comes.
@@ -107,7 +107,7 @@ async def propose_changes(files: Files, changes: Changes, roots: Roots, author: 
 
 
 def _renames(changes: Sequence[Change]) -> Iterator[tuple[str, Change]]:
-    """The old path of each renamed file, with the change that creates the same bytes at another path."""
+    """The old path of each renamed file, with the change that creates the same bytes elsewhere. Skips empty files."""
     deleted = {change.before.data: change for change in changes if change.after is None and change.before is not None}
     for change in changes:
         if change.before is None and change.after is not None and change.after.data:
@@ -166,7 +166,7 @@ def _has_same_format(after: DiskText, disk: DiskText) -> bool:
 
 
 def _new_mode(path: Path, mode: int | None) -> int | None:
-    """The permission bits if the command changes whether the file is executable, else None: Git ignores other bits."""
+    """The permission bits if they change whether the file is executable, else None: Git ignores the other bits."""
     if mode is None:
         return None
     executable = path.is_file() and bool(path.stat().st_mode & 0o100)

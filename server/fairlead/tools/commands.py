@@ -22,13 +22,13 @@ _PIPE_CLOSED = 141  # the exit code of a program whose reader has ended
 
 
 class CreateView(Protocol):
-    """Returns the files as a command in a layer with these folders sees them, with these proposals (None: all)."""
+    """Returns what a command sees in a layer with the folders `roots`. `changes` are the proposals in it; None: all."""
 
     async def __call__(self, roots: Roots, changes: Changeset | None = None, /) -> View: ...
 
 
 class CheckPermission(Protocol):
-    """Decides whether a command may run in a place, and whether the user must be asked."""
+    """Decides whether a command may run, and whether the user must be asked (`check_permission`)."""
 
     def __call__(self, command: str, *, where: Where, network: bool, unsandboxed: bool) -> Permission: ...
 
@@ -38,9 +38,9 @@ class Commands:
     """The dependencies of a session's commands."""
 
     layer: Callable[[], Awaitable[Layer]]
-    """Where commands run by default."""
+    """Returns where commands run by default. Raises ToolError if the layer cannot be made."""
     direct: Callable[[], Layer]
-    """The workspace itself; the same as `layer` if there is no sandbox."""
+    """Returns the workspace itself as a layer. Without a sandbox, `layer` returns one like it."""
     view: CreateView
     propose_changes: Callable[[Changes, Roots, RunningCall], Awaitable[str]]
     """Proposes what a command changed. Returns lines for the model."""
@@ -49,17 +49,18 @@ class Commands:
     check_permission: CheckPermission
     emit: Callable[[Event], None]
     timeout: float
-    """Seconds, for commands that name no time limit."""
+    """Seconds, for checks, and for commands that name no time limit and do not run in the background."""
     background: BackgroundCommands
     unavailable: str = ""
     """Why there is no sandbox; empty if there is one."""
     limits: Limits = DEFAULT_LIMITS
     checks: Callable[[], Collection[str]] = tuple
-    """The commands that are checks (docs/plan.md P17)."""
+    """Returns the commands that are checks (docs/plan.md P17)."""
     foreground: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Held while a command of the agent runs, or a check that does not see all proposals.
+    """Held while a command of the agent runs that is not in the background, or a check that does not see all proposals.
 
-    Every box shows the session's upper layer, which contains all proposals while a command of the agent runs.
+    They must not overlap: while the command runs, the session's upper layer contains all proposals, and the box of the
+    check shows that layer too.
     """
 
 
@@ -75,7 +76,7 @@ class Job:
     box: Box
     running: Command
     hidden_files: Collection[str] = ()
-    """The files that it cannot read."""
+    """The files that it cannot read, because they look like secrets."""
     handle: str | None = None
     """Identifies a command that the user or the model can stop; None for others."""
     verifications: FoundVerifications = NO_VERIFICATIONS
@@ -97,9 +98,10 @@ class Job:
     async def end(self, ended: Ended, exit_code: int | None, *, discard: bool = False) -> str:
         """Closes the box and reports how the command ended. Returns lines for the model about its changes.
 
-        A cancellation takes effect only afterwards.
+        If the changes cannot be read, these lines say why. A cancellation takes effect only afterwards.
 
         Args:
+            exit_code: None unless the command exited.
             discard: discards the changes instead of proposing them.
 
         Raises:

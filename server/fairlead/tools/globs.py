@@ -15,10 +15,11 @@ def glob_filter(glob: str | None, roots: Roots) -> Callable[[str], bool]:
     """A predicate on names (`Roots.relative`): whether they match a glob. Without a glob, all match.
 
     A glob has the format of a line in .gitignore (`*.py`, `src/**/test_*`, `docs/`), with `{a,b}` for alternatives. A
-    leading `!` negates it. It may begin with the name of a folder of the workspace; otherwise it is relative to each.
+    leading `!` negates it. If the workspace has several folders, it may begin with the name of one; otherwise it is
+    relative to each.
 
     Raises:
-        ToolError: the glob is invalid.
+        ToolError: the glob is invalid, or has more than `MAX_ALTERNATIVES` alternatives.
     """
     if not glob:
         return lambda name: True

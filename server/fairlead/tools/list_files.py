@@ -1,4 +1,4 @@
-"""`list_files`: lists the names of the files, including proposed ones."""
+"""`list_files`: lists the names of files, including new ones that are only proposed."""
 
 from typing import Any
 

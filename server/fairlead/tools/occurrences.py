@@ -19,7 +19,8 @@ MAX_NAMED = 5
 async def other_occurrences(files: Files, name: str, changed: Collection[Path]) -> str:
     """A line about the files that contain a name as a whole word but are not `changed`; empty if there are none.
 
-    Counts at most 1,000 files, without ignored ones and secrets. Also empty if the search takes longer than 5 s.
+    Finds at most 1,000 files, `changed` ones included. Leaves out secrets, and ignored files that are not open. Also
+    empty if the search fails or takes longer than 5 s.
     """
     try:
         async with asyncio.timeout(SECONDS):
@@ -39,7 +40,7 @@ async def other_occurrences(files: Files, name: str, changed: Collection[Path]) 
 
 
 async def _files_with(files: Files, name: str) -> set[str]:
-    """The files with a name, as the agent sees them."""
+    """The names of at most `MAX_FILES` files that contain a name, in the texts as the agent sees them."""
     is_word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)").search
     unsaved = {files.roots.relative(path): text for path, text in files.texts_not_on_disk()}
     found = {path for path, text in unsaved.items() if text is not None and is_word(text)}

@@ -16,7 +16,7 @@ MAX_MESSAGE = 300
 
 
 class Problems:
-    """Finds the problems in files and shows them to the model."""
+    """Finds the problems in files, as text for the model."""
 
     def __init__(self, files: Files, queries: CodeQueries, source: DiagnosticsSource | None) -> None:
         """`source` has the problems that the editor shows; None: the editor does not report them."""
@@ -25,8 +25,10 @@ class Problems:
     async def render(self, given: str | None) -> str:
         """The problems in a file, a folder or (None) all files, the most severe first.
 
+        Without an editor that reports problems, only the proposed files of a folder are checked; a note says so.
+
         Raises:
-            ToolError: there is no such file, or there was no answer.
+            ToolError: there is no such file, there was no answer, or nothing could be checked.
         """
         roots = self._files.roots
         within = roots.scopes(given)
@@ -76,7 +78,11 @@ class Problems:
         checked: Collection[Path],
         found: Sequence[Diagnostic],
     ) -> str:
-        """The problems `found` in the files that language servers have `checked`, and those `shown` in other files."""
+        """The problems `found` in the files that language servers have `checked`, and those `shown` in other files.
+
+        Raises:
+            ToolError: the editor did not answer (`shown` is None).
+        """
         if shown is None:
             raise ToolError("The editor did not answer. Continue without it, or check with a command.")
         found = [
@@ -95,7 +101,7 @@ class Problems:
         return [target for target in targets if any(map(target.is_relative_to, within))]
 
     def _unknown_note(self, within: Sequence[Path], checked: Collection[Path]) -> list[str]:
-        """A line about the proposed files that were not checked, because the editor does not know their text."""
+        """A line about the proposed files that no language server checked: the editor does not know their text."""
         names = [self._files.roots.relative(path) for path in self._proposed(within) if path not in checked]
         if not names:
             return []
@@ -108,7 +114,10 @@ def _diagnostic(path: Path, problem: Problem) -> Diagnostic:
 
 
 def problem_lines(found: Sequence[Diagnostic], roots: Roots) -> list[str]:
-    """One line per problem, the most severe first: `path:line:column severity message [source]`."""
+    """One line per problem, the most severe first: `path:line:column severity message [source]`.
+
+    After `MAX_SHOWN` problems, a last line says how many more there are.
+    """
     ordered = sorted(found, key=lambda p: (SEVERITIES.index(p.severity), p.path, p.line, p.column))
     more = len(ordered) - MAX_SHOWN
     rest = [f"({more} more. Name a file to see its own.)"] if more > 0 else []
@@ -123,6 +132,9 @@ def _line(problem: Diagnostic, roots: Roots) -> str:
 
 
 def _no_problems(is_open: bool) -> str:
-    """The result if there are no problems, with a caveat if the file is not open: some servers ignore those."""
+    """The result if there are no problems. For a file that is not open, and a folder, adds a caveat.
+
+    Some editors check only open files.
+    """
     caveat = "" if is_open else " It may not check files that are not open."
     return f"The editor shows no problems there.{caveat}"

@@ -15,7 +15,7 @@ from fairlead.workspace.long_work import compute
 
 MAX_LINES = 2000
 MAX_CHARS = 60_000
-MIN_NOTE_CHARS = 1000  # a shorter text is returned again
+MIN_NOTE_CHARS = 1000  # a text that is not longer is returned again
 UNCHANGED = "(Unchanged: the same call of read_file returned {path} before, further up in this conversation.)"
 
 SPEC = ToolSpec(
@@ -70,7 +70,10 @@ class ReadFile:
 
 
 def excerpt(text: str, offset: int, limit: int) -> str:
-    """At most `limit` lines, starting with line `offset` (from 1). A final line says what was omitted."""
+    """At most `limit` lines, starting with line `offset` (from 1). A final line says what was omitted.
+
+    Never more than `MAX_LINES` lines and `MAX_CHARS` characters without the final line. All line endings become LF.
+    """
     lines = split_lines(with_line_endings(text, "\n"))
     if not lines:
         return "(The file is empty.)"

@@ -56,6 +56,7 @@ class Found:
     line: int
     """Counted from 1; 0 for a line that is too long to be read."""
     text: str
+    """The line, or a part of it if it is very long."""
     match: bool
     """False for the lines around a match."""
 
@@ -101,7 +102,7 @@ class Search:
         return _show(sorted(found)) + omitted_secrets(len(secrets))
 
     async def _unsaved(self, targets: Sequence[SearchTarget], texts: dict[Path, str | None]) -> dict[str, str | None]:
-        """The texts by name, without those of ignored files. Proposed files are never ignored."""
+        """The texts by name (None: no file), without those of ignored files. Proposed files are never ignored."""
         roots = self._files.roots
         listed = [path for path in texts if not self._files.is_proposed(path) and path.exists()]
         not_ignored = {name for target in targets for name in await target.names(MAX_FILES)} if listed else set[str]()
@@ -110,7 +111,7 @@ class Search:
 
 
 async def _both(first: Awaitable[A], second: Awaitable[B]) -> tuple[A, B]:
-    """Runs both at the same time. If one fails, raises its error when the other one has ended too."""
+    """Runs both at the same time. If one fails, raises its error after the other one has ended too."""
     results = await asyncio.gather(first, second, return_exceptions=True)
     a, b = results
     if isinstance(a, BaseException):
@@ -121,7 +122,7 @@ async def _both(first: Awaitable[A], second: Awaitable[B]) -> tuple[A, B]:
 
 
 async def _collect(hits: AsyncGenerator[Found, None]) -> list[Found]:
-    """The first `MAX_COLLECTED` hits. Ends the search after them."""
+    """At most the first `MAX_COLLECTED` hits. Ends the search after them."""
     found: list[Found] = []
     async with aclosing(hits):
         async for hit in hits:
@@ -158,7 +159,7 @@ def _text(value: dict[str, str]) -> str:
 
 
 def _shortened(data: dict[str, Any]) -> str:
-    """The line, or the part around its first match if it is very long."""
+    """The line, or the part around its first match if it is very long. Its beginning if it has no match."""
     text = _text(data["lines"]).rstrip("\r\n")
     if len(text) <= MAX_LINE:
         return text

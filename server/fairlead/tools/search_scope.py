@@ -1,4 +1,4 @@
-"""Where `search` and `list_files` look: files and folders on disk, and texts that are not on disk."""
+"""Where `search` and `list_files` look: files and folders on disk, and the texts of proposed and open files."""
 
 import os
 from collections.abc import Callable
@@ -30,14 +30,14 @@ class SearchTarget:
         return (below(self.path, self.root.path) or ".").replace(os.sep, "/")
 
     async def names(self, limit: int) -> set[str]:
-        """The names (`Roots.relative`) of at most `limit` files in it that no rule ignores."""
+        """The names (`Roots.relative`) of at most `limit` files in it on disk that no rule ignores."""
         if not self.path.exists():
             return set()
         found = await file_names(self.inner, self.root.path, limit)
         return {name for name, _ in self.roots.names_in(self.root, found)}
 
     async def secrets(self, is_secret: Callable[[str], bool], limit: int) -> set[str]:
-        """The names of the files in it that look like secrets and that no rule ignores.
+        """The names of the files in it that look like secrets and that no rule ignores. Lists at most `limit` files.
 
         `rg` filters the names first, which is much faster in a large workspace than reading them all.
         """
@@ -62,13 +62,13 @@ def search_scope(files: Files, given: str | None) -> tuple[list[SearchTarget], d
     A nested folder of the workspace is a target of its own.
 
     Args:
-        given: None: the whole workspace.
+        given: the path, or None for the whole workspace.
 
     Returns:
-        The targets, and the texts as from `Files.texts_not_on_disk`.
+        The targets, and the texts of proposed and open files, as from `Files.texts_not_on_disk`.
 
     Raises:
-        ToolError: there is nothing at the path, neither on disk nor among these texts.
+        ToolError: the path cannot be used, or there is nothing at it, neither on disk nor among these texts.
     """
     roots, within = files.roots, files.roots.scopes(given)
     nested = [path for path in roots.paths if any(path != each and path.is_relative_to(each) for each in within)]

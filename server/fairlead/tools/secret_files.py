@@ -10,11 +10,13 @@ TO_THE_MODEL = "Its content would be sent to the model."
 async def ask_for_secret(files: Files, approvals: Approvals, call: RunningCall, action: str, given: str) -> None:
     """Asks the user before a tool uses a file that looks like a secret. Returns at once for any other path.
 
+    Also returns at once if the user has allowed any use of the file for the session.
+
     Args:
         action: what the tool does with the file, such as "read".
 
     Raises:
-        ToolError: the user rejected it, or the path cannot be used.
+        ToolError: the user rejected it or could not be asked, or the path cannot be used.
     """
     path = files.secret_path(given)
     if path is None:

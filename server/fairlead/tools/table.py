@@ -34,7 +34,13 @@ def tool_table(
     queries: CodeQueries | None = None,
     diagnostics: DiagnosticsSource | None = None,
 ) -> dict[str, Tool]:
-    """The tools of a run, by name. Their order matters: it is part of the cached prefix of every request."""
+    """The tools of a run, by name. Their order matters: it is part of the cached prefix of every request.
+
+    Args:
+        checks: runs the checks of the items that `todo` completes.
+        queries: answers questions about the code. If it is None or cannot answer, there are no tools for them.
+        diagnostics: the problems that the editor shows; None if the editor does not report them.
+    """
     tools: list[Tool] = [
         Todo(plan, checks.run),
         ReadFile(files, approvals),

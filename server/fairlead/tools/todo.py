@@ -40,7 +40,7 @@ SPEC = ToolSpec(
 
 
 RunChecks = Callable[[PlanItem, RunningCall], Awaitable[list[Checked]]]
-"""Runs the checks of an item that the model completes."""
+"""Runs the checks of an item that the model completes. Returns their results, up to the first failure."""
 
 
 class Todo:
