@@ -16,6 +16,8 @@ SCHEMA: dict[str, Any] = {
         "all": {"type": "boolean"},
         "items": {"type": "array"},
         "options": {"type": "object"},
+        "answers": {"type": "array", "items": {"type": "string"}},
+        "action": {"enum": ["hover", "fix"]},
     },
     "required": ["path"],
 }
@@ -38,6 +40,9 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"path": "a", "items": {}}, "'items' must be an array, not an object"),
     ({"path": "a", "items": '["a"]'}, "'items' must be an array, not a string"),
     ({"path": "a", "options": []}, "'options' must be an object, not an array"),
+    ({"path": "a", "answers": ["x", {"label": "y"}]}, "'answers[1]' must be a string, not an object"),
+    ({"path": "a", "action": "rename"}, "'action' must be one of hover, fix"),
+    ({"path": "a", "action": ["fix"]}, "'action' must be one of hover, fix"),
     (
         {"limit": "5", "all": 1},
         "'path' is missing; 'limit' must be an integer, not a string; 'all' must be a boolean, not an integer",
@@ -50,6 +55,7 @@ FINE: list[dict[str, Any]] = [
     {"path": "a", "limit": None, "all": None, "items": None},
     {"path": "a", "unknown": 1.5},
     {"path": "a", "limit": 10**30},
+    {"path": "a", "answers": ["x"], "action": "fix"},
 ]
 
 

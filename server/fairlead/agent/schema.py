@@ -35,8 +35,22 @@ def check_input(schema: Mapping[str, Any], given: Mapping[str, Any]) -> None:
             problems.append(f"'{name}' must be {_with_article(expected)}, not {_with_article(_type_name(value))}")
         elif expected == "integer" and "minimum" in rule and value < rule["minimum"]:
             problems.append(f"'{name}' must be at least {rule['minimum']}")
+        elif "enum" in rule and value not in rule["enum"]:
+            problems.append(f"'{name}' must be one of {', '.join(rule['enum'])}")
+        elif expected == "array":
+            problems += _wrong_items(name, str(rule.get("items", {}).get("type", "")), value)
     if problems:
         raise ToolError(f"Wrong input: {'; '.join(problems)}.")
+
+
+def _wrong_items(name: str, expected: str, items: Sequence[Any]) -> list[str]:
+    if expected not in _TYPES:
+        return []
+    wrong = [(index, item) for index, item in enumerate(items) if not _has_type(expected, item)]
+    return [
+        f"'{name}[{index}]' must be {_with_article(expected)}, not {_with_article(_type_name(item))}"
+        for index, item in wrong
+    ]
 
 
 def _has_type(expected: str, value: Any) -> bool:
