@@ -67,7 +67,7 @@ def is_flaky(command: str, record: Record, changed_since: ChangedSince) -> bool:
 
 def _runs(record: Record) -> list[CommandRun]:
     """The runs of verifying commands that have a result, by the number of their file state, the highest first."""
-    return sorted((run for run in record.runs() if _has_result(run)), key=_state, reverse=True)
+    return sorted((run for run in record.runs() if _has_result(run)), key=_state)[::-1]
 
 
 def _support(item: PlanItem, evidence: Evidence, runs: Sequence[CommandRun], changed_since: ChangedSince) -> Support:
