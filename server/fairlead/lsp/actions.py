@@ -19,7 +19,10 @@ Action = dict[str, Any]
 
 
 def code_actions(sessions: Iterable[Session], params: Params) -> list[Action]:
-    """The actions for the proposed changes in the range of `textDocument/codeAction`."""
+    """The actions for the proposed changes in the range of `textDocument/codeAction`.
+
+    A file that is decided as a whole has its actions at any range.
+    """
     path = file_path(params.child("textDocument").text("uri"))
     if path is None or not _is_requested(params):
         return []
@@ -33,13 +36,16 @@ def code_actions(sessions: Iterable[Session], params: Params) -> list[Action]:
 
 
 def _is_requested(params: Params) -> bool:
-    """Whether the client requests this kind or a more general one (LSP 3.18, `CodeActionContext.only`)."""
+    """Whether the client requests `KIND` or all kinds (LSP 3.18, `CodeActionContext.only`)."""
     only = params.child("context").raw("only") if params.has("context") else None
     return not only or not is_list(only) or not {"", KIND}.isdisjoint(map(str, only))
 
 
 def _lines(range_: Params) -> tuple[int, int]:
-    """The first and the last line of a range. A range that ends at the start of a line excludes that line."""
+    """The first and the last line of a range, counted from 0.
+
+    If a range of several lines ends at the start of a line, that line is not included.
+    """
     start, end = range_.child("start"), range_.child("end")
     first, last = start.integer("line"), end.integer("line")
     return first, last - 1 if last > first and end.integer("character") == 0 else last

@@ -32,7 +32,10 @@ class ClientConnection(LanguageServer):
         self.protocol.send_notification(types.WINDOW_SHOW_MESSAGE, {"type": int(kind), "message": text})
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """Logs an error. Users see errors in the answers to their requests."""
+        """Logs an error. An error that a handler answers on purpose (`rpc_error`) has only the level DEBUG.
+
+        Users see errors in the answers to their requests.
+        """
         details = "".join(error.data["traceback"]) if isinstance(error, JsonRpcInternalError) and error.data else ""
         level = logging.ERROR if details or not isinstance(error, JsonRpcException) else logging.DEBUG
         log.log(level, "%s\n%s", error, details)

@@ -26,13 +26,15 @@ class ProposedContent:
         self._protocol = protocol
         self._sessions = sessions
         self._sent: dict[str, Changeset] = {}
+        """The proposals of each session at the last `refresh`, by session id."""
         self._fetched: set[tuple[str, str, str]] = set()
         """The texts that the client has requested, as (scheme, session id, path). Others need no refresh."""
         self._pending: set[asyncio.Task[None]] = set()
         self.registered = False
+        """Whether the client accepted the schemes. Otherwise it gets texts on request, but no refreshes."""
 
     async def register(self) -> None:
-        """Registers the URI schemes, because pygls does not announce them in `initialize`."""
+        """Registers the URI schemes, which the answer to `initialize` does not announce. A refusal is only logged."""
         registration = {
             "id": "fairlead-content",
             "method": types.WORKSPACE_TEXT_DOCUMENT_CONTENT,
@@ -72,7 +74,10 @@ class ProposedContent:
         return proposal.applied(proposal.regions_of_hunks(proposal.hunks_of(parsed.item_id)))[0]
 
     def refresh(self, session_id: str, changes: Changeset) -> None:
-        """Requests a refresh of the texts that have changed."""
+        """Requests a refresh of the texts that the client has requested and that have changed since the last call.
+
+        Names them without an item, so texts that `?item=ID` limits are not refreshed.
+        """
         old = self._sent.get(session_id, Changeset())
         self._sent[session_id] = changes
         if not self.registered:

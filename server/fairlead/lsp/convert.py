@@ -144,7 +144,12 @@ def edits(
     encoding: str = "utf-16",
     cache: PerProposal[states.FileWire] | None = None,
 ) -> states.EditsWire:
-    """The proposals, risky and protected files first. `cache` holds the converted files of the last state."""
+    """The proposals, risky and protected files first.
+
+    Args:
+        encoding: the position encoding.
+        cache: holds the converted files of the last state, and is updated.
+    """
     errors = {str(path): found for path, found in state.errors.items()}
 
     def converted(proposal: Proposal) -> states.FileWire:
@@ -167,7 +172,13 @@ def edits(
 def file(
     proposal: Proposal, roots: Roots, protected: bool, errors: Sequence[Problem] = (), encoding: str = "utf-16"
 ) -> states.FileWire:
-    """The proposal for a file. Columns of problems are in code units of the encoding."""
+    """The proposal for a file.
+
+    Args:
+        protected: whether accepting it needs a separate confirmation.
+        errors: the new errors of the proposed text.
+        encoding: the position encoding, for the columns of these errors.
+    """
     found = proposal.hunks if proposal.raw.data is None else ()
     return {
         "uri": Path(proposal.path).as_uri(),
@@ -264,7 +275,7 @@ def error(problem: ModelError) -> wire.ErrorWire:
 
 
 def run_result(session_id: str, ended: Outcome, record: str) -> wire.RunResult:
-    """The answer to `agent/runTask`. `record` is a short summary of the work, in Markdown."""
+    """The answer to `agent/runTask`. `record` is a short summary of the whole session's work; "" if there is none."""
     return {
         "sessionId": session_id,
         "stopReason": ended.stop_reason,
@@ -276,7 +287,7 @@ def run_result(session_id: str, ended: Outcome, record: str) -> wire.RunResult:
 
 
 def event(roots: Roots, value: events.Event) -> dict[str, Any]:
-    """The fields of an `agent/event`, without `sessionId` and `seq`."""
+    """The fields of an `agent/event`, without `sessionId`, `seq` and `workDoneToken`."""
     match value:
         case events.RunStarted(model, checkpoint):
             return {"kind": "run_started", "model": model, "checkpoint": checkpoint}
@@ -379,7 +390,7 @@ def approval(request: ApprovalRequest) -> wire.ApproveParams:
 
 
 def text_edits(edit: FileEdit, encoding: str) -> list[dict[str, Any]]:
-    """An edit as LSP TextEdits on the old text: whole lines, except at the end of the text."""
+    """The changes of an edit to a text as LSP TextEdits on the old text: whole lines, except at the end of the text."""
     lines, new = split_lines(edit.old or ""), split_lines(edit.new or "")
     return [_text_edit(lines, a0, a1, new[b0:b1], encoding) for a0, a1, b0, b1 in changed_blocks(lines, new)]
 
@@ -399,7 +410,7 @@ def _range(lines: list[str], start: int, end: int, encoding: str) -> dict[str, A
 
 
 def _line_start(lines: list[str], index: int, encoding: str) -> dict[str, int]:
-    """The start of a line. One line past the end, it is the end of a text without a final line ending."""
+    """The start of a line. For the index after the last line, this is the end of the text."""
     if index == len(lines) and lines and not lines[-1].endswith(("\n", "\r")):
         return {"line": index - 1, "character": code_units(lines[-1], encoding)}
     return {"line": index, "character": 0}

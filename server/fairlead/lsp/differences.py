@@ -8,11 +8,11 @@ from fairlead.lsp import protocol_states as states
 
 
 def difference(old: Any, new: Any) -> list[states.PatchOperation]:
-    """The operations `add`, `remove` and `replace` that turn one JSON value into another.
+    """The operations `add`, `remove` and `replace` that turn one JSON value into another, to be applied in order.
 
-    Items of a list are identified by a key: a JSON object by its `id` or `uri`, a text by its value. If a key is absent
-    or not unique, all items of that list are identified by their positions. Parts that are the same Python object in
-    both values are not compared.
+    From the first one that differs, the items of a list are identified by a key: a JSON object by its `id` or `uri`, a
+    text by its value. If one of these keys is absent or not unique, they are identified by their positions. Parts that
+    are the same Python object in both values are not compared.
     """
     operations: list[states.PatchOperation] = []
     _compare("", old, new, operations)
@@ -42,11 +42,11 @@ def _list_difference(path: str, old: list[Any], new: list[Any]) -> list[states.P
         return []
     before, after = _keys(old, start), _keys(new, start)
     common = [key for key in before if key in after]
-    # a reordering has no operation of its own, and many additions and removals are longer than the new list
+    # the protocol has no operation for a reordering, and many additions and removals are longer than the new list
     if common != [key for key in after if key in before] or len(before) + len(after) - 2 * len(common) > len(new):
         return [{"op": "replace", "path": path, "value": new}]
     operations: list[states.PatchOperation] = []
-    # from the end, so that the other positions stay as they are
+    # from the end, because a removal moves the items after it
     for key in reversed([key for key in before if key not in after]):
         operations.append({"op": "remove", "path": f"{path}/{before[key]}"})
     for key, index in after.items():

@@ -1,4 +1,4 @@
-"""The editor's open documents, synchronized by didOpen, didChange and didClose."""
+"""The editor's open documents, synchronized by didOpen, didChange, didSave and didClose."""
 
 import os
 from collections.abc import Sequence
@@ -21,7 +21,9 @@ class Document:
         """Where the path led, with links followed, when the client last reported something about the document."""
         self.version = version
         self.file_removed = False
+        """See `Buffer.file_removed`."""
         self._text: str | None = text
+        """The joined lines; None until they are needed."""
         self._lines = split_lines(text)
 
     @property
@@ -40,7 +42,7 @@ class Document:
         first, last = start[0], min(end[0] + 1, len(lines))
         head = lines[start[0]][: start[1]] if start[0] < len(lines) else ""
         tail = lines[end[0]][end[1] :] if end[0] < len(lines) else ""
-        # the lines before and after are included, because a change may join or split a \r\n
+        # a change may join or split a \r\n, so the line after it is included, and one that ends right before it
         if first > 0 and not head:
             first, head = first - 1, lines[first - 1]
         if last < len(lines):
@@ -60,18 +62,20 @@ def _line_and_offset(lines: list[str], position: dict[str, int], encoding: str) 
 
 
 class Documents:
-    """Implements the port `Buffers`. Finds the document of a file through any link to it.
+    """Implements the port `Buffers`. Also finds the document of a file that was opened through a link.
 
-    If a file is open under several paths, a question about one of these paths is about that document.
+    If a file is open under several paths, each of them finds its own document. Any other path of the file finds the
+    document that was opened last.
     """
 
     def __init__(self) -> None:
         self.encoding = "utf-16"
         self._documents: dict[Path, Document] = {}
-        """By the path of their URI: a link may lead elsewhere when the document changes or is closed."""
+        """By the path of the URI, not of the file: a link may lead elsewhere when the document changes or is closed."""
         self._by_file: dict[str, Document] = {}
         """By `Document.file`."""
         self._names: set[str] = set()
+        """The names of the open paths and of the files that they lead to, without folders."""
         self._change_token = 0
 
     @property
@@ -79,7 +83,8 @@ class Documents:
         return self._change_token
 
     def open_buffer(self, path: Path) -> Buffer | None:
-        if path.name not in self._names:  # `realpath` is slow, and each round asks for every known file
+        # `realpath` is slow, and each round asks for every known file; so a link with another name finds nothing
+        if path.name not in self._names:
             return None
         document = self._find(path)
         return Buffer(document.text, document.version, document.file_removed) if document is not None else None
@@ -102,7 +107,7 @@ class Documents:
         return path
 
     def changed(self, uri: str, version: int, changes: Sequence[dict[str, Any]]) -> Path | None:
-        """Applies the changes in order (LSP 3.18, `didChange`)."""
+        """Applies the changes in order (LSP 3.18, `didChange`). Returns the path; None if the document is not open."""
         path = file_path(uri)
         document = self._documents.get(path) if path is not None else None
         if document is None:
@@ -122,7 +127,7 @@ class Documents:
         return path
 
     def saved(self, uri: str) -> Path | None:
-        """The path of a document that was saved, or None if it is not a file."""
+        """Records that the file of a document exists again. Returns its path, or None if it is not a file."""
         path = file_path(uri)
         if path is not None:
             if path in self._documents:
@@ -144,7 +149,7 @@ class Documents:
         return document if document is not None and os.path.realpath(document.path) == file else None
 
     def _follow_links(self, path: Path) -> None:
-        """Updates where the path of a document leads, and the names under which documents can be asked for."""
+        """Updates where the path of a document leads, and the names to find documents by. Counts as a change."""
         self._change_token += 1
         documents = self._documents.values()
         if path in self._documents:

@@ -58,9 +58,10 @@ class LspEditor:
         return EditCapabilities(client.apply_edit, client.checks_edits, operations)
 
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
-        """Sends one workspace edit (LSP 3.18, `workspace/applyEdit`), versioned where a document is open.
+        """Sends one workspace edit (LSP 3.18, `workspace/applyEdit`).
 
-        A client that checks edits also gets the digest of each file.
+        If the client supports `documentChanges`, the edits of open documents are versioned. A client that checks edits
+        also gets the digest of each file that has one.
         """
         client = self.capabilities
         change = self._document_changes(edits) if client.document_changes else self._plain_changes(edits)
@@ -116,7 +117,7 @@ class LspEditor:
             if edit.old is None:
                 changes.append({"kind": "create", "uri": uri, "options": {"overwrite": False, "ignoreIfExists": False}})
             text_edits = [] if edit.new is None else convert.text_edits(edit, self._documents.encoding)
-            # sent even without edits: a delete or a rename cannot name the version
+            # an open document gets it even without edits: a delete or a rename cannot name the version
             if text_edits or edit.version is not None:
                 changes.append({"textDocument": {"uri": uri, "version": edit.version}, "edits": text_edits})
             if edit.new is None:

@@ -14,7 +14,7 @@ from fairlead.workspace.editor import SEVERITIES, Diagnostic
 log = logging.getLogger(__name__)
 
 MALFORMED = (KeyError, TypeError, ValueError, AttributeError)
-"""What `read_diagnostics` raises for a value of the wrong shape."""
+"""What iterating over `read_diagnostics` raises for a value of the wrong shape."""
 
 
 class EditorDiagnostics:
@@ -39,7 +39,10 @@ class EditorDiagnostics:
 
 
 def read_diagnostics(answer: Any) -> Iterator[Diagnostic]:
-    """The diagnostics of a `DiagnosticsResult`. Raises one of `MALFORMED` if the value has another shape."""
+    """Yields the diagnostics of a `DiagnosticsResult`, except those in documents that are not files.
+
+    Raises one of `MALFORMED`, perhaps after some diagnostics, if the value has another shape.
+    """
     for file in answer["files"]:
         path = file_path(file["uri"])
         if path is None:  # not a file, such as an untitled document

@@ -48,9 +48,9 @@ class Initialization:
 
     capabilities: ClientCapabilities
     folders: Sequence[tuple[Path, str]]
-    """The folders of the workspace with their names."""
+    """The folders of the workspace with their names. A name is empty if the client sent none."""
     options: dict[str, Any]
-    """`initializationOptions` (docs/protocol.md, Initialize), unchecked."""
+    """The fields of `initializationOptions` (docs/protocol.md, Initialize), unchecked."""
     warning: str
     """What the user should know about the folders; "" if there is nothing."""
 
@@ -87,7 +87,7 @@ def server_capabilities(client: ClientCapabilities, encoding: types.PositionEnco
 
 
 def read_storage(given: Any) -> tuple[Path | None, str]:
-    """The client's storage folder, and a warning for the user if it cannot be used."""
+    """The client's storage folder; None if there is none. If it cannot be used: None, and a warning for the user."""
     if given is None or given == "":
         return None, ""
     problem = _folder_problem(Path(given)) if isinstance(given, str) else "it is not a string"
@@ -98,14 +98,14 @@ def read_storage(given: Any) -> tuple[Path | None, str]:
 
 
 def read_folders(folders: Sequence[tuple[str, str]], path: str | None = None) -> tuple[list[tuple[Path, str]], str]:
-    """The folders on this machine with their names, and a warning for the user if some are elsewhere.
+    """The folders on this machine with their names, and a warning for the user: "" unless some are elsewhere.
 
     Args:
         folders: URIs and names.
-        path: the folder of a client that sends no URI.
+        path: the folder if there are no URIs; None or "" if there is none.
 
     Raises:
-        WrongRequest: no folder can have one of these URIs, or the path.
+        WrongRequest: one of the URIs, or the path, cannot be used as a folder (`_folder_problem`).
     """
     found = [(_folder(uri, file_path(uri)), name) for uri, name in folders if is_local(uri)]
     elsewhere = next((uri for uri, _ in folders if not is_local(uri)), None)
@@ -128,7 +128,7 @@ def _folder(given: str, path: Path | None) -> Path:
 
 
 def _folder_problem(path: Path) -> str:
-    """Why no folder can have this path; "" if one can, even if it does not exist."""
+    """Why a path cannot be used as a folder; "" if it can. A path where a file or nothing exists has no problem."""
     problem = path_problem(path)
     if not problem:
         try:

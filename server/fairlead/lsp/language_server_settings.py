@@ -11,7 +11,7 @@ _FIELDS = ("command", "languages", "initializationOptions")
 
 
 def read_language_servers(given: Any, problems: list[str]) -> Mapping[str, ServerSpec]:
-    """The valid servers by name. Invalid ones are left out and reported."""
+    """The valid servers by name. Invalid ones are left out and reported in `problems`."""
     if given == []:  # an empty table in Lua
         return {}
     if not is_object(given):
@@ -27,7 +27,13 @@ def read_language_servers(given: Any, problems: list[str]) -> Mapping[str, Serve
 
 
 def _spec(name: str, value: Any) -> ServerSpec:
-    """Raises ValueError for a wrong value; the message continues a sentence that begins with its name."""
+    """The server that a value describes; `false` switches it off.
+
+    A missing field has the value that the server has in `TABLE`, or is empty.
+
+    Raises:
+        ValueError: the value is wrong; the message continues a sentence that begins with the name of the setting.
+    """
     if value is False:
         return ServerSpec(name, (), {})
     if not is_object(value):

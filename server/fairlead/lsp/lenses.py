@@ -48,7 +48,10 @@ class Lenses:
         """Whether the client has commands that show a change."""
 
     async def for_document(self, uri: str) -> list[Lens]:
-        """The lenses of a file or of a proposed text, from top to bottom."""
+        """The lenses of a file or of a whole proposed text, by session and then from top to bottom.
+
+        Other documents have none, nor has the proposed text of one plan item.
+        """
         content = parse_content_uri(uri)
         if content is not None:
             if content.scheme != wire.PROPOSED_SCHEME or content.item_id is not None:
@@ -69,7 +72,7 @@ class Lenses:
         return [lens for lens in lenses if self.has_diffs or lens["command"]["command"] not in CLIENT_COMMANDS]
 
     def refresh(self) -> None:
-        """Asks the client to refresh its lenses, with one request at a time."""
+        """Asks the client to refresh its lenses, if it can, with one request at a time."""
         if not self.can_refresh:
             return
         if self._refreshing is not None and not self._refreshing.done():

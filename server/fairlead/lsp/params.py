@@ -19,7 +19,11 @@ _Choice = TypeVar("_Choice", bound=str)
 
 
 class Params:
-    """A JSON object with checked access. The getters raise WrongRequest if a value is wrong, or required and absent."""
+    """A JSON object with checked access. An empty list counts as an empty object.
+
+    The constructor raises WrongRequest for any other value, and the getters for a field that is wrong, or that is
+    required and absent. `where` is the object's name in the messages.
+    """
 
     def __init__(self, value: Any, where: str = "params") -> None:
         if value == []:  # an empty table in Lua
@@ -56,7 +60,7 @@ class Params:
             raise WrongRequest(f"{self._where}.{name} must be base64") from error
 
     def token(self, name: str) -> int | str | None:
-        """A work-done token (LSP 3.18, `ProgressToken`)."""
+        """A work-done token (LSP 3.18, `ProgressToken`); None if the field is absent or null."""
         value = self._value.get(name)
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | str)):
             raise WrongRequest(f"{self._where}.{name} must be a string or an integer")
@@ -70,7 +74,7 @@ class Params:
         return value
 
     def child(self, name: str) -> "Params":
-        """The object in a field. Errors about its own fields name the whole path, such as `params.target.uri`."""
+        """An object that must be present. Errors about its fields name the whole path, such as `params.target.uri`."""
         return Params(self._value.get(name), f"{self._where}.{name}")
 
     def texts(self, name: str) -> list[str]:
@@ -105,7 +109,7 @@ class Params:
         return self._value.get(name)
 
     def path(self, name: str = "uri") -> Path:
-        """The path of a `file:` URI."""
+        """The path of a `file:` URI that must be present."""
         uri = self.text(name)
         path = file_path(uri)
         if path is None:
@@ -124,7 +128,7 @@ class Params:
 
 
 def read_target(params: Params) -> Target:
-    """Reads a `Target` (docs/protocol.md): exactly one of its forms."""
+    """Reads the field `target` (docs/protocol.md, `Target`). A mixture of its forms is refused."""
     target = params.child("target")
     everything = target.has("all") and target.boolean("all")
     given = {name for name in ("item", "uri", "hunk", "changes") if target.has(name)}
@@ -144,9 +148,10 @@ def _read_change(change: Params) -> Change:
 
 
 def read_ops(params: Params) -> list[PlanOp]:
-    """Reads a list of `PlanOp` (docs/protocol.md).
+    """Reads the field `ops`, a list of `PlanOp` (docs/protocol.md).
 
-    `add` puts an item after the item `after`: at the top if `after` is null, at the end if it is absent.
+    `add` puts the new item after the one that `after` names: first if `after` is null, last if it is absent. For
+    `move`, an absent `after` counts as null.
     """
     return [_read_op(op) for op in params.children("ops")]
 
@@ -169,7 +174,7 @@ def _read_op(op: Params) -> PlanOp:
 
 
 def read_choice(params: Params, name: str, choices: Sequence[_Choice]) -> _Choice | None:
-    """One of the choices; None if the field is absent."""
+    """One of the choices; None if the field is absent or null."""
     given = params.optional_text(name)
     for choice in choices:
         if given == choice:
@@ -181,7 +186,10 @@ def read_choice(params: Params, name: str, choices: Sequence[_Choice]) -> _Choic
 
 @dataclass(frozen=True)
 class ContentUri:
-    """The URI of a side of a diff: `scheme://session/abs/path`. `?item=ID` limits it to the hunks of that plan item."""
+    """The URI of a side of a diff: `scheme://session/abs/path`.
+
+    `?item=ID` limits the proposed side to the hunks of that plan item, and has no effect on the base.
+    """
 
     scheme: str
     session_id: str
@@ -190,7 +198,7 @@ class ContentUri:
 
 
 def parse_content_uri(uri: str) -> ContentUri | None:
-    """Parses a `fairlead-base:` or `fairlead-proposed:` URI. None for others."""
+    """Parses a `fairlead-base:` or `fairlead-proposed:` URI. None for other schemes, and for an impossible path."""
     scheme, _, rest = uri.partition("://")
     rest, _, query = rest.partition("?")
     session_id, slash, path = rest.partition("/")

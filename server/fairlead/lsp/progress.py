@@ -21,6 +21,7 @@ class Progress:
         self._numbers = itertools.count(1)
         self._tokens: dict[str, int | str] = {}
         self._titles: dict[str, str] = {}
+        """The titles of the runs that have started and not ended, by session id."""
         self._plans: dict[str, PlanningState] = {}
         self._creating: set[asyncio.Task[None]] = set()
 
@@ -29,11 +30,16 @@ class Progress:
         return self._tokens.get(session_id)
 
     def session_of(self, token: int | str) -> str | None:
-        """The id of the session whose run reports under a token."""
+        """The id of the session whose run reports under a token; None if there is none."""
         return next((session_id for session_id, known in self._tokens.items() if known == token), None)
 
     def begin_run(self, session_id: str, token: int | str | None, can_create: bool) -> None:
-        """Reports the next run of a session under the client's token, or under a new one if the client allows it."""
+        """Reports the next run of a session under the client's token, or under a new one if the client allows it.
+
+        Args:
+            token: the client's token, None if it sent none.
+            can_create: whether the client accepts a token that the server made.
+        """
         self._tokens.pop(session_id, None)
         if token is not None:
             self._tokens[session_id] = token

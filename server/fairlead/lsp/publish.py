@@ -22,7 +22,7 @@ class NotificationSender(Protocol):
 
 
 class Notifier:
-    """Sends the notifications of one session, in the order of docs/protocol.md."""
+    """Sends the notifications of one session, in the order of the events that it gets."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Notifier:
         """
         Args:
             roots: returns the folders that are open.
-            token: returns the work-done token of the run.
+            token: returns the work-done token of the run, None if it has none.
             seq: the number of the last event that was sent.
             encoding: the position encoding.
             incremental: whether the client understands differences between states.
@@ -52,6 +52,7 @@ class Notifier:
         self._files = PerProposal[states.FileWire]()
         self._incremental = incremental
         self._sent: dict[str, Any] = {}
+        """The last states, by the method that sends them as a whole. Empty if not `incremental`."""
 
     def __call__(self, events: Sequence[SessionEvent]) -> None:
         """Sends these events and states as notifications."""
@@ -66,7 +67,14 @@ class Notifier:
                     self._send(event)
 
     def _send_state(self, whole: str, changed: str, state: states.PlanWire | states.EditsWire) -> None:
-        """Sends a state, or only its difference from the last one if the client understands differences."""
+        """Sends a state, or only its difference from the last one if the client understands differences.
+
+        The first state is always sent as a whole.
+
+        Args:
+            whole: the method for the whole state.
+            changed: the method for a difference.
+        """
         if self._incremental:
             before = self._sent.get(whole)
             self._sent[whole] = state

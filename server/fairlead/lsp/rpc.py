@@ -1,8 +1,8 @@
-"""A strict JSON-RPC layer on pygls: every request is answered, and no traceback leaves the process.
+"""A strict JSON-RPC layer on pygls: every request is answered, and no traceback reaches the client.
 
-It works around what pygls 2.1 does wrong. pygls does not answer requests with malformed params, or requests before
-`initialize` and after `shutdown`. It logs late answers to cancelled requests as errors. Its converter drops fields that
-equal their default, so custom messages are plain dicts in both directions.
+It works around what pygls 2.1 does wrong. pygls does not answer requests with malformed params or requests after
+`shutdown`, and does not refuse requests before `initialize`. It logs late answers to cancelled requests as errors. Its
+converter drops fields that equal their default, so custom messages are plain dicts in both directions.
 """
 
 # pyright: reportUnknownMemberType=false
@@ -44,7 +44,7 @@ UNCONVERTED = (
     types.TEXT_DOCUMENT_CODE_LENS,
     types.TEXT_DOCUMENT_CODE_ACTION,
 )
-"""Methods whose params stay plain JSON, and that pygls must not handle: `documents.py` synchronizes the documents."""
+"""Methods whose params stay plain JSON. pygls must not handle those about documents: `Documents` synchronizes them."""
 
 
 class AgentProtocol(LanguageServerProtocol):
@@ -55,17 +55,20 @@ class AgentProtocol(LanguageServerProtocol):
         for method in UNCONVERTED:
             self.fm.builtin_features.pop(method, None)
         self.exit_code: int | None = None
-        """Set when the client has asked the process to end."""
+        """None until the client sends `exit`; then 0 if it sent `shutdown` before, otherwise 1."""
         self.flush_notifications: Callable[[], None] = lambda: None
-        """Sends the notifications that are still held. Called before each request and each answer."""
+        """Sends the notifications that are still held. Called before each request and each answer of a handler."""
         self.initialization: Initialization | None = None
-        """What the client sent with `initialize`, once that is answered."""
+        """What the client sent with `initialize`; None until one has succeeded."""
         self._numbers = itertools.count(1)
         self._waiting: dict[str, asyncio.Future[Any]] = {}
 
     @lsp_method(types.INITIALIZE)
     def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
-        """Answers as pygls does, but announces Fairlead's own capabilities (docs/protocol.md, Initialize)."""
+        """Answers as pygls does, but announces Fairlead's own capabilities (docs/protocol.md, Initialize).
+
+        Refuses the request if a folder of the workspace cannot be used.
+        """
         try:
             result = yield from super().lsp_initialize(params)
             initialization = read_initialization(params)
@@ -113,10 +116,12 @@ class AgentProtocol(LanguageServerProtocol):
         self._send_data({"jsonrpc": "2.0", "method": method, "params": params})
 
     async def request(self, method: str, params: Any) -> Any:
-        """Sends a request to the client. Cancelling the caller cancels the request.
+        """Sends a request to the client and returns its result, however long that takes.
+
+        Cancelling the caller cancels the request.
 
         Raises:
-            RequestError: the client answered with an error, or is disconnected.
+            RequestError: the client answered with an error, or disconnected before it answered.
         """
         msg_id = f"fairlead-{next(self._numbers)}"
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -132,7 +137,7 @@ class AgentProtocol(LanguageServerProtocol):
             del self._waiting[msg_id]
 
     def disconnected(self, reason: str) -> None:
-        """Fails the requests to a client that has disconnected."""
+        """Fails the requests that the client has not answered, after it has disconnected. Later ones never end."""
         for answer in self._waiting.values():
             if not answer.done():
                 answer.set_exception(wire.RequestError(INTERNAL_ERROR, reason))
@@ -154,7 +159,10 @@ class AgentProtocol(LanguageServerProtocol):
             answer.set_result(message.get("result"))
 
     def _wrong_phase(self, method: str) -> tuple[int, str] | None:
-        """The refusal of a message before `initialize`, of a second `initialize`, or of a message after `shutdown`."""
+        """The error for a message before `initialize`, for a second `initialize`, or for a message after `shutdown`.
+
+        Returns its code and its text; None for any other message.
+        """
         if self._shutdown:
             return INVALID_REQUEST, "The server is shutting down."
         if method == types.INITIALIZE:
@@ -165,7 +173,10 @@ class AgentProtocol(LanguageServerProtocol):
         return None
 
     def _wrong_kind(self, method: str, is_request: bool) -> tuple[int, str] | None:
-        """The refusal of a notification with an id, a request without one, or an unknown method."""
+        """The error for a notification with an id, an `agent/` request without one, or a request with an unknown method.
+
+        Returns its code and its text; None for any other message.
+        """
         known = cast("tuple[Any, ...] | None", types.METHOD_TO_TYPES.get(method))
         is_notification = method == wire.TRUST or (known is not None and known[1] is None)
         if is_request and is_notification:

@@ -16,7 +16,7 @@ from fairlead.session.prompt import CONTINUATION_PROMPTS, Continuation, RunTask
 from fairlead.workspace.editor import Diagnostic
 
 MAX_FILES = 1000
-"""How many open or changed files are read. The model is shown far fewer."""
+"""How many open files are read, and how many changed ones. The model is shown far fewer."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,17 @@ class RunParams:
 
     task: RunTask
     session_id: str | None
+    """None: a new session."""
     work_done_token: int | str | None
+    """None: the client does not ask for progress under a token of its own."""
 
 
 def read_run(params: Params) -> RunParams:
-    """Reads the params of `agent/runTask`."""
+    """Reads the params of `agent/runTask`.
+
+    Raises:
+        WrongRequest: a value is wrong, or some exclude each other.
+    """
     session_id, mode, continues = params.optional_text("sessionId"), _read_mode(params), _read_continuation(params)
     if continues is not None and session_id is None:
         raise WrongRequest("params.continue needs params.sessionId")
@@ -56,7 +62,10 @@ def _read_item(item: Params) -> ContextItem:
 
 
 def _read_lines(params: Params, name: str) -> Lines | None:
-    """The lines of a range, counted from 1. A range that ends at the start of a line ends with the line before."""
+    """The lines of a range, counted from 1; None if the field is absent.
+
+    If a range of several lines ends at the start of a line, that line is not included.
+    """
     if not params.has(name):
         return None
     start, end = params.child(name).child("start"), params.child(name).child("end")
@@ -82,7 +91,7 @@ def _read_surroundings(editor: Params) -> Surroundings:
 
 
 def _files(uris: Sequence[str]) -> Sequence[Path]:
-    """The paths of the URIs that are files on this machine."""
+    """The paths of those URIs that are files on this machine. Reads only the first MAX_FILES."""
     return [path for uri in uris[:MAX_FILES] if (path := file_path(uri)) is not None]
 
 
@@ -105,7 +114,7 @@ def _read_mode(params: Params) -> Mode:
 
 
 def _read_continuation(params: Params) -> Continuation | None:
-    """What to continue instead of sending a prompt."""
+    """What to continue instead of sending a prompt; None: nothing."""
     if params.has("continue") and params.has("prompt"):
         raise WrongRequest("params.prompt and params.continue exclude each other; send one of them")
     return read_choice(params, "continue", tuple(CONTINUATION_PROMPTS))

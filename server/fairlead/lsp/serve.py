@@ -25,13 +25,16 @@ LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 CLOSE_SECONDS = 4.0
 # how long the process may take to exit after that
 END_SECONDS = 1.0
-# the parameter of glibc's mallopt for the maximum number of heaps
+# the parameter of glibc's mallopt for the maximum number of heaps (arenas)
 _M_ARENA_MAX = -8
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 
 async def serve() -> int:
-    """Serves one client over stdio until it disconnects. Returns the exit code of the process."""
+    """Serves one client over stdio until it sends `exit`, disconnects, or sends an invalid frame.
+
+    Returns the exit code of the process. If the process does not exit then, it is ended after `END_SECONDS`.
+    """
     _configure_log(os.environ.get("FAIRLEAD_LOG", ""))
     connection = ClientConnection()
     protocol, server = connection.protocol, None
@@ -108,7 +111,7 @@ def _schedule_exit(code: int) -> None:
 
 
 def _configure_log(wanted: str) -> None:
-    """Logs to stderr at the wanted level, or at WARNING if it is unknown."""
+    """Logs to stderr: Fairlead at the wanted level (WARNING if it is empty or unknown), libraries at WARNING."""
     handler = logging.StreamHandler(sys.stderr)
     handler.addFilter(_is_harmless)
     logging.basicConfig(handlers=[handler], level=logging.WARNING, format=LOG_FORMAT, force=True)

@@ -94,9 +94,11 @@ class AgentServer:
             self.protocol.send_notification(wire.SESSIONS, convert.sessions(rows))
 
     def choose_model(self) -> ModelChoice:
-        """The model and how to reach it, from agent/credentials, settings and environment, in this order.
+        """The endpoint of the model that the settings name, and the recording that replaces it, if there is one.
 
-        A cloud gets none of the keys, because they belong to the Anthropic API.
+        Keys come from agent/credentials, else from the environment. The base URL comes from agent/credentials, else
+        from the settings, else from the environment. A cloud gets no key, and no base URL from the environment, because
+        these belong to the Anthropic API.
         """
         settings, given = self.context.settings, self.credentials
         env: Mapping[str, str] = os.environ
@@ -119,7 +121,7 @@ class AgentServer:
         return ModelChoice(endpoint, Path(os.path.expanduser(settings.replay)) if settings.replay else None)
 
     def warm_up(self) -> None:
-        """Imports the modules that the first run needs, in a thread."""
+        """Imports the modules that the first run needs, in a thread. Does nothing if a recording is played."""
         if self.context.settings.replay:
             return
         threading.Thread(target=_import_all, name="warm-up", daemon=True).start()

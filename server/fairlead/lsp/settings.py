@@ -23,17 +23,19 @@ MINIMUM = {
     "maxIdleRounds": 2,
     "timeoutSeconds": 1,
 }
-"""The smallest valid value of a setting; 0 for those that are not listed."""
+"""The smallest valid value of a setting, by its name without the group; 0 for those that are not listed."""
 
 
 def read_settings(given: Any, before: Settings = DEFAULTS) -> tuple[Settings, list[str]]:
     """The settings after a change, and the problems in it, for the user.
 
     Clients send an empty object, the settings of all their servers, or only the settings that changed. A setting
-    that is not named keeps its value.
+    that is not named keeps its value. One that is null or wrong gets its default.
 
     Args:
-        given: the settings, or an object with them in its section `fairlead`.
+        given: the settings, or an object with them in its section `fairlead`. None and anything but an object change
+            nothing.
+        before: the settings before the change.
     """
     problems: list[str] = []
     if given is None or given == []:  # [] is an empty table in Lua
@@ -45,7 +47,7 @@ def read_settings(given: Any, before: Settings = DEFAULTS) -> tuple[Settings, li
 
 
 def _read(given: Any, before: Any, prefix: str, problems: list[str]) -> Any:
-    """`before` with the given values. None and wrong values mean the default."""
+    """`before` with the given values. None and wrong values mean the default. Adds to `problems`."""
     kind = cast("type[Any]", type(before))
     if given is None:
         return kind()
@@ -81,7 +83,7 @@ def _read(given: Any, before: Any, prefix: str, problems: list[str]) -> Any:
 
 
 def _nested(given: dict[str, Any]) -> dict[str, Any]:
-    """Turns dotted names as in VS Code (`plan.maxItems`) into nested objects."""
+    """Splits dotted names as in VS Code (`plan.maxItems`) at the first dot, into an object in an object."""
     nested: dict[str, Any] = {}
     for name, value in given.items():
         group, dot, rest = name.partition(".")

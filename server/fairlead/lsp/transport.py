@@ -8,20 +8,20 @@ import threading
 from collections.abc import Callable
 from typing import BinaryIO
 
-# in bytes
+# in bytes; MAX_HEADER limits each line of a header
 MAX_HEADER = 4096
 MAX_BODY = 1 << 28
 
 
 class FramingError(Exception):
-    """The bytes are not a frame, so the start of the next one is unknown."""
+    """A frame cannot be read, so the start of the next one is unknown."""
 
 
 def read_frame(stream: BinaryIO) -> bytes | None:
     """The body of the next frame, None at the end of the stream.
 
     Raises:
-        FramingError: the header is wrong, or the stream ends within the frame.
+        FramingError: the header is wrong, the frame exceeds `MAX_HEADER` or `MAX_BODY`, or the stream ends within it.
     """
     length: int | None = None
     first = True
@@ -54,8 +54,8 @@ def read_frame(stream: BinaryIO) -> bytes | None:
 class StdioFrames:
     """Reads frames in a daemon thread, which works on all systems and ends with the process.
 
-    After the last frame, the process is no longer needed. It ends `end_after` seconds later even if the event loop is
-    blocked.
+    After the last frame, the process is no longer needed. If it is still running `end_after` seconds later, because the
+    event loop is blocked, the tracebacks of its threads are written to stderr, and it exits with code 1.
     """
 
     def __init__(self, stream: BinaryIO, loop: asyncio.AbstractEventLoop, end_after: float = 10.0) -> None:
@@ -66,10 +66,10 @@ class StdioFrames:
         threading.Thread(target=self._read, name="stdin", daemon=True).start()
 
     async def next(self) -> bytes | None:
-        """The next frame, None at the end.
+        """The body of the next frame; None at the end of the stream, or if the stream cannot be read.
 
         Raises:
-            FramingError: see `read_frame`.
+            FramingError: as `read_frame`, or there is not enough memory for the frame.
         """
         frame = await self._frames.get()
         if isinstance(frame, FramingError):
@@ -95,7 +95,10 @@ class StdioFrames:
 
 
 class StdoutWriter:
-    """The writer for pygls. Calls `on_disconnect` if the client no longer reads."""
+    """The writer for pygls. Calls `on_disconnect` for each write that fails, because the client has closed the stream.
+
+    A write blocks while the client does not read.
+    """
 
     def __init__(self, stream: BinaryIO, on_disconnect: Callable[[], None]) -> None:
         self._stream = stream
@@ -115,7 +118,7 @@ class StdoutWriter:
 def take_stdin() -> BinaryIO:
     """Reserves stdin for frames. Other readers, such as a helper for a cloud's credentials, see an empty stream.
 
-    A new file object is needed too: at exit the interpreter would wait for a thread that reads `sys.stdin`.
+    Returns a new file object, because at exit the interpreter would wait for a thread that reads `sys.stdin`.
     """
     copy = os.dup(0)
     null = os.open(os.devnull, os.O_RDONLY)

@@ -1,4 +1,4 @@
 """The handlers of requests, commands and notifications, by topic.
 
-A handler reads its params, calls one use case and converts the result. `registry.py` gives each one its method name.
+A handler reads its params, calls one use case and converts the result. `registry.py` registers them all.
 """

@@ -18,7 +18,7 @@ from fairlead.workspace.suggested_checks import suggested_checks
 
 
 async def run(server: AgentServer, params: Params) -> wire.ChecksResult:
-    """`agent/checks/run`: runs checks on the proposed files, on some of the changes, or without them."""
+    """`agent/checks/run`: runs checks with all proposed changes, with some of them, or with none."""
     session = await named_session(server, params)
     command = (params.optional_text("check") or "").strip() or None
     results = await run_checks(session, command, _chosen(session, params))
@@ -33,9 +33,9 @@ async def minimize(server: AgentServer, params: Params) -> states.SmallestSetWir
 
 
 def check_accepted(server: AgentServer, session: Session) -> None:
-    """Starts the checks on what was accepted, if the settings require it and there are undecided changes.
+    """Starts the checks on what was accepted, and does not wait for them. A message reports each that fails.
 
-    A message reports a failed check.
+    Does nothing unless the settings require it, some changes are undecided, and a check is set.
     """
     if not (server.context.settings.check.after_partial_accept and len(session.files.changes) and find_checks(session)):
         return
@@ -55,7 +55,12 @@ async def suggest(server: AgentServer, _: Params) -> wire.SuggestedChecks:
 
 
 def _chosen(session: Session, params: Params) -> list[Change] | None:
-    """The undecided changes that the checks see; None: all."""
+    """The undecided changes that the checks see; None: all, empty: none.
+
+    Raises:
+        WrongRequest: the params are wrong.
+        RequestRefused: the target names something that is not proposed.
+    """
     base = params.has("base") and params.boolean("base")
     if base and params.has("target"):
         raise WrongRequest("params.base and params.target exclude each other")

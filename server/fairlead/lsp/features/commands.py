@@ -1,6 +1,7 @@
-"""The `fairlead.server.*` commands, for clients that send no custom requests (`workspace/executeCommand`).
+"""The `fairlead.server.*` commands (`workspace/executeCommand`), for clients that send no custom requests.
 
-A command takes the same params as the request. Such clients do not show the result, so a message reports it.
+A command takes the same params as the corresponding request. Such clients do not show results, so messages report the
+end of a run and the notes of a review.
 """
 
 import asyncio
@@ -23,7 +24,10 @@ from fairlead.session.errors import RequestRefused
 
 
 async def run_in_background(server: AgentServer, params: Params) -> dict[str, str]:
-    """`fairlead.server.runTask`: starts a run and answers at once. A message reports the end of the run."""
+    """`fairlead.server.runTask`: starts a run and answers at once.
+
+    A message reports the end of the run, or why it did not start.
+    """
     run = read_run(params)
     session = await session_for_run(server, run)
 
@@ -53,7 +57,7 @@ async def show_edits(server: AgentServer, params: Params) -> states.EditsWire:
 
 
 def _review_command(handler: Handler) -> Handler:
-    """A review handler that also shows the outcomes as messages.
+    """A review handler that also shows the messages of the outcomes.
 
     Some clients (eglot) report a changed document only after their command was answered. If the editor has applied
     an edit but has not reported the document, the answer is `None` at once, and the review continues.
@@ -62,7 +66,7 @@ def _review_command(handler: Handler) -> Handler:
     async def decide(server: AgentServer, params: Params) -> Any:
         session = await named_session(server, params)
         async with session.reviewing:
-            pass  # the previous review may be waiting for a report, too
+            pass  # waits for the previous review, which may have set `awaiting_report`
         review = asyncio.ensure_future(_show_outcomes(server, handler(server, params)))
         unreported = asyncio.ensure_future(session.awaiting_report.wait())
         try:

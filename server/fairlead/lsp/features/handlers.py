@@ -20,6 +20,7 @@ Handler = Callable[[AgentServer, Params], Awaitable[Any]]
 """Answers a request or a command."""
 
 NotificationHandler = Callable[[AgentServer, Any], Any]
+"""Its params are an object of lsprotocol or, where `AgentProtocol` does not convert them, unchecked JSON."""
 
 
 async def named_session(server: AgentServer, params: Params) -> Session:
@@ -51,7 +52,7 @@ def session_target(session: Session, params: Params) -> Target:
 
 
 def resolved(session: Session, path: Path) -> Path:
-    """A path as the session spells it."""
+    """A path as the session spells it; unchanged if it is outside of the workspace."""
     try:
         return session.roots.resolve(str(path))
     except WorkspaceError:
@@ -75,7 +76,7 @@ def request(server: AgentServer, handler: Handler) -> Callable[[Any], Awaitable[
 
 
 def command(server: AgentServer, handler: Handler) -> Callable[..., Awaitable[Any]]:
-    """The feature for a `workspace/executeCommand`: its one argument has the shape of the request's params."""
+    """The feature for a command: its first argument has the shape of the request's params, and may be absent."""
     answer = request(server, handler)
 
     async def execute(*arguments: Any) -> Any:

@@ -49,7 +49,7 @@ def use_initialization(server: AgentServer, initialization: Initialization) -> N
 
 
 async def initialized(server: AgentServer, _: Any) -> None:
-    """`initialized`: prepares the first run, and opens the workspace."""
+    """`initialized`: prepares the first run, opens the workspace, and registers the URI schemes of diffs."""
     server.warm_up()
     _open_workspace(server)  # before the first await: the next request may name a session
     if server.editor.capabilities.text_content:
@@ -67,7 +67,11 @@ async def warm(server: AgentServer, params: Params) -> None:
 
 
 async def test_model(server: AgentServer, _: Params) -> dict[str, str]:
-    """`agent/model/test`: sends a small request to the model, so that the user knows whether a task can run."""
+    """`agent/model/test`: sends a small request to the model, so that the user knows whether a task can run.
+
+    Raises:
+        RequestRefused: the request failed, even if a task would send it again.
+    """
     model = open_model(server.choose_model())
     request = Request(TEST_SYSTEM, (), [{"role": "user", "content": [text_block(TEST_PROMPT)]}])
     try:
@@ -89,14 +93,17 @@ def trust(server: AgentServer, params: Any) -> None:
 
 
 def _open_workspace(server: AgentServer) -> None:
-    """Restores the sessions and starts to probe the sandbox, if a folder is open and the workspace is trusted."""
+    """Restores the sessions and starts to probe the sandbox, unless `ServerContext.workspace` refuses."""
     with contextlib.suppress(RequestRefused):
         server.sessions.restore()
         server.context.layers.start_probe(server.context.workspace())
 
 
 def change_folders(server: AgentServer, params: types.DidChangeWorkspaceFoldersParams) -> None:
-    """`workspace/didChangeWorkspaceFolders`. All folders are used if the workspace is trusted, otherwise none."""
+    """`workspace/didChangeWorkspaceFolders`: removes and adds folders. Trust is for the workspace as a whole.
+
+    If one of the added folders cannot be used, none is added, and a warning gives the reason.
+    """
     removed = {path for folder in params.event.removed if (path := file_path(folder.uri)) is not None}
     before = [(root.path, root.name) for root in server.context.roots.folders if root.path not in removed]
     try:

@@ -1,4 +1,4 @@
-"""Edits of the plan, and the Markdown pages about a session."""
+"""Edits of the plan, the record of a session, and the Markdown pages."""
 
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
@@ -35,5 +35,5 @@ async def record(server: AgentServer, params: Params) -> wire.RecordResult:
 
 
 async def command_rules(server: AgentServer, _: Params) -> wire.PageResult:
-    """`agent/command/rules`: which commands run without asking, as a page."""
+    """`agent/command/rules`: where commands run, and which run without asking or never, as a page."""
     return {"markdown": await rules_page(server.context)}

@@ -45,7 +45,7 @@ STANDARD_REQUESTS: dict[str, Handler] = {
 }
 
 NOTIFICATIONS: dict[str, NotificationHandler] = {
-    types.SHUTDOWN: lifecycle.shutdown,
+    types.SHUTDOWN: lifecycle.shutdown,  # a request, but pygls answers it
     wire.TRUST: lifecycle.trust,
     types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: lifecycle.change_folders,
     types.WORKSPACE_DID_CHANGE_CONFIGURATION: lifecycle.configuration,
@@ -58,7 +58,7 @@ NOTIFICATIONS: dict[str, NotificationHandler] = {
 
 
 def start_server(connection: ClientConnection, initialization: Initialization) -> AgentServer:
-    """The server for a client whose `initialize` is answered, with all handlers registered."""
+    """Creates the server for a client whose `initialize` is answered, and registers all handlers."""
     server = AgentServer(connection)
     requests = {**REQUESTS, **STANDARD_REQUESTS}
     if not initialization.capabilities.diffs:

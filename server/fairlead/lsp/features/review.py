@@ -14,7 +14,7 @@ from fairlead.session.session import Session
 
 
 async def accept(server: AgentServer, params: Params) -> wire.ReviewResult:
-    """`agent/edits/accept`."""
+    """`agent/edits/accept`: accepts changes, then starts the checks that the settings require."""
     session = await named_session(server, params)
     resolution = params.optional_text("resolution")
     if resolution not in (None, "proposed"):
@@ -27,7 +27,7 @@ async def accept(server: AgentServer, params: Params) -> wire.ReviewResult:
 
 
 async def reject(server: AgentServer, params: Params) -> wire.ReviewResult:
-    """`agent/edits/reject`."""
+    """`agent/edits/reject`: rejects changes. The model reads the reason."""
     session = await named_session(server, params)
     reason = (params.optional_text("reason") or "").strip()
     target, version = session_target(session, params), params.optional_integer("version")

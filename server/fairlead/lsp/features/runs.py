@@ -22,7 +22,8 @@ async def session_for_run(server: AgentServer, run: RunParams) -> Session:
     """The session that the params name, else a new one.
 
     Raises:
-        RequestRefused: a run cannot start in it now.
+        WrongRequest: there is no such session.
+        RequestRefused: it cannot be loaded or created, or a run cannot start in it now.
     """
     if run.session_id is None:
         return server.sessions.create()
@@ -32,7 +33,11 @@ async def session_for_run(server: AgentServer, run: RunParams) -> Session:
 
 
 async def execute_run(server: AgentServer, session: Session, run: RunParams) -> wire.RunResult:
-    """Runs a task with progress. Returns its result."""
+    """Runs a task with progress. Returns its result when it has ended.
+
+    Raises:
+        RequestRefused: as `Session.run`.
+    """
 
     def begin_progress() -> None:
         server.run_progress.begin_run(session.id, run.work_done_token, server.editor.capabilities.progress)
@@ -48,12 +53,12 @@ async def steer(server: AgentServer, params: Params) -> wire.SteerResult:
 
 
 async def cancel(server: AgentServer, params: Params) -> None:
-    """`agent/cancel`: stops a session's run."""
+    """`agent/cancel`: stops a session's run and its background commands."""
     (await named_session(server, params)).cancel()
 
 
 def cancel_progress(server: AgentServer, params: types.WorkDoneProgressCancelParams) -> None:
-    """`window/workDoneProgress/cancel`: stops the run that reports under this token."""
+    """`window/workDoneProgress/cancel`: as `cancel`, for the session whose run reports under this token."""
     session_id = server.run_progress.session_of(params.token)
     for session in server.sessions:
         if session.id == session_id:
