@@ -60,9 +60,12 @@ SILENT = (
 
 
 def status_error(error: Any, endpoint: Endpoint, *, has_images: bool) -> ModelError:
-    """Converts an HTTP error response. Its status decides the kind; the message quotes its body.
+    """Converts an HTTP error response; the message quotes its body.
+
+    The status decides the kind, unless a cloud or the text says more: that the request is too long, for example.
 
     Args:
+        error: the SDK's `APIStatusError`.
         has_images: whether the request contained a picture.
     """
     headers = error.response.headers
@@ -96,7 +99,11 @@ def _refusal(
 
 
 def foreign_error(response: Any, beginning: bytes, endpoint: Endpoint) -> ModelError:
-    """Converts a successful response that is not a stream of events: a JSON error, or something foreign."""
+    """Converts a successful response that is not a stream of events: a JSON error, or something foreign.
+
+    Args:
+        beginning: the first bytes of its body. A JSON error is recognized only if they are the whole body.
+    """
     body = error_in(beginning)
     if body is not None:
         status = body["error"].get("code") if isinstance(body["error"], dict) else None
@@ -107,7 +114,7 @@ def foreign_error(response: Any, beginning: bytes, endpoint: Endpoint) -> ModelE
 
 
 def event_error(event: dict[str, Any], endpoint: Endpoint) -> ModelError | None:
-    """The error in a stream event; None if it is an ordinary event."""
+    """The error in a stream event, or for an event of OpenAI's API; None if it is an ordinary event."""
     if event.get("type") == "error" or ("type" not in event and "error" in event):
         error = event.get("error")
         return stream_error(error if is_object(error) else {"message": error}, endpoint)
@@ -125,7 +132,7 @@ def _advice(name: str, endpoint: Endpoint) -> str | None:
 
 
 def stream_error(error: dict[str, Any], endpoint: Endpoint) -> ModelError:
-    """Converts an `error` event in the middle of a stream."""
+    """Converts the `error` object of an event in a stream."""
     name = as_text(error.get("type") or "")
     said = readable(clouds.error_message(error) or name or "no reason given")[:MAX_QUOTED]
     if is_too_long(said):
@@ -136,7 +143,7 @@ def stream_error(error: dict[str, Any], endpoint: Endpoint) -> ModelError:
 
 
 def connection_error(error: Exception, endpoint: Endpoint) -> ModelError:
-    """Converts a failure to connect, a broken connection, or a silent one."""
+    """Converts an error of the SDK or its transport: no connection, a broken or silent one, or an unreadable body."""
     transport = importlib.import_module("httpx2")
     cloud, where = endpoint.cloud, _name_of(endpoint)
     cause = _cause(error)
@@ -163,7 +170,7 @@ def is_broken(error: Exception) -> bool:
 
 
 def _cause(error: Exception) -> BaseException:
-    """The transport's error, which the SDK wraps."""
+    """The transport's error, which the SDK may have wrapped; `error` itself if it wraps none."""
     return error if isinstance(error, importlib.import_module("httpx2").HTTPError) else error.__cause__ or error
 
 
@@ -173,7 +180,7 @@ def _name_of(endpoint: Endpoint) -> str:
 
 
 def _retry_after(headers: Any) -> float | None:
-    """The pause in seconds from `retry-after-ms` or `retry-after`. A date or an invalid value is ignored."""
+    """The pause in seconds from `retry-after-ms`, else from `retry-after`; None if neither is a number."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
             return max(0.0, float(headers[name]) * unit)

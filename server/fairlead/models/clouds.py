@@ -1,6 +1,6 @@
 """Amazon Bedrock and Google Vertex AI: clients, cache marks and errors, where they differ from the Messages API.
 
-The SDK's clients know the paths, sign requests and read AWS's frames. The SDK (a parameter here) and the clouds'
+The SDK's clients know the paths, sign requests and read AWS's frames. The SDK is a parameter here. The clouds'
 libraries (extras of this package) are imported only when a cloud is used.
 """
 
@@ -56,7 +56,7 @@ _EXAMPLE_NAMES = {
     "bedrock": "those of inference profiles, like us.anthropic.claude-…-v1:0",
     "vertex": "like claude-…@20260901",
 }
-# AWS's exceptions (in lower case, without the suffix "exception") and the error types of the Messages API
+# the error types of the Messages API for AWS's exceptions (in lower case, without the suffix "exception")
 _EXCEPTIONS = {
     "accessdenied": "permission_error",
     "expiredtoken": "authentication_error",
@@ -74,9 +74,10 @@ _EXCEPTIONS = {
     "unrecognizedclient": "authentication_error",
     "validation": "invalid_request_error",
 }
-# AWS's texts in a 400 for an unknown or unusable model, and in a 403 for a wrong bearer token
+# AWS's texts in a 400 for an unknown or unusable model, and in a 403 for wrong credentials
 _WRONG_MODEL = re.compile(r"model identifier|on-demand throughput", re.IGNORECASE)
 _WRONG_TOKEN = re.compile(r"authentication failed|security token|signature|api key", re.IGNORECASE)
+# the text in a 400 for a model that the account or project may not use
 _NOT_ALLOWED = re.compile(r"not allowed to use publisher model", re.IGNORECASE)
 
 
@@ -122,24 +123,26 @@ class Cloud:
                 )
             case _:
                 return None
-        # without a base URL the address is derived from the region, so they cannot differ
+        # without a base URL the address is usually derived from the region, so they do not differ
         return f"{advice} {_REGION_MISMATCH.format(base_url=base_url)}" if base_url else advice
 
 
 async def create_client(
     sdk: Any, cloud: Cloud, base_url: str | None, silence: float, http_client: Callable[[Any], Any]
 ) -> Any:
-    """Creates the SDK's client for a cloud, in a thread, because this reads libraries, profiles and key files.
+    """Creates the SDK's client for a cloud, in a thread, because this imports libraries and may read a profile.
 
     Args:
         sdk: the SDK's module.
         cloud: the cloud.
-        base_url: replaces the cloud's own address.
+        base_url: replaces the cloud's own address. None: the SDK takes the address from ANTHROPIC_BEDROCK_BASE_URL or
+            ANTHROPIC_VERTEX_BASE_URL, else from the region.
         silence: how many seconds the server may send nothing.
-        http_client: creates the client of the transport.
+        http_client: creates the client of the transport, given the SDK's module.
 
     Raises:
-        ModelError: the extra is not installed, or no region or project is set.
+        ModelError: the extra is not installed, the region or the project is missing, the region is invalid, or the AWS
+            profile cannot be read.
     """
     return await asyncio.to_thread(_create_client, sdk, cloud, base_url, silence, http_client)
 
@@ -202,11 +205,11 @@ def sign_in_errors(cloud: Cloud, is_answered: Callable[[], bool] = lambda: False
 
     Args:
         cloud: the cloud.
-        is_answered: whether the answer has begun. Later errors are not converted.
+        is_answered: returns whether the answer has begun. Later errors are not converted.
 
     Raises:
-        ModelError: credentials are missing, expired or unreadable, their server cannot be reached, or the request
-            cannot be sent.
+        ModelError: credentials are missing, expired or unreadable, their server cannot be reached, or the request is
+            invalid, for example because of the model's name.
     """
     try:
         yield
@@ -249,10 +252,12 @@ def _connection_errors(cloud: Cloud) -> tuple[type[Exception], ...]:
 
 
 async def read_frames(sdk: Any, stream: Any) -> AsyncIterator[dict[str, Any]]:
-    """Reads the Messages API's events from AWS's frames. A frame with an exception becomes an `error` event.
+    """Reads the Messages API's events from AWS's frames. A frame with an exception becomes the last event, an `error`.
+
+    Frames without an event are ignored.
 
     Raises:
-        ModelError: a frame is broken or contains no event.
+        ModelError: a frame is broken, or its content is not JSON.
     """
     try:
         with decoding_errors(sdk):
@@ -267,14 +272,14 @@ async def read_frames(sdk: Any, stream: Any) -> AsyncIterator[dict[str, Any]]:
 
 
 def _exception_name(code: str) -> str | None:
-    """The error type for a name like `ThrottlingException` or `aws.service#throttlingException:http://...`."""
+    """The error type for `ThrottlingException`, `aws.service#throttlingException:http://...` etc.; None if unknown."""
     return _EXCEPTIONS.get(code.partition(":")[0].rpartition("#")[2].lower().removesuffix("exception"))
 
 
 def error_message(body: Any) -> str | None:
     """The message in an error's body; None if there is none.
 
-    It is in `error.message`, also inside a list (Google), in `message` (AWS), or is the `error` itself.
+    It is `error.message` (Google also sends this inside a list), `message` or `Message` (AWS), or a text as `error`.
     """
     given = fields_of(body[0] if is_list(body) and body else body)
     details = given.get("error", given)
@@ -287,6 +292,8 @@ def error_message(body: Any) -> str | None:
 
 def with_cache_marks(body: dict[str, Any]) -> dict[str, Any]:
     """A copy of the body with explicit cache marks instead of the automatic one, which clouds do not support.
+
+    Without the automatic mark, the body is returned unchanged.
 
     The marks are after the tools and after each of the last two user messages; the system prompt already has one. This
     request reads the cache up to the first of the two messages, and the next request reads it up to the second.

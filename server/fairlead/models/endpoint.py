@@ -26,7 +26,7 @@ INVALID_KEY = "The API key contains invalid characters. Set it again with “Age
 class Endpoint:
     """Where requests go, and with which model and credentials. Its repr contains no secrets.
 
-    Whitespace around the address and the credentials is removed.
+    Whitespace around the address and the credentials is removed; empty ones become None.
     """
 
     model: str
@@ -38,6 +38,7 @@ class Endpoint:
     """None: the address of Anthropic or of the cloud."""
     api_key: str | None
     auth_token: str | None
+    """Not sent if there is a key."""
     cloud: Cloud | None = None
     max_silence: float = 0
     """How many seconds a connected server may send nothing; 0 selects a default (`silence`)."""
@@ -51,7 +52,7 @@ class Endpoint:
 
     @property
     def shown_url(self) -> str | None:
-        """The base URL without its password."""
+        """The base URL without its user name and password; None if there is none."""
         return self.base_url and without_password(self.base_url)
 
     @property
@@ -63,7 +64,7 @@ class Endpoint:
 
     @property
     def is_local(self) -> bool:
-        """Whether the server is on this machine or on the user's own network."""
+        """Whether the server is on this machine or on the user's own network, judged by its name or address."""
         host = urlsplit(self.base_url).hostname if self.base_url and _is_address(self.base_url) else None
         if host is None or self.cloud is not None:
             return False

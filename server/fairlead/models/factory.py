@@ -31,7 +31,7 @@ class ModelChoice:
 
 
 def open_model(choice: ModelChoice) -> ClosableModel:
-    """Creates a model for one session. Files and connections are opened with the first request."""
+    """Creates a model for one session. Opens no file or connection: `connect` and the first request do that."""
     if choice.replay is None:
         return MessagesApiModel(choice.endpoint)
     from fairlead.models.replay import ReplayModel  # noqa: PLC0415  importing YAML would slow down every start

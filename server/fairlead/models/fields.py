@@ -59,7 +59,8 @@ def as_json(value: Any) -> str:
 class Fields:
     """A JSON object and its path in an event. A field that is `null` counts as missing.
 
-    Each method raises a `ModelError` if the field has another type, or if it is missing and there is no default.
+    The constructor raises a `ModelError` for any value but an object. Each method except `value` raises one if the
+    field has another type, or if it is missing and there is no default.
     """
 
     def __init__(self, value: Any, path: str) -> None:
@@ -98,7 +99,7 @@ class Fields:
         return self._values.get(name)
 
     def without(self, *names: str) -> dict[str, Any]:
-        """The object without these fields, in a form that a request can contain."""
+        """The object without these fields. Raises a `ModelError` if no request can contain it (`check_encodable`)."""
         values = {name: value for name, value in self._values.items() if name not in names}
         try:
             check_encodable(values)

@@ -1,7 +1,8 @@
 """The model port over the Messages API. Only this module imports the anthropic SDK, and only when it is needed.
 
-The SDK connects, signs and sends. The stream is read here (`sse.py`), because the SDK's helper mistakes a truncated
-stream for a complete one. Each message is encoded only once.
+The SDK connects, signs and sends. Fairlead reads the stream itself (`sse.py`), because the SDK's helper mistakes a
+truncated stream for a complete one. Only the frames of Bedrock are read by the SDK. Without a cloud, each message is
+encoded only once.
 """
 
 import asyncio
@@ -43,7 +44,10 @@ def is_sdk_loaded() -> bool:
 
 
 def load_sdk() -> Any:
-    """Imports the SDK and what its first request needs. Takes about a second the first time, so call it in a thread."""
+    """Imports the SDK and what its first request needs. Returns the SDK's module.
+
+    The first time, it takes about a second and cannot run inside an event loop, so call it in a thread.
+    """
     with _import_lock:
         if "anthropic" not in sys.modules:
             anyio = importlib.import_module("anyio")
@@ -74,7 +78,7 @@ class MessagesApiModel:
         # the optional fields that this server has accepted and refused so far
         self._accepted_fields: set[str] = set()
         self._refused_fields: set[str] = set()
-        # whether the next request uses a connection that an earlier answer left open
+        # whether the next request may use a connection that `connect` or an earlier answer left open
         self._reuses_connection = False
         # whether the answer to the last request has begun
         self._is_answered = False
@@ -89,7 +93,10 @@ class MessagesApiModel:
         return with_retries(lambda: self._attempt(request), self._sleep)
 
     async def connect(self) -> None:
-        """Opens the connection that the next request will use. If that fails, the request will report it."""
+        """Opens the connection that the next request will use. If that fails, the request will report it.
+
+        Does nothing for a cloud.
+        """
         if self._endpoint.cloud is not None:  # a cloud's client signs in first, which may ask the user
             return
         with contextlib.suppress(ModelError):
@@ -157,7 +164,10 @@ class MessagesApiModel:
         yield builder.reply
 
     async def _open(self, sdk: Any, request: Request) -> Any:
-        """Sends the request, without optional fields that the server refuses now or has refused before."""
+        """Sends the request, without optional fields that the server refuses now or has refused before.
+
+        Returns the open stream. If the server names a lower limit for `max_tokens`, later requests keep to it, too.
+        """
         suspects: Set[str] = frozenset()
         lowered = False
         while True:
@@ -170,7 +180,7 @@ class MessagesApiModel:
                 if limit is not None and limit < self._max_tokens and not lowered:
                     self._max_tokens, lowered = limit, True
                     continue
-                # the server refuses the conversation, not a field
+                # it fails without the optional fields, too, or the server refuses the conversation, not a field
                 if suspects or "messages." in text or is_too_long(text) or is_about_images(text):
                     raise
                 named = {name for name in fields if name in text}
@@ -190,7 +200,7 @@ class MessagesApiModel:
                 return stream
 
     def _optional_fields(self, request: Request, without: Set[str]) -> dict[str, Any]:
-        """The fields that not every server supports, without those that this one has refused."""
+        """The fields that not every server supports, except those in `without` and those that this one has refused."""
         fields: dict[str, Any] = {
             "cache_control": clouds.CACHE_MARK,
             "thinking": {"type": "adaptive", "display": "summarized"},
@@ -272,7 +282,10 @@ def _create_client(sdk: Any, endpoint: Endpoint, http_client: Callable[[Any], An
 
 
 async def _drain(events: AsyncIterator[Any]) -> None:
-    """Reads the rest of a body after its last event, because only then can its connection be reused."""
+    """Reads the rest of a body after its last event, because only then can its connection be reused.
+
+    Gives up after `DRAIN_TIMEOUT`.
+    """
     with contextlib.suppress(TimeoutError, ModelError, *transport_errors()):
         async with asyncio.timeout(DRAIN_TIMEOUT):
             async for _ in events:

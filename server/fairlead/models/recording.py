@@ -30,6 +30,7 @@ from fairlead.workspace.replace_file import replace_file
 MAX_DEPTH = 120  # levels
 MAX_SIZE = 1_000_000  # values, counted again for each alias
 YAML_LINE_ENDS = "\x85\u2028\u2029\ufeff"
+"""Characters that a block would change: YAML's own line ends, and the byte order mark."""
 TURN_FIELDS = ("text", "thinking", "calls", "stop", "usage", "when")
 FILE_FIELDS = ("replay", "about", "pace", "turns")
 USAGE_FIELDS = {
@@ -72,7 +73,10 @@ else:
 
 
 class _Loader(_FastLoader):
-    """Reads only JSON's numbers, true, false and null (also `~`) as such; the rest is text, even `yes` and dates."""
+    """Reads only JSON's numbers, true, false and null as such; the rest is text, even `yes` and dates.
+
+    `~` and an empty value are null, too.
+    """
 
 
 class _Dumper(yaml.SafeDumper):
@@ -98,7 +102,7 @@ def read_recording(path: Path) -> Recording:
     """Reads a recording.
 
     Raises:
-        ModelError: of kind `replay`: the file cannot be read, or has a mistake; the message names its line.
+        ModelError: the file cannot be read, or has a mistake, whose line the message names. The kind is `replay`.
     """
     try:
         if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe would never end
@@ -137,7 +141,7 @@ class _Mistake(Exception):
 
 @contextmanager
 def _inside(place: str) -> Generator[None]:
-    """Adds a place to the mistakes in it."""
+    """Adds a place to a mistake that the block raises."""
     try:
         yield
     except _Mistake as mistake:
@@ -146,7 +150,7 @@ def _inside(place: str) -> Generator[None]:
 
 
 def _check_shape(text: str) -> None:
-    """Refuses content of unlimited cost: deep nesting, and aliases that contain themselves or multiply."""
+    """Refuses content of unlimited cost: deep nesting, many values, and aliases that contain themselves or multiply."""
     size = 0
     open_collections: list[tuple[str | None, int]] = []
     sizes: dict[str | None, int] = {}

@@ -61,7 +61,7 @@ def is_too_long(said: str) -> bool:
 
 
 def parse_overflow(said: str) -> Overflow:
-    """Reads the sizes from a refusal for length."""
+    """Reads the sizes from a refusal for length. Those that it does not name are None."""
     for pattern in _OVERFLOWS:
         if found := pattern.search(said):
             return Overflow(**{name: _size(number) for name, number in found.groupdict().items()})
@@ -80,7 +80,7 @@ def _size(digits: str) -> int | None:
 
 
 def is_about_images(said: str) -> bool:
-    """Whether a refusal says that the server cannot read a picture, or pictures at all."""
+    """Whether a refusal mentions pictures, because the server cannot read one, or pictures at all."""
     return _IMAGES.search(said) is not None
 
 

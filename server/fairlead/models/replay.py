@@ -12,7 +12,10 @@ from fairlead.models.recording import Recording, Turn, read_recording
 
 
 class ReplayModel:
-    """Answers each request with the next turn of a recording. It reads only the request's last tool results."""
+    """Answers each request with the next turn of a recording, and skips turns whose `when` does not apply.
+
+    Of a request, it reads only the last tool results.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path

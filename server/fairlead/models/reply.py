@@ -1,7 +1,7 @@
 """Builds a Reply from the stream events of the Messages API.
 
-The JSON of a tool call is parsed strictly when its block is complete. A call whose JSON was cut off or is not an object
-gets a `problem`: it is never run and gets an error result (docs/plan.md L13).
+The JSON of a tool call is parsed strictly when its block is complete. A call whose JSON was cut off, is invalid, or is
+not an object gets a `problem`: it is never run and gets an error result (docs/plan.md L13).
 """
 
 import json
@@ -100,7 +100,7 @@ class ReplyBuilder:
         return self._show(event.index, event.text)
 
     def _show(self, index: int, text: str) -> TextDelta | ThinkingDelta | None:
-        """Appends to an open block, and returns what the user sees of it."""
+        """Appends a text to an open block. Returns what the user sees of this text; None: nothing."""
         open_block = self._open[index]
         open_block.parts.append(text)
         match open_block.block["type"]:
@@ -112,6 +112,7 @@ class ReplyBuilder:
                 return None
 
     def _complete(self, index: int, is_whole: bool = True) -> None:
+        """Adds an open block to the reply. If its end has not arrived, only a text or a call is added."""
         open_block = self._open.pop(index)
         block, joined = open_block.block, "".join(open_block.parts)
         match block["type"]:
@@ -138,7 +139,12 @@ class ReplyBuilder:
 
 
 def read_input(raw: str, start: Any) -> tuple[dict[str, Any], str | None]:
-    """Parses a call's input; returns it and its problem, if any. If nothing was streamed, `start` is the input."""
+    """Parses a call's input. Returns it and None, or an empty input and its problem.
+
+    Args:
+        raw: what was streamed of it.
+        start: the input if nothing was streamed.
+    """
     try:
         value: Any = json.loads(raw, parse_constant=_no_constant) if raw.strip() else start or {}
         check_encodable(value)

@@ -1,4 +1,4 @@
-"""Retries failed requests. Text that was shown is not shown again."""
+"""Retries failed requests. Text that was shown is shown again only if the new answer differs from it."""
 
 import asyncio
 import random
@@ -15,7 +15,7 @@ FIRST_DELAY = 0.5
 MAX_DELAY = 60.0
 LOADING_DELAY = 3.0
 LOADING_LIMIT = 1800.0
-"""How long all pauses together may take while the server is loading its model."""
+"""The limit for the sum of the pauses while the server is loading its model."""
 RESTARTED = "\n\n[The connection broke; the answer starts again.]\n\n"
 
 
@@ -23,11 +23,11 @@ async def with_retries(
     attempt: Callable[[], AsyncGenerator[ModelEvent, None]],
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> AsyncGenerator[ModelEvent, None]:
-    """Runs attempts until one ends with a reply, at most MAX_ATTEMPTS.
+    """Runs attempts until one ends with a reply, at most MAX_ATTEMPTS. Yields a `Retrying` before each pause.
 
-    The pauses double from FIRST_DELAY seconds, with jitter; a server's `retry-after` takes precedence. Attempts that
-    fail because the server is still loading its model do not count, up to LOADING_LIMIT. An error with `retry_once`
-    ends the attempts when it occurs for the second time.
+    The pauses double from FIRST_DELAY seconds, with jitter; a server's `retry-after` takes precedence. None is longer
+    than MAX_DELAY. Attempts that fail because the server is still loading its model do not count, but they end when the
+    pauses after them reach LOADING_LIMIT. The second error with `retry_once` ends the attempts.
 
     Raises:
         ModelError: an error that a retry cannot fix, or the error of the last attempt.
@@ -72,18 +72,21 @@ async def with_retries(
 
 
 class _ShownText:
-    """The text of an answer that the user has seen. After a restart, the part that was already shown is skipped."""
+    """The text of an answer that the user has seen. After a restart, what repeats it is skipped."""
 
     def __init__(self) -> None:
         self._shown = ""
         self._expected: str = ""
-        """The part of the shown text that the new answer has not repeated yet; empty without a restart."""
+        """What the new answer must repeat next to be equal to the shown text; empty: nothing."""
 
     def restart(self) -> None:
         self._expected = self._shown
 
     def unseen(self, part: str) -> list[str]:
-        """The pieces of the next part to show. If the new answer differs from the old one, a note comes first."""
+        """What to show of the next part.
+
+        If the new answer differs from the shown text, this is a note, and then the new answer from its beginning.
+        """
         if not self._expected:
             self._shown += part
             return [part]

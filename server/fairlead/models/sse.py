@@ -21,7 +21,7 @@ TOO_LONG = f"an event of more than {LONGEST_EVENT:,} bytes"
 
 
 class NotAnEventStream(Exception):
-    """The body is not an event stream; `beginning` contains its first bytes."""
+    """The body is not an event stream; `beginning` contains its first bytes, at most BEGINNING."""
 
     def __init__(self, beginning: bytes) -> None:
         super().__init__(beginning)
@@ -29,11 +29,11 @@ class NotAnEventStream(Exception):
 
 
 async def read_events(chunks: AsyncIterable[bytes]) -> AsyncIterator[dict[str, Any]]:
-    """Yields the `data` of each complete event, in order.
+    """Yields the `data` of each complete event, in order. Data that is not a JSON object is ignored.
 
     Raises:
-        NotAnEventStream: the body is something else, such as a web page.
-        ModelError: the data is not JSON, or an event does not end.
+        NotAnEventStream: the body is something else, such as a web page. An empty body counts as a stream.
+        ModelError: the data is not JSON, or an event is longer than LONGEST_EVENT.
     """
     data: list[bytes] = []
     size = 0
@@ -54,7 +54,7 @@ async def read_events(chunks: AsyncIterable[bytes]) -> AsyncIterator[dict[str, A
 
 
 async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yields the complete lines without their ends."""
+    """Yields the complete lines without their ends (`\\n` or `\\r\\n`)."""
     rest: list[bytes] = []
     size = 0
     async for chunk in chunks:
@@ -71,7 +71,7 @@ async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 async def _beginning(chunks: AsyncIterator[bytes]) -> bytes:
-    """Reads enough bytes to know that an event stream begins.
+    """Reads and returns enough bytes to know that an event stream begins, without a byte order mark.
 
     Raises:
         NotAnEventStream: something else begins.

@@ -13,7 +13,7 @@ COUNTS = {
     "output_tokens": "output_tokens",
 }
 """The counts in the API's `usage`, with their names in `Usage`."""
-# the field of each delta, and the block that it belongs to
+# the field of each delta, and the type of the block that it belongs to
 _DELTAS = {
     "text_delta": ("text", "text"),
     "thinking_delta": ("thinking", "thinking"),
@@ -43,7 +43,7 @@ class BlockStart:
     block: Block
     """The block for the history, without its text or thinking. A call's input is not checked yet."""
     text: str
-    """The first part of a text or thinking block."""
+    """The first part of a text or thinking block; empty for other types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +84,11 @@ StreamEvent = MessageStart | BlockStart | BlockDelta | BlockStop | MessageDelta 
 
 
 def parse_event(data: Any) -> StreamEvent | None:
-    """Reads one event; None if its type is unknown.
+    """Reads one event; None if its type, or the type of its delta, is unknown.
 
     Raises:
-        ModelError: a field is missing or has a wrong type; the message names it.
+        ModelError: a field is missing or has a wrong type, or the block's type cannot occur in an answer. The message
+            names it.
     """
     kind = Fields(data, "event").text("type", "")
     event = Fields(data, kind or "event")
