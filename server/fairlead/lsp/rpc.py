@@ -173,7 +173,7 @@ class AgentProtocol(LanguageServerProtocol):
         return None
 
     def _wrong_kind(self, method: str, is_request: bool) -> tuple[int, str] | None:
-        """The error for a notification with an id, an `agent/` request without one, or a request with an unknown method.
+        """The error for a notification with an id, an `agent/` request without one, or a request of an unknown method.
 
         Returns its code and its text; None for any other message.
         """
