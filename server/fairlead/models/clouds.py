@@ -279,7 +279,8 @@ def _exception_name(code: str) -> str | None:
 def error_message(body: Any) -> str | None:
     """The message in an error's body; None if there is none.
 
-    It is `error.message` (Google also sends this inside a list), `message` or `Message` (AWS), or a text as `error`.
+    It is `error.message` (Google also sends this inside a list), `message` or `Message` (AWS), or `error` if that is a
+    text.
     """
     given = fields_of(body[0] if is_list(body) and body else body)
     details = given.get("error", given)

@@ -25,9 +25,9 @@ async def with_retries(
 ) -> AsyncGenerator[ModelEvent, None]:
     """Runs attempts until one ends with a reply, at most MAX_ATTEMPTS. Yields a `Retrying` before each pause.
 
-    The pauses double from FIRST_DELAY seconds, with jitter; a server's `retry-after` takes precedence. None is longer
-    than MAX_DELAY. Attempts that fail because the server is still loading its model do not count, but they end when the
-    pauses after them reach LOADING_LIMIT. The second error with `retry_once` ends the attempts.
+    The pauses double from FIRST_DELAY seconds, with jitter; a server's `retry-after` takes precedence. No pause is
+    longer than MAX_DELAY. Attempts that fail because the server is still loading its model do not count, but they end
+    when the pauses after them reach LOADING_LIMIT. The second error with `retry_once` ends the attempts.
 
     Raises:
         ModelError: an error that a retry cannot fix, or the error of the last attempt.
@@ -77,7 +77,7 @@ class _ShownText:
     def __init__(self) -> None:
         self._shown = ""
         self._expected: str = ""
-        """What the new answer must repeat next to be equal to the shown text; empty: nothing."""
+        """The part of the shown text that the new answer has yet to repeat; empty if there is none."""
 
     def restart(self) -> None:
         self._expected = self._shown
