@@ -6,13 +6,15 @@ Who = Literal["editor", "server"]
 
 
 def who_answers(*, has_proposals: bool, editor: bool, server: bool) -> tuple[Who, ...]:
-    """Whom to ask, in order. The second one is asked if the first has no answer or an empty one.
+    """Whom to ask, in order; empty if nobody can be asked.
+
+    If there are two, the second one is asked if the first has no answer or an empty one.
 
     Without proposals, the editor is first: its language support already runs, and the user sees the same answers. With
     proposals, a language server is first, because the editor does not know the proposed texts.
 
     Args:
-        has_proposals: whether files of the language have proposed text.
+        has_proposals: whether there are proposals for files of the language.
         editor: whether the editor answers requests about code.
         server: whether there is a language server for the file.
     """

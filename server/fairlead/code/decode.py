@@ -1,4 +1,4 @@
-"""Converts a provider's answers from JSON to values. A malformed answer raises `NoAnswer`."""
+"""Converts a provider's answers from JSON to values. With `read_answer`, a malformed answer raises `NoAnswer`."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from fairlead.json_values import fields_of, is_list, is_object
 from fairlead.workspace.editor import SEVERITIES, Severity
 
 MAX_DEPTH = 20
-"""The levels of nested symbols that are read."""
+"""The greatest `Symbol.depth` that is read. Symbols that are nested more deeply are omitted."""
 KINDS = (
     "file", "module", "namespace", "package", "class", "method", "property", "field", "constructor", "enum",
     "interface", "function", "variable", "constant", "string", "number", "boolean", "array", "object", "key", "null",
@@ -39,10 +39,13 @@ class Symbol:
 
     name: str
     kind: str
+    """One of `KINDS`, or "symbol"."""
     place: Place
+    """Line 1 if the provider sent only the file."""
     container: str = ""
+    """The name of what encloses it, if the provider sent one; else empty."""
     depth: int = 0
-    """The number of symbols that enclose it."""
+    """The number of symbols that enclose it; 0 if the provider sent a flat list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +53,20 @@ class Problem:
     """A diagnostic."""
 
     start: tuple[int, int]
-    """The line and the column in characters, both from 0; `end` too."""
+    """The line and the column in characters, both from 0; the same for `end`."""
     end: tuple[int, int]
     severity: Severity
+    """`error` if the provider sent none."""
     message: str
     source: str
+    """Empty if the provider sent none; the same for `code`."""
     code: str
     json: Mapping[str, Any] = field(compare=False, repr=False)
     """The diagnostic as the provider sent it, which a request for fixes must contain."""
 
     @property
     def line(self) -> int:
-        """Counted from 1."""
+        """The line where it starts, counted from 1."""
         return self.start[0] + 1
 
 
@@ -97,7 +102,7 @@ def places(answer: Any) -> list[Place]:
 
 
 def hover_text(answer: Any) -> str:
-    """The text of a `Hover`, in Markdown; empty if there is none."""
+    """The text of a `Hover`, in Markdown; empty if the answer contains none."""
     contents = fields_of(answer).get("contents")
     parts = contents if is_list(contents) else [contents]
     texts = [part if isinstance(part, str) else str(fields_of(part).get("value") or "") for part in parts]
@@ -108,7 +113,7 @@ def symbols(answer: Any, path: Path | None = None) -> list[Symbol]:
     """The symbols of a file (`DocumentSymbol` or `SymbolInformation`) or of the workspace (`WorkspaceSymbol`).
 
     Args:
-        path: the file of a `DocumentSymbol`, which does not name it.
+        path: the file of a `DocumentSymbol`, which does not name it; None: these are omitted.
 
     Raises:
         KeyError, TypeError, ValueError, AttributeError: the answer is something else.
@@ -176,7 +181,10 @@ def _path(uri: Any) -> Path | None:
 
 
 def actions(answer: Any) -> list[dict[str, Any]]:
-    """The enabled `CodeAction`s of an answer. Omits plain `Command`s, which only the provider could run."""
+    """The enabled `CodeAction`s of an answer; none for any other answer.
+
+    Omits plain `Command`s, which only the provider could run. Does not raise.
+    """
     objects: list[dict[str, Any]] = [action for action in (answer if is_list(answer) else []) if is_object(action)]
     named = [action for action in objects if isinstance(action.get("title"), str)]
     return [action for action in named if not action.get("disabled") and not isinstance(action.get("command"), str)]

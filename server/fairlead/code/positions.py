@@ -1,4 +1,4 @@
-"""LSP's positions: a line and a column in code units. Everywhere else, columns count characters."""
+"""LSP's positions: a line and a column in code units. Other columns count characters, unless documented otherwise."""
 
 from itertools import accumulate
 from typing import Any
@@ -7,17 +7,21 @@ from fairlead.edits.text import split_lines
 
 
 def code_units(text: str, encoding: str) -> int:
-    """The length of a text in the code units of a position encoding (LSP 3.18, `PositionEncodingKind`)."""
+    """The length of a text in the code units of a position encoding (LSP 3.18, `PositionEncodingKind`).
+
+    Args:
+        encoding: `utf-8`, `utf-16` or `utf-32`.
+    """
     if encoding == "utf-32" or text.isascii():
         return len(text)
     return len(text.encode("utf-16-le", "surrogatepass")) // 2 if encoding == "utf-16" else len(text.encode())
 
 
 def read_count(value: Any) -> int:
-    """Returns the line or the column of an untrusted position.
+    """Returns `value`, the line or the column of an untrusted position.
 
     Raises:
-        ValueError: it is not a number, or it is negative.
+        ValueError: it is not an integer, or it is negative.
     """
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise ValueError("not a line or column")
@@ -25,7 +29,14 @@ def read_count(value: Any) -> int:
 
 
 def offset_at(lines: list[str], position: dict[str, int], encoding: str) -> int:
-    """The offset of a position in the joined lines, limited to the end of its line and of the text."""
+    """The offset of a position in the joined lines, in characters, at most the end of its line without the line ending.
+
+    A position after the last line is the end of the text. One inside a character moves to the end of the character.
+
+    Args:
+        position: an LSP `Position` that has been checked (`read_count`).
+        encoding: the unit of the column.
+    """
     row, column = position["line"], position["character"]
     if row >= len(lines):
         return sum(map(len, lines))
@@ -46,6 +57,7 @@ def apply_text_edits(text: str, changes: list[dict[str, Any]], encoding: str) ->
 
     Raises:
         ValueError: two of them overlap, or a position is invalid.
+        KeyError, TypeError: one of them is not a `TextEdit`.
     """
     lines = split_lines(text)
     starts = [0, *accumulate(map(len, lines))]

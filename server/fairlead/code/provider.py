@@ -28,7 +28,7 @@ class Provider(Protocol):
         ...
 
     def supports(self, method: str) -> bool:
-        """Whether it may answer a method."""
+        """Whether it may answer a method. If not, `request` raises."""
         ...
 
     async def request(self, method: str, params: dict[str, Any]) -> Any:
@@ -58,10 +58,11 @@ class LanguageServer(Provider, Protocol):
         """The problems in open documents, once the server has checked the texts that were shown last.
 
         Returns:
-            LSP's `Diagnostic`s by path, as unchecked JSON. A file is missing if the server did not check it in time.
+            LSP's `Diagnostic`s by path, as unchecked JSON. A file is missing if it is not open, or if the server did
+            not check it in time.
 
         Raises:
-            NoAnswer: the server has ended.
+            NoAnswer: the server has ended, or answered none of the requests for a file's problems.
         """
         ...
 
@@ -77,7 +78,8 @@ class LanguageServers(Protocol):
         """The server for a file's language. Starts it if necessary, and asks the user first where that is required.
 
         Raises:
-            NoAnswer: there is none, it cannot be started, or the user did not allow it.
+            NoAnswer: there is none, it cannot be started, it failed a moment ago, or the user did not allow it.
+            ToolError: there is no layer to run it in.
         """
         ...
 

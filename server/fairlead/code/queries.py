@@ -1,4 +1,4 @@
-"""Asks about the code: each question goes to the best provider first (`choice.py`)."""
+"""Asks about the code. A question goes to the best provider first (`choice.py`); only `problems` asks no editor."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ METHODS: dict[Relation, str] = {
 FIX_KINDS = ("quickfix", "source.organizeImports", "source.fixAll", "refactor")
 MAX_NAMED = 3
 LONG_ANSWER = 1000
-"""An answer with more items is decoded in a thread."""
+"""A list with more items is decoded in a thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +57,36 @@ class _Source:
     def __init__(self, provider: Provider, read: Callable[[Path], str | None], shown: Mapping[Path, str]) -> None:
         """
         Args:
-            read: returns a file's text as the provider knows it now; None: there is no file.
-            shown: the texts of its open documents when it is asked.
+            read: returns the latest text of a file, with the proposals if the provider is shown them, else without;
+                None: there is no file.
+            shown: the texts that the provider has as open documents when it is asked.
         """
         self.provider, self.read, self.shown = provider, read, shown
 
     def text(self, path: Path, name: str) -> str:
-        """The text of a file. Raises NoAnswer if the provider does not know the file."""
+        """The latest text of a file, as `read` returns it.
+
+        Args:
+            name: the file's name in the error.
+
+        Raises:
+            NoAnswer: there is no such file for the provider.
+            WorkspaceError: it cannot be read as text.
+        """
         text = self.read(path)
         if text is None:
             raise NoAnswer(f"{self.provider.name} does not know the file {name}.")
         return text
 
     async def request(self, method: str, params: dict[str, Any], decoder: Callable[[Any], T]) -> T:
-        """The decoded answer of a request. Raises NoAnswer."""
+        """The decoded answer of a request.
+
+        Args:
+            decoder: converts the JSON. May be called in a thread.
+
+        Raises:
+            NoAnswer: the provider does not support the method or did not answer, or the answer is malformed.
+        """
         if not self.provider.supports(method):
             raise NoAnswer(f"{self.provider.name} does not offer this ({method}). Continue with search.")
         answer = await self.provider.request(method, params)
@@ -83,6 +99,10 @@ class CodeQueries:
     """The questions of one session about the code."""
 
     def __init__(self, files: Files, servers: LanguageServers, editor: Callable[[], Provider | None]) -> None:
+        """
+        Args:
+            editor: returns the user's editor; None if it does not answer questions about code.
+        """
         self._files, self.servers, self._editor = files, servers, editor
         self._has_files = False
 
@@ -93,11 +113,15 @@ class CodeQueries:
 
     @property
     def can_answer(self) -> bool:
-        """Whether questions about files of this workspace can be answered, as of the last `update_can_answer`."""
+        """Whether the editor answers questions, or a language server knew a file at the last `update_can_answer`."""
         return self.has_editor or self._has_files
 
     async def update_can_answer(self) -> None:
-        """Updates `can_answer`: finds out whether the workspace has a file that a language server knows."""
+        """Updates `can_answer`: finds out whether the workspace has a file that a language server knows.
+
+        Raises:
+            WorkspaceError: the files cannot be listed, for example because ripgrep is missing.
+        """
         suffixes = self.servers.suffixes()
         has_files_of_servers = any(Path(each.target).suffix in suffixes for each in self._files.changes)
         if suffixes and not has_files_of_servers:
@@ -106,14 +130,16 @@ class CodeQueries:
         self._has_files = has_files_of_servers
 
     async def related(self, relation: Relation, path: Path, symbol: str, line: int | None) -> Answer[Sequence[Place]]:
-        """The places that are related to a symbol.
+        """The places that are related to a symbol. References include its declaration.
 
         Args:
+            path: a file that contains the symbol.
             symbol: its text in the file.
-            line: its line, from 1; None: the first one with the symbol.
+            line: its line, from 1, or a line near it (`find_symbol`); None: the first line with the symbol.
 
         Raises:
             NoAnswer: there was no answer; the message says why.
+            ToolError: a file cannot be read, or the language server has no layer to run in.
         """
 
         async def ask(source: _Source) -> list[Place]:
@@ -125,10 +151,12 @@ class CodeQueries:
         return await self._ask(path, ask)
 
     async def hover(self, path: Path, symbol: str, line: int | None) -> Answer[str]:
-        """What is known about a symbol, in Markdown: its type, its signature, its documentation.
+        """What is known about a symbol, in Markdown: its type, its signature, its documentation. Empty if nothing is.
+
+        The arguments are those of `related`.
 
         Raises:
-            NoAnswer: as for `related`.
+            NoAnswer, ToolError: as for `related`.
         """
 
         async def ask(source: _Source) -> str:
@@ -141,7 +169,7 @@ class CodeQueries:
         """The symbols of a file.
 
         Raises:
-            NoAnswer: as for `related`.
+            NoAnswer, ToolError: as for `related`.
         """
 
         async def ask(source: _Source) -> list[Symbol]:
@@ -153,10 +181,13 @@ class CodeQueries:
         return await self._ask(path, ask)
 
     async def find_symbols(self, query: str, near: Path) -> Answer[Sequence[Symbol]]:
-        """The symbols of the workspace whose names match, in the language of a file.
+        """The symbols of the workspace whose names match a query. The provider decides what matches.
+
+        Args:
+            near: a file in the language to ask about. The editor answers for all languages.
 
         Raises:
-            NoAnswer: as for `related`.
+            NoAnswer, ToolError: as for `related`.
         """
 
         async def ask(source: _Source) -> list[Symbol]:
@@ -168,7 +199,8 @@ class CodeQueries:
         """The problems in a file as the agent sees it, according to a language server.
 
         Raises:
-            NoAnswer: there is no language server for it, or it did not answer.
+            NoAnswer: there is no such file or no language server for it, or the server did not answer in time.
+            ToolError: as for `related`.
         """
         await self._files.user_files.preload(path)
         return await self._problems(await self._server_source(path), path)
@@ -184,8 +216,12 @@ class CodeQueries:
     async def rename(self, path: Path, symbol: str, line: int | None, new_name: str) -> Answer[Sequence[FileEdit]]:
         """The changes in all files that rename a symbol.
 
+        Args:
+            line: as for `related`.
+
         Raises:
             NoAnswer: as for `related`, or the rename was refused or cannot be proposed exactly.
+            ToolError: as for `related`.
         """
 
         async def ask(source: _Source) -> list[FileEdit]:
@@ -198,7 +234,8 @@ class CodeQueries:
         """What a provider offers to change at a line, counted from 1: quick fixes, refactorings, sorted imports.
 
         Raises:
-            NoAnswer: as for `related`.
+            NoAnswer: as for `related`, or the file has no such line.
+            ToolError: as for `related`.
         """
 
         async def ask(source: _Source) -> list[Fix]:
@@ -209,8 +246,12 @@ class CodeQueries:
     async def fix(self, path: Path, line: int, title: str) -> Answer[Sequence[FileEdit]]:
         """The changes of the fix with this title.
 
+        Args:
+            line: the line that the fix was offered for, from 1.
+
         Raises:
-            NoAnswer: as for `related`, or there is no such fix, or it cannot be proposed exactly.
+            NoAnswer: as for `fixes`, or there is no such fix, or it cannot be proposed exactly.
+            ToolError: as for `related`.
         """
 
         async def ask(source: _Source) -> list[FileEdit]:
@@ -246,10 +287,11 @@ class CodeQueries:
         return [Fix(action["title"], action) for action in offered]
 
     def _changes(self, source: _Source, edit: Any) -> list[FileEdit]:
-        """The changes of an LSP `WorkspaceEdit`.
+        """The changes of an LSP `WorkspaceEdit`; none if it is None.
 
         Raises:
-            NoAnswer: nothing can be proposed for one of its files, or it is for another text of the file.
+            NoAnswer: nothing can be proposed for one of its files, or a file has changed since the provider was asked.
+            KeyError, TypeError, ValueError, AttributeError: it is not a workspace edit.
         """
         roots, is_secret = self._files.roots, self._files.secret_filter()
 
@@ -281,7 +323,7 @@ class CodeQueries:
         return apply_workspace_edit(edit, read, source.provider.encoding) if edit is not None else []
 
     def _position(self, source: _Source, path: Path, symbol: str, line: int | None) -> dict[str, Any]:
-        """LSP's `TextDocumentPositionParams` for a symbol."""
+        """LSP's `TextDocumentPositionParams` for a symbol. Raises NoAnswer if it is not there (`find_symbol`)."""
         name = self._files.roots.relative(path)
         text = source.text(path, name)
         row, column = find_symbol(text, name, symbol, line)
@@ -292,8 +334,13 @@ class CodeQueries:
     async def _ask(self, path: Path, ask: Callable[[_Source], Awaitable[Any]]) -> Answer[Any]:
         """The first answer that is not empty, else the first empty one.
 
+        Args:
+            path: the file whose language and proposals decide who is asked.
+            ask: asks one provider.
+
         Raises:
-            NoAnswer: there was no answer. The message is that of the last provider.
+            NoAnswer: there was no answer. The message is that of the last provider that was asked.
+            ToolError: any other error of a provider; the next one is not asked.
         """
         await self._files.user_files.preload(path)
         unknown = self._files_unknown_to_editor(path)
@@ -318,7 +365,11 @@ class CodeQueries:
         return empty
 
     async def _server_source(self, path: Path) -> _Source:
-        """The language server for a file, once it has been shown the texts as the agent sees them."""
+        """The language server for a file. Shows it this file, all proposed and all open ones as the agent sees them.
+
+        Raises:
+            ToolError: as for `related`.
+        """
         server = await self.servers.server(path)
         texts = {file: text for file, text in self._files.texts_not_on_disk() if text is not None}
         own = self._files.read(path)
@@ -336,7 +387,7 @@ class CodeQueries:
         return _Source(editor, self._files.current, shown)
 
     def _files_unknown_to_editor(self, path: Path) -> list[Path]:
-        """The proposed files in the language of a file: the editor does not know their proposed texts."""
+        """The paths of all proposals in the language of a file, including deletions: the editor knows none of them."""
         name, targets = self.servers.name_for(path), (Path(proposal.target) for proposal in self._files.changes)
         return [
             target

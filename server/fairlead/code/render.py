@@ -1,4 +1,6 @@
-"""Renders answers about the code for the model: one line each, up to a limit, and then how many are omitted."""
+"""Renders answers about the code for the model. A list has a line per item, up to `MAX_LINES`; then it says how many
+more there are.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import groupby
@@ -19,7 +21,8 @@ MAX_HOVER = 3000
 async def render_places(files: Files, found: Collection[Place]) -> str:
     """A line `path:line: text` per place, those in the workspace first.
 
-    Omits the text in secret files and in files outside of the workspace.
+    The text is that of the file as the agent sees it, cut after `MAX_LINE` characters. Without text, the line is
+    `path:line`: in secret files, in files outside of the workspace, in files that cannot be read, and for blank lines.
     """
     places = sorted(found, key=lambda place: (not files.roots.contains(place.path), place))
     shown, lines, yielder = places[:MAX_LINES], list[str](), Yielder()
@@ -42,13 +45,19 @@ async def _lines_of(files: Files, path: Path) -> list[str]:
 
 
 def _line(lines: Sequence[str], number: int) -> str:
-    """A colon and the text of a line; empty if the text is not known."""
+    """A colon and the text of a line, counted from 1; empty if the line is blank or its text is not known."""
     text = without_line_ending(lines[number - 1]).strip() if number <= len(lines) else ""
     return f": {text[:MAX_LINE]}{'...' if len(text) > MAX_LINE else ''}" if text else ""
 
 
 def render_symbols(name_of: Callable[[Path], str], found: Sequence[Symbol], *, of_file: bool) -> str:
-    """A line per symbol: `line: kind name` for those of one file, indented, else `path:line: kind name`."""
+    """A line per symbol.
+
+    Args:
+        name_of: returns the name of a file for the model.
+        of_file: whether all symbols are in one file. Then a line is `line: kind name`, with the kind indented by depth,
+            else `path:line: kind name (in container)`.
+    """
     shown = found[:MAX_LINES]
     if of_file:
         lines = [f"{symbol.place.line}: {'  ' * symbol.depth}{symbol.kind} {symbol.name}" for symbol in shown]
@@ -66,7 +75,7 @@ def _full_name(symbol: Symbol) -> str:
 
 
 def render_hover(text: str) -> str:
-    """A hover text, shortened to `MAX_HOVER` characters."""
+    """A hover text. Longer ones are cut after `MAX_HOVER` characters, and end with `...`."""
     return text if len(text) <= MAX_HOVER else f"{text[:MAX_HOVER]}..."
 
 

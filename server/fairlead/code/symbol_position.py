@@ -6,8 +6,9 @@ from fairlead.code.provider import NoAnswer
 from fairlead.edits.text import split_lines, without_line_ending
 
 NEARBY = 3
-"""The most lines between a symbol and the line that the model gave for it."""
+"""How many lines above or below the line that the model gave a symbol may be."""
 MAX_SHOWN = 12
+"""How many line numbers an error names."""
 
 
 def find_symbol(text: str, name: str, symbol: str, line: int | None) -> tuple[int, int]:
@@ -15,10 +16,12 @@ def find_symbol(text: str, name: str, symbol: str, line: int | None) -> tuple[in
 
     Args:
         name: the file's name in errors.
-        line: the line where the model sees the symbol, from 1; None: the first line with the symbol.
+        symbol: its text, without line breaks. Surrounding spaces and a final `()` are ignored.
+        line: the line where the model sees the symbol, from 1. The nearest line with the symbol is used, up to `NEARBY`
+            lines away. None: the first line with the symbol.
 
     Raises:
-        NoAnswer: the symbol is not there. The message names the lines that contain it.
+        NoAnswer: the symbol is empty, not in the file, or not near the line. The last message names the lines with it.
     """
     wanted = symbol.strip().removesuffix("()")
     if not wanted:

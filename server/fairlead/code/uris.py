@@ -25,7 +25,7 @@ def is_local(uri: str) -> bool:
 
 
 def path_problem(path: Path) -> str:
-    """Why no file can have a path, for messages; "" if one can."""
+    """Why this cannot be the path of a file, as part of a message; "" if it can."""
     if not path.is_absolute():
         return "it is not an absolute path"
     if "\0" in str(path):

@@ -15,6 +15,7 @@ class _Edited:
     """The state of a file while the operations of an edit are applied."""
 
     def __init__(self, path: Path, old: str | None) -> None:
+        """`old` is the text before the edit; None: there is no file."""
         self.path, self.old, self.new = path, old, old
         self.target = path
         """The path after the operations so far."""
@@ -25,17 +26,17 @@ class _Edited:
 
 
 def apply_workspace_edit(edit: Any, read: Callable[[Path], str | None], encoding: str) -> list[FileEdit]:
-    """The changes of an edit, one per file, in the order in which it names the files.
+    """The changes of an edit, one per file that changes, in the order in which it first names the files' final paths.
 
     Args:
-        read: returns a file's text as the provider knows it; None: there is no file.
+        read: returns the text of a file before the edit; None: there is no file. May raise NoAnswer to refuse the edit.
         encoding: the unit of the edit's columns.
 
     Raises:
         NoAnswer: it cannot be applied exactly.
-        KeyError, TypeError, ValueError, AttributeError: it is not a workspace edit.
+        KeyError, TypeError, ValueError, AttributeError: it is not a workspace edit, or its text edits overlap.
     """
-    found: dict[Path, _Edited] = {}  # by target
+    found: dict[Path, _Edited] = {}  # by path after the operations so far
 
     def file(uri: str) -> _Edited:
         path = file_path(uri)

@@ -18,7 +18,7 @@ _CAPABILITY = {
 
 
 def capability_of(method: str) -> str:
-    """The name of the server's capability for a method; "" for methods that Fairlead does not use."""
+    """The name of the server's capability for a method; "" for a method that has none of its own in this table."""
     return _CAPABILITY.get(method, "")
 
 

@@ -33,7 +33,7 @@ MAX_UNSENT = 64 << 20
 MAX_PARSED_ON_LOOP = 64 << 10
 """Messages of more bytes are parsed in a thread, so that they do not block the event loop."""
 STREAM_LIMIT = 1 << 16
-"""The longest line of a header, and how much is read ahead, in bytes."""
+"""The limit of asyncio's reader, in bytes: the longest line of a header. It reads about twice as much ahead."""
 _MAX_HEADER_LINES = 32
 _MAX_STDERR = 2_000  # bytes
 _HEADER = re.compile(rb"([A-Za-z-]+): *([^\r\n]*)\r?\n")
@@ -45,7 +45,7 @@ class Ended(Exception):
 
 
 class Refused(NoAnswer):
-    """The server answered with an error."""
+    """The server answered with an error. `code` is the error's code in JSON-RPC, or 0."""
 
     def __init__(self, text: str, code: int) -> None:
         super().__init__(text)
@@ -53,7 +53,7 @@ class Refused(NoAnswer):
 
 
 class _PlainProtocol(JsonRPCProtocol):
-    """Sends plain JSON."""
+    """Sends messages that are plain JSON values."""
 
     def send(self, message: dict[str, Any]) -> None:
         self._send_data({"jsonrpc": "2.0", **message})
@@ -88,7 +88,7 @@ class Connection(JsonRPCClient):
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self, process: asyncio.subprocess.Process) -> None:
-        """Starts to read from a process whose three streams are pipes."""
+        """Connects to a process whose three standard streams are pipes, and starts to read."""
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
         self._input = process.stdin
         self.protocol.set_writer(process.stdin)
@@ -107,7 +107,10 @@ class Connection(JsonRPCClient):
             self._input.close()
 
     def end(self, reason: str) -> None:
-        """Fails all requests, now and later, with this reason."""
+        """Fails all requests, now and later, with this reason. Does nothing if the connection has already ended.
+
+        The reason continues the sentence "The server is not running: ".
+        """
         if self.ended.done():
             return
         self.ended.set_result(reason)
@@ -119,7 +122,7 @@ class Connection(JsonRPCClient):
         """Sends a notification.
 
         Raises:
-            NoAnswer: the connection has ended.
+            NoAnswer: the connection has ended or not started.
         """
         self._send({"method": method, "params": params})
 
@@ -128,7 +131,7 @@ class Connection(JsonRPCClient):
 
         Raises:
             Refused: the server answered with an error.
-            NoAnswer: there was no answer within this time, or the connection has ended.
+            NoAnswer: there was no answer within `seconds`, or the connection has ended or not started.
         """
         number = next(self._numbers)
         answer = self._waiting[number] = asyncio.get_running_loop().create_future()
@@ -191,7 +194,7 @@ class Connection(JsonRPCClient):
                 size -= len(self._stderr.popleft())
 
     def stderr_tail(self) -> str:
-        """The end of what the server wrote to its standard error, as one line."""
+        """The end of what the server wrote to its standard error so far, as one line; "" if it wrote nothing."""
         text = b"".join(self._stderr)[-_MAX_STDERR:].decode("utf-8", "replace").strip()
         return escape_to_one_line("\n".join(text.splitlines()[-5:]))[-500:]
 
@@ -232,8 +235,8 @@ async def _frame(stdout: asyncio.StreamReader) -> bytes:
     """The body of the next message.
 
     Raises:
-        Ended: the data is not a message, or it is too long.
-        EOFError: the stream ended.
+        Ended: the data is not a message, or the message is too long.
+        EOFError: the stream ended, maybe within a message.
     """
     length = None
     for _ in range(_MAX_HEADER_LINES):
@@ -280,7 +283,7 @@ async def _parsed(body: bytes) -> Any:
     """The JSON of a message.
 
     Raises:
-        Ended: it is not JSON.
+        Ended: it is not JSON, or it is nested too deeply.
     """
     try:
         return json.loads(body) if len(body) <= MAX_PARSED_ON_LOOP else await asyncio.to_thread(_parse_slowly, body)

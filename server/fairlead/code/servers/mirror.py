@@ -32,7 +32,7 @@ exec READ<&- WRITE>&-
 
 
 class Mirror:
-    """The pipes to and from the loop. Create it before the box, and close it after the box."""
+    """The pipes to and from the loop. Create it before the box, and close it after the server's process has ended."""
 
     def __init__(self) -> None:
         read, to_box = os.pipe()
@@ -56,13 +56,15 @@ class Mirror:
             os.close(descriptor)
 
     async def apply(self, changes: Mapping[str, bytes | None]) -> None:
-        """Writes and removes files. Returns when the box has the changes.
+        """Writes and removes files. Returns when the loop has processed all of them.
+
+        The loop does not report files that it could not write or remove.
 
         Args:
             changes: the contents by path relative to the workspace, with `/`; None removes a file.
 
         Raises:
-            NoAnswer: the loop does not answer.
+            NoAnswer: the loop did not answer within `SECONDS`, has ended, or gave a wrong answer.
         """
         self._batches += 1
         try:

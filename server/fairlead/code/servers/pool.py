@@ -39,8 +39,8 @@ class ServerPool:
     async def slot(self) -> AsyncGenerator[None]:
         """Reserves one of the slots for running servers. The block starts a server and calls `add`.
 
-        If no slot is free, stops the least recently used server that has no open question. If all servers have one,
-        waits.
+        If no slot is free, stops the least recently used server that has no open question. If there is no such server,
+        waits until a question or a start has ended, and tries again.
         """
         while len(self._timers) + self._starting >= self._most:
             idle = next((server for server in self._timers if not server.is_busy), None)
@@ -62,7 +62,7 @@ class ServerPool:
         self._timers[server] = self._call_later(IDLE, lambda: self._stop(server))
 
     def note_use(self, server: Server) -> None:
-        """Restarts the idle time of a server that is used."""
+        """Restarts the idle time of a server that is used. Only wakes up `slot` if the server is not in the pool."""
         self._changed.set()
         if server in self._timers:
             self.remove(server)

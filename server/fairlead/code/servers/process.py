@@ -18,7 +18,7 @@ from fairlead.shell.layer import Box, Layer, Limits, View
 from fairlead.shell.process import GRACE, kill_all, signal_group
 
 EXIT_SECONDS = 1.0
-"""How long a server may take to exit after it is asked to."""
+"""How long a server may take to exit after it is asked to, before it gets SIGTERM."""
 
 
 class ServerProcess:
@@ -27,13 +27,18 @@ class ServerProcess:
     def __init__(self, process: asyncio.subprocess.Process, box: Box, mirror: Mirror | None) -> None:
         self._process, self._box = process, box
         self.mirror = mirror
-        """Updates the files that it sees in the sandbox; None without a sandbox."""
+        """Updates the files that the process sees in the sandbox; None without a sandbox."""
 
     @classmethod
     async def start(
         cls, argv: Sequence[str], layer: Layer, folder: Path, view: View, limits: Limits
     ) -> "ServerProcess":
         """Starts a program in a folder. In the sandbox it has no network.
+
+        Args:
+            argv: the program and its arguments.
+            folder: its current folder.
+            view: the files that it sees in the sandbox.
 
         Raises:
             NoAnswer: it cannot be started.
@@ -61,7 +66,10 @@ class ServerProcess:
         connection.start(self._process)
 
     async def end(self) -> None:
-        """Ends all processes of the server, and removes its box with everything that it wrote."""
+        """Ends all processes of the server, and removes its box. In the sandbox, everything that it wrote is discarded.
+
+        Waits `EXIT_SECONDS` before it sends a signal, so that a server that was asked to exit can do so.
+        """
         # asyncio waits until the pipes are closed, and unread output would prevent that
         draining = [asyncio.create_task(_drain(stream)) for stream in (self._process.stdout, self._process.stderr)]
         with contextlib.suppress(TimeoutError):

@@ -8,6 +8,7 @@ from typing import Any
 from fairlead.json_values import fields_of
 
 MAX_WORKING = 1_000
+"""How many pieces of work are followed at once. More are ignored."""
 
 
 class WorkspaceScan:
@@ -17,7 +18,8 @@ class WorkspaceScan:
         """
         Args:
             message: a part of what the server logs when it has read the workspace; empty: it logs nothing.
-            seconds: how long after now `wait` still waits. Later work, such as a build, thus delays no question.
+            seconds: from now on. Once they have passed, `wait` returns at once, so that later work, such as a build,
+                delays no question.
         """
         self._message, self._listed = message, not message
         self._deadline = asyncio.get_running_loop().time() + seconds
@@ -26,7 +28,7 @@ class WorkspaceScan:
         self._update()
 
     def on_message(self, text: str) -> None:
-        """Call it with each line that the server logs."""
+        """Call it with each message that the server logs."""
         self._listed = self._listed or self._message in text
         self._update()
 
@@ -43,7 +45,7 @@ class WorkspaceScan:
         self._done.set() if self._listed and not self._working else self._done.clear()
 
     async def wait(self) -> None:
-        """Returns when the server has read the workspace, or the time is over."""
+        """Returns when the server has read the workspace and reports no work, or the time is over."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout_at(self._deadline):
                 await self._done.wait()

@@ -12,9 +12,9 @@ from fairlead.workspace.disk import read_bytes
 from fairlead.workspace.errors import WorkspaceError
 
 MAX_FILES = 20_000
-"""In a workspace with more files, changes on disk are only seen after a restart of the server."""
+"""In a folder with this many files that matter to a server, changes on disk are only seen after its restart."""
 REST = 10
-"""After a search for changed files, there is none for REST times as long as it took."""
+"""The least time between the starts of two searches for changed files, in multiples of the first one's duration."""
 CREATED, CHANGED, DELETED = 1, 2, 3  # LSP 3.18, `FileChangeType`
 _SKIPPED = {"node_modules", "venv", "__pycache__", "target", "dist", "build"}
 _CONFIGURATION = (".json", ".toml", ".mod", ".sum", ".work")
@@ -27,11 +27,11 @@ class SeenChange:
     """A file that has changed for the server."""
 
     name: str
-    """Its path relative to the workspace, with `/`."""
+    """Its path relative to the server's folder, with `/`."""
     kind: int
     """LSP's `FileChangeType`."""
     data: bytes | None
-    """The new content; None: there is no file."""
+    """The new content, or b"" if the server reads the disk itself (`on_disk`); None: there is no file."""
 
 
 def _change(name: str, existed: bool, data: bytes | None) -> SeenChange:
@@ -47,8 +47,9 @@ class SeenFiles:
     ) -> None:
         """
         Args:
-            proposed: the proposed files in its box at the start.
-            is_hidden: whether the server must not see a file, such as a secret.
+            root: the server's folder. All names are relative to it, with `/`.
+            proposed: the proposed files in the server's box at its start; None: there is no file.
+            is_hidden: whether the server must not see the content of a file on disk, such as a secret.
         """
         self._root, self._is_hidden = root, is_hidden
         self._suffixes = (*spec.languages, *_CONFIGURATION)
@@ -56,11 +57,13 @@ class SeenFiles:
         self._stamps: dict[str, _Stamp] | None = None
         """The files on disk at the last search; None before the first one."""
         self._stamps_before: dict[str, _Stamp] = {}
-        """What `_stamps` was when `changes` was last called."""
+        """What `_stamps` was at the start of the latest call of `changes`."""
         self._next_search = 0.0
 
     def changes(self, proposed: Mapping[str, Entry | None] | None, *, on_disk: bool) -> list[SeenChange]:
         """The files that have changed for the server since the last call. Blocks: call it in a thread.
+
+        The first call reports no changes on disk. Later ones may report them late, because searches pause (`REST`).
 
         Args:
             proposed: the files that are proposed now; None: the same as before.
@@ -94,7 +97,10 @@ class SeenFiles:
             return None
 
     def _changed_on_disk(self) -> dict[str, bool]:
-        """The files that changed on disk since the last search, and whether they exist. Empty at the first search."""
+        """The files that changed on disk since the last search, and whether they exist.
+
+        Empty at the first search, while searches pause (`REST`), and if there are too many files.
+        """
         started = time.monotonic()
         self._stamps_before = self._stamps or {}
         if started < self._next_search:
@@ -108,7 +114,7 @@ class SeenFiles:
         return {name: name in now for name in before.keys() | now.keys() if before.get(name) != now.get(name)}
 
     def _search(self) -> Iterator[tuple[str, _Stamp]]:
-        """The files on disk that matter to the server, with their stamps."""
+        """The files on disk that matter to the server, with their stamps; at most `MAX_FILES`."""
         folders, count = [""], 0
         while folders:
             folder = folders.pop()

@@ -38,17 +38,21 @@ class Seconds:
     """Time limits. Some servers read a large workspace at the start, others during the first request."""
 
     start: float = 60.0
+    """For the answer to `initialize`."""
     request: float = 30.0
+    """For the answer to any other request. Each retry has this time again."""
     diagnostics: float = 60.0
+    """For the problems in all files that are asked for together."""
     scan: float = 15.0
     """Until this time after the start, questions about all files wait for the server to read the workspace."""
     index: float = 5.0
     """How long such a question waits for the server to read the shown texts."""
     exit: float = 2.0
+    """For the answer to `shutdown`."""
     settle: float = 0.5
     """Diagnostics count as complete after this time without new ones: most servers publish syntax errors first."""
     notice: float = 3.0
-    """How long a server may need to notice that files were created or removed. Until then, errors are checked again."""
+    """How long a server may take to notice created or removed files. Until then, problems are checked again."""
 
 
 class Server:
@@ -59,6 +63,7 @@ class Server:
     ) -> None:
         """
         Args:
+            root: the folder that the server works in.
             on_use: called after each question.
         """
         self._spec, self._root, self._process, self._seconds = spec, root, process, seconds
@@ -71,11 +76,11 @@ class Server:
         """The versions of the documents that were shown. A version increases when a text is sent."""
         self._published: dict[Path, _Published] = {}
         self._unsure: set[Path] = set()
-        """The documents that were sent while `_is_noticing`. They are sent again before their problems are read."""
+        """The documents that were sent while `_is_noticing`. Reading their problems after that sends them again."""
         self._noticed_at = 0.0
         """The event loop's time at which the server should have noticed which files were created or removed."""
         self._can_pull = asyncio.Event()
-        """Set once the server answers requests for diagnostics, which some register only after the start."""
+        """Set once the server answers requests for diagnostics. Some servers register this only after the start."""
         self._scan = WorkspaceScan(spec.scanned_message, seconds.scan)
         self._exit: asyncio.Task[None] | None = None
         self._questions = 0
@@ -104,7 +109,7 @@ class Server:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a request waits for an answer."""
+        """Whether a question, which may need several requests, waits for its answer."""
         return self._questions > 0
 
     @contextlib.contextmanager
@@ -125,7 +130,7 @@ class Server:
         """Initializes the server. Call it once, before everything else.
 
         Raises:
-            NoAnswer: the server cannot work.
+            NoAnswer: the server has ended, refused, or did not answer within `Seconds.start`.
         """
         self._process.connect(self.connection)
         folder = {"uri": self._root.as_uri(), "name": self._root.name}
@@ -237,7 +242,11 @@ class Server:
         return await self._pulled(path)
 
     async def _settled(self, path: Path) -> Sequence[Any] | None:
-        """The problems published for a document, or None if more followed or the server can be asked for them now."""
+        """The problems published for a document. None: more followed, or the server can be asked for them now.
+
+        Raises:
+            NoAnswer: the connection has ended.
+        """
         published, ended = self._published.get(path), self.connection.ended
         if published is None:  # another question closed the document
             return ()
@@ -269,7 +278,7 @@ class Server:
         if any(kind != CHANGED for kind in events.values()):
             self._noticed_at = asyncio.get_running_loop().time() + self._seconds.notice
         if changes and not self._can_pull.is_set():
-            # with new versions, problems that are published from now on differ from earlier ones
+            # new versions show which problems the server publishes after it read this, and which it published before
             for path, text in self._shown.items():
                 self._send_text(path, text)
 
@@ -316,7 +325,7 @@ class Server:
         published.again.set()
 
     def _answer(self, method: str, params: Any) -> Any:
-        """The answer to a request of the server. None of them changes a file.
+        """The answer to a request of the server. No request makes Fairlead change a file.
 
         Raises:
             KeyError: the method is unknown.
@@ -348,7 +357,7 @@ class Server:
             self._can_pull.set()
 
     def _section(self, section: Any) -> Any:
-        """A section of the settings, such as `python.analysis`; None if there is none."""
+        """A section of the settings, such as `python.analysis`; None if there is none. Without a name, all settings."""
         value: Any = dict(self._spec.initialization_options)
         for name in section.split(".") if isinstance(section, str) and section else ():
             value = fields_of(value).get(name)

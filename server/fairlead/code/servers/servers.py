@@ -20,7 +20,7 @@ from fairlead.shell.layer import Entry, Layer, Limits, View, Where
 log = logging.getLogger(__name__)
 
 PAUSES = (0.0, 10.0, 60.0)
-"""Seconds until a restart after the first, the second and the third failure. After the fourth, there is none."""
+"""How many seconds after the first, second and third failure a server may start again. After the fourth, it may not."""
 
 
 class Workspace(Protocol):
@@ -40,7 +40,7 @@ class Workspace(Protocol):
         ...
 
     async def layer(self) -> Layer:
-        """Where the servers run. Raises ToolError."""
+        """Where the servers run. Raises ToolError if it cannot be made."""
         ...
 
     async def view(self, layer: Layer) -> View:
@@ -48,7 +48,7 @@ class Workspace(Protocol):
         ...
 
     def change_token(self) -> object:
-        """Differs after each change of the proposed files."""
+        """Differs after each change of `proposed`."""
         ...
 
     def proposed(self) -> Mapping[str, Entry | None]:
@@ -56,11 +56,16 @@ class Workspace(Protocol):
         ...
 
     def is_hidden(self, name: str) -> bool:
-        """Whether a server must not see a file."""
+        """Whether a server must not see a file, given by its path relative to `root`."""
         ...
 
     async def approve(self, command: str, reasons: Sequence[str], where: Where) -> bool:
-        """Asks the user whether a program may run."""
+        """Asks the user whether a program may run, and returns the answer.
+
+        Args:
+            command: the command line that is shown.
+            where: whether it runs in the sandbox or in the workspace.
+        """
         ...
 
 
@@ -71,10 +76,13 @@ class _State:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     running: Server | None = None
     seen: SeenFiles | None = None
+    """The files that the running server sees."""
     token: object = None
     """The `Workspace.change_token` when the server was last updated."""
     updating: asyncio.Task[None] | None = None
+    """The latest `_update`, until it succeeds."""
     failures: int = 0
+    """In this session."""
     not_before: float = 0.0
     """The clock's time before which it is not started again."""
     approved: bool = False
@@ -87,10 +95,11 @@ class _State:
 
 
 class SessionServers:
-    """Implements `LanguageServers`.
+    """Implements `LanguageServers` for one folder of a session's workspace.
 
     Args:
         pool: limits the servers of all sessions, and stops idle ones.
+        clock: returns a time in seconds that never decreases.
         seconds: the time limits of requests.
     """
 
@@ -163,7 +172,7 @@ class SessionServers:
             await asyncio.wait({updating})
 
     def _choose(self, path: Path) -> tuple[ServerSpec, Program] | None:
-        """The first server for a file's language whose program is found."""
+        """The first server for a file's language whose program is found, with the program; None if there is none."""
         for spec in server_specs(self._workspace.specs()):
             program = self._programs.find(spec.command[0]) if spec.language_of(path) else None
             if program is not None:
@@ -222,7 +231,7 @@ class SessionServers:
         state.approved = True
 
     def _note_failure(self, spec: ServerSpec, state: _State, reason: str) -> None:
-        # a `NoAnswer` ends with the advice, and `_start` adds it again
+        # the message of a `NoAnswer` may end with the advice, which `_start` adds
         reason = reason.removesuffix(ADVICE).rstrip(" .")
         log.warning("%s failed: %s", spec.name, reason)
         state.failures += 1

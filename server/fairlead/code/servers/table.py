@@ -16,9 +16,12 @@ class ServerSpec:
     languages: Mapping[str, str]
     """LSP's language id by suffix of a file, such as `.py`."""
     initialization_options: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Sent with `initialize`. Also the answer to `workspace/configuration`, whose sections are dotted names in it."""
+    """Sent with `initialize` and as the settings, whose sections are dotted names in it."""
     scanned_message: str = ""
-    """A part of what it logs when it has listed the workspace's files. Until then, it only knows open documents."""
+    """A part of what it logs when it has listed the workspace's files; empty if it logs nothing.
+
+    Until then, it only knows open documents.
+    """
 
     def __hash__(self) -> int:
         return hash((self.name, self.command))
@@ -63,7 +66,7 @@ TABLE = (
 
 
 def server_specs(settings: Sequence[ServerSpec]) -> tuple[ServerSpec, ...]:
-    """All servers, the user's first. A server of the user replaces the one with the same name in the table."""
+    """All servers that are not switched off, the user's first. A server of the user replaces the one with its name."""
     named = {spec.name for spec in settings}
     specs = (*settings, *(spec for spec in TABLE if spec.name not in named))
     return tuple(spec for spec in specs if spec.command)
