@@ -18,6 +18,13 @@ def apply_workspace_edit(params: Json, encoding: str = "utf-16") -> Json:
     """Applies the edit and returns an `ApplyWorkspaceEditResult`. If it has a `failureReason`, nothing was changed.
 
     A file with a digest in `params` is changed only if its bytes match (docs/protocol.md, Standard LSP).
+
+    Args:
+        params: those of `workspace/applyEdit`. The edit must use `documentChanges`.
+        encoding: the unit of the edit's columns (`code_units`).
+
+    Raises:
+        KeyError, TypeError, ValueError: the edit is malformed. Nothing was changed.
     """
     try:
         write_files(_file_changes(params, encoding))
@@ -30,7 +37,7 @@ def apply_workspace_edit(params: Json, encoding: str = "utf-16") -> Json:
 
 
 def _file_changes(params: Json, encoding: str) -> list[FileChange]:
-    """What all operations together change in each file. Writes nothing."""
+    """What all operations together change in each file. Writes nothing. Raises WorkspaceError if one is impossible."""
     digests = {_path(uri): digest for uri, digest in params.get("digests", {}).items()}
     before: dict[Path, bytes | None] = {}
     after: dict[Path, bytes | None] = {}
@@ -78,7 +85,7 @@ def _file_changes(params: Json, encoding: str) -> list[FileChange]:
 
 
 def _path(uri: str) -> Path:
-    """The path of a file URI, with links resolved."""
+    """The path of a file URI, with links resolved. Raises WorkspaceError for another URI."""
     path = file_path(uri)
     if path is None:
         raise WorkspaceError(f"Not the URI of a file: {uri}")

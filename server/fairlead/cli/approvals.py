@@ -46,7 +46,7 @@ class Approvals:
         self._one_at_a_time = asyncio.Lock()
 
     async def answer(self, params: dict[str, Any]) -> dict[str, Any]:
-        """The result of `agent/approve`."""
+        """The result of `agent/approve`. Asks one question at a time. Rejects if the run cannot ask or is stopped."""
         is_file = params["kind"] == "file"
         if self._allow and not is_file:
             return {"option": "allow_once"}

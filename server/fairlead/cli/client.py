@@ -105,8 +105,14 @@ class AgentClient:
     async def start(self, settings: Json, storage: Path | None = None) -> Json:
         """Starts and initializes the server. Returns the result of `initialize`.
 
-        `storage` is the folder of the saved sessions. The server restores a session only when a request names it, so
-        other clients can open all the rest.
+        Args:
+            settings: the server's settings (docs/protocol.md, `Settings`).
+            storage: the folder of the saved sessions; None: sessions are not saved. The server restores a session only
+                when a request names it, so other clients can open all the rest.
+
+        Raises:
+            RequestError, ServerExited: as for `request`.
+            OSError: the process cannot be started.
         """
         self._process = await self._start_server(self._log)
         reader = asyncio.ensure_future(self._read())
@@ -132,7 +138,8 @@ class AgentClient:
 
         Raises:
             RequestError: the server answered with an error.
-            ServerExited: the process ended.
+            ServerExited: the process has ended, before the request or during it.
+            Exception: the error with which a message of the server could not be handled.
         """
         number = next(self._numbers)
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -144,11 +151,11 @@ class AgentClient:
             self._pending.pop(number, None)
 
     def notify(self, method: str, params: Any) -> None:
-        """Sends a notification."""
+        """Sends a notification. Raises ServerExited if the process has ended."""
         self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
     async def stop(self) -> None:
-        """Shuts down the server, and kills it if it does not end within `STOP_SECONDS`."""
+        """Shuts down the server, and kills it if it refuses or does not end within `STOP_SECONDS`."""
         process = self._process
         if process is None:
             return

@@ -34,7 +34,10 @@ The second command uses a local model: Ollama, llama.cpp, LM Studio, vLLM."""
 
 
 async def run_demo(options: DemoOptions, terminal: Terminal, start_server: StartServer) -> int:
-    """Plays the example. Returns the exit code, 0 only if the changed script is complete and runs."""
+    """Plays the example. Returns the exit code: 0 only if its record holds and the changed script is complete and runs.
+
+    The example's folder is removed at the end if the code is 0 and `DemoOptions.keep` is not set.
+    """
     with resources.as_file(resources.files("fairlead") / "example") as example:
         folder = _copy(example / "workspace", options.keep)
         replay = example / RECORDING
@@ -77,7 +80,7 @@ def missing_parts(source: str) -> list[str]:
 
 
 def _check_result(script: Path, terminal: Terminal) -> int:
-    """Checks that the changed script has all parts, and runs it."""
+    """Checks that the changed script has all parts, and runs it. Returns the exit code of the demo."""
     marks = terminal.marks
     missing = missing_parts(script.read_text(encoding="utf-8"))
     if missing:

@@ -29,6 +29,9 @@ class Keyboard:
     """Reads stdin key by key. As a context manager, it restores the terminal's mode.
 
     Ctrl-C is still a signal. Its handler calls `interrupt`.
+
+    Args:
+        can_ask: whether stdin is a terminal in the foreground. If not, the terminal's mode does not change.
     """
 
     def __init__(self, can_ask: bool) -> None:
@@ -48,7 +51,7 @@ class Keyboard:
         self.restore()
 
     def enter_key_mode(self) -> None:
-        """Delivers keys at once and without echo."""
+        """Makes the terminal deliver keys at once and without echo. On Windows, they come like this anyway."""
         if sys.platform != "win32" and self.can_ask:
             descriptor = sys.stdin.fileno()
             self._saved = termios.tcgetattr(descriptor)
@@ -57,7 +60,7 @@ class Keyboard:
             termios.tcsetattr(descriptor, termios.TCSADRAIN, mode)
 
     def restore(self) -> None:
-        """Restores the terminal's mode."""
+        """Restores the terminal's mode from before `enter_key_mode`, unless that was done already."""
         if sys.platform != "win32" and self._saved is not None:
             saved, self._saved = self._saved, None
             with contextlib.suppress(termios.error):
@@ -75,7 +78,7 @@ class Keyboard:
                 termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
     def interrupt(self) -> None:
-        """Raises `Interrupted` in the current wait for a key, or in the next one."""
+        """Raises `Interrupted` in the current wait for a key and in all later ones, until `discard_input`."""
         self._interrupted = True
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_exception(Interrupted())

@@ -103,7 +103,12 @@ its log goes to stderr. It has no options: the editor sends the settings.
 
 
 def run_command_line(arguments: Sequence[str], start_server: StartServer = spawn_server) -> int:
-    """Runs a command with a server started by `start_server`. Returns the exit code of the process."""
+    """Runs a command. Returns the exit code for the process.
+
+    Args:
+        arguments: the command and its options, without the name of the program.
+        start_server: starts the server that `run` and `demo` use.
+    """
     parser = _parser()
     try:
         given = parser.parse_args(arguments)
@@ -229,7 +234,11 @@ def _path(text: str) -> Path:
 
 
 def _workspace(given: Sequence[str] | None, fail: Callable[[str], NoReturn]) -> Roots:
-    """The folders that the options name, else the current one."""
+    """The folders that the options name, else the current one, with links resolved.
+
+    Args:
+        fail: ends the command with this message; called if one is not a folder.
+    """
     folders = given or ["."]
     wrong = next((folder for folder in folders if not _path(folder).is_dir()), None)
     if wrong is not None:
@@ -278,7 +287,13 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
 def _output_file(
     given: str | None, kind: str, read: Callable[[Path], object], fail: Callable[[str], NoReturn]
 ) -> Path | None:
-    """The file that an option names. It may replace an older one, which `read` can read, but no other file."""
+    """The absolute path of the file that an option names; None if it names none.
+
+    Args:
+        kind: what the file will contain, for errors.
+        read: reads such a file. An existing file that is not empty is only overwritten if `read` can read it.
+        fail: ends the command with this message; called if the file must not or cannot be written.
+    """
     if not given:
         return None
     path = _path(given)
@@ -306,7 +321,10 @@ def _verify_options(given: argparse.Namespace, *, fail: Callable[[str], NoReturn
 
 
 def _address(given: argparse.Namespace) -> str:
-    """The address of the model, if it is not the provider's usual one. The order is that of lsp/server.py."""
+    """The address of the model, without a password; empty for the provider's usual one.
+
+    --base-url comes before ANTHROPIC_BASE_URL, as in lsp/server.py.
+    """
     environment = os.environ.get("ANTHROPIC_BASE_URL", "") if given.provider in (None, "anthropic") else ""
     return without_password((given.base_url or environment).strip())
 

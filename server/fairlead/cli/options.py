@@ -30,8 +30,9 @@ class RunOptions:
     address: str = ""
     """The address of the model, for display. Empty: the provider's usual one."""
     max_tokens: int = 0
+    """The longest answer, in tokens; 0: the server's default."""
     max_silence: int = 0
-    """In seconds."""
+    """In seconds; 0: the server's default."""
     accept: Accept | None = None
     """None: `ask` in a terminal, else `none`."""
     recording: Path | None = None
@@ -40,7 +41,7 @@ class RunOptions:
     """`--save-record`: where to write what the session did and proved (docs/record.md)."""
     allow_commands: bool = False
     checks: Sequence[str] = ()
-    """Commands that must pass before a step is completed."""
+    """Commands that must pass before a step that changed files is completed."""
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -72,6 +73,6 @@ class VerifyOptions:
     record: SessionRecord
     workspace: Roots
     run: bool = True
-    """Whether to run the record's checks, if there is a sandbox."""
+    """Whether to run the record's checks. Without a sandbox, they do not run, and the verification fails."""
     timeout: int = BashSettings().timeout_seconds
     """For each check, in seconds."""

@@ -22,7 +22,11 @@ class _Answer:
 
 
 class ConversationRecorder:
-    """Collects `agent/event`s. Incomplete answers are not recorded."""
+    """Collects `agent/event`s. Incomplete answers are not recorded.
+
+    Args:
+        about: the task, which the recording names.
+    """
 
     def __init__(self, about: str) -> None:
         self._about = about.strip()

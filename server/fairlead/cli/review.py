@@ -40,6 +40,7 @@ CONFLICT_OPTIONS = (
 CONFLICT = "You and the agent changed {what}. Which version?"
 KINDS = {"create": "new file", "modify": "modified", "delete": "deleted", "rename": "renamed"}
 MAX_TRIES = 3
+"""How often a decision is tried if the proposals change meanwhile. After that, it stays undecided."""
 
 
 class Quit(Exception):
@@ -53,7 +54,10 @@ class FileReport:
     name: str
     kind: str
     counts: Counter[str] = field(default_factory=Counter[str])
-    """The number of changes by outcome: applied, rejected, refused (conflict or failed) and undecided."""
+    """The number of changes by outcome: applied, rejected, refused (the wire's conflict or failed), undecided.
+
+    A file that is not decided on by hunk counts as one change.
+    """
 
     @property
     def line(self) -> str:
@@ -81,10 +85,13 @@ class Review:
         self._reports = {file["uri"]: FileReport(self._name(file["uri"]), file["kind"]) for file in edits["files"]}
 
     async def decide(self, accept: Accept | None) -> None:
-        """Shows each file and decides on it as `accept` says. `none` only shows them; None does nothing.
+        """Shows each file and decides on it as `accept` says. `none` only shows the files; None does not even do that.
+
+        Afterwards, `reports` is complete, even if this raises. Everything without a decision is undecided.
 
         Raises:
-            Interrupted: Ctrl-C. Earlier decisions are not undone.
+            Interrupted: Ctrl-C, or the terminal was closed. Earlier decisions are not undone.
+            RequestError, ServerExited: as for `AgentClient.request`.
         """
         try:
             if accept == "ask":
@@ -102,7 +109,7 @@ class Review:
 
     @property
     def reports(self) -> list[FileReport]:
-        """The outcomes of each file, in the order of the proposals."""
+        """The outcomes of each file, in the order that the proposals had at the start."""
         return list(self._reports.values())
 
     def _refused(self, uri: str) -> int:
@@ -128,7 +135,7 @@ class Review:
                     break
 
     async def _decide_on(self, uri: str, key: str, sides: Sides) -> bool:
-        """Applies the answer for a file. False if the file changed and must be shown again."""
+        """Applies the answer for a file. False if the proposals changed, so the file must be shown again."""
         match key:
             case "h":
                 return await self._by_hunk(uri, sides)
@@ -164,7 +171,14 @@ class Review:
                 return
 
     async def _send(self, method: str, target: dict[str, Any], *, replace_yours: bool = False) -> bool:
-        """Sends a decision and shows its outcomes. False if the proposals changed since they were shown."""
+        """Sends a decision and shows its outcomes.
+
+        Returns False if the proposals changed since they were shown: then nothing was decided, and `_edits` has the new
+        ones.
+
+        Args:
+            replace_yours: whether the proposed lines replace the user's in a conflict.
+        """
         params = {"sessionId": self._edits["sessionId"], "target": target, "version": self._edits["version"]}
         params |= {"resolution": "proposed"} if replace_yours else {}
         try:
@@ -196,7 +210,7 @@ class Review:
                 self._print_line(f"  {clean(message)}", style)
 
     async def _show(self, file: states.FileWire) -> Sides:
-        """Shows a file's heading and its whole diff."""
+        """Shows a file's heading, its whole diff, its new errors and the user's lines in conflicts."""
         sides = await self._sides(file["uri"])
         kind = KINDS[file["kind"]] + (f" to {self._name(file['newUri'])}" if file["newUri"] else "")
         risk = f"{file['risk']}  " if file["risk"] not in (None, "deletion") else ""
@@ -276,7 +290,7 @@ def _note_without_diff(file: states.FileWire) -> str:
 
 
 def _yours(current: str | None) -> list[Text]:
-    """The user's side of a conflict; None if they deleted the file."""
+    """The lines that show the user's side of a conflict. `current` is its text; None: the user deleted the file."""
     if current is None:
         return [Text("You deleted this file.", style="yellow")]
     lines = current.splitlines() or ["(nothing)"]

@@ -131,7 +131,7 @@ class Run:
         self._transcript.begin_with_plan(opened["plan"])
 
     def interrupt(self) -> None:
-        """Cancels the run, or leaves the review. Called at the first Ctrl-C."""
+        """Cancels the run, or leaves the review. Called in the event loop after the first Ctrl-C (`ending_signals`)."""
         self._is_stopped = True
         self._keyboard.interrupt()
         self._display.set_status("stopping")
@@ -139,7 +139,7 @@ class Run:
             self._cancelling = asyncio.ensure_future(self._cancel())
 
     def abort(self) -> None:
-        """Restores the terminal. Called in the signal handler at the second Ctrl-C."""
+        """Restores the terminal. Called in the signal handler at the second Ctrl-C (`ending_signals`)."""
         self._keyboard.restore()
         if self._terminal.can_draw:
             os.write(self._terminal.console.file.fileno(), b"\x1b[?25h\r\n")
@@ -203,7 +203,7 @@ class Run:
         return review.reports
 
     async def _check_accepted(self, reports: Sequence[FileReport]) -> None:
-        """Runs the checks on what was accepted, if that is only a part (docs/plan.md P18)."""
+        """Runs the checks on what was accepted, if that is only a part of the changes (docs/plan.md P18)."""
         if not self._options.checks and not any(step.has_check for step in self._transcript.plan):
             return
         applied = sum(report.counts["applied"] for report in reports)
@@ -222,7 +222,12 @@ class Run:
             self._display.show(wrap(line, self._display.console, self._display.width))
 
     def _summarize(self, reports: Sequence[FileReport], *, chosen: bool, finished: bool) -> None:
-        """Shows what happened to the files, and how to continue if something is undecided."""
+        """Shows what happened to the files, and how to continue if the run is unfinished or something is undecided.
+
+        Args:
+            chosen: as for `summary_lines`.
+            finished: whether the model ended its turn.
+        """
         self._display.show([Text(), *summary_lines(reports, self._accept, chosen=chosen)])
         undecided = any(report.counts["undecided"] or report.counts["refused"] for report in reports)
         if self._options.storage is not None and (undecided or not finished):

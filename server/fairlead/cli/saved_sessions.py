@@ -6,7 +6,7 @@ from fairlead.lsp import protocol as wire
 from fairlead.lsp import protocol_states as states
 
 MAX_UNFINISHED = 20
-"""How many unfinished or undecided sessions of a folder are saved."""
+"""How many sessions of a folder that are unfinished or have undecided changes are saved."""
 
 DELETED = "Deleted, because only the newest {count} unfinished sessions of a folder are saved: “{title}”"
 NOTHING = 'This folder has no saved session to continue. Start one: fairlead run "your task"'
@@ -30,9 +30,10 @@ async def newest_session(client: AgentClient) -> states.SessionRowWire:
 
 
 async def delete_old_sessions(client: AgentClient) -> list[str]:
-    """Deletes unfinished sessions above the limit. Returns a message for the user for each.
+    """Deletes the oldest sessions above `MAX_UNFINISHED`. Returns a message for the user for each deleted one.
 
-    Sessions that are open in another process stay. The server deletes finished ones (`sessions.keepDays`).
+    Sessions that are open in another process stay. The server deletes finished ones without undecided changes
+    (`sessions.keepDays`).
 
     Raises:
         RequestError, ServerExited: as `AgentClient.request`.

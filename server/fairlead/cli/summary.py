@@ -49,7 +49,7 @@ def heading_lines(options: RunOptions, display: Display) -> list[Text]:
 
 
 def model_lines(name: str, options: RunOptions, display: Display) -> list[Text]:
-    """The model and its address."""
+    """The model, with its cloud, and its address if it is not the usual one."""
     cloud = LABELS.get(options.provider)
     on = f" on {cloud}" if cloud else ""
     at = f" at {clean(options.address)}" if options.address else ""
@@ -78,7 +78,12 @@ def continue_line(options: RunOptions, *, finished: bool) -> Text:
 
 
 def result_lines(result: wire.RunResult, shown: str, window: Window, seconds: float, marks: Marks) -> list[Text]:
-    """How the run ended, its usage and its message, without the part that was shown before (`shown`)."""
+    """How the run ended, its usage, its record in short, and its message if it failed.
+
+    Args:
+        shown: the text that was shown last. If the message begins with it, this part is left out.
+        seconds: how long the run took.
+    """
     done = result["stopReason"] == "end_turn"
     end = "Done" if done else ENDING_TEXTS.get(result["stopReason"], result["stopReason"])
     kind = f" ({result['error']['kind']})" if result["error"] else ""
@@ -92,7 +97,7 @@ def result_lines(result: wire.RunResult, shown: str, window: Window, seconds: fl
 
 
 def usage_words(usage: wire.UsageWire, window: Window, seconds: float, marks: Marks) -> str:
-    """Requests, tokens, the cached share, and the cost and the window if they are known."""
+    """Requests, tokens, the cached share, the cost and the window if they are known, and the time."""
     requests = usage["requests"]
     words = [f"{requests} request{'s' if requests != 1 else ''}"]
     cached = usage["cacheReadTokens"]
@@ -116,7 +121,11 @@ def replay_line(options: RunOptions) -> Text:
 
 
 def summary_lines(reports: Sequence[FileReport], accept: Accept, *, chosen: bool) -> list[Text]:
-    """Which files changed and which did not. `chosen` is whether the user decided, when asked or with `--accept`."""
+    """Which files changed and which did not.
+
+    Args:
+        chosen: whether the user could decide: in the terminal, or with `--accept`.
+    """
     changed = [report.line for report in reports if report.counts["applied"]]
     refused = [report.name for report in reports if report.counts["refused"]]
     left = [report.name for report in reports if report.counts["undecided"]]

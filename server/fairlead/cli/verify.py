@@ -17,7 +17,11 @@ HOLDS, DOES_NOT_HOLD = 0, 1
 
 
 async def run_verify(options: VerifyOptions, terminal: Terminal) -> int:
-    """Verifies a record. Returns the exit code: 0 everything holds, 1 something does not or could not be checked."""
+    """Verifies a record. Returns the exit code.
+
+    0: everything that was checked holds. 1: something does not hold or could not be checked, or there was nothing to
+    check. Checks that did not pass in the session, and all checks with `--no-run`, do not count.
+    """
     return await _Verification(options, terminal).execute()
 
 

@@ -21,7 +21,7 @@ class Sides:
     base: Sequence[str]
     proposed: Sequence[str]
     line_end: str
-    """The usual line ending of the file."""
+    """The most frequent line ending of the file. Only other ones are shown."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,12 @@ def two_sides(base: str, proposed: str) -> Sides:
 
 
 def draw_diff(sides: Sides, hunks: Sequence[states.HunkWire], return_sign: str) -> list[Text]:
-    """The hunks with `CONTEXT` lines around them. Adjacent hunks share their context."""
+    """The hunks with `CONTEXT` lines around them. Hunks whose context would touch or overlap are drawn together.
+
+    Args:
+        hunks: in the order of their lines.
+        return_sign: shown for a line ending with a carriage return, if it is not the usual one of the file.
+    """
     lines: list[Text] = []
     for group in _groups([_span(hunk) for hunk in hunks]):
         first, last = group[0], group[-1]

@@ -38,7 +38,7 @@ class Display(Protocol):
         ...
 
     def without_status(self) -> AbstractContextManager[None]:
-        """Hides the status area, for example during a question."""
+        """Hides the status area within the context, for example during a question."""
         ...
 
     def close(self) -> None:

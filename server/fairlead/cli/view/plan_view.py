@@ -33,6 +33,7 @@ class Step:
     item: PlanItem
     note: str = ""
     has_check: bool = False
+    """Whether the plan names a check for it."""
 
 
 def plan_steps(plan: states.PlanWire) -> tuple[Step, ...]:
@@ -58,19 +59,26 @@ def count_line(steps: Sequence[Step]) -> Text:
 
 
 def plan_lines(steps: Sequence[Step]) -> list[Text]:
-    """The whole plan as in `render`: the items, a blank line, the count."""
+    """The whole plan as `render_items` writes it, with the notes: the items, a blank line, the count."""
     return [*map(_step_line, steps), Text(), count_line(steps)] if steps else [count_line(steps)]
 
 
 def changed_steps(before: Sequence[Step], after: Sequence[Step]) -> list[Text]:
-    """The lines of the items that were started or completed between the two plans."""
+    """The lines of the items in `after` that are in progress or completed and had another status before, or are new."""
     known = {step.item.id: step.item.status for step in before}
     changed = [step for step in after if known.get(step.item.id) != step.item.status]
     return [_step_line(step) for step in changed if step.item.status != "pending"]
 
 
 def visible_steps(steps: Sequence[Step], height: int) -> list[Text]:
-    """At most `height` rows (at least 1) around the item in progress, with the number of the other items."""
+    """At most `height` rows around the item in progress; if there is none, around the first pending or the last one.
+
+    The first and the last row may be replaced with the number of the items that do not fit. Below three rows, there is
+    only the item itself.
+
+    Args:
+        height: at least 1.
+    """
     count = len(steps)
     if count <= height:
         return [_step_line(step) for step in steps]

@@ -46,7 +46,11 @@ class Terminal:
 
 
 def open_terminal() -> Terminal:
-    """The terminal at stdin and stdout. If one of them is not a terminal, lines are plain and without color."""
+    """The terminal at stdin and stdout.
+
+    Lines are plain and without color if one of them is not a terminal, or in the background. From now on, stdout and
+    stderr replace characters that they cannot encode.
+    """
     _replace_unencodable(sys.stdout)
     _replace_unencodable(sys.stderr)
     can_ask = _is_terminal() and _in_foreground()

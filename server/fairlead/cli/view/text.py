@@ -14,7 +14,7 @@ from fairlead.display import escape_invisible, strip_sequences
 
 # the start of a terminal sequence or of a CRLF, which the next piece may complete
 _UNFINISHED = re.compile(r"(?:\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]{0,200}\x1b?|[ -/]*)|\r)\Z")
-# characters that change the direction of text, unusual line separators, and surrogates
+# characters that change the direction of text, unusual line separators, and the byte order mark; then surrogates
 _DIRECTION = re.compile("[\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 # common in files: spaces of other widths, emoji that Python does not know yet, and U+200D within an emoji
@@ -30,7 +30,11 @@ _WORD = re.compile(rf"\s*[{_OPENING}]*(?:[{_WIDE}]|[^\s{_WIDE}]+)?[{_CLOSING}]*\
 
 
 def clean(text: str) -> str:
-    """Removes terminal sequences, control characters and direction characters. Line endings become `\\n`."""
+    """Removes terminal sequences, control characters and direction characters. Tabs and `\\n` stay.
+
+    CRLF becomes `\\n`. A lone carriage return discards the line before it, as in a progress bar. A surrogate becomes
+    U+FFFD.
+    """
     return _SURROGATES.sub("\ufffd", _DIRECTION.sub("", strip_sequences(text)))
 
 
@@ -40,12 +44,16 @@ def escape_hidden(text: str) -> str:
 
 
 def first_line(text: str) -> str:
-    """The first line that is not blank, cleaned."""
+    """The first line that is not blank, cleaned and without surrounding space; "" if there is none."""
     return next((line.strip() for line in clean(text).splitlines() if line.strip()), "")
 
 
 def wrap(text: Text, console: Console, width: int | None, indent: int = 0) -> list[Text]:
-    """Wraps a text to `width` columns (None: no wrapping), with each row indented by `indent` spaces."""
+    """Splits a text into rows of at most `width` columns, including `indent` spaces before each row that is not blank.
+
+    Args:
+        width: None: only line endings separate rows. In narrow windows, a row has at least 8 columns after the indent.
+    """
     margin = " " * indent
     lines = list(text.split("\n", allow_blank=True))
     if width is not None:
@@ -54,7 +62,7 @@ def wrap(text: Text, console: Console, width: int | None, indent: int = 0) -> li
 
 
 def crop(text: Text, width: int | None) -> Text:
-    """Cuts a line to `width` columns, with an ellipsis."""
+    """Cuts a line to `width` columns, at least 8, with an ellipsis. None: not at all. Changes `text` and returns it."""
     if width is not None:
         text.truncate(max(width, 8), overflow="ellipsis")
     return text
@@ -73,7 +81,10 @@ class StreamWrapper:
         self._has_text = False
 
     def feed(self, piece: str, width: int | None) -> list[Text]:
-        """Adds a piece. Returns the finished rows, without blank lines at the start and the end of the text."""
+        """Adds a piece. Returns the finished rows, without blank lines at the start and the end of the text.
+
+        Of several blank lines in a row, two remain. `width` may differ from that of the call before.
+        """
         text = self._partial + piece
         unfinished = _UNFINISHED.search(text)
         self._partial = unfinished[0] if unfinished else ""
@@ -90,11 +101,11 @@ class StreamWrapper:
         return found
 
     def draft(self, width: int | None) -> Text | None:
-        """The unfinished row."""
+        """The unfinished row, cropped to `width`; None if it is blank."""
         return crop(self._wrapped(self._line, width)[0], width) if self._line.strip() else None
 
     def finish(self, width: int | None) -> list[Text]:
-        """Ends the text. Returns the remaining rows."""
+        """Ends the text. Returns the remaining rows. An unfinished terminal sequence is dropped."""
         line, self._line, self._partial = self._line, "", ""
         return self._rows(line, width)
 

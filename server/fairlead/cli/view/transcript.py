@@ -21,7 +21,7 @@ Json = dict[str, Any]
 OUTPUT_HEAD = 10
 OUTPUT_TAIL = 5
 RETRY_REPORT_SECONDS = 30
-"""After this time, a retry is reported again even if its reason is the same. Loading a local model can take minutes."""
+"""After this time, a retry is reported even if nothing about it is new. Loading a local model can take minutes."""
 _EXIT = re.compile(r"\(exit code (-?\d+), ([\d.]+ s)\)\s*\Z")
 # a step that its check keeps open (docs/plan.md P17), and why
 _REFUSED = re.compile(r"^The check of (#.+?) (failed(?=: )|could not run: .*)", re.MULTILINE)
@@ -40,6 +40,7 @@ class _Call:
     shown_rows: int = 0
     """How many rows have been shown, including the title."""
     omitted_rows: int = 0
+    """How many rows are neither shown nor in `tail`."""
     tail: deque[Text] = field(default_factory=lambda: deque(maxlen=OUTPUT_TAIL))
 
 
@@ -80,12 +81,12 @@ class Transcript:
         return self._plan
 
     def on_plan(self, plan: states.PlanWire) -> None:
-        """Handles a changed plan. The changes are shown after the call that made them."""
+        """Handles a changed plan. Its changes are shown when a call ends or a round starts."""
         self._plan = plan_steps(plan)
         self._display.set_plan(self._plan)
 
     def on_edits(self, edits: states.EditsWire) -> None:
-        """Shows how many new errors the proposals have, if a file has more than when they were last shown."""
+        """Shows how many new errors the proposals have, if a file has more than at the previous call."""
         counts = {file["newUri"] or file["uri"]: len(file["problems"]) for file in edits["files"] if file["problems"]}
         if any(count > self._shown_errors.get(uri, 0) for uri, count in counts.items()):
             total = sum(counts.values())
@@ -94,7 +95,7 @@ class Transcript:
         self._shown_errors = counts
 
     def begin_with_plan(self, plan: states.PlanWire) -> None:
-        """Starts a continued run with this plan. If the display has no status area, the plan is printed first."""
+        """Starts a continued run with this plan. Without a status area, the first round begins by showing it."""
         self.on_plan(plan)
         if self._display.width is not None:
             self._shown_plan = self._plan
@@ -106,14 +107,14 @@ class Transcript:
             handler(event)
 
     def note(self, text: str, style: str = "dim", mark: str | None = None) -> None:
-        """Shows a line about the run itself."""
+        """Shows a line about the run itself, after a mark; None: `Marks.note`."""
         self.end_text()
         self._begin_block("tools")
         line = Text(f"{mark or self._display.marks.note} {clean(text)}", style=style)
         self._display.show(wrap(line, self._display.console, self._display.width, indent=2))
 
     def end_text(self) -> None:
-        """Finishes the current text of the model."""
+        """Finishes the current text or thinking of the model. Does nothing if there is none."""
         if self._text is not None:
             stream, self._text = self._text, None
             self._show_text(stream.finish(self._display.width))
@@ -245,7 +246,7 @@ class Transcript:
         self.note(_TAGS.sub("", event["text"]).partition(" Rewrite ")[0], mark=self._display.marks.repeat)
 
     def _retry(self, event: Json) -> None:
-        """Reports a retry if its reason is new, its delay is longer, or `RETRY_REPORT_SECONDS` have passed."""
+        """Reports the first retry, one with a new reason or a longer delay, and one after `RETRY_REPORT_SECONDS`."""
         delay, reason = event["delayMs"] / 1000, first_line(event["reason"])
         is_new = event["attempt"] == 1 or reason != self._retry_reason
         if is_new or delay > self._retry_delay or self._waited >= RETRY_REPORT_SECONDS:
