@@ -8,7 +8,10 @@ from PIL import Image
 
 
 def main(source: str, target: str) -> None:
-    """Gives all frames one palette: text on flat colors needs no more colors, and the file is a third as large."""
+    """Gives all frames, which have one size, the same 256 colors.
+
+    Text on flat colors needs no more, and the file is a third as large.
+    """
     frames = json.loads(Path(source).read_text())
     pictures = [Image.open(frame["file"]).convert("RGB") for frame in frames]
     width, height = pictures[0].size

@@ -5,13 +5,15 @@ import { nodeProgram, pythonEnvironment, venvProgram } from "./process.mjs";
 import { wheelsDir } from "./wheels.mjs";
 
 /**
- * The checks, each with
+ * The checks. `pytest` are more arguments for pytest, and `env` is the environment in which all checks run. Each has
  *   name     as in `--only`
+ *   command, args, env   the process to start
  *   needs    the parts of the setup that it uses: "python", "node", "vscode", "local-model", "neovim"
  *   optional true if it runs only when `--only` names it
  *   alone    true if it measures time or uses all cores: it runs after the others
- *   count    a function of the output that returns `{ passed, failed }`; without it, the check counts as one test
- *   summary  matches the output lines that are always printed
+ *   count    a function of the output and `summary` that returns `{ passed, failed }`; without it, the check counts as
+ *            one test
+ *   summary  matches the output lines that are printed even if all tests passed
  *   passing  matches the lines of passed tests, which are not printed if a test failed
  *   failure  matches the lines that name a failed test, which are printed again at the end
  */

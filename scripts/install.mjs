@@ -1,4 +1,5 @@
-// The slow steps of the setup. Each prints a line of progress, and its error says what to do.
+// The slow steps of the setup. Each prints a line of progress. If one fails, it throws a `SetupError` that says what to
+// do, or at least shows the end of the output.
 
 import { existsSync, rmSync } from "node:fs";
 import { isWindows, pythonEnvironment, run, venv, venvProgram } from "./process.mjs";

@@ -30,7 +30,8 @@ const TOOLS = {
 
 /**
  * Makes the folder and returns `{ env, end() }`: the environment for the checks, and a function that removes the folder
- * and returns the paths that the run left elsewhere. The home folder in `env` must stay empty: each test has its own.
+ * and returns the paths that the run must not have left: those elsewhere, and those in the home folder of `env`. That
+ * one must stay empty, because each test has its own.
  */
 export function isolate() {
   // The name is short because the path of a socket has at most about 100 characters.
@@ -71,7 +72,8 @@ function traces() {
   return [...outside, ...atHome.filter((each) => !each.startsWith(cache)).flatMap(withContent)];
 }
 
-// If the state folder cannot hold sandbox layers, Fairlead has a permanent folder here, which must be empty.
+// If Fairlead's state folder cannot hold sandbox layers, one of these is Fairlead's permanent folder for them
+// (`fairlead-UID`). Only what it contains counts.
 function withoutLayerFolder(folder) {
   return /fairlead-\d+$/.test(folder) ? entries(folder).map((name) => path.join(folder, name)) : [folder];
 }

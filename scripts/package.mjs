@@ -72,8 +72,8 @@ function copy(from, to = from) {
 }
 
 /**
- * The text of a Markdown file for the extension page, where only web addresses work. If the address of the repository
- * is not known, pictures are left out and links become plain text.
+ * The text of a Markdown file for the extension page, where only web addresses work: relative links lead to the
+ * repository. If its address is not known, relative pictures are left out and relative links become plain text.
  */
 function standalone(file) {
   const text = fs.readFileSync(path.join(root, file), "utf8");
@@ -87,7 +87,7 @@ function standalone(file) {
   );
 }
 
-/** The manifest without the parts that only a checkout uses. */
+/** The manifest without the parts that only a checkout uses, and with the address of the repository if it is known. */
 function manifest() {
   const {
     scripts: _scripts,

@@ -1,5 +1,5 @@
 // `npm run pictures`: takes the pictures of the documentation in a real VS Code, with a recording instead of the model.
-// With `-- --only stills`, `animation`, `walkthrough` or `icon`, takes only these.
+// With `-- --only stills`, `animation`, `walkthrough` or `icon`, or several of them with commas, makes only these.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -30,7 +30,7 @@ await main(async () => {
   return 0;
 });
 
-/** Opens VS Code on the example with this recording. */
+/** Opens VS Code on the example with the recording in the file `replay`. */
 async function open(theme, replay, size, settings = {}) {
   const { openAgent } = await import("../tests/editor/agent.mjs");
   const { pictureFonts, PICTURE_SETTINGS } = await import("../tests/editor/host/pictures.mjs");
@@ -86,7 +86,7 @@ async function takeStills(theme) {
   await asking.close();
 }
 
-/** The recording of the example, slow enough for a picture of each state. */
+/** The path of a copy of the example's recording that is slow enough for a picture of each state. */
 async function slowRecording() {
   const { temporaryFile } = await import("../tests/editor/host/temporary.mjs");
   const recorded = fs.readFileSync(path.join(example, "refactor.replay.yaml"), "utf8");

@@ -20,7 +20,10 @@ const TAGS = {
 
 export const TARGETS = Object.keys(TAGS);
 
-/** Downloads the wheels of a list in requirements/ for each Python that Fairlead supports, or for those given. */
+/**
+ * Downloads wheels for one of the `TARGETS` into a folder: those that requirements/LIST.txt names, for each Python that
+ * Fairlead supports or for those in `pythons`.
+ */
 export async function downloadWheels(target, folder, pythons = PYTHONS, list = "server") {
   const platforms = TAGS[target].flatMap((tag) => ["--platform", tag]);
   const download = ["-m", "pip", "download", "--quiet", "--disable-pip-version-check"];

@@ -34,8 +34,8 @@ export function pythonEnvironment(added = {}, base = process.env) {
 
 /**
  * Runs a program and returns `{ code, output }`. The output contains standard output and standard error. Aborting
- * `signal` sends SIGTERM to the program. Never rejects: if the program cannot be started, the code is -1 and the output
- * says why.
+ * `signal` sends SIGTERM to the program. If a signal ended the program, the code is 128 plus the signal's number. Never
+ * rejects: if the program cannot be started, the code is -1 and the output says why.
  */
 export function run(command, args, { env = process.env, shell = false, cwd = root, signal } = {}) {
   return new Promise((resolve) => {
@@ -56,7 +56,10 @@ export function run(command, args, { env = process.env, shell = false, cwd = roo
   });
 }
 
-/** Runs a program in this terminal and returns its exit code. On Ctrl+C, waits for the program to end. */
+/**
+ * Runs a program in this terminal and returns its exit code, or 128 plus the number of the signal that ended it. On
+ * Ctrl+C, which the program gets too, waits for it to end. Passes SIGTERM on. Rejects if it cannot be started.
+ */
 export function runInTerminal(command, args, env = process.env, { shell = false } = {}) {
   return new Promise((resolve, reject) => {
     const ignore = () => {};

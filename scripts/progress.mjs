@@ -1,4 +1,5 @@
-// Prints progress: a line for each finished step and, on a terminal, a last line that lists the running steps.
+// Prints progress: a line for each finished step and a line that lists the running steps. On a terminal, that is always
+// the last line; elsewhere, it is printed every 20 seconds.
 
 const terminal = process.stdout.isTTY === true;
 const running = new Map();
@@ -10,6 +11,7 @@ export function seconds(since) {
   return `${((performance.now() - since) / 1000).toFixed(1)} s`;
 }
 
+/** Prints a text, above the line of the running steps if there is one. */
 export function say(text = "") {
   clear();
   console.log(text);
@@ -33,7 +35,7 @@ export async function withProgress(name, work) {
   }
 }
 
-/** Runs a step of the setup and prints its duration. */
+/** Runs a step of the setup, and prints its duration if it succeeds. Returns what `work` returns. */
 export async function step(name, work) {
   const start = performance.now();
   const result = await withProgress(name, work);

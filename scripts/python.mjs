@@ -22,7 +22,7 @@ print(json.dumps({"executable": found, "version": list(sys.version_info[:3]), "v
 export class SetupError extends Error {}
 
 /**
- * Returns the first suitable Python as `{ executable, version }`.
+ * Returns the first suitable Python as `{ executable, version }`. Throws a `SetupError` if there is none.
  * A Python that FAIRLEAD_PYTHON names is used or refused, never replaced by another.
  */
 export async function findPython() {

@@ -1,4 +1,4 @@
-// Lets one setup run at a time. The lock is a directory, because creating one is atomic on every system.
+// Lets one setup of each name run at a time. A lock is a directory, because creating one is atomic on every system.
 
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
@@ -10,7 +10,10 @@ import { withProgress } from "./progress.mjs";
 const HEARTBEAT_MS = 5_000;
 const STALE_MS = 60_000;
 
-/** Runs `work` while it holds the lock of this name. The lock of a process that died is taken over. */
+/**
+ * Waits for the lock of this name, runs `work` while holding it, and returns what `work` returns. The lock of a process
+ * that died, or that has given no sign of life for `STALE_MS`, is taken over.
+ */
 export async function withLock(name, work) {
   const directory = path.join(root, ".setup", `${name}.lock`);
   mkdirSync(path.dirname(directory), { recursive: true });

@@ -1,6 +1,6 @@
 // `npm run setup`: makes .venv (the Python package and the developers' tools) and node_modules (the packages from npm).
-// The other scripts make what they need. Each folder is made once, and again when the files that it was made from
-// change.
+// The other scripts make what they need. Each folder is made once, and updated when the files that it was made from
+// change. A .venv that does not work (`isUsable`) is made again.
 
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
@@ -14,7 +14,7 @@ import { SetupError } from "./python.mjs";
 const VENV_STAMP = path.join(venv, "fairlead-setup.json");
 const NODE_STAMP = path.join(root, "node_modules", ".fairlead-setup.json");
 
-/** Makes .venv and installs the package into it; with `dev`, also the tools of developers. */
+/** Makes or updates .venv if necessary. It contains the package; with `dev`, also the tools of developers. */
 export async function ensurePython({ dev = false } = {}) {
   if (isInstalled(dev)) return;
   await withLock("python", async () => {
@@ -28,7 +28,7 @@ export async function ensurePython({ dev = false } = {}) {
   });
 }
 
-/** Installs the packages of package-lock.json. */
+/** Installs the packages of package-lock.json, if they are not installed yet. */
 export async function ensureNode() {
   if (isNodeReady()) return;
   if (Number.parseInt(process.versions.node, 10) < 20) {
@@ -57,7 +57,8 @@ export async function runOrThrow(command, args, options) {
 }
 
 /**
- * Runs a script's main function, which returns the exit code. For a `SetupError`, prints its message and exits with 1.
+ * Runs a script's main function, which returns the exit code; undefined is 0. For a `SetupError`, prints its message
+ * and sets the exit code to 1. Throws other errors.
  */
 export async function main(work) {
   try {

@@ -1,4 +1,4 @@
-// `npm run soak -- --runs 20 --busy 10`: repeats `npm test` until the first failure.
+// `npm run soak -- --runs 20 --busy 10`: repeats `npm test`, at most until the first failure.
 //
 //   --runs N     the number of runs (default 20)
 //   --busy M     the last M runs have a busy loop on each core (default 10)

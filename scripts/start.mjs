@@ -2,7 +2,7 @@
 //
 // Uses the installed `code`. Without one, or with --browser, opens VS Code in a browser at a loopback address. If the
 // environment has a key or a base URL, the agent uses the real model, otherwise a recording. The copy is deleted when
-// VS Code is closed.
+// VS Code is closed; in a browser, that is at Ctrl+C.
 
 import fs from "node:fs";
 import os from "node:os";

@@ -97,7 +97,7 @@ async function runAll(chosen, results, signal) {
   await runAllOf(chosen.filter((check) => check.alone));
 }
 
-// A run fails if it leaves files in the user's folders.
+// A run fails if it leaves files in the user's folders or the system's temporary folders (`isolate`).
 function leftovers(paths) {
   const state = paths.length > 0 ? "FAILED" : "ok";
   return { name: "leftovers", state, passed: paths.length > 0 ? 0 : 1, failed: paths.length, failures: paths };

@@ -297,7 +297,7 @@ const BUSY = {
   error: { type: "overloaded_error", message: "Overloaded" },
 };
 const REFUSED = { status: 401, error: { type: "authentication_error", message: "invalid x-api-key" } };
-/** The error that the model server of `runIntoErrors` currently answers with. */
+/** The error that the model server of `troubleOptions` currently answers with; undefined: it answers with its text. */
 let refusal;
 
 async function troubleOptions() {

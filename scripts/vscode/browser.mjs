@@ -33,13 +33,14 @@ const PLACES = {
   },
 };
 
-// The package's own configuration names folders that only its original system has.
+// The package's own configuration names folders that only the system that it was made for has (AWS Lambda).
 const FONTS = `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig><dir prefix="relative">fonts</dir><cachedir prefix="xdg">fontconfig</cachedir></fontconfig>
 `;
 
-// The browser can reach no other machine. Checking each request instead would take a sixth of a window's start.
+// The browser can reach no other machine. Checking each request instead would take a sixth of the time that a window
+// needs to open.
 const ONLY_HERE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost";
 
 /**
@@ -147,7 +148,7 @@ async function packaged(log) {
   return { name: `${PACKAGED.name} ${PACKAGED.version}`, executable, env };
 }
 
-/** Opens an address in the user's own browser. Resolves to false if there is none. */
+/** Opens an address in the user's own browser. Returns whether the program that opens it could be started. */
 export async function showToUser(url) {
   const openers = { darwin: ["open"], win32: ["rundll32", "url.dll,FileProtocolHandler"] };
   const [command, ...args] = openers[process.platform] ?? ["xdg-open"];

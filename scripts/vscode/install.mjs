@@ -1,5 +1,5 @@
 // Installs a whole VS Code (server, workbench and extension host) from npm packages: the machine needs neither VS Code
-// nor a compiler. `node scripts/vscode/install.mjs` does it ahead of time.
+// nor a compiler. `node scripts/vscode/install.mjs` does it ahead of time, after `npm run setup`.
 import fs from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
@@ -38,7 +38,7 @@ const STEPS = 1;
 
 /**
  * Installs what is missing. Returns `{ dir, node, server, vscodeVersion, playwright }`: the paths of the installation,
- * of its Node and of its server, the version, and the loaded playwright-core module.
+ * of its Node and of its server, VS Code's version, and the loaded playwright-core module.
  */
 export async function ensureHost({ log = progress } = {}) {
   const node = NODE[`${process.platform}-${process.arch}`];

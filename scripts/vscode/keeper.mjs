@@ -1,7 +1,8 @@
-// Runs a command in its own process group, and ends the group when standard input closes. That also happens when the
-// process on the other end is killed, so a test run leaves nothing behind, however it ends.
-// Usage: keeper.mjs MARK SCRATCH COMMAND [ARGUMENT...]. The last line on standard output lists the processes that had
-// to be killed.
+// Runs a command in its own process group, and ends the group when the command ends or standard input closes. Standard
+// input also closes when the process on the other end is killed, so a test run leaves nothing behind, however it ends.
+// Usage: keeper.mjs MARK SCRATCH COMMAND [ARGUMENT...]. Writes the command's output to SCRATCH/server.log, and removes
+// the folder SCRATCH at the end. MARK identifies the command's descendants. The last line on standard output lists, as
+// JSON, those that had to be killed. Except on Linux, this list is always empty.
 import { execFileSync, spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";

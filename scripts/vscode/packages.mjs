@@ -23,7 +23,7 @@ export function cacheDir() {
 /**
  * Ensures that `dir` contains what `build(staging)` makes for `recipe`, a string that names the versions of all parts.
  * The folder is built elsewhere and then renamed, so it is never incomplete. One process at a time installs; the others
- * wait.
+ * wait, and say so with `log`. Needs .venv and node_modules.
  */
 export async function installOnce(dir, recipe, build, log) {
   const installed = () => read(path.join(dir, ".recipe")) === recipe;
@@ -58,7 +58,10 @@ async function clientLock() {
   return (await import(`data:text/javascript,${encodeURIComponent(code)}`)).exclusively;
 }
 
-/** Downloads a package, compares its SHA-512 with `integrity`, and unpacks it into `into`. */
+/**
+ * Downloads a package, compares its SHA-512 with `integrity` (without one, with that of the registry), and unpacks it
+ * into `into`.
+ */
 export async function fetchPackage({ name, version, integrity }, into) {
   const spec = `${name}@${version}`;
   const download = `${into}.tgz`;
@@ -91,6 +94,7 @@ async function sha512(file) {
   return `sha512-${hash.digest("base64")}`;
 }
 
+/** Unpacks an archive into a folder, which is created if necessary. */
 export async function untar(archive, into, options = []) {
   fs.mkdirSync(into, { recursive: true });
   // Git for Windows puts a GNU tar first on PATH, which reads the C: of a path as a host name.
@@ -98,6 +102,7 @@ export async function untar(archive, into, options = []) {
   await run(tar, ["-xf", archive, "-C", into, "--no-same-owner", ...options]);
 }
 
+/** Runs npm with the user's configuration, not that of this checkout. Like `run`, returns its standard output. */
 export function npm(args, cwd = os.tmpdir()) {
   const env = Object.fromEntries(
     Object.entries(process.env).filter(([key]) => !/^npm_(package|lifecycle|command|config_local_prefix)/i.test(key)),

@@ -37,15 +37,16 @@ const QUIET = {
 /**
  * Starts a VS Code with fresh data folders.
  *
- * workspace   a folder or a .code-workspace file, or a function that makes one in the given scratch folder; without a
- *             workspace, the window is empty
+ * workspace   a folder or a .code-workspace file, or a function that makes one in the given scratch folder and returns
+ *             its path; without a workspace, the window is empty
  * extensions  unpacked extension folders (loaded in place) and .vsix files (installed)
- * settings    user settings in addition to the ones above
- * env         variables in addition to those of this process; `undefined` removes one. HOME is a new folder unless
- *             given here
+ * settings    user settings in addition to `QUIET`
+ * env         variables in addition to those of this process, without npm's, Git's, XDG's and an editor's; `undefined`
+ *             removes one. HOME (on Windows, USERPROFILE) is a new folder unless given here
  * port        0 (the default) takes a free one
  * trust       'off': every workspace is trusted; 'restricted': at first none is; 'ask': at first none is, and a dialog
  *             asks
+ * log         called with each line about the installation of VS Code; by default, they go to standard error
  *
  * Returns `{ url, port, workspace, scratch, userDataDir, home, env, logs(), stop() }`. The url contains a secret, so
  * that no other user of the machine can connect. `stop()` ends every process, removes the scratch folder, and returns
@@ -83,12 +84,12 @@ export async function startVSCode({ port = 0, trust = "off", log, ...wanted } = 
   return server;
 }
 
-/** Writes the user settings: the ones above with changes. */
+/** Writes the user settings: `QUIET` with these changes. */
 function writeSettings(userDataDir, settings) {
   fs.writeFileSync(path.join(userDataDir, "User", "settings.json"), JSON.stringify({ ...QUIET, ...settings }, null, 2));
 }
 
-/** Creates the files in the scratch folder that the start needs. */
+/** Creates the files in the scratch folder that the start needs, and installs the extensions. */
 async function prepare(host, scratch, { workspace, extensions = [], settings = {}, env = {}, trust }) {
   const folder = (name) => {
     const dir = path.join(scratch, name);
@@ -198,7 +199,7 @@ async function answers(url) {
 function logs(scratch) {
   // Not the whole folder, because `readdirSync` follows its link to the extension, with the packages of this checkout.
   const folder = path.join("user", "logs");
-  // The server may end while it is read.
+  // If the server ends meanwhile, the folder is removed while this reads it.
   try {
     const found = fs.readdirSync(path.join(scratch, folder), { recursive: true });
     const files = found.filter((file) => file.endsWith(".log")).map((file) => path.join(folder, file));
