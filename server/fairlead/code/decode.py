@@ -181,9 +181,9 @@ def _path(uri: Any) -> Path | None:
 
 
 def actions(answer: Any) -> list[dict[str, Any]]:
-    """The enabled `CodeAction`s of an answer; none for any other answer.
+    """The enabled `CodeAction`s of an answer. Omits plain `Command`s, which only the provider could run.
 
-    Omits plain `Command`s, which only the provider could run. Does not raise.
+    Omits malformed items instead of raising.
     """
     objects: list[dict[str, Any]] = [action for action in (answer if is_list(answer) else []) if is_object(action)]
     named = [action for action in objects if isinstance(action.get("title"), str)]

@@ -29,9 +29,10 @@ def read_count(value: Any) -> int:
 
 
 def offset_at(lines: list[str], position: dict[str, int], encoding: str) -> int:
-    """The offset of a position in the joined lines, in characters, at most the end of its line without the line ending.
+    """The offset of a position in the joined lines, in characters.
 
-    A position after the last line is the end of the text. One inside a character moves to the end of the character.
+    A column that is too large means the end of the line, before the line ending. A line that is too large means the end
+    of the text. A column inside a character means the end of the character.
 
     Args:
         position: an LSP `Position` that has been checked (`read_count`).

@@ -62,7 +62,7 @@ class LanguageServer(Provider, Protocol):
             not check it in time.
 
         Raises:
-            NoAnswer: the server has ended, or answered none of the requests for a file's problems.
+            NoAnswer: the server has ended, or a request for a file's problems was refused or not answered.
         """
         ...
 
@@ -79,7 +79,7 @@ class LanguageServers(Protocol):
 
         Raises:
             NoAnswer: there is none, it cannot be started, it failed a moment ago, or the user did not allow it.
-            ToolError: there is no layer to run it in.
+            ToolError: the layer that it would run in cannot be made.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Asks about the code. A question goes to the best provider first (`choice.py`); only `problems` asks no editor."""
+"""Asks about the code: the best provider first (`choice.py`). Only a language server is asked for problems."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -139,7 +139,7 @@ class CodeQueries:
 
         Raises:
             NoAnswer: there was no answer; the message says why.
-            ToolError: a file cannot be read, or the language server has no layer to run in.
+            ToolError: a file cannot be read, or the layer that the language server would run in cannot be made.
         """
 
         async def ask(source: _Source) -> list[Place]:
@@ -151,7 +151,7 @@ class CodeQueries:
         return await self._ask(path, ask)
 
     async def hover(self, path: Path, symbol: str, line: int | None) -> Answer[str]:
-        """What is known about a symbol, in Markdown: its type, its signature, its documentation. Empty if nothing is.
+        """What is known about a symbol, in Markdown: its type, its signature, its documentation. May be empty.
 
         The arguments are those of `related`.
 
@@ -387,7 +387,7 @@ class CodeQueries:
         return _Source(editor, self._files.current, shown)
 
     def _files_unknown_to_editor(self, path: Path) -> list[Path]:
-        """The paths of all proposals in the language of a file, including deletions: the editor knows none of them."""
+        """The paths with proposals, including deletions, in the language of a file. The editor does not know them."""
         name, targets = self.servers.name_for(path), (Path(proposal.target) for proposal in self._files.changes)
         return [
             target

@@ -1,5 +1,5 @@
-"""Renders answers about the code for the model. A list has a line per item, up to `MAX_LINES`; then it says how many
-more there are.
+"""Renders answers about the code for the model. A list has a line per item, up to `MAX_LINES` of them, and a
+last line that counts the omitted ones.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -21,8 +21,8 @@ MAX_HOVER = 3000
 async def render_places(files: Files, found: Collection[Place]) -> str:
     """A line `path:line: text` per place, those in the workspace first.
 
-    The text is that of the file as the agent sees it, cut after `MAX_LINE` characters. Without text, the line is
-    `path:line`: in secret files, in files outside of the workspace, in files that cannot be read, and for blank lines.
+    The text is that of the file as the agent sees it, cut after `MAX_LINE` characters. It is left out in secret files,
+    files outside of the workspace and files that cannot be read, and if it is blank.
     """
     places = sorted(found, key=lambda place: (not files.roots.contains(place.path), place))
     shown, lines, yielder = places[:MAX_LINES], list[str](), Yielder()

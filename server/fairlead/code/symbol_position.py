@@ -6,7 +6,7 @@ from fairlead.code.provider import NoAnswer
 from fairlead.edits.text import split_lines, without_line_ending
 
 NEARBY = 3
-"""How many lines above or below the line that the model gave a symbol may be."""
+"""The greatest distance, in lines, from the line that the model gave to a line with the symbol."""
 MAX_SHOWN = 12
 """How many line numbers an error names."""
 
@@ -21,7 +21,8 @@ def find_symbol(text: str, name: str, symbol: str, line: int | None) -> tuple[in
             lines away. None: the first line with the symbol.
 
     Raises:
-        NoAnswer: the symbol is empty, not in the file, or not near the line. The last message names the lines with it.
+        NoAnswer: the symbol is empty, not in the file, or not near the line. If it is not near, the message names lines
+            that contain it.
     """
     wanted = symbol.strip().removesuffix("()")
     if not wanted:

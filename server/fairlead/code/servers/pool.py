@@ -62,7 +62,7 @@ class ServerPool:
         self._timers[server] = self._call_later(IDLE, lambda: self._stop(server))
 
     def note_use(self, server: Server) -> None:
-        """Restarts the idle time of a server that is used. Only wakes up `slot` if the server is not in the pool."""
+        """Restarts the idle time of a server that is used. A waiting `slot` then looks for an idle server again."""
         self._changed.set()
         if server in self._timers:
             self.remove(server)

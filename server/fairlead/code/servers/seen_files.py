@@ -12,9 +12,9 @@ from fairlead.workspace.disk import read_bytes
 from fairlead.workspace.errors import WorkspaceError
 
 MAX_FILES = 20_000
-"""In a folder with this many files that matter to a server, changes on disk are only seen after its restart."""
+"""With this many files in its folder that matter to a server, it sees changes on disk only after a restart."""
 REST = 10
-"""The least time between the starts of two searches for changed files, in multiples of the first one's duration."""
+"""The least time from the start of a search for changed files to the next one, as a multiple of how long it took."""
 CREATED, CHANGED, DELETED = 1, 2, 3  # LSP 3.18, `FileChangeType`
 _SKIPPED = {"node_modules", "venv", "__pycache__", "target", "dist", "build"}
 _CONFIGURATION = (".json", ".toml", ".mod", ".sum", ".work")

@@ -76,7 +76,7 @@ class Server:
         """The versions of the documents that were shown. A version increases when a text is sent."""
         self._published: dict[Path, _Published] = {}
         self._unsure: set[Path] = set()
-        """The documents that were sent while `_is_noticing`. Reading their problems after that sends them again."""
+        """The documents that were sent while `_is_noticing`. After that time, `diagnostics` sends them again."""
         self._noticed_at = 0.0
         """The event loop's time at which the server should have noticed which files were created or removed."""
         self._can_pull = asyncio.Event()
@@ -278,7 +278,7 @@ class Server:
         if any(kind != CHANGED for kind in events.values()):
             self._noticed_at = asyncio.get_running_loop().time() + self._seconds.notice
         if changes and not self._can_pull.is_set():
-            # new versions show which problems the server publishes after it read this, and which it published before
+            # with new versions, problems that the server publishes from now on are not confused with earlier ones
             for path, text in self._shown.items():
                 self._send_text(path, text)
 

@@ -16,7 +16,7 @@ class ServerSpec:
     languages: Mapping[str, str]
     """LSP's language id by suffix of a file, such as `.py`."""
     initialization_options: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Sent with `initialize` and as the settings, whose sections are dotted names in it."""
+    """Sent with `initialize`. Also the settings: a section in `workspace/configuration` is a dotted name in it."""
     scanned_message: str = ""
     """A part of what it logs when it has listed the workspace's files; empty if it logs nothing.
 
