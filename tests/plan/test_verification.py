@@ -46,9 +46,7 @@ def support(*runs: CommandRun, changed: Sequence[str] = (), item: PlanItem | Non
         pytest.param("verified", support(run(ONE_FOLDER, code=1), run(TESTS, state=1)), id="a superset"),
         pytest.param("failed", support(run(TESTS), run(TESTS, code=1, state=1)), id="a failure after a pass"),
         pytest.param("failed", support(run(TESTS), run(TESTS, code=1)), id="a failure after a pass on the same files"),
-        pytest.param(
-            "verified", support(run(TESTS, code=1), run(TESTS)), id="a pass after a failure on them"
-        ),
+        pytest.param("verified", support(run(TESTS, code=1), run(TESTS)), id="a pass after a failure on them"),
         pytest.param("failed", support(run(TESTS, LINT, code=1), run(LINT, state=1)), id="one of two that failed"),
         pytest.param("unverified", support(run(TESTS, code=None, stopped=True)), id="stopped: no result"),
         pytest.param("stale", support(run(TESTS), changed=["/a"]), id="a change afterwards"),
