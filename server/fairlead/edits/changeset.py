@@ -22,7 +22,10 @@ _MAX_RECENT_CHANGES = 64
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _RecentChange:
-    """The replacement or removal of one proposal. Compared by identity, because one path may change repeatedly."""
+    """The addition, replacement or removal of one proposal.
+
+    Compared by identity, because one path may change repeatedly.
+    """
 
     path: str
     """The current path of the file."""
@@ -58,13 +61,20 @@ class Changeset:
         return self.files.get(path)
 
     def for_target(self, path: str) -> Proposal | None:
-        """The proposal whose text is at this path once it is accepted: the file's own, or a rename to this path."""
+        """The proposal that decides what is at this path after all are accepted; None if there is none.
+
+        It is the rename of another file to this path, else the file's own proposal. A file's own rename to another path
+        does not count.
+        """
         renamed = self.renamed.get(path)
         own = self.files.get(path)
         return renamed or (own if own is not None and own.new_path is None else None)
 
     def proposed_below(self, start: str) -> str | None:
-        """A path that begins with `start` and has a proposed text; None if there is none."""
+        """A path that begins with `start` and has a proposed text; None if there is none.
+
+        For a folder, `start` ends with a separator, because it is compared as text.
+        """
         for path in filter(methodcaller("startswith", start), chain(self.files, self.renamed)):
             proposal = self.for_target(path)
             if proposal is not None and proposal.proposed is not None:
@@ -104,13 +114,15 @@ def propose(
     """Adds a proposed text for a file.
 
     Args:
+        path: the path in the proposed state, so after a proposed rename the new one. Likewise in `delete`, `rename` and
+            `capture`.
         current: the text of the user's file, None if there is none. Ignored if the file already has a proposal.
-        raw: bytes and permissions. None leaves the proposed ones unchanged.
+        raw: bytes and permissions. None: no bytes, and the permissions that are proposed already.
     """
     changes, origin = _with_next_origin(changes, author)
     old = changes.for_target(path)
     if old is None:
-        moved = changes.get(path)  # the file was renamed, and its old path gets a new file
+        moved = changes.get(path)  # its rename is proposed, and its old path gets a new file
         if moved is not None:
             changes = _split(changes, moved)
         old = empty_proposal(path, current if moved is None else moved.base)
@@ -128,7 +140,7 @@ def _with_next_origin(changes: Changeset, author: Author) -> tuple[Changeset, Or
 
 
 def _split(changes: Changeset, renamed: Proposal) -> Changeset:
-    """Turns a rename into a new file at its target. The caller proposes something for the old path."""
+    """Turns a rename into a new text file at its target. The caller proposes something for the old path."""
     text = renamed.proposed or ""
     created = Proposal(renamed.target, None, None, text, renamed.origins, file_origin=renamed.file_origin)
     return changes.without(renamed.path).with_proposal(created)
@@ -144,7 +156,7 @@ def delete(changes: Changeset, path: str, current: str | None, author: Author) -
 
 
 def rename(changes: Changeset, path: str, new_path: str, current: str | None, author: Author) -> Changeset:
-    """Proposes another path for a file. Its proposed text moves with it."""
+    """Proposes another path for a file. Its proposed text moves with it. The file's own path removes the rename."""
     changes, origin = _with_next_origin(changes, author)
     old = changes.for_target(path) or empty_proposal(path, current)
     if old.kind == "create":
@@ -156,14 +168,17 @@ def rename(changes: Changeset, path: str, new_path: str, current: str | None, au
 def capture(
     changes: Changeset, path: str, before: str | None, after: str | None, raw: Raw, author: Author
 ) -> Changeset:
-    """Adds a command's change to a file, merged with what is proposed for the file now, and precomputes the result.
+    """Adds a command's change to a file, and precomputes the result.
+
+    The text is merged with what is proposed for the file now. A deletion, and the bytes of a binary file, replace that.
 
     Args:
         before: the text when the command started, None if there was no file.
         after: the text that the command left, None if it deleted the file.
+        raw: the bytes and permissions that the command left, if they are proposed too.
 
     Raises:
-        MergeConflict: the command and the proposal changed the same lines.
+        MergeConflict: the command and the proposal changed the same lines differently.
     """
     known = changes.for_target(path)
     proposed = before if known is None else known.proposed
@@ -180,7 +195,7 @@ def capture(
 
 
 def observe(changes: Changeset, path: str, current: str | None) -> Changeset:
-    """Rebases a file's proposal on the current text of the user's file."""
+    """Rebases a file's proposal, if it has one, on the current text of the user's file (None: there is no file)."""
     old = changes.get(path)
     if old is None or old.current == current:
         return changes
@@ -201,7 +216,8 @@ def regions_to_accept(proposal: Proposal, hunk_ids: Collection[str] | None, over
 def accepted(proposal: Proposal, regions: Collection[Region]) -> Proposal:
     """The proposal after some of its regions were written to the user's file.
 
-    Afterwards, a proposal that is decided as a whole has nothing left to decide.
+    An atomic one is always written completely. After that, a proposal that is decided as a whole has nothing left to
+    decide.
     """
     if proposal.is_atomic:
         return replace(proposal, base=proposal.proposed, current=proposal.proposed, new_path=None, raw=PLAIN)
@@ -232,7 +248,10 @@ def accept(changes: Changeset, before: Proposal, done: Proposal) -> Changeset:
 
 
 def rejected(proposal: Proposal, hunk_ids: Collection[str] | None) -> Proposal:
-    """The proposal without some hunks (None: all). In a conflict, the user's text stays."""
+    """The proposal without some hunks (None: all; always all if it is decided as a whole).
+
+    In a conflict, the user's text stays.
+    """
     if hunk_ids is None or proposal.decided_as_whole:
         origins = Origins.empty(proposal.base or "")
         return replace(proposal, proposed=proposal.base, new_path=None, origins=origins, raw=PLAIN)

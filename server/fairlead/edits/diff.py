@@ -12,11 +12,12 @@ from operator import lt
 from fairlead.edits.sliders import Block, align_blocks
 from fairlead.edits.text import split_lines
 
-# Limits of a comparison. Sections over one of the first two count as changed as a whole.
+# Limits of a comparison. A section counts as changed as a whole if it is longer than `_MAX_LINES`, or if its pairs and
+# those of the sections before it are more than `_MAX_PAIRS`.
 _MAX_PAIRS = 100_000  # pairs of equal lines that SequenceMatcher looks at, in all sections together
 _MAX_LINES = 300_000  # lines of a section, both sides together
 _MAX_DEPTH = 20  # nested sections; deeper ones are not divided by anchors
-_MAX_BLOCKS = 5_000  # runs; if there are more, the nearest ones are joined
+_MAX_BLOCKS = 5_000  # runs of changed lines; if there are more, the nearest ones are joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +25,13 @@ class Hunk:
     """A run of changed lines."""
 
     id: str
-    """A digest of the old and the new lines and of the number of equal changes before it (docs/protocol.md, `Hunk`)."""
+    """A digest of the old lines, the new lines, and a number that tells equal hunks apart (docs/protocol.md, `Hunk`)."""
     old_start: int
-    """Counted from 0, like `new_start`."""
+    """The index of its first old line, from 0. For an empty `old`, of the line before which lines are added."""
     old: tuple[str, ...]
     """The lines with their line endings, like `new`."""
     new_start: int
+    """Like `old_start`, in the new text."""
     new: tuple[str, ...]
 
     @property
@@ -58,8 +60,8 @@ class HunkPosition:
 def changed_blocks(a: Sequence[str], b: Sequence[str]) -> list[Block]:
     """The changed runs `(a_start, a_end, b_start, b_end)` between two lists of lines: in order, and never adjacent.
 
-    Lines that occur exactly once on both sides anchor the comparison, so its time grows with the size of the files and
-    not with its square. If there are more than 5,000 runs, the nearest ones are joined: nobody reviews so many.
+    Lines that occur exactly once on each side anchor the comparison, so its time grows with the size of the files, not
+    with the square of the size. If there are more than 5,000 runs, the nearest ones are joined: nobody reviews so many.
     """
     if a == b:
         return []
@@ -148,8 +150,8 @@ def hunks(base: str, proposed: str, decided: Collection[str] = ()) -> tuple[Hunk
     """The hunks that turn `base` into `proposed`: in order, and never adjacent.
 
     Args:
-        decided: ids that are not used again, so that the second of two equal hunks keeps its id after the first is
-            decided.
+        decided: the ids of decided hunks. They are not used again, so that the second of two equal hunks keeps its id
+            after the first is decided.
     """
     a, b = split_lines(base), split_lines(proposed)
     return hunks_of_blocks(changed_blocks(a, b), a, b, decided)

@@ -10,11 +10,11 @@ from fairlead.edits.text import split_lines, without_line_ending
 
 _STRAIGHT_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
 _MAX_SHOWN = 12
-# limits of the search for the nearest lines, which blocks the event loop
-_MAX_LINES = 100_000
-_MAX_WIDTH = 120
-_MAX_CANDIDATES = 500
-_MAX_COMPARED = 10
+# limits of the search for the nearest lines, which blocks the event loop unless the text is long
+_MAX_LINES = 100_000  # of the file
+_MAX_WIDTH = 120  # characters of a line
+_MAX_CANDIDATES = 500  # positions in the file
+_MAX_COMPARED = 10  # pairs of lines, with SequenceMatcher
 
 
 def explain_missing(text: str, old: str) -> str:
@@ -36,7 +36,7 @@ def explain_missing(text: str, old: str) -> str:
 
 
 def _nearest(lines: Sequence[str], wanted: Sequence[str]) -> tuple[int, float]:
-    """The start of the lines that are most similar to `wanted`, and their similarity (0 to 1)."""
+    """The index of the first of the lines that are most similar to `wanted`, and their similarity (0 to 1)."""
     loose = [_loosened(line[:_MAX_WIDTH]) for line in lines]
     target = [_loosened(line[:_MAX_WIDTH]) for line in wanted]
     longest = max(range(len(target)), key=lambda index: len(target[index]))
@@ -103,7 +103,10 @@ _DIFFERENCES: tuple[tuple[Callable[[str], str], str], ...] = (
 
 
 def _difference(wanted: Sequence[str], found: Sequence[str]) -> str:
-    """A sentence that names the kind of difference; empty if there are several kinds."""
+    """A sentence that names the kind of difference.
+
+    Empty if there are several kinds or another kind, or if the numbers of lines differ.
+    """
     if len(found) != len(wanted):
         return ""
     pairs = [(a, b) for a, b in zip(wanted, found, strict=True) if a != b]

@@ -18,12 +18,15 @@ class MatchError(ValueError):
 
 
 def replace_once(text: str, old: str, new: str) -> str:
-    """Replaces the only occurrence of `old` with `new`. Differences in line endings do not count.
+    """Replaces the only occurrence of `old` with `new`.
+
+    If there is no exact occurrence, one that differs only in line endings is replaced. Overlapping occurrences count
+    separately.
 
     The new lines get the line endings of the lines that they replace, so a CRLF file edited with LF stays CRLF.
 
     Raises:
-        MatchError: `old` is empty, equals `new`, or does not occur exactly once in `text`.
+        MatchError: `old` is empty or does not occur exactly once in `text`, or the text would not change.
     """
     if not old:
         raise MatchError("old_text is empty. To write a whole file, use write_file.")

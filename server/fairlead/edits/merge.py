@@ -17,7 +17,7 @@ Span = tuple[int, int]
 
 
 class MergeConflict(ValueError):
-    """Both sides changed the same lines differently."""
+    """Both sides changed the same region differently (`compare`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,10 @@ class Region:
 def compare(base: Sequence[str], mine: Sequence[str], theirs: Sequence[str]) -> list[Region]:
     """The changed regions of three lists of lines, in order.
 
-    Two changes are one region if they share a line of the base, if one inserts lines between lines that the other
-    changes, or if both insert lines at the same position. Adjacent changes are two regions, because their order is
-    clear. If the first one lacks a final line ending, they are one region, because otherwise the last line of the first
-    and the first line of the second would be joined.
+    Two changes, one of each side, are one region if they share a line of the base, if one inserts lines between lines
+    that the other changes, or if both insert lines at the same position. Adjacent changes are two regions, because
+    their order is clear. If the first one lacks a final line ending, they are one region, because otherwise the last
+    line of the first and the first line of the second would be joined.
     """
     return regions_of_blocks(changed_blocks(base, mine), changed_blocks(base, theirs), mine, theirs)
 
@@ -45,7 +45,7 @@ def compare(base: Sequence[str], mine: Sequence[str], theirs: Sequence[str]) -> 
 def regions_of_blocks(
     mine_blocks: Sequence[Block], theirs_blocks: Sequence[Block], mine: Sequence[str], theirs: Sequence[str]
 ) -> list[Region]:
-    """Like `compare`, for changes that are already known."""
+    """Like `compare`, for the changed runs of each side against the base, if they are already known."""
     blocks = sorted([(block, 0) for block in mine_blocks] + [(block, 1) for block in theirs_blocks])
     regions: list[Region] = []
     offsets = [0, 0]  # for each side: its line number minus that of the base, after the regions so far
@@ -113,7 +113,7 @@ def merged(base: str, mine: str, theirs: str) -> str:
     """One text with the changes of both sides.
 
     Raises:
-        MergeConflict: both sides changed the same lines differently.
+        MergeConflict: both sides changed the same region differently (`compare`).
     """
     if base == theirs or mine == theirs:
         return mine

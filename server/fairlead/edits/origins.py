@@ -17,14 +17,14 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The plan item and tool call that made a change."""
+    """The plan item and tool call that made a change; None as in `Author`."""
 
     order: int
-    """Grows with each change."""
+    """The later the change, the greater."""
     item_id: str | None
     call_id: str | None
     over: tuple[str, ...] = ()
-    """The other plan items whose changes this one replaced."""
+    """The other plan items whose changes this one replaced, directly or in several steps."""
 
     def replacing(self, replaced: Iterable["Origin | None"]) -> "Origin":
         """This origin, with the plan items of the replaced changes added to `over`."""
@@ -35,7 +35,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Origins:
-    """The origins of the changes in a text; None where nothing was changed."""
+    """The origins of the changes in a text; None where nothing was changed, or only by the user."""
 
     lines: tuple[Origin | None, ...]
     """By line."""
@@ -52,7 +52,12 @@ class Origins:
         return Origins((None,) * count, (None,) * (count + 1))
 
     def after(self, old: str, new: str, origin: Origin | None) -> "Origins":
-        """The origins after a change by `origin` from `old`, the text of these origins, to `new`."""
+        """The origins after a change of the text.
+
+        Args:
+            old: the text that these origins are for.
+            origin: the origin of the change; None: the changed lines get none.
+        """
         lines: list[Origin | None] = []
         gaps: list[Origin | None] = []
         changed_gaps: list[tuple[int, Origin | None]] = []
@@ -71,7 +76,10 @@ class Origins:
         return Origins(tuple(lines), tuple(gaps))
 
     def amended(self, old: str, new: str) -> "Origins":
-        """Like `after`, for a change by the user: changed lines get the latest origin of those that they replace."""
+        """Like `after`, for a change by the user to the proposed text.
+
+        Changed lines get the latest origin of the lines and gaps that they replace; None if these have none.
+        """
         result = self.after(old, new, None)
         lines, gaps = list(result.lines), list(result.gaps)
         for a0, a1, b0, b1 in changed_blocks(split_lines(old), split_lines(new)):
@@ -87,12 +95,12 @@ class Origins:
         return Origins(lines, tuple(mine or theirs for mine, theirs in zip(self.gaps, other.gaps, strict=True)))
 
     def within(self, hunk: Hunk) -> list[Origin]:
-        """The origins of all lines and gaps of a hunk."""
+        """The origins of the lines and gaps of a hunk in the new text, without None."""
         start, end = hunk.new_start, hunk.new_start + len(hunk.new)
         return [o for o in (*self.lines[start:end], *self.gaps[start : end + 1]) if o is not None]
 
     def of(self, hunk: Hunk) -> Origin | None:
-        """The latest origin in a hunk. If the hunk has none, the nearest one in the text.
+        """The latest origin in a hunk. If the hunk has none, the nearest one in the text; None if the text has none.
 
         A hunk may have none if the text has equal lines: the diff may show a different one than was changed.
         """

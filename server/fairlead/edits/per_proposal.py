@@ -23,7 +23,7 @@ class PerProposal(Generic[V]):
         """The values by path, in the order of the proposals.
 
         Args:
-            compute: a pure function of a proposal and the inputs.
+            compute: a pure function of a proposal and the inputs. It must compute the same in each call.
             inputs: what else the values depend on. If they change, all values are computed again.
         """
         if inputs != self._inputs:

@@ -23,7 +23,7 @@ _MAX_PASSES = 10
 
 @dataclass(frozen=True)
 class Conflict:
-    """The versions of lines that both the user and the agent changed."""
+    """The versions of lines that both the user and the agent changed; of the whole file if it cannot be merged."""
 
     base: str
     current: str
@@ -126,7 +126,10 @@ class Proposal:
 
     @cached_derivation
     def conflicts(self) -> dict[str, Conflict]:
-        """The hunks that overlap with the user's changes, by id."""
+        """The conflicts with the user's changes, by the id of the hunk.
+
+        If the user deleted the file, or the proposal is atomic, each hunk has the same conflict: the whole texts.
+        """
         if self.base == self.current:
             return {}
         if self.current is None or self.is_atomic:
@@ -159,7 +162,7 @@ class Proposal:
 
     @property
     def in_conflict(self) -> bool:
-        """Whether accepting all of it would replace text that the user changed."""
+        """Whether accepting all of it would discard a change by the user, such as a changed line or a deletion."""
         if self.base == self.current:
             return False
         return self.current is None or self.is_atomic or bool(self.conflicts)
@@ -169,12 +172,12 @@ class Proposal:
         return {hunk.id: self.origins.of(hunk) or self.file_origin for hunk in self.hunks}
 
     def origin(self, hunk: Hunk) -> Origin | None:
-        """The origin of the latest change in a hunk."""
+        """The origin of the latest change in a hunk (`Origins.of`), else of the file; None if both are unknown."""
         return self._origin_by_hunk[hunk.id]
 
     @cached_derivation
     def item_ids(self) -> tuple[str, ...]:
-        """The plan items that it belongs to, in the order of the hunks."""
+        """The plan items that it belongs to: the one of `file_origin` first, then in the order of the hunks."""
         found = [self.file_origin, *(self.origin(hunk) for hunk in self.hunks)]
         return tuple(dict.fromkeys(o.item_id for o in found if o is not None and o.item_id is not None))
 
@@ -221,12 +224,12 @@ class Proposal:
         return [region for region in self.regions if region in wanted]
 
     def with_text(self, proposed: str, origin: Origin | None, *, by_hand: bool = False) -> "Proposal":
-        """The proposal with another proposed text.
+        """The proposal with another proposed text, and without the bytes that were proposed for a binary file.
 
         Args:
-            origin: the origin of the changed lines.
-            by_hand: the user made the change, so the changed lines get the origin of those that they replace
-                (`Origins.amended`).
+            origin: the origin of the changed lines; None: they get none.
+            by_hand: the user made the change. `origin` is ignored: the changed lines get the origin of those that they
+                replace (`Origins.amended`).
         """
         old = self.proposed or ""
         origins = self.origins.amended(old, proposed) if by_hand else self.origins.after(old, proposed, origin)
@@ -237,7 +240,7 @@ class Proposal:
         return {}
 
     def derive(self, compute: "Callable[[Proposal, *Inputs], T]", *inputs: *Inputs) -> T:
-        """The result of a pure function of the proposal and these inputs. It is cached until the inputs change."""
+        """The result of a pure function of the proposal and these inputs. Caches the last result of each function."""
         known = self._derived.get(compute)
         if known is None or known[0] != inputs:
             known = self._derived[compute] = inputs, compute(self, *inputs)
@@ -252,6 +255,9 @@ class Proposal:
 
         The user's changes that touch no hunk become part of the base and the proposed text. Where the user made the
         same change as the agent, the hunk disappears. All other changes conflict with the hunks that they touch.
+
+        If the file is missing or the proposal is atomic, nothing is merged. The proposal is settled if the user's text
+        equals the proposed one; otherwise the base stays.
         """
         moved = replace(self, current=current)
         moved.__dict__["_proposed_blocks"] = self._proposed_blocks  # base and proposed text are the same

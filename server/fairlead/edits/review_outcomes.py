@@ -23,7 +23,7 @@ class ReviewOutcome:
     """The path in the proposal, like `new_path`."""
     new_path: str | None
     item_id: str | None
-    """The author's (`Origin`), like `call_id`; None if unknown."""
+    """The author's (`Origin`), like `call_id`; None if it has none, or the author is unknown."""
     call_id: str | None
     decided_as_whole: bool
     outcome: ReviewStatus
@@ -67,12 +67,16 @@ def _decided_parts(before: Proposal, after: Proposal) -> list[tuple[str, str | N
 
 
 def review_outcomes(changes: Changeset, decisions: DecisionLog) -> list[ReviewOutcome]:
-    """The outcomes by file and author, in the order of `hunk_outcomes`."""
+    """The outcomes by file and author, without duplicates, in the order of `hunk_outcomes`."""
     return list(dict.fromkeys(replace(result, hunk=None) for result in hunk_outcomes(changes, decisions)))
 
 
 def hunk_outcomes(changes: Changeset, decisions: DecisionLog) -> list[ReviewOutcome]:
-    """The outcomes of the decisions, in order and without undone decisions, then the changes left to review."""
+    """The outcomes of the decisions in order, then the changes left to review.
+
+    Decisions that the user has undone are left out. Accepted changes that were undone with their plan item are included
+    as `undone`.
+    """
     found: list[ReviewOutcome] = []
     for decision in decisions.done:
         for file in decision.files:
@@ -128,7 +132,10 @@ def _moved(result: ReviewOutcome, accepted: Proposal) -> ReviewOutcome:
 
 
 def _undone(found: list[ReviewOutcome], path: str, item_id: str | None) -> list[ReviewOutcome]:
-    """Marks the accepted changes of an item in a file as undone; if the file was decided as a whole, all of them."""
+    """Marks the accepted changes of an item in a file as undone.
+
+    If the last of them was decided as a whole, marks all changes of the file that were, whoever made them.
+    """
     accepted = [result for result in found if (result.file, result.outcome) == (path, "accepted")]
     of_item = [result for result in accepted if result.item_id == item_id]
     whole = bool(of_item) and of_item[-1].decided_as_whole

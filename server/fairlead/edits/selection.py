@@ -58,9 +58,14 @@ def only(changes: Changeset, chosen: Collection[Change]) -> Changeset:
 
 
 def differs_only_by(changes: Changeset, without: Collection[Change], path: str, text: str | None) -> bool:
-    """Whether a text is the proposed text of a file, except that it may lack some of the changes in `without`.
+    """Whether a changed text is the proposed text of a file, except that it lacks some of the changes in `without`.
 
-    True after the user accepted the changes and rejected some of those in `without`; false after any other edit.
+    So the user has accepted changes and rejected some of those in `without`. For a file that is decided as a whole: it
+    was rejected.
+
+    Args:
+        path: the path of the text: before or after a proposed rename.
+        text: None: there is no file.
     """
     proposal = changes.for_target(path) or changes.get(path)
     if proposal is None:

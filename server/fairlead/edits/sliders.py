@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 Block = tuple[int, int, int, int]
 
-_MAX_SLIDE = 100
+_MAX_SLIDE = 100  # lines, up or down
 
 
 def align_blocks(blocks: Sequence[Block], a: Sequence[str], b: Sequence[str]) -> list[Block]:
@@ -22,7 +22,10 @@ def align_blocks(blocks: Sequence[Block], a: Sequence[str], b: Sequence[str]) ->
 
 
 def _aligned(block: Block, a: Sequence[str], b: Sequence[str], floor: int, ceiling: int) -> Block:
-    """The block at its best position between `floor` and `ceiling` in `a`, which keep it apart from other blocks."""
+    """The block at its best position between `floor` and `ceiling` in `a`, which keep it apart from other blocks.
+
+    A block with lines on both sides stays where it is.
+    """
     a0, a1, b0, b1 = block
     if a0 < a1 and b0 < b1:
         return block
@@ -38,7 +41,10 @@ def _aligned(block: Block, a: Sequence[str], b: Sequence[str], floor: int, ceili
 
 
 def _boundary_score(lines: Sequence[str], start: int, end: int) -> tuple[bool, int, bool]:
-    """How natural the boundaries of a run are: after a blank line, little indentation, ending with a blank line."""
+    """How natural the boundaries of a run are: after a blank line, little indentation, ending with a blank line.
+
+    The greater, the more natural.
+    """
     first = lines[start]
     after_blank = start == 0 or not lines[start - 1].strip()
     indent = len(first) - len(first.lstrip()) if first.strip() else 1_000

@@ -1,6 +1,7 @@
 """Delta debugging: the smallest set of changes with which a test passes.
 
-Removes chunks that are not needed, halving those that are (Zeller and Hildebrandt, "Simplifying and Isolating
+"Smallest" means that the test fails without any single one of them. Another set may have fewer changes. The search
+removes chunks that are not needed, halving those that are (Zeller and Hildebrandt, "Simplifying and Isolating
 Failure-Inducing Input", 2002). The test has passed with the set that it finds, even if changes depend on each other.
 """
 
@@ -68,7 +69,7 @@ class SmallestSetSearch(Generic[T]):
     async def _remove_one(self) -> bool:
         """Removes one change that is not needed; false if there is none.
 
-        Other removals may have made it unnecessary.
+        A change that was needed when it was tried may be unnecessary after later removals.
         """
         for change in reversed(self.found or ()):
             if await self._try_without([change]):

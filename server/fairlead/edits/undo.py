@@ -1,7 +1,7 @@
 """Undo and redo of the user's decisions: a linear log of decisions, and the effect of each on the proposals.
 
 A decision records each file before and after it, so redoing it is undoing its inverse. Later proposals stay, because
-an undo merges them. The user's file, however, must have the text that it had right after the decision.
+an undo merges them. A user's file that the decision changed, however, must have the text that it had right after it.
 """
 
 from collections.abc import Collection
@@ -17,7 +17,7 @@ CHANGED_SINCE_UNDO = "{name} has changed since the undo. First restore the text 
 
 
 class CannotUndo(Exception):
-    """A decision can no longer be undone. The message is for the user."""
+    """A decision can no longer be undone, or redone. The message is for the user."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class FileDecision:
     raw_before: Raw = PLAIN
     """The file's bytes and permissions before the decision, as far as the decision changed them."""
     raw_after: Raw = PLAIN
+    """Like `raw_before`, after the decision."""
     folders: tuple[str, ...] = ()
     """The folders that the decision created for the file, the innermost first."""
 
@@ -57,6 +58,7 @@ class Decision:
     reason: str = ""
     """Why the user rejected the changes; empty if they gave no reason."""
     item_id: str | None = None
+    """Only for `undo`."""
 
     @property
     def paths(self) -> set[str]:
@@ -75,7 +77,9 @@ class DecisionLog:
     """The decisions that can be undone and redone; a new decision discards the undone ones."""
 
     done: tuple[Decision, ...] = field(default_factory=tuple)
+    """The latest is the last."""
     undone: tuple[Decision, ...] = field(default_factory=tuple)
+    """The one that was undone last is the last, and is redone first."""
 
     def with_decision(self, decision: Decision) -> "DecisionLog":
         """The log with a new decision, and without the undone ones."""
@@ -97,7 +101,10 @@ class DecisionLog:
 
 
 def _split(decision: Decision, files: Collection[int]) -> tuple[list[Decision], list[Decision]]:
-    """The decision on the other files, and the decision on these; each a list, empty without such files."""
+    """Divides a decision into the part on the files that are not given, and the part on those that are.
+
+    Each part is a list of one decision; empty if it has no files.
+    """
 
     def part(selected: bool) -> list[Decision]:
         chosen = tuple(file for index, file in enumerate(decision.files) if (index in files) == selected)
@@ -113,7 +120,7 @@ def revert(
 
     Args:
         now: the file's proposal now, None if there is none.
-        current: the text of the user's file now.
+        current: the text of the user's file now, None if there is no file.
         name: the file's name in messages.
         changed: the error if the user's file no longer has the expected text, with the placeholder `{name}`.
 
