@@ -25,7 +25,7 @@ class Hunk:
     """A run of changed lines."""
 
     id: str
-    """A digest of the old lines, the new lines, and a number that tells equal hunks apart (docs/protocol.md, `Hunk`)."""
+    """A digest of its lines and of a number that tells equal hunks apart (docs/protocol.md, `Hunk`)."""
     old_start: int
     """The index of its first old line, from 0. For an empty `old`, of the line before which lines are added."""
     old: tuple[str, ...]

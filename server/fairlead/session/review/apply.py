@@ -1,4 +1,4 @@
-"""Applies accepted edits to the user's files, through the editor or directly (`routing.py` decides).
+"""Applies the edits of accepts and undos to the user's files, through the editor or directly (`routing.py` decides).
 
 Unseen text is never overwritten. The editor gets the document version or the digest that an edit is based on, and its
 answer is checked against the files. The server overwrites only the bytes that it expects.
@@ -31,7 +31,10 @@ APPLIED_DIFFERENTLY = (
 )
 
 MAX_CLOSED_IN_EDITOR = 10
-"""How many closed files the editor may edit at a time. It opens and saves each of them."""
+"""The most closed files that the editor edits at a time, because it opens and saves each of them.
+
+If there are more, the server writes all of them.
+"""
 
 # how long to wait until an editor has reported the documents that it changed, and how often to check, in seconds
 REPORT_TIMEOUT = 2.0
@@ -46,7 +49,7 @@ class EditResult:
     message: str = ""
     """For the user: why the edit failed, or what to know about a successful one."""
     retryable: bool = True
-    """Whether another attempt may succeed."""
+    """Whether another attempt may succeed. Only for a failed edit."""
     actual_text: str | None = None
     """The file's text, if the editor added a newline to the end of the new text."""
 
@@ -54,8 +57,9 @@ class EditResult:
 async def apply_edits(session: Session, label: str, edits: Sequence[FileEdit]) -> list[EditResult]:
     """Applies the edits; returns one result per edit, in the same order.
 
-    The editor gets its edits as one workspace edit. If any of them fails, the server writes none of its own. It can be
-    cancelled until the editor has answered; then it completes, so that the caller can record what was applied.
+    The editor gets its edits as one workspace edit. If any of them fails, the server writes none of its own. An edit
+    that neither can apply fails alone. A cancellation has no effect after the editor has answered or the server has
+    begun to write, so that the caller can record what was applied.
     """
     yielder = Yielder()
     states = [session.files.user_files.document_state(edit.path) for edit in edits]
@@ -128,10 +132,13 @@ async def _apply_in_editor(session: Session, label: str, edits: Sequence[FileEdi
 
 
 def _with_digest(session: Session, edit: FileEdit) -> FileEdit:
-    """The edit with the digest of the bytes that it is based on.
+    """The edit with the digest of the bytes that it is based on: for unsaved text, those that saving it would write.
+
+    Without a digest if the edit creates a file, if the open document has no file, or if the file's encoding cannot
+    represent the unsaved text.
 
     Raises:
-        WorkspaceError: a closed file has changed.
+        WorkspaceError: a closed file has changed or was removed, or the file cannot be read.
     """
     user_files = session.files.user_files
     is_open = user_files.buffer(edit.path) is not None
@@ -150,7 +157,10 @@ def _with_digest(session: Session, edit: FileEdit) -> FileEdit:
 
 
 async def _confirm_edits(session: Session, edits: Sequence[FileEdit]) -> list[EditResult]:
-    """The results of edits that the editor reported as applied. Waits for the files, up to `REPORT_TIMEOUT`."""
+    """The results of edits that the editor reported as applied. Waits for the files, up to `REPORT_TIMEOUT`.
+
+    Sets the permission bits of the files that contain their edit.
+    """
     checks = [_EditCheck(session, edit) for edit in edits]
     waiting = checks
     deadline = time.monotonic() + REPORT_TIMEOUT
@@ -213,14 +223,17 @@ class _EditCheck:
 
 
 def _with_byte_order_mark(session: Session, edit: FileEdit) -> FileEdit:
-    """The edit of a new file, with its byte order mark in the text, where editors expect it."""
+    """The edit, with the byte order mark in the text (where editors expect it) if it creates a file that gets one."""
     if edit.old is None and edit.new is not None and edit.path in session.files.user_files.new_with_bom:
         return replace(edit, new=f"\ufeff{edit.new}")
     return edit
 
 
 def _against_document(session: Session, edit: FileEdit) -> FileEdit:
-    """The edit, based on the open document if that differs from its file or has no file."""
+    """The edit, based on the text and version of the open document if that has no file, or if both are blank.
+
+    Instead of deleting a file that does not exist yet, empties the document.
+    """
     user_files = session.files.user_files
     document = user_files.document(edit.path)
     if document is None:
@@ -239,7 +252,10 @@ def _is_applied(session: Session, edit: FileEdit) -> bool:
 
 
 def _file_exists(path: Path) -> bool:
-    """Whether a file is on disk. An editor may close the document of a renamed file long after the rename, or never."""
+    """Whether a file is on disk.
+
+    The open documents do not show this: an editor may close that of a renamed file long after the rename, or never.
+    """
     return os.path.lexists(path) and not path.is_dir()
 
 
@@ -254,7 +270,10 @@ def _file_text(session: Session, path: Path) -> str | None:
 
 
 def _set_permissions(edit: FileEdit) -> EditResult:
-    """Sets the edit's permission bits, which no editor can do. Call it after the text is applied."""
+    """Sets the edit's permission bits, which no editor can do. Call it after the text is applied.
+
+    Without permission bits, does nothing. The result is successful even if they could not be set; its message says so.
+    """
     if edit.mode is not None and edit.new is not None:
         try:
             edit.target.chmod(edit.mode)
@@ -264,7 +283,10 @@ def _set_permissions(edit: FileEdit) -> EditResult:
 
 
 def _write_file(session: Session, writer: FileWriter, edit: FileEdit, is_bulk: bool) -> EditResult:
-    """Writes a file directly, if it has no unsaved changes and its text is the expected one."""
+    """Creates, writes, moves or deletes a file directly, if that is still the server's part and its text is expected.
+
+    Sets permissions without comparing the text if nothing else changes.
+    """
     if edit.is_permissions_only:
         return _set_permissions(edit)
     route = _route(session, edit, is_bulk)
@@ -300,9 +322,10 @@ def _write_file(session: Session, writer: FileWriter, edit: FileEdit, is_bulk: b
 
 
 def _expected_content(session: Session, edit: FileEdit) -> tuple[bytes | None, DiskText]:
-    """What the edited file contains: its bytes (None: there is no file) and its text.
+    """What the edited file contains: its bytes (None: there is no file) and its text ("" if there is none).
 
-    A file whose signature has not changed is not read again: `FileWriter` compares its bytes before it replaces them.
+    A text file whose signature has not changed is not read again, because `FileWriter` compares its bytes before it
+    replaces them.
 
     Raises:
         WorkspaceError: the file cannot be read.

@@ -1,4 +1,4 @@
-"""Runs checks at the user's request: on the proposed files, or on what was accepted (docs/plan.md P18)."""
+"""Runs checks at the user's request: with all undecided changes, some of them or none (docs/plan.md P18)."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -33,6 +33,7 @@ class Check:
 
     command: str
     item_id: str | None
+    """None: no item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +65,13 @@ class _Review:
 
 
 async def run_checks(session: Session, command: str | None, chosen: Collection[Change] | None) -> list[CheckFinished]:
-    """Runs checks and publishes the results. Waits for earlier requests of the session.
+    """Runs checks, publishes the results and returns them. Waits for earlier requests of the session.
 
-    A result is evidence for a plan item if the check saw all of the undecided changes, or none of them.
+    A result is evidence for a plan item if the check saw all of the undecided changes, or none of them. A check that
+    could not run or that the user stopped has a `CheckFinished` too, without a result.
 
     Args:
-        command: the check to run. None: all checks of the session.
+        command: the check to run, which need not be one of the session's. None: all checks of the session.
         chosen: the undecided changes that the checks see. None: all.
 
     Raises:
@@ -118,7 +120,7 @@ def find_checks(session: Session) -> list[Check]:
 
 
 def _check(session: Session, command: str) -> Check:
-    """The check and its plan item: the one that it is attached to, else the last one that changed files."""
+    """The check and its plan item: the one that it is attached to, else the last one of the plan that changed files."""
     items = session.plan.snapshot().items
     owner = next((item.id for item in items if item.check == command), None)
     changed = [item.id for item in items if session.evidence.recorder.record.of(item.id).files]
@@ -178,7 +180,7 @@ async def _execute(
     """Runs the command. Returns how it ended, and whether a file or a proposal changed while it ran.
 
     Raises:
-        ToolError: it could not be started.
+        ToolError: it is not allowed, needs the sandbox, or could not be started.
     """
     commands, command = session.commands.tools(), request.check.command
     call = RunningCall(call_id, request.check.item_id, lambda text: session.publish(ToolOutput(call_id, text)))
@@ -199,7 +201,8 @@ def _judge_accepted(
     """What a run without the undecided changes means, as text, and whether the check proves the changes.
 
     Args:
-        complete: the run with all changes that followed it; None: it was not needed.
+        end: how the run without the undecided changes ended.
+        complete: how a run with all changes ended, which followed; None: it was not needed.
     """
     undecided, reviewed, command = before.undecided, before.reviewed, request.check.command
     intro = (
@@ -226,7 +229,10 @@ def _sentence(check: Check, end: CheckEnd) -> str:
 
 
 def _list_changes(changes: Changeset, roots: Roots) -> str:
-    """The undecided changes as text, such as "parser.py, lines 40-52"."""
+    """The first `MAX_NAMED` undecided changes as text, such as "parser.py, lines 40-52", and how many more there are.
+
+    A file is one change, without lines, if none of its hunks has been decided.
+    """
     names: list[str] = []
     for proposal in changes:
         name = roots.relative(Path(proposal.path))
@@ -241,7 +247,7 @@ def _list_changes(changes: Changeset, roots: Roots) -> str:
 
 
 def _lines(hunk: Hunk) -> str:
-    """The lines of a hunk as the review shows them: in the proposed text."""
+    """The lines of a hunk as the review shows them: in the proposed text. For removed lines, the one that follows."""
     first, last = hunk.new_start + 1, hunk.new_start + len(hunk.new)
     return f"lines {first}-{last}" if last > first else f"line {first}"
 

@@ -1,4 +1,4 @@
-"""Asks the user to confirm each accept of a protected file (docs/faults.md 35)."""
+"""Asks the user to confirm each accept of a protected file, unless they allowed it (docs/faults.md 35)."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +14,9 @@ _VERBS: dict[Kind, str] = {"create": "creates", "modify": "changes", "delete": "
 async def confirm_protected(
     session: Session, selections: Sequence[Selection], why: Mapping[str, str]
 ) -> tuple[list[Selection], list[HunkOutcome]]:
-    """Asks the user about the files one after the other. Returns the confirmed selections and the failed outcomes.
+    """Asks the user about the files one after the other, but not about a change that they allowed for the session.
+
+    Returns the confirmed selections, and failed outcomes for the others.
 
     Args:
         why: why each file is protected, in words for the user, by the path of its proposal.

@@ -29,7 +29,7 @@ from fairlead.workspace.long_work import Yielder
 from fairlead.workspace.write import missing_folders
 
 APPLY_ATTEMPTS = 3
-"""How often all edits are applied together. If some still fail, one more attempt applies each on its own."""
+"""How often the edits that have not succeeded are applied together. Then one more attempt applies each on its own."""
 
 CONFLICT = "You changed these lines after the edit was proposed. Keep yours, or replace them with the proposal."
 DELETED = "You deleted this file after the edit was proposed. Keep it deleted, or accept the proposal anyway."
@@ -56,7 +56,8 @@ async def accept(
     Protected files come last, and each waits until the user confirms it. The other files do not wait.
 
     Args:
-        overwrite_user_lines: whether proposed lines replace lines that the user changed as well.
+        seen_version: the version of the edits that the user saw. None: nothing is compared.
+        overwrite_user_lines: whether proposed lines replace lines that the user also changed (a conflict).
 
     Raises:
         Stale: the target changed after `seen_version`; nothing was done.
@@ -131,7 +132,7 @@ def _paths(proposal: Proposal, path: Path) -> list[Path]:
 
 
 def _is_newer(proposal: Proposal, seen: Proposal) -> bool:
-    """Whether the agent changed a proposal after the user saw it, apart from rebasing it on the user's file."""
+    """Whether a proposal is not just the one that the user saw, rebased on the user's file."""
     rebased = seen.rebased(proposal.current)
     return (proposal.proposed, proposal.target, proposal.raw) != (rebased.proposed, rebased.target, rebased.raw)
 
@@ -176,7 +177,10 @@ async def _apply(
     accepted: list[FileDecision],
     is_last: bool,
 ) -> list[Selection]:
-    """Applies the edits once. Returns the selections to try again, none if this is the last attempt."""
+    """Applies the edits once. Returns the selections to try again, none if this is the last attempt.
+
+    Adds an outcome for each other selection, and a decision to `accepted` for each success.
+    """
     if not prepared:
         return []
     yielder = Yielder()
@@ -210,7 +214,7 @@ def _with_actual_text(proposal: Proposal, text: str | None) -> Proposal:
 
 
 async def _apply_checked(session: Session, label: str, prepared: Sequence[_PreparedEdit]) -> list[EditResult]:
-    """Applies the edits, except those that the open document would not preserve."""
+    """Applies the edits, except those of texts that the open document or the file's encoding would not preserve."""
     refused: dict[int, EditResult] = {}
     for index, each in enumerate(prepared):
         try:
@@ -226,7 +230,10 @@ async def _apply_checked(session: Session, label: str, prepared: Sequence[_Prepa
 
 
 def _raw_before(session: Session, prepared: _PreparedEdit) -> Raw:
-    """The bytes and permissions that the edit removes or replaces; an undo needs them."""
+    """The bytes and permissions that the edit removes or replaces, which an undo needs.
+
+    `PLAIN` if it replaces only text, or if the file cannot be read.
+    """
     path, raw = prepared.selection.path, prepared.before.raw
     deletes = prepared.after.current is None
     if raw == PLAIN and not deletes:
@@ -245,6 +252,8 @@ def _missing_folders(edit: FileEdit) -> tuple[str, ...]:
 
 async def reject(session: Session, target: Target, seen_version: int | None, reason: str = "") -> list[HunkOutcome]:
     """Removes the selected changes from the proposals; the user's files do not change. The model gets the reason.
+
+    If the agent proposes the same change again, that is refused once (`Rejections`).
 
     Raises:
         Stale: as `accept`.
@@ -274,7 +283,8 @@ async def amend(session: Session, path: Path, text: str, seen_version: int | Non
 
     Raises:
         Stale: as `accept`.
-        RequestRefused: nothing is proposed for the file, or it cannot contain the text.
+        RequestRefused: nothing is proposed for the file, the proposal has no text (a delete, or a binary file), or the
+            file cannot contain the text.
         WrongRequest: the text contains a NUL character.
     """
     async with session.review():

@@ -1,4 +1,4 @@
-"""Decides who applies an accepted edit: the editor or the server. No other module decides that. Pure."""
+"""Decides who applies an edit of the user's files: the editor or the server. No other module decides that. Pure."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -45,7 +45,12 @@ SERVER = Route("server")
 
 
 def choose_route(edit: FileEdit, capabilities: EditCapabilities, target: TargetState) -> Route:
-    """The editor edits open documents, and a few closed files if it checks their bytes and preserves all of them."""
+    """Returns who applies an edit.
+
+    The editor edits open documents, and a few closed files if it checks and preserves their bytes. The server applies
+    all other edits of closed files, edits of bytes or permissions, and file operations on saved documents that the
+    editor cannot do. Nobody applies an edit for which the user must first close or save a document.
+    """
     name, operation = edit.path.name, edit.operation
     if target.occupied and operation == "create" and capabilities.edits and edit.data is None:
         return EDITOR  # the text of the new file goes into the open document
@@ -61,7 +66,7 @@ def choose_route(edit: FileEdit, capabilities: EditCapabilities, target: TargetS
             suits_editor = target.document == "closed" and not target.lossy and not target.is_bulk
             return EDITOR if can_edit and capabilities.checks and suits_editor else server
         case "new" if operation == "delete" and capabilities.edits:
-            return EDITOR  # there is no file yet, so emptying the document is enough
+            return EDITOR  # there is no file yet, so it is enough to empty the document
         case "new" if operation:
             return Route(None, UNSAVED.format(name=name, operation=operation))
         case _ if can_edit:

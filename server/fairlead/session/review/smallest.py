@@ -37,8 +37,8 @@ async def find_smallest_set(session: Session, command: str | None) -> SmallestSe
         command: the check to run. None: all checks of the session.
 
     Raises:
-        RequestRefused: there is no check, nothing is proposed, a check cannot run, the agent is working, or the
-            workspace cannot be used.
+        RequestRefused: there is no check, nothing is proposed, a check cannot run, the agent is working, the user
+            stopped the request before the search began, or the workspace cannot be used.
     """
     checks = requested_checks(session, command)
     session.check_workspace()
@@ -120,7 +120,10 @@ class _Search:
         return self.result("limit" if outcome == "minimal" and not self._all_ran else outcome)
 
     def result(self, outcome: SearchOutcome) -> SmallestSet:
-        """The result with this outcome. A set that is not minimal is included only if some changes are not in it."""
+        """The result with this outcome. A set that is not minimal is included only if some changes are not in it.
+
+        If a set is included, it becomes the session's found set (`FoundSet`).
+        """
         found = self._search.found
         is_set = outcome == "minimal" or (outcome in ("limit", "stopped") and found not in (None, self._units))
         needed = _changes(found or ()) if is_set else ()
@@ -143,7 +146,12 @@ class _Search:
         return result
 
     async def _passes(self, chosen: Sequence[_Unit]) -> bool:
-        """Whether all checks pass with some of the changes. Runs with all or none of them are evidence."""
+        """Whether all checks pass with these changes. Runs with all changes or none are evidence.
+
+        Raises:
+            _Interrupted: the result no longer counts.
+            ToolError: a check cannot run with all changes, or without any.
+        """
         self._session.publish(self._progress())
         for check in self._checks:
             passed = await self._passes_check(check, chosen)

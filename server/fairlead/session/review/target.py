@@ -58,8 +58,12 @@ def resolve_target(
 ) -> tuple[list[Selection], list[HunkOutcome]]:
     """Returns the selected hunks by file, and failed outcomes for files and hunks that are no longer proposed.
 
+    Args:
+        seen_version: the version of the edits that the user saw. None: nothing is compared.
+
     Raises:
-        Stale: the target changed after `seen_version`, the version of the edits that the user saw.
+        Stale: the target changed after `seen_version`. A named hunk that is still proposed and not in conflict counts
+            as unchanged.
     """
     if target.changes is not None:
         return _resolve_changes(session, target.changes, seen_version)
@@ -73,7 +77,7 @@ def resolve_target(
 
 
 def target_paths(session: Session, target: Target) -> list[Path]:
-    """The proposed files that a decision may be about."""
+    """The proposed files that a decision may be about, by their current paths."""
     pending = session.files.changes
     if target.changes is not None:
         named = (pending.get(change.path) or pending.for_target(change.path) for change in target.changes)

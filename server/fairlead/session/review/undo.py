@@ -1,6 +1,7 @@
 """Undoes and redoes decisions, the last one first.
 
 `undo` and `redo` change nothing if a file of the decision has changed since. A rewind (`undo_later`) skips such files.
+If an edit of a file fails, both continue with the other files.
 """
 
 import contextlib
@@ -32,10 +33,11 @@ class _FileUndo:
 
 
 async def undo(session: Session) -> list[HunkOutcome]:
-    """Undoes the last decision.
+    """Undoes the last decision. The decision on files whose edit failed can still be undone.
 
     Raises:
-        RequestRefused: there is none, or a file has changed since; nothing was done.
+        RequestRefused: there is none, it can no longer be undone in one of its files, or no file could be edited;
+            nothing was done.
     """
     async with session.review():
         if not session.decisions.done:
@@ -95,7 +97,7 @@ async def undo_later(session: Session, count: int) -> list[HunkOutcome]:
 
 
 def _forget_rejections(session: Session, undone: Sequence[FileDecision], others: Sequence[Decision]) -> None:
-    """Allows the agent to propose what was rejected again, except for what another decision rejected too."""
+    """Allows the agent to propose again what was rejected, except for what another decision rejected too."""
     earlier = defaultdict[str, list[tuple[FileDecision, str]]](list)
     for decision in others:
         for file in decision.files if decision.kind == "reject" else ():
@@ -115,10 +117,11 @@ async def _undo(
 
     Args:
         changed: the message if the user's file has other text (`revert`).
-        all_or_nothing: whether to undo nothing if a file has changed since.
+        all_or_nothing: whether to undo nothing if that is no longer possible in one of the files.
 
     Raises:
-        RequestRefused: `all_or_nothing`, and a file has changed since or no file could be changed; nothing was done.
+        RequestRefused: `all_or_nothing`, and that is not possible in one of the files, or no file could be edited;
+            nothing was done.
     """
     await session.files.observe_closely(_paths(decision))
     outcomes: list[HunkOutcome] = []
@@ -154,7 +157,11 @@ async def _undo(
 
 
 def _file_undo(session: Session, decision: FileDecision, changed: str) -> _FileUndo:
-    """How to undo a decision on a file, which may have moved since. Raises CannotUndo."""
+    """How to undo a decision on a file, which the decision may have moved.
+
+    Raises:
+        CannotUndo: as for `revert` and `inverse_edit`, or the agent now proposes another file at its path.
+    """
     path, new_path = Path(decision.after.path), decision.before.new_path
     now_at = Path(new_path) if decision.in_file and new_path is not None else path
     name = session.roots.relative(now_at)
@@ -170,10 +177,14 @@ def _file_undo(session: Session, decision: FileDecision, changed: str) -> _FileU
 
 
 def inverse_edit(session: Session, decision: FileDecision, changed: str = CHANGED_SINCE_DECISION) -> FileEdit:
-    """The edit that restores the user's file from before a decision.
+    """The edit that restores the user's file from before a decision, which changed the file (`in_file`).
+
+    Args:
+        changed: the message if the file has changed since, with the placeholder `{name}`.
 
     Raises:
-        CannotUndo: the file has changed since the decision, or another file is at its old path.
+        CannotUndo: the file has changed since the decision, cannot be read or is reached through a link, another file
+            is at its old path, or its folder was removed from the workspace.
     """
     path, new_path = Path(decision.after.path), decision.before.new_path
     now_at = Path(new_path) if new_path is not None else path
@@ -209,7 +220,7 @@ def _remove_empty(folders: Sequence[str]) -> None:
 
 
 def read_text(session: Session, path: Path) -> str | None:
-    """The text of the user's file; None if there is no file.
+    """The text of the user's file (for a binary file, the line that identifies it); None if there is no file.
 
     Raises:
         CannotUndo: the file cannot be read.

@@ -1,4 +1,4 @@
-"""Undoes the accepted changes of one plan item, regardless of later decisions."""
+"""Undoes the accepted changes of one plan item, although there may be later decisions, which stay."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -18,10 +18,12 @@ from fairlead.workspace.editor import FileEdit
 async def undo_item(session: Session, item_id: str) -> list[HunkOutcome]:
     """Removes an item's accepted changes from the files. This is itself a decision that can be undone.
 
-    A file fails if the same lines were changed later; the other files are undone.
+    A file fails if the same lines were changed later; the other files are undone. If the last accept of a file with
+    changes of the item was as a whole, it is undone as a whole, with the changes of other items. It fails after any
+    later change.
 
     Raises:
-        RequestRefused: no change of this item was accepted.
+        RequestRefused: no change of this item was accepted, or the accepts were undone.
     """
     async with session.review():
         await session.files.observe_all()
@@ -62,10 +64,13 @@ def _proposal_after(before: Proposal, edit: FileEdit) -> Proposal:
 
 
 def _edit(session: Session, path: Path, accepts: list[FileDecision], item_id: str) -> FileEdit:
-    """The edit that undoes an item's part in these accepts of a file.
+    """The edit that undoes an item's part in these accepts of a file, or the last one if that was as a whole.
+
+    Args:
+        accepts: the oldest first.
 
     Raises:
-        CannotUndo: it would lose later changes.
+        CannotUndo: it would lose later changes, or the file cannot be read; as for `inverse_edit` if that is used.
     """
     last = accepts[-1]
     if last.before.decided_as_whole:
