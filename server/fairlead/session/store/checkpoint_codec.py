@@ -20,7 +20,13 @@ EMPTY = Checkpoint(0, "")
 
 
 def changed_values(old: Mapping[str, V], new: Mapping[str, V], to_json: Callable[[V | None, V], Any]) -> dict[str, Any]:
-    """The new and changed values by key; None for a removed one."""
+    """The new and changed values by key, as JSON; None for a removed one.
+
+    A value is unchanged if it is the same object.
+
+    Args:
+        to_json: gets the old value (None if the key is new) and the new one.
+    """
     if new is old:
         return {}
     changed = {key: to_json(old.get(key), value) for key, value in new.items() if old.get(key) is not value}
@@ -28,7 +34,7 @@ def changed_values(old: Mapping[str, V], new: Mapping[str, V], to_json: Callable
 
 
 def merged_values(old: Mapping[str, V], changed: Json, read: Callable[[V | None, Any], V]) -> dict[str, V]:
-    """The inverse of `changed_values`."""
+    """The inverse of `changed_values`. `read` gets the old value (None if the key is new) and the JSON."""
     remaining = {key: value for key, value in old.items() if changed.get(key, value) is not None}
     return {**remaining, **{key: read(old.get(key), value) for key, value in changed.items() if value is not None}}
 
@@ -60,7 +66,7 @@ def read_checkpoints(
 
 
 def _json(new: Checkpoint, last: Checkpoint, messages: Sequence[Message], number: codec.NumberOf) -> Json:
-    # after a compaction, the conversation no longer begins like earlier checkpoints; then the last one shares more
+    # after a compaction, the conversation no longer begins like earlier checkpoints; then the one before shares more
     in_conversation = common_prefix_length(messages, new.messages)
     in_last = common_prefix_length(last.messages, new.messages)
     shared = max(in_conversation, in_last)

@@ -24,7 +24,9 @@ from fairlead.workspace.rejections import Rejected
 
 Json = dict[str, Any]
 NumberOf = Callable[[str | None], int | None]
+"""Returns the number under which a text is saved; None for None."""
 Texts = Mapping[int, str]
+"""The saved texts by their numbers."""
 
 LATEST_TIME = 253_402_300_799
 """The end of the year 9999, the last one that `datetime` supports."""
@@ -147,7 +149,7 @@ def read_rejected(value: list[Any]) -> Rejected:
 
 
 def proposal_json(proposal: Proposal, number: NumberOf) -> Json:
-    """`number` returns the number under which a text is saved."""
+    """The proposal with numbers instead of its texts."""
     return {
         "path": proposal.path,
         "base": number(proposal.base),
@@ -242,6 +244,7 @@ def _runs(origins: tuple[Origin | None, ...]) -> list[list[Any]]:
 
 
 def _max_lines(*texts: str | None) -> int:
+    """An upper bound of the number of lines, or of gaps between lines, in each of the texts."""
     return 1 + max(len(text or "") for text in texts)
 
 

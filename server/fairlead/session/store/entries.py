@@ -2,7 +2,8 @@
 
 An entry is an object with the changed parts only. Large values are written once:
 
-- A file's text or a review decision gets a number in its first entry. Later entries refer to it by that number.
+- A file's text or a review decision gets a number in its first entry. Later entries refer to it by that number, as long
+  as the state contains it.
 - A file or a command on record is written once.
 - A checkpoint is written once.
 - A message is written once. If the history was rewritten, the messages from the first difference on are written again.
@@ -69,7 +70,11 @@ class EntryEncoder:
         self._numbers = count(max([*content.texts, *content.decisions], default=0) + 1)
 
     def entry(self, new: SessionState) -> Json | None:
-        """The entry that leads to a state; None if nothing but the time has changed."""
+        """The entry that leads to a state from the one before; None if nothing but the time has changed.
+
+        The next entry continues from this state. If this entry cannot be written, a new encoder must write the whole
+        state.
+        """
         old, self._state = self._state, new
         entry: Json = {}
         if new.title != old.title:
@@ -204,7 +209,7 @@ def _add_mapping(
 
 
 def _with_results(message: Message, change: Callable[[Block, Calls], Block], calls: Calls) -> Message:
-    """The message with its tool results changed."""
+    """The message with `change` applied to each of its tool results."""
     blocks = (change(block, calls) if block["type"] == "tool_result" else block for block in message["content"])
     return {**message, "content": list(blocks)}
 

@@ -1,8 +1,8 @@
-"""The journals of sessions: one file each, with a line added for each change, so that a kill loses nothing.
+"""The journals of sessions: one file each, with lines added for each change, so that a kill loses only the last one.
 
 `sessions/ID.jsonl` begins with a line that identifies it (format, session, workspace). Each further line is an entry
-(entries.py) or, after the entries of a settled session, its summary. The process that has the session open holds
-`ID.lock`. Keys and environments are never written, unless a command printed them.
+(entries.py) or, after an entry that leaves the session settled, its summary. The process that has the session open
+holds `ID.lock`. Keys and environments are never written, unless a command printed them or a file contains them.
 """
 
 import contextlib
@@ -54,11 +54,12 @@ class Journal:
     ) -> None:
         """
         Args:
-            path: None: nothing is saved.
+            path: the file; None: nothing is saved.
+            head: the first line of the file.
             warn: tells the user that the session cannot be saved; called once until `tell` is called.
             tell: tells the user that the session is saved again.
             clock: seconds since an arbitrary start.
-            lock: the lock of an existing file.
+            lock: the lock of an existing file. None: the first write acquires it.
         """
         self._path, self._head, self._lock = path, head, lock
         self._warn, self._tell, self._clock = warn, tell, clock
@@ -73,7 +74,7 @@ class Journal:
 
         Raises:
             OSError: the file cannot be read.
-            ValueError: the file is not a journal, or has another format.
+            ValueError: the file is not a journal, has another format, or is damaged.
         """
         assert self._path is not None
         content, self._size = reader.read(self._path)
@@ -81,7 +82,7 @@ class Journal:
         return content.state
 
     def resume(self, state: SessionState) -> None:
-        """Continues the loaded file; removes an incomplete last line."""
+        """Continues the loaded file; removes an incomplete last line. `state` is the session's state."""
         assert self._path is not None
         if self._lock is None:
             return  # the first write acquires the lock and writes the whole state
@@ -99,7 +100,7 @@ class Journal:
         return max(0.0, self._retry_at - self._clock())
 
     def write(self, state: SessionState, *, force: bool = False) -> None:
-        """Appends what has changed.
+        """Appends what has changed. Writes the whole state if there is no file yet, or if the last write failed.
 
         After a failed write, does nothing until the next attempt is due, except with `force`.
         """
@@ -120,12 +121,15 @@ class Journal:
         self._size += len(data)
 
     def compact(self, state: SessionState) -> None:
-        """Rewrites the file if it has become much larger than its content."""
+        """Rewrites the file if it has become much larger than after the last rewrite.
+
+        A loaded file is rewritten the first time, unless it is small.
+        """
         if self._file is not None and self._size > max(SMALL_BYTES, MAX_GROWTH * self._size_after_rewrite):
             self._write_whole(state)
 
     def delete(self) -> None:
-        """Removes the journal's file. Later writes do nothing.
+        """Removes the journal's file and its lock file. Later writes do nothing.
 
         Raises:
             OSError: the file cannot be removed.
@@ -147,7 +151,10 @@ class Journal:
             self._lock = None
 
     def close(self) -> None:
-        """Closes the file and releases the lock, so that another process can open the session."""
+        """Closes the file and releases the lock, so that another process can open the session.
+
+        Later writes do nothing.
+        """
         self._path = None
         self._close_file()
         if self._lock is not None:
@@ -245,6 +252,8 @@ class Journals:
     def open(self, info: JournalInfo) -> tuple[Journal, SessionState]:
         """Locks and reads a journal. `Journal.resume` continues it.
 
+        If the lock file cannot be written, reads it without a lock; then the first write acquires the lock.
+
         Raises:
             Locked: another process has the session open.
             OSError: the file does not exist anymore, or cannot be read.
@@ -266,7 +275,10 @@ class Journals:
             raise
 
     def remove(self, info: JournalInfo) -> None:
-        """Removes an old session, unless another process has it open or has continued it."""
+        """Removes an old session, unless another process has it open, or has continued it since `scan`.
+
+        Failures are only logged.
+        """
         path = self._scanned_path(info)
         try:
             lock = Lock(path.with_suffix(".lock"))

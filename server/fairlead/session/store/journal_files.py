@@ -1,11 +1,14 @@
-"""Writes and removes the files of a journal so that a full disk or a kill always leaves a complete one."""
+"""Writes and removes the files of a journal. A full disk or a kill damages at most the lines that are being added."""
 
 import os
 from pathlib import Path
 
 
 def append(file: int, data: bytes, size: int) -> None:
-    """Appends to a file of this size, or leaves it unchanged.
+    """Appends to a file of this size in bytes, or leaves it unchanged.
+
+    Args:
+        file: a descriptor from `open_for_append`.
 
     Raises:
         OSError: the data could not be written completely.
@@ -20,7 +23,7 @@ def append(file: int, data: bytes, size: int) -> None:
 
 
 def remove(path: Path) -> None:
-    """Removes a journal, and the new file that an interrupted rewrite may have left.
+    """Removes a journal if it exists, and the new file that an interrupted rewrite may have left.
 
     Raises:
         OSError: a file cannot be removed.

@@ -34,7 +34,7 @@ class Locked(Exception):
 
 
 class Lock:
-    """Held from its construction until `release`."""
+    """Held from its construction until `release` or `remove`."""
 
     def __init__(self, path: Path) -> None:
         """Acquires the lock without waiting.
@@ -82,8 +82,10 @@ class Lock:
     def remove(self) -> None:
         """Releases the lock and removes its file, which nobody needs anymore.
 
+        On Windows, a file that another process has opened stays.
+
         Raises:
-            OSError: the file cannot be removed.
+            OSError: the file cannot be removed. On POSIX, the lock is still held.
         """
         with _changing:
             if sys.platform == "win32":  # an open file cannot be removed, not even one that another process opened

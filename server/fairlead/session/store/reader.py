@@ -1,6 +1,7 @@
 """Reads a journal file: its first line, its entries, and the summary in its last line. Writes nothing.
 
-Every defect of a file raises `ValueError`, so that a damaged journal affects only its own session.
+A damaged file raises `ValueError`, so that it affects only its own session. An incomplete last line and an invalid
+summary do not count as damage.
 """
 
 import json
@@ -16,7 +17,7 @@ from fairlead.session.store.entries import JournalContent, read_entries
 from fairlead.session.store.type_check import matches_type
 
 FORMAT = 1
-TAIL_BYTES = 4096  # the end of the file, where the summary of a settled session is
+TAIL_BYTES = 4096  # the length of the end of the file, where the summary of a settled session is
 MAX_HEAD_BYTES = 1 << 16  # a path has at most a few thousand bytes
 
 
@@ -26,8 +27,11 @@ class Summary:
 
     title: str
     updated: float
+    """As `SessionState.updated`."""
     completed: int
+    """The number of completed plan items."""
     total: int
+    """The number of plan items."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,7 @@ class JournalInfo:
     written: float
     """When the file was last written, in seconds since the epoch."""
     summary: Summary | None
-    """None: the session is not settled."""
+    """None: the session is not settled, or the summary cannot be read."""
 
 
 def read(path: Path) -> tuple[JournalContent, int]:
@@ -60,7 +64,7 @@ def inspect(path: Path) -> JournalInfo:
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: the file is not a journal.
+        ValueError: the file is not a journal, or has another format.
     """
     _check_file(path)
     with path.open("rb") as file:
@@ -116,7 +120,7 @@ def _json(line: bytes) -> Any:
     """The value of a line.
 
     Raises:
-        ValueError: the line is not JSON.
+        ValueError: the line is not JSON, or is nested too deeply.
     """
     try:
         return json.loads(line)

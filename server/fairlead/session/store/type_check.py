@@ -13,7 +13,12 @@ Check = Callable[[Any], bool]
 
 
 def matches_type(kind: Any, value: Any) -> bool:
-    """Whether a value has a type made of dataclasses, containers, literals, strings and finite numbers."""
+    """Whether a value has a type. Numbers must be finite, and integers at most `MAX_INTEGER` from 0.
+
+    Raises:
+        TypeError: the type has a part other than dataclasses, unions, literals, `tuple`, `frozenset`, `dict`, `Mapping`
+            and the types in `_PLAIN`.
+    """
     return _check(kind)(value)
 
 

@@ -48,7 +48,10 @@ class JournalWriter:
         self._events += 1
 
     def save(self, events: Sequence[Event] = ()) -> None:
-        """Writes what has changed, before these events are sent. May delay or skip it for events that change little."""
+        """Writes what has changed, before these events are sent. May delay or skip it for events that change little.
+
+        Without events, writes at once.
+        """
         # the number of events is saved ahead, so that a streamed text needs no entry
         is_reserved = self._events <= self._reserved
         saved = [event for event in events if not isinstance(event, _NOT_SAVED)]
