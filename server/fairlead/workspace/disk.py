@@ -12,7 +12,7 @@ from fairlead.edits.text import distinct_line_endings
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.safe_open import closing, open_beneath
 
-MAX_BYTES = 20_000_000
+MAX_BYTES = 20_000_000  # of a file that is read
 BOM = codecs.BOM_UTF8
 
 Encoding = Literal["utf-8", "utf-16-le", "utf-16-be", "cp1252", "latin-1", "binary"]
@@ -97,7 +97,8 @@ def read_bytes(path: Path, root: Path | None = None) -> bytes | None:
         root: a folder below which no link is followed; None: all links are followed.
 
     Raises:
-        WorkspaceError: it is not a regular file, is too large, cannot be read, or a link leads to it.
+        WorkspaceError: it is not a regular file, is too large or cannot be read. With a root: it is outside of the root,
+            or is reached through a link.
     """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
@@ -128,7 +129,7 @@ def _check_kind(status: os.stat_result, name: str) -> None:
 
 
 def decode(data: bytes, name: str) -> DiskText:
-    """Decodes UTF-8, UTF-16 with a byte order mark, Windows-1252 or Latin-1.
+    """Decodes UTF-8, UTF-16 with a byte order mark, Windows-1252 or Latin-1, in this order.
 
     Args:
         name: the file's name in errors.

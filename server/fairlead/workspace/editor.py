@@ -8,12 +8,12 @@ from typing import Literal, Protocol, get_args
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """An open document. Its text is the text of its file, saved or not."""
+    """An open document. Its text counts as the text of its file, saved or not (exceptions: `UserFiles.buffer`)."""
 
     text: str
     version: int
     file_removed: bool = False
-    """Whether Fairlead removed its file, and the user has not edited the document since."""
+    """Whether Fairlead removed its file, and the document was neither edited nor saved since."""
 
 
 class Buffers(Protocol):
@@ -21,11 +21,11 @@ class Buffers(Protocol):
 
     @property
     def change_token(self) -> int:
-        """Increases with every change that the editor reports."""
+        """Increases with every change that the editor reports, and with every `note_removal`."""
         ...
 
     def open_buffer(self, path: Path) -> Buffer | None:
-        """The open document of a file, which may have been opened through a link."""
+        """The open document of a file, which may have been opened through a link; None if it is not open."""
         ...
 
     def open_paths(self) -> Sequence[Path]:
@@ -49,6 +49,7 @@ class EditCapabilities:
     checks: bool = False
     """Whether it changes a closed file only if the file's bytes have the edit's digest."""
     operations: frozenset[FileOperation] = frozenset()
+    """The operations on files that it can do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +58,22 @@ class FileEdit:
 
     path: Path
     old: str | None
-    """None creates the file."""
+    """The text that the edit is based on; None creates the file."""
     new: str | None
-    """None deletes the file."""
+    """The text afterwards; None deletes the file."""
     version: int | None = None
     """The version of the open document; None if the file is closed."""
     new_path: Path | None = None
-    """Moves the file to this path."""
+    """The path that the file is moved to; None if it stays."""
     data: bytes | None = None
-    """The new bytes, if the file is binary."""
+    """The new bytes, if the file is binary or a deleted file is restored; None: those of `new`."""
     mode: int | None = None
     """The new permission bits; None if they stay."""
     digest: str | None = None
-    """The SHA-256 of the file on disk, in hexadecimal; None if the document has unsaved changes."""
+    """The SHA-256, in hexadecimal, of the bytes that the file must have; None: they are not compared.
+
+    Editors do not compare the bytes of a document with unsaved changes.
+    """
 
     @property
     def target(self) -> Path:
@@ -120,6 +124,7 @@ class ApprovalRequest:
     command: str = ""
     cwd: Path | None = None
     mode: Literal["sandboxed", "workspace"] = "workspace"
+    """Where the command would run: `workspace` is on the user's files, outside of the sandbox."""
     reasons: Sequence[str] = field(default_factory=tuple)
     """Why the user is asked, the most important reason first."""
     path: Path | None = None
@@ -157,7 +162,10 @@ class DiagnosticsSource(Protocol):
     """The diagnostics of the editor's language support, which does not know proposed text."""
 
     async def diagnostics(self, path: Path | None) -> Sequence[Diagnostic] | None:
-        """The problems in a file, or (None) in all files that the editor has checked; None if there is no answer."""
+        """The problems in a file, or in all files that the editor has checked if `path` is None.
+
+        Returns None if there is no answer.
+        """
         ...
 
 
@@ -170,7 +178,10 @@ class Editor(Protocol):
         ...
 
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
-        """Makes the changes, all or none. A refusal is returned, not raised."""
+        """Asks the editor to make the changes, all or none. A refusal is returned, not raised.
+
+        Some editors fail half-way and do not undo what they have changed.
+        """
         ...
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:

@@ -36,7 +36,7 @@ class FileView:
         return self._changes.get(str(path))
 
     def is_proposed(self, path: Path) -> bool:
-        """Whether the file at a path has proposed content."""
+        """Whether a proposal decides what is at a path: a text, bytes, or a deletion."""
         return self._changes.for_target(str(path)) is not None
 
     def has_proposal(self, path: Path) -> bool:
@@ -100,7 +100,7 @@ class FileView:
         return found[0] if found is not None and found[1].encoding == "binary" else None
 
     def current(self, path: Path) -> str | None:
-        """The text of the user's file.
+        """The text of the user's file, None if there is no file.
 
         Raises:
             WorkspaceError: as for `read`.
@@ -110,8 +110,13 @@ class FileView:
     def texts_not_on_disk(self, changes: Changeset | None = None) -> Iterator[tuple[Path, str | None]]:
         """The proposed and the open files with their texts, which may differ from the disk; None: no file.
 
+        A file with proposed bytes is omitted. The old path of a rename has no file.
+
         Args:
             changes: the proposals to include; None: all.
+
+        Raises:
+            WorkspaceError: a file that is open in the editor cannot be read.
         """
         seen: set[Path] = set()
         for proposal in self._changes if changes is None else changes:

@@ -104,7 +104,7 @@ class Files(FileView):
         """Proposes a text for a file.
 
         Args:
-            over: what `read` returned for the file when the new text was made from it.
+            over: what `read` returned for the file when the new text was made from it. None: not compared.
 
         Raises:
             WorkspaceError: the file cannot be edited, its text is no longer `over`, it cannot hold the new text, or the
@@ -124,15 +124,19 @@ class Files(FileView):
         await self._apply(path, cs.propose, current, text, author, over=over)
 
     async def capture(self, path: Path, before: str | None, after: str | None, raw: Raw, author: Author) -> None:
-        """Proposes a command's change to a file. What the user or the agent changed in the meantime stays.
+        """Proposes a command's change to a file.
+
+        The text is merged with what the user or the agent changed in the meantime. A deletion and bytes are not merged:
+        they replace what was proposed.
 
         Args:
             before: the text when the command started, None if there was no file.
             after: the text that the command left, None if it deleted the file.
+            raw: the bytes and permissions that the command left, if they are proposed too.
 
         Raises:
-            WorkspaceError: the same lines were changed differently in the meantime, or the user rejected the same
-                change before.
+            WorkspaceError: the same lines were changed differently in the meantime, the file cannot be edited, or the
+                user rejected the same change before.
         """
         check_no_repository(self.roots, path)
         arguments = (str(path), before, after, raw, author)
@@ -156,7 +160,8 @@ class Files(FileView):
             edits: the `old` of each is what `read` returned.
 
         Raises:
-            WorkspaceError: as for `propose`, `rename` and `delete`, or a file has changed since it was read.
+            WorkspaceError: as for `propose`, `rename` and `delete`, or a file has changed since it was read, or the
+                proposals have changed in the meantime.
         """
         before, staged = self._changes, copy.copy(self)
         staged._changed_at, staged._touched, staged._on_interest = {}, {}, _ignore
@@ -185,7 +190,7 @@ class Files(FileView):
         """Proposes to delete a file.
 
         Raises:
-            WorkspaceError: there is no such file, or the user rejected the same deletion before.
+            WorkspaceError: there is no such file, it cannot be edited, or the user rejected the same deletion before.
         """
         check_no_repository(self.roots, path)
         await self.user_files.preload(path)
@@ -195,7 +200,8 @@ class Files(FileView):
         """Proposes another path for a file.
 
         Raises:
-            WorkspaceError: there is no such file, the new path exists, or the user rejected the same change before.
+            WorkspaceError: there is no such file, it cannot be edited, the new path exists or cannot be used, or the
+                user rejected the same change before.
         """
         for end in (path, new_path):
             check_no_repository(self.roots, end)
@@ -234,7 +240,11 @@ class Files(FileView):
     async def _apply(
         self, path: Path, change: Callable[..., Changeset], *arguments: Any, over: str | None = None
     ) -> None:
-        """Applies a tool's change, unless the user rejected the same one before."""
+        """Applies a tool's change.
+
+        Raises:
+            WorkspaceError: the file's text is no longer `over`, or the user rejected the same change before.
+        """
         changes = await self._compute(change, str(path), *arguments)
         if over is not None and self.read(path) != over:
             raise WorkspaceError(CHANGED.format(name=self.roots.relative(path)))
@@ -250,7 +260,11 @@ class Files(FileView):
                 self.rejections.check(self._changes.get(path), proposal)
 
     def _without_bom(self, path: Path, text: str) -> str:
-        """The text without its byte order mark, which only a new file can get. Existing files keep theirs."""
+        """The text without its byte order mark, which only a new file can get. Existing files keep theirs.
+
+        Raises:
+            WorkspaceError: the file exists without a byte order mark.
+        """
         if not text.startswith("\ufeff"):
             return text
         disk = self.user_files.on_disk(path)

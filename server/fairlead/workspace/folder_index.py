@@ -32,11 +32,12 @@ class _Known(Generic[T]):
 
 
 class FolderIndex(Generic[T]):
-    """Notes about the folders below a root. Skips unreadable folders and follows no links.
+    """Notes about a root and the folders below it. Skips unreadable folders, and follows no links below the root.
 
     Args:
         examine: gets a folder's path relative to the root ("" for the root itself) and its entries; returns what to
             note about it (None: nothing) and the names of the folders in it that are examined too.
+        now_ns: returns the time in nanoseconds since the epoch.
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class FolderIndex(Generic[T]):
         self._known: dict[str, _Known[T]] = {}
 
     def current_notes(self) -> dict[str, T]:
-        """The notes about all folders as they are now, by path. Not thread-safe."""
+        """The notes about all folders as they are now, by path relative to the root. Not thread-safe."""
         before, known = self._known, dict[str, _Known[T]]()
         folders = [""]
         while folders:

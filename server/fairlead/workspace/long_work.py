@@ -40,7 +40,7 @@ class Yielder:
 
 
 def is_long(*values: object) -> bool:
-    """Whether the texts among the values are so long that work on them should run in a thread."""
+    """Whether the texts among the values are together so long that work on them should run in a thread."""
     return sum(len(value) for value in values if isinstance(value, str)) > LONG
 
 

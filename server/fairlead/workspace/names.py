@@ -9,7 +9,8 @@ _IGNORED = dict.fromkeys([*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range
 def plain_parts(relative: str) -> list[str]:
     """The parts of a path in the spelling that the lists of sensitive names use.
 
-    It is case-folded and has no invisible characters, no trailing dots and spaces, and no stream name after a colon.
+    Backslashes count as separators too. Each part is case-folded and in Unicode form NFC. It has no invisible
+    characters, no trailing dots and spaces, and no stream name after a colon.
     """
     return [_plain(part) for part in relative.replace("\\", "/").split("/")]
 

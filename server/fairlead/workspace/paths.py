@@ -72,6 +72,7 @@ class Roots:
     def __init__(self, *folders: Root, has_names: bool = False, former: Sequence[Root] = ()) -> None:
         self.folders = folders
         self.has_names = has_names or len(folders) > 1
+        """Whether names of files begin with the name of their folder."""
         self.former = former
         """The folders that were removed. No other folder gets their names."""
         self._key = tuple((root.path, root.real, root.name) for root in folders), self.has_names
@@ -81,13 +82,14 @@ class Roots:
 
     @classmethod
     def of(cls, *paths: Path) -> "Roots":
-        """The workspace with these folders, named like them."""
+        """The workspace with these folders, each named like the last part of its path."""
         return cls().with_folders([(path, "") for path in paths])
 
     def with_folders(self, folders: Sequence[tuple[Path, str]]) -> "Roots":
         """The workspace with these folders instead, each given with the editor's name for it.
 
-        A folder that was open before keeps its name. Of several paths to the same folder, only the first counts.
+        A folder that was open before keeps its name. For another one, a name that cannot be used is replaced, and one
+        that is taken gets a number. Of several paths to the same folder, only the first counts.
         """
         known = {root.path: root.name for root in (*self.former, *self.folders)}
         taken = set(map(str.casefold, known.values()))
@@ -163,7 +165,7 @@ class Roots:
 
         Raises:
             PathEscape: it is outside of the workspace, or a link leads outside.
-            WorkspaceError: it is not a valid path, or lacks the name of a folder (`has_names`).
+            WorkspaceError: it is not a valid path, or as for `path_of`.
         """
         if "\0" in given:
             raise WorkspaceError("A path cannot contain a NUL character.")
@@ -189,7 +191,7 @@ class Roots:
 
         Raises:
             PathEscape: it begins with `..` where the name of a folder is needed (`has_names`).
-            WorkspaceError: it lacks the name of a folder (`has_names`).
+            WorkspaceError: it lacks the name of an open folder (`has_names`), or no folder is open.
         """
         if not self.has_names or os.path.isabs(given):
             return Path(os.path.normpath(self.first.path / given))
@@ -208,7 +210,7 @@ class Roots:
         )
 
     def scopes(self, given: str | None) -> list[Path]:
-        """The paths that a tool's argument means: one, or all folders if it is None or "." (the whole workspace).
+        """The paths that a tool's argument means: one, or the paths of all folders if it is None or ".".
 
         Raises:
             WorkspaceError: as for `resolve`.
@@ -221,7 +223,7 @@ class Roots:
         """Checks that a path is not a symbolic link, because deleting or renaming it would affect its target.
 
         Raises:
-            WorkspaceError: the path is a symbolic link.
+            WorkspaceError: the path is a symbolic link, or as for `path_of`.
         """
         if os.path.islink(self.path_of(given)):
             raise WorkspaceError(

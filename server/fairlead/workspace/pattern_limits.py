@@ -2,7 +2,7 @@
 
 import re
 
-MAX_LENGTH = 500
+MAX_LENGTH = 500  # characters
 MAX_STARS = 4  # the time to match grows as the length of the name to the power of the number of stars
 
 

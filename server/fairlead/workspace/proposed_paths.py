@@ -25,7 +25,10 @@ def check_no_repository(roots: Roots, path: Path) -> None:
 
 
 def check_parents(roots: Roots, changes: Changeset, path: Path) -> None:
-    """Raises WorkspaceError if a file would be below another file or replace a folder, existing or proposed."""
+    """Raises WorkspaceError if a file would be below another file or replace a folder with proposed files.
+
+    A file that is proposed to be deleted or moved away does not count. A folder that exists at `path` is not noticed here.
+    """
     for folder in path.parents:
         proposal = changes.for_target(str(folder))
         is_file = proposal.proposed is not None if proposal else folder.is_file() and not changes.get(str(folder))

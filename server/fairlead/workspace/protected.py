@@ -1,7 +1,7 @@
 """Recognizes protected files, whose changes the user confirms one by one, and risky changes.
 
-A protected file makes a program run code or changes how it works, without being asked. It is recognized by its name
-alone (docs/faults.md 35).
+A program runs code from a protected file, or is configured by it, without asking the user. Such a file is recognized by
+its name, or because a link with such a name or Git's configuration leads to it, not by its content (docs/faults.md 35).
 """
 
 import os
@@ -97,7 +97,8 @@ def is_repository(relative: str) -> bool:
 class ProtectedFiles:
     """Finds the existing protected files and folders in a root and in two levels of folders below it.
 
-    Reads only names, and only in folders where names have changed since the last call. Skips folders of dependencies.
+    Reads names, only in folders where names have changed since the last call, and Git's configuration. Skips folders of
+    dependencies.
     """
 
     def __init__(self, root: Path) -> None:
@@ -121,7 +122,10 @@ class ProtectedFiles:
 
 
 def _examine(folder: str, entries: Entries) -> tuple[Sequence[str] | None, Sequence[str]]:
-    """The protected names in a folder and the folders to examine. The names are empty if it is a repository."""
+    """The protected names in a folder (None: there are none), and the names of the folders in it to examine.
+
+    The names are empty if the folder is a repository.
+    """
     if folder and is_git_folder(entries.__contains__):
         return (), ()
     parent, protected, below = folder.rpartition("/")[2].casefold(), list[str](), list[str]()
@@ -136,7 +140,10 @@ def _examine(folder: str, entries: Entries) -> tuple[Sequence[str] | None, Seque
 
 
 def protected_links(root: Path) -> dict[str, str]:
-    """The paths in a root that protected links or Git's configuration lead to, each with the reason."""
+    """The paths in a root that protected links or Git's configuration lead to, each with the reason.
+
+    Only links in the root itself and in its `.github` count.
+    """
     links = [entry for folder in (root, root / ".github") for entry in _entries(folder) if entry.is_symlink()]
     reasons = {
         end: protection_reason(Path(link.path).relative_to(root).as_posix())
@@ -169,7 +176,11 @@ class Protections:
 
 
 def _protection(proposal: Proposal, roots: Roots, links: Mapping[Path, Mapping[str, str]]) -> str | None:
-    """`links` has the `protected_links` of each folder of the workspace."""
+    """Why the user must confirm a proposal; None if it is not protected.
+
+    Args:
+        links: the `protected_links` of each folder of the workspace, by its path.
+    """
 
     def reason(path: str) -> str | None:
         enclosing = roots.enclosing(Path(path))
@@ -193,7 +204,10 @@ def _name_risk(path: PurePath) -> Risk | None:
 
 
 def _git_paths(root: Path) -> set[str]:
-    """The paths outside of `.git` through which Git runs programs: parts of the folder that `.git` names, and hooks."""
+    """The paths in a root, outside of `.git`, through which Git runs programs.
+
+    They are parts of the folder that `.git` refers to, and the folder of hooks that the settings name.
+    """
     folder, hooks = git_folder(root / ".git"), hooks_folder(root)
     is_elsewhere = folder != root / ".git" and folder != root and folder.is_relative_to(root)
     paths = [*(executable_parts(folder) if is_elsewhere else ()), *([hooks] if hooks is not None else [])]

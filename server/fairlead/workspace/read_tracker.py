@@ -20,7 +20,10 @@ class Changed:
 
     path: Path
     spans: tuple[tuple[int, int], ...] | None
-    """The first and last lines of the changes in its new text, from 1; None if it was deleted."""
+    """The first and last lines of the first `MAX_SPANS` changes in its new text, from 1.
+
+    None if it was deleted, or can no longer be read.
+    """
 
 
 class ReadTracker:
@@ -92,6 +95,9 @@ class ReadTracker:
 
 
 def _spans(old: str, new: str) -> tuple[tuple[int, int], ...]:
-    """The first and last lines of each change, from 1. Where lines were only removed, the line that follows them."""
+    """The first and last lines of the first `MAX_SPANS` changes, from 1.
+
+    Where lines were only removed, the line that follows them. At the end of the file, there is no such line.
+    """
     blocks = changed_blocks(split_lines(old), split_lines(new))
     return tuple((b0 + 1, max(b0 + 1, b1)) for _, _, b0, b1 in blocks[:MAX_SPANS])

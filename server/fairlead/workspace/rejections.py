@@ -21,6 +21,7 @@ class Rejected:
     digest: bytes
     """Identifies the change."""
     reason: str
+    """Why the user rejected it; empty if they gave no reason."""
     warned: bool = False
     """Whether the model has been told that the user rejected it."""
 
@@ -33,7 +34,7 @@ class Rejections:
         self.all: tuple[Rejected, ...] = ()
         """Another object after each change."""
         self.warnings = 0
-        """The number of changes that `check` has refused (docs/plan.md L10)."""
+        """How often `check` has refused a proposal (docs/plan.md L10)."""
 
     def restore(self, rejected: Iterable[Rejected]) -> None:
         """Restores the rejections of an earlier process."""
@@ -67,7 +68,7 @@ class Rejections:
         """Refuses a rejected change the first time that it is proposed again. The second time, the agent means it.
 
         Raises:
-            WorkspaceError: `new` contains a rejected change that `old` does not.
+            WorkspaceError: `new` contains a rejected change that `old` does not, and that was not refused before.
         """
         if new.path not in {path for path, _ in self._rejected}:
             return

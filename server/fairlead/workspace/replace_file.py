@@ -10,6 +10,8 @@ from fairlead.workspace.paths import real_path
 def replace_file(path: Path, data: bytes) -> None:
     """Writes a file atomically, with its old permissions. If the path is a link, replaces its target.
 
+    Writes directly to a device or a pipe.
+
     Raises:
         OSError: the file cannot be written; its previous content is unchanged.
     """

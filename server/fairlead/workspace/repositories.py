@@ -45,7 +45,10 @@ def git_folder(link: Path) -> Path:
 
 
 def named_path(folder: Path, text: str) -> Path:
-    """The path, without links, that a text in a repository names, relative to a folder. Ends at a NUL, as for Git."""
+    """The path that a text in a repository names, with links resolved. The text ends at a NUL, as for Git.
+
+    A relative path is relative to `folder`.
+    """
     return real_path(folder / text.partition("\0")[0].strip())
 
 
@@ -94,9 +97,10 @@ def hooks_folder(root: Path) -> Path | None:
 
 
 def current_branch(root: Path) -> str:
-    """The checked-out branch, or words with the start of the commit's id if there is none; empty without a repository.
+    """The checked-out branch, or words with the start of the commit's id if no branch is checked out.
 
-    Reads only `HEAD`: running git could run the repository's own programs, such as its filters.
+    Empty without a repository, or if `HEAD` does not show it. Does not run git, because that could run the repository's
+    own programs, such as its filters.
     """
     head = read_start(git_folder((enclosing_repository(root) or root) / ".git") / "HEAD").strip()
     found = _HEAD.fullmatch(head)
@@ -106,7 +110,7 @@ def current_branch(root: Path) -> str:
 
 
 def read_start(path: Path) -> str:
-    """The beginning of a file; empty if it cannot be read."""
+    """The beginning of a file (`_MAX_BYTES`); empty if it cannot be read."""
     try:
         if not path.is_file():
             return ""

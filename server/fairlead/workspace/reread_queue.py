@@ -6,7 +6,7 @@ from itertools import chain, cycle, islice
 from pathlib import Path
 from typing import Generic, TypeVar
 
-AT_ONCE = 20
+AT_ONCE = 20  # the number of files that are read in turn
 
 K = TypeVar("K")
 
@@ -33,11 +33,11 @@ class RereadQueue(Generic[K]):
             self._reported.update(dict.fromkeys(paths))
 
     def take(self, known: Collection[K], open_paths: Iterable[Path]) -> list[K]:
-        """The files to read now.
+        """The files to read now: all of them if they are few.
 
         Args:
-            known: all files, with a fast membership test.
-            open_paths: the open documents, which are always included.
+            known: all files, with a fast membership test. Only these are returned.
+            open_paths: the open documents. Those that are known are always included.
         """
         reported, self._reported = self._reported, {}
         everything, self._all = self._all, False

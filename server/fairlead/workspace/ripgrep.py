@@ -11,8 +11,8 @@ from pathlib import Path
 
 from fairlead.workspace.errors import WorkspaceError
 
-# Hidden files are included, such as the configuration of CI, but not .git. Callers must not add another `--glob`: it
-# would include files that this one or an ignore rule excludes.
+# Hidden files are included, such as the configuration of CI, but not .git. Another `--glob` or `--iglob` would include
+# files that this one or an ignore rule excludes, so callers must not add one unless they want that (`secret_globs`).
 _COMMON_OPTIONS = ("--no-config", "--no-messages", "--hidden", "--glob", "!.git", "--color", "never")
 MAX_RECORD = 1 << 22
 """The maximum length of a record in bytes. A record is usually a line of output."""
@@ -39,10 +39,13 @@ async def records(
 ) -> AsyncGenerator[bytes | None, None]:
     """Yields the output of `rg`, split at `end`. Yields None for a record longer than `MAX_RECORD`.
 
-    Closing the generator ends the process.
+    Output after the last `end` is dropped. Closing the generator ends the process.
+
+    Args:
+        stdin: what `rg` reads from its standard input. None: nothing.
 
     Raises:
-        WorkspaceError: `rg` cannot be started, or refuses its arguments, such as an invalid pattern.
+        WorkspaceError: `rg` is not installed, cannot be started, or reports an error, such as an invalid pattern.
     """
     async with aclosing(_batches(arguments, cwd, stdin, end)) as batches:
         async for batch in batches:
@@ -91,7 +94,7 @@ async def file_names(folder: str, cwd: Path, limit: int, options: Sequence[str] 
     Args:
         folder: the folder, or a single file.
         limit: the maximum number of files.
-        options: options of `rg` that make it list fewer files.
+        options: further options of `rg` that select files. With `secret_globs`, ignored files are listed too.
 
     Raises:
         WorkspaceError: as for `records`.
@@ -106,7 +109,11 @@ async def file_names(folder: str, cwd: Path, limit: int, options: Sequence[str] 
 
 
 async def has_files(suffixes: Collection[str], cwd: Path) -> bool:
-    """Whether a folder contains a file with one of these suffixes, such as `.py`, that no rule ignores."""
+    """Whether a folder or one below it contains a file with one of these suffixes, such as `.py`, that no rule ignores.
+
+    Raises:
+        WorkspaceError: as for `records`.
+    """
     types = [argument for suffix in sorted(suffixes) for argument in ("--type-add", f"wanted:*{suffix}")]
     async with aclosing(records(["--files", "--null", *types, "--type", "wanted", "--", "."], cwd, end=b"\0")) as names:
         async for name in names:

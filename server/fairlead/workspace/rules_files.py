@@ -1,4 +1,4 @@
-"""Finds the files in which a project writes its rules for agents: AGENTS.md, or CLAUDE.md where there is none."""
+"""Finds the files in which a project writes its rules for agents: AGENTS.md, or CLAUDE.md if that has no text."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +17,9 @@ class RulesFile:
 
     path: Path
     text: str
-    """At most its first `MAX_CHARS` characters."""
+    """At most its first `MAX_CHARS` characters, without blanks at the start and the end of the file."""
     size: int
-    """The length of the file in characters."""
+    """The length of the file's text without these blanks, in characters."""
 
     @property
     def is_cut(self) -> bool:
@@ -28,7 +28,7 @@ class RulesFile:
 
 
 def read_rules(folder: Path, root: Path) -> RulesFile | None:
-    """The rules in a folder of the workspace; None if there are none, or they cannot be read.
+    """The rules in a folder of the workspace, from the first of `NAMES` that has a readable text; None if none has.
 
     Follows no links, because only files of the workspace may give rules.
     """
@@ -45,7 +45,7 @@ def read_rules(folder: Path, root: Path) -> RulesFile | None:
 
 
 def folders_with_rules(path: Path, root: Path) -> list[Path]:
-    """The folders below the root whose rules apply to a file, the outermost first.
+    """The folders below the root (not the root itself) whose rules, if any, apply to a file, the outermost first.
 
     Folders of dependencies are left out, because their rules are for other projects.
     """

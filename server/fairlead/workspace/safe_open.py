@@ -1,7 +1,8 @@
 """Opens files below a folder of the workspace without following links (docs/faults.md 32 to 34).
 
 `paths.py` has resolved the links in a path, but a new one may be created before the path is used. Linux checks this in
-one call (`openat2`), other systems folder by folder.
+one call (`openat2`), other systems folder by folder. Windows cannot do either, so the path is checked right before it
+is opened.
 """
 
 import contextlib
@@ -121,6 +122,8 @@ def _has_link(path: Path, root: Path) -> bool:
 
 class Folder:
     """An open folder. Its files are addressed by name, so operations stay in it even if its path changes.
+
+    On Windows, which cannot do that, they are addressed by path.
 
     All methods raise `OSError` like the functions of `os`.
     """

@@ -1,4 +1,4 @@
-"""Files that look like secrets. The model needs the user's permission to read them; sandboxed commands cannot.
+"""Files that look like secrets. The model may read them with the user's permission, sandboxed commands never.
 
 They are recognized by name: by the rules in `.fairleadignore`, else by a list of common names.
 """
@@ -89,7 +89,7 @@ def secret_name_filter(roots: Roots) -> IsSecret:
 
 
 def secret_globs(folders: Iterable[Path]) -> Sequence[str]:
-    """Options with which `rg` lists only files that may look like secrets; none if a folder has a `.fairleadignore`.
+    """Options with which `rg` lists only files that may look like secrets; none if a folder has rules of its own.
 
     With these options, `rg` also lists ignored files, unless their folder is ignored.
     """
@@ -118,11 +118,15 @@ class _Noted:
     links: list[str]
     """Links whose own names look like a secret file or like a folder of secrets."""
     repositories: list[str]
+    """As in `Secrets`."""
     dependencies: list[str]
+    """Folders of dependencies, which are not examined."""
 
 
 class SecretFinder:
-    """Finds the files and links below a root that look like secrets, including ignored files; at most 10,000.
+    """Finds the files and links below a root that look like secrets, including ignored files.
+
+    At most 10,000 files outside of folders of dependencies, and 10,000 in them.
 
     Folders of dependencies are large, so they are searched at most once a minute. Other folders are searched again only
     if their names have changed. Skips `.git`, links in folders of dependencies, and keys and certificates of installed

@@ -37,14 +37,15 @@ NO_TESTS = "no test specified"  # what `npm init` writes
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A command, and the file that suggests it."""
+    """A command, and the file or the folder of tests that suggests it."""
 
     command: str
     source: str
+    """Its path; in the result of `suggested_checks`, its name (`Roots.relative`)."""
 
 
 async def suggested_checks(roots: Roots) -> list[Suggestion]:
-    """The suggestions for a workspace, tests first. Looks only into its folders and their `tests` folders.
+    """The suggestions for a workspace, tests first. Looks only into its folders and their folders `tests` and `test`.
 
     Commands run in the first folder of the workspace, so those for another folder begin with `cd`.
     """
@@ -76,7 +77,7 @@ def _suggest(root: Path) -> list[Suggestion]:
 
 
 Read = Callable[[str], str]
-"""Returns a file's text, empty if there is none."""
+"""Returns a file's text, empty if there is none or it cannot be read."""
 
 
 def _read(root: Path, name: str) -> str:

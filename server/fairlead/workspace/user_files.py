@@ -24,9 +24,12 @@ from fairlead.workspace.paths import Roots
 
 _ERRORS = "surrogatepass"  # an unsaved document may contain lone surrogates
 Signature = tuple[int, int, int, int]
-"""What changes with a file's content: its times, its size and its inode."""
+"""What changes with a file's content: its times (of the content and of the inode, in ns), its size and its inode."""
 DocumentState = Literal["closed", "saved", "unsaved", "new", "stray"]
-"""`new`: the document is open, and there is no file yet. `stray`: the open document does not represent the file."""
+"""`new`: the document is open, and there is no file yet. `stray`: the open document does not represent the file.
+
+`unsaved` also if the file cannot be read.
+"""
 
 
 class UserFiles:
@@ -46,7 +49,7 @@ class UserFiles:
 
     @property
     def change_token(self) -> int:
-        """Differs after each change of an open document."""
+        """Differs after each change of the open documents, also if one is opened or closed."""
         return self._buffers.change_token
 
     def text(self, path: Path, *, binary: bool = False) -> str | None:
@@ -64,7 +67,10 @@ class UserFiles:
         return found.text if found is not None else None
 
     def may_differ(self, path: Path, text: str | None) -> bool:
-        """Whether a file's text may differ from this. False only if it is closed and unchanged since it was read."""
+        """Whether a file's text may differ from this (None: there is no file).
+
+        False only for a closed file that had this text when it was read and is unchanged since, and for a missing one.
+        """
         if self._buffers.open_buffer(path) is not None:
             return True
         signature, known = _signature(path), self._read.get(path)
@@ -90,7 +96,10 @@ class UserFiles:
         return found[1]
 
     def encoded(self, path: Path, text: str, disk: DiskText | None) -> bytes:
-        """A text as bytes, in the encoding of the file on disk; in UTF-8 if there is no file."""
+        """A text as bytes, in the encoding of the file on disk.
+
+        In UTF-8 if there is no file, or if that encoding cannot represent the text.
+        """
         if disk is None:
             return (BOM if path in self.new_with_bom else b"") + text.encode("utf-8", _ERRORS)
         try:
@@ -108,10 +117,10 @@ class UserFiles:
                 await asyncio.to_thread(self.on_disk, path)
 
     def read(self, path: Path) -> tuple[bytes, DiskText] | None:
-        """The bytes of a file on disk and their content, None if there is no file.
+        """The bytes of a file on disk and their decoded content, None if there is no file.
 
         Raises:
-            WorkspaceError: the file cannot be read.
+            WorkspaceError: the file cannot be read, or is outside of the workspace.
         """
         root = self.roots.folder_of(path)
         if root is None:
@@ -154,8 +163,9 @@ class UserFiles:
     def buffer(self, path: Path) -> Buffer | None:
         """The open document if it represents the file, else None.
 
-        It does not if Fairlead removed the file, or if it is blank and there is no file. A document with only a newline
-        counts as blank, because Neovim shows an empty or missing file like that.
+        It does not if Fairlead removed the file, unless a file with the same text is there again, or if it is blank and
+        there is no file. A document with only a newline counts as blank, because Neovim shows an empty or missing file
+        like that. If both the document and the file are blank, the result has the text of the file.
         """
         found = self._buffers.open_buffer(path)
         if found is None or not (found.file_removed or is_blank(found.text)):
@@ -201,8 +211,8 @@ class UserFiles:
         """Checks that a file can get a text, and that nothing else in it would change.
 
         Raises:
-            WorkspaceError: the file is open in an editor that would change more, or the file's encoding cannot
-                represent the text.
+            WorkspaceError: the file is open in an editor that would change more, the file's encoding cannot represent
+                the text, or the file is binary or cannot be read.
         """
         buffer, disk = self.buffer(path), self.on_disk(path) or DiskText("")
         if buffer is not None:
@@ -215,7 +225,11 @@ class UserFiles:
         disk.encode(text, path.name)
 
     def needs_own_write(self, path: Path, text: str) -> bool:
-        """Whether the server must write a file itself: it is closed, and an editor would not preserve all of it."""
+        """Whether the server must write a file itself: it is closed, and an editor would not preserve all of it.
+
+        Raises:
+            WorkspaceError: the file cannot be read.
+        """
         disk = self.on_disk(path) or DiskText("")
         return self.buffer(path) is None and bool(disk.oddity or unusual_line_endings(text))
 

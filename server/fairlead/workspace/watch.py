@@ -1,7 +1,8 @@
 """Watches the folders of the files that matter to a session, so that external changes are seen within a second.
 
 The whole tree is not watched, because that would include node_modules, and the system limits the number of watches.
-Changes that the watcher misses (no watches left, a network folder) are found by an accept, which compares the bytes.
+Changes that the watcher misses (no watches left, a network folder) are found some rounds later (`RereadQueue`), at the
+latest by an accept, which compares the bytes.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ from typing import Any
 
 log = logging.getLogger(__name__)
 
-MAX_FOLDERS = 500
+MAX_FOLDERS = 500  # files in further folders are not watched
 DEBOUNCE_MS = 400
 STEP_MS = 100
 RETRY_SECONDS = 1.0  # the pause after a failure
@@ -24,7 +25,7 @@ class Watcher:
     """Watches the files of all sessions."""
 
     def __init__(self, on_change: Callable[[Collection[Path]], None]) -> None:
-        """`on_change` gets the watched files that may have changed."""
+        """`on_change` gets the watched files that may have changed: all of them each time that watching starts."""
         self._on_change = on_change
         self._files: dict[str, Path] = {}  # by normalized name, which is faster to look up than a path
         self._folders: set[Path] = set()
@@ -32,7 +33,7 @@ class Watcher:
         self._task: asyncio.Task[None] | None = None
 
     def watch(self, path: Path) -> None:
-        """Starts watching a file."""
+        """Starts watching a file. Its folder must exist, or is watched only when another folder is added."""
         name = os.path.normcase(path)
         if name in self._files:
             return

@@ -1,7 +1,7 @@
 """Writes several files: all or none, each atomically, and only over the expected bytes.
 
 A process that is killed while it writes leaves temporary files. Those with new bytes are removed when the same file is
-written again. A deleted file that was set aside stays, because it may be the only copy.
+written again an hour later or more. A deleted file that was set aside stays, because it may be the only copy.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ class FileChange:
     after: bytes | None
     """The new bytes; None deletes the file."""
     mode: int | None = None
-    """The permission bits of a new file; None: the system's default."""
+    """The permission bits of a new file; None: the system's default. An existing file keeps its own."""
 
 
 class FileWriter:
@@ -46,12 +46,13 @@ class FileWriter:
         self._leftovers = _Leftovers()
 
     def write(self, changes: Sequence[FileChange]) -> None:
-        """Makes all changes. Each file is written under a temporary name and then moved; a failure undoes all changes.
+        """Makes all changes. Each file is written under a temporary name and then moved.
+
+        A failure undoes all changes, as far as the system allows.
 
         Raises:
             WorkspaceError: a file has other bytes than expected, is outside of the roots, or is reached through a link.
-                Nothing was changed.
-            OSError: a file could not be written. Nothing was changed.
+            OSError: a file could not be written.
         """
         transaction = _Transaction(self._roots, self._leftovers)
         try:

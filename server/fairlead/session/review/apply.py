@@ -96,7 +96,7 @@ def _route(session: Session, edit: FileEdit, is_bulk: bool) -> Route:
 
 
 def _is_occupied(session: Session, edit: FileEdit) -> bool:
-    """Whether the path that the edit creates or moves to has no file, but an open document with other text."""
+    """Whether a document with other text, which represents no file, is open at the path that the edit adds."""
     user_files = session.files.user_files
     if edit.new is None or not edit.adds_path or user_files.document_state(edit.target) != "stray":
         return False

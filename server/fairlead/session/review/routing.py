@@ -23,7 +23,7 @@ class TargetState:
 
     document: DocumentState = "closed"
     occupied: bool = False
-    """Whether the path that the edit creates or moves to has no file, but an open document with other text."""
+    """Whether a document with other text, which represents no file, is open at the path that the edit adds."""
     lossy: bool = False
     """Whether an editor would not preserve every byte of the file."""
     is_bulk: bool = False
