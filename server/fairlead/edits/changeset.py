@@ -156,7 +156,10 @@ def delete(changes: Changeset, path: str, current: str | None, author: Author) -
 
 
 def rename(changes: Changeset, path: str, new_path: str, current: str | None, author: Author) -> Changeset:
-    """Proposes another path for a file. Its proposed text moves with it. The file's own path removes the rename."""
+    """Proposes another path for a file. Its proposed text moves with it.
+
+    If the file exists and that is its current path, a proposed rename is removed.
+    """
     changes, origin = _with_next_origin(changes, author)
     old = changes.for_target(path) or empty_proposal(path, current)
     if old.kind == "create":

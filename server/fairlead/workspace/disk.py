@@ -97,8 +97,8 @@ def read_bytes(path: Path, root: Path | None = None) -> bytes | None:
         root: a folder below which no link is followed; None: all links are followed.
 
     Raises:
-        WorkspaceError: it is not a regular file, is too large or cannot be read. With a root: it is outside of the root,
-            or is reached through a link.
+        WorkspaceError: it is not a regular file, is too large or cannot be read; with a root, also if it is outside of
+            the root or reached through a link.
     """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:

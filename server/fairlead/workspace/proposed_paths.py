@@ -27,7 +27,7 @@ def check_no_repository(roots: Roots, path: Path) -> None:
 def check_parents(roots: Roots, changes: Changeset, path: Path) -> None:
     """Raises WorkspaceError if a file would be below another file or replace a folder with proposed files.
 
-    A file that is proposed to be deleted or moved away does not count. A folder that exists at `path` is not noticed here.
+    A file that is proposed to be deleted or moved away does not count. Does not notice a folder that exists at `path`.
     """
     for folder in path.parents:
         proposal = changes.for_target(str(folder))

@@ -97,7 +97,7 @@ class ReadTracker:
 def _spans(old: str, new: str) -> tuple[tuple[int, int], ...]:
     """The first and last lines of the first `MAX_SPANS` changes, from 1.
 
-    Where lines were only removed, the line that follows them. At the end of the file, there is no such line.
+    Where lines were only removed, the number of the line that follows them, even at the end of the file.
     """
     blocks = changed_blocks(split_lines(old), split_lines(new))
     return tuple((b0 + 1, max(b0 + 1, b1)) for _, _, b0, b1 in blocks[:MAX_SPANS])

@@ -1,4 +1,4 @@
-"""Files that look like secrets. The model may read them with the user's permission, sandboxed commands never.
+"""Files that look like secrets. The model needs permission to read them; sandboxed commands cannot read them.
 
 They are recognized by name: by the rules in `.fairleadignore`, else by a list of common names.
 """

@@ -69,7 +69,8 @@ class UserFiles:
     def may_differ(self, path: Path, text: str | None) -> bool:
         """Whether a file's text may differ from this (None: there is no file).
 
-        False only for a closed file that had this text when it was read and is unchanged since, and for a missing one.
+        False only if the file is closed, had this text when it was read and is unchanged since, or if there is no file
+        and `text` is None.
         """
         if self._buffers.open_buffer(path) is not None:
             return True

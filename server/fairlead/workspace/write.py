@@ -1,7 +1,7 @@
 """Writes several files: all or none, each atomically, and only over the expected bytes.
 
 A process that is killed while it writes leaves temporary files. Those with new bytes are removed when the same file is
-written again an hour later or more. A deleted file that was set aside stays, because it may be the only copy.
+written again at least an hour later. A deleted file that was set aside stays, because it may be the only copy.
 """
 
 import contextlib

@@ -283,9 +283,10 @@ def _set_permissions(edit: FileEdit) -> EditResult:
 
 
 def _write_file(session: Session, writer: FileWriter, edit: FileEdit, is_bulk: bool) -> EditResult:
-    """Creates, writes, moves or deletes a file directly, if that is still the server's part and its text is expected.
+    """Creates, writes, moves or deletes a file directly.
 
-    Sets permissions without comparing the text if nothing else changes.
+    Fails if the edit is no longer for the server to apply, or if the file does not have the expected text. If only the
+    permissions change, nothing is compared.
     """
     if edit.is_permissions_only:
         return _set_permissions(edit)

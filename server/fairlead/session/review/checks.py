@@ -231,7 +231,7 @@ def _sentence(check: Check, end: CheckEnd) -> str:
 def _list_changes(changes: Changeset, roots: Roots) -> str:
     """The first `MAX_NAMED` undecided changes as text, such as "parser.py, lines 40-52", and how many more there are.
 
-    A file is one change, without lines, if none of its hunks has been decided.
+    A file is named without lines if it is decided as a whole, or if none of its hunks has been decided.
     """
     names: list[str] = []
     for proposal in changes:

@@ -1,4 +1,4 @@
-"""Asks the user to confirm each accept of a protected file, unless they allowed it (docs/faults.md 35)."""
+"""Asks the user to confirm each accept of a protected file (docs/faults.md 35)."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -132,7 +132,7 @@ def _paths(proposal: Proposal, path: Path) -> list[Path]:
 
 
 def _is_newer(proposal: Proposal, seen: Proposal) -> bool:
-    """Whether a proposal is not just the one that the user saw, rebased on the user's file."""
+    """Whether a proposal differs from the one that the user saw, other than by being rebased on the user's file."""
     rebased = seen.rebased(proposal.current)
     return (proposal.proposed, proposal.target, proposal.raw) != (rebased.proposed, rebased.target, rebased.raw)
 

@@ -18,9 +18,10 @@ from fairlead.workspace.editor import FileEdit
 async def undo_item(session: Session, item_id: str) -> list[HunkOutcome]:
     """Removes an item's accepted changes from the files. This is itself a decision that can be undone.
 
-    A file fails if the same lines were changed later; the other files are undone. If the last accept of a file with
-    changes of the item was as a whole, it is undone as a whole, with the changes of other items. It fails after any
-    later change.
+    A file fails if the same lines were changed later; the other files are undone.
+
+    An accept of a file as a whole is undone only if it is the item's last one for the file. It is undone with the
+    changes of other items and without the item's earlier accepts, and fails after any later change.
 
     Raises:
         RequestRefused: no change of this item was accepted, or the accepts were undone.

@@ -1,4 +1,4 @@
-"""The journals of sessions: one file each, with lines added for each change, so that a kill loses only the last one.
+"""The journals of sessions: one file each, with lines added for each change. A kill loses at most the last change.
 
 `sessions/ID.jsonl` begins with a line that identifies it (format, session, workspace). Each further line is an entry
 (entries.py) or, after an entry that leaves the session settled, its summary. The process that has the session open
