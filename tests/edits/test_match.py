@@ -123,6 +123,7 @@ EXPLAINED = {
     "straight quotes": ("it's\n", "it’s", "The quotes differ (straight and curly)", "it's"),
     "case": ("Hello World\n", "HELLO world", "Upper and lower case differ", "Hello World"),
     "case of Greek": ("ΣΟΦΟΣ\n", "σοφος", "Upper and lower case differ", "ΣΟΦΟΣ"),
+    "no final newline": ("foo\nbar", "bar\n", "ends with a newline, but the last line of the file has none", "bar"),
     "a typo": (
         "a\ndef compute(value):\n",
         "def compute(valeu):",

@@ -91,6 +91,7 @@ _TRAILING = f"The spaces at the end of a line differ {_LEGEND}"
 _TABS = f"The file has tabs where old_text has spaces {_LEGEND}"
 _NO_TABS = f"The file has spaces where old_text has tabs {_LEGEND}"
 _OTHER_WHITESPACE = f"Only the whitespace differs {_LEGEND}"
+_NO_NEWLINE = "old_text ends with a newline, but the last line of the file has none. Leave it out. "
 _FORM = "The characters are the same in another Unicode form: the file is in {form}. "
 # functions that remove one kind of difference each, with the message for it
 _DIFFERENCES: tuple[tuple[Callable[[str], str], str], ...] = (
@@ -110,6 +111,8 @@ def _difference(wanted: Sequence[str], found: Sequence[str]) -> str:
     if len(found) != len(wanted):
         return ""
     pairs = [(a, b) for a, b in zip(wanted, found, strict=True) if a != b]
+    if not pairs:
+        return _NO_NEWLINE
     for remove, message in _DIFFERENCES:
         if all(remove(a) == remove(b) for a, b in pairs):
             in_old_text, in_file = "".join(a for a, _ in pairs), "".join(b for _, b in pairs)
