@@ -10,7 +10,10 @@ export interface AccessSettings {
 
 const VARIABLES = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"];
 
-/** Whether settings, environment variables or the saved key give access to a model. */
+/**
+ * Whether settings, environment variables or the saved key give access to a model. A cloud as the provider always
+ * counts: its credentials are not checked.
+ */
 export function hasAccess(
   settings: AccessSettings,
   environment: Readonly<Record<string, string | undefined>>,
@@ -21,7 +24,7 @@ export function hasAccess(
   return provider !== "anthropic" || given.some((value) => value !== undefined && value.trim() !== "");
 }
 
-/** Why a typed base URL is invalid; undefined if it is valid. */
+/** Returns a message for the user if a typed base URL is invalid; undefined if it is an HTTP or HTTPS URL. */
 export function urlProblem(text: string): string | undefined {
   const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined;
   return url && ["http:", "https:"].includes(url.protocol)

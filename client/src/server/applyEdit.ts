@@ -1,5 +1,5 @@
-// Applies the edits that the user accepted, and saves the files that had no unsaved changes before (docs/protocol.md,
-// Standard LSP).
+// Applies the edits that the user accepted. If wanted, saves those files that had no unsaved changes before
+// (docs/protocol.md, Standard LSP).
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -10,7 +10,11 @@ import { allTabs } from "../ui/window";
 
 type Change = NonNullable<WorkspaceEdit["documentChanges"]>[number];
 
-/** Applies a workspace edit. `applied: false` always has a reason. What was applied before a failure is not undone. */
+/**
+ * Applies a workspace edit. `saveAfter`: whether to save the edited files that had no unsaved changes before.
+ *
+ * `applied: false` always has a reason. If VS Code fails half-way, what it has applied is not undone.
+ */
 export async function applyEdit(params: ApplyEditParams, saveAfter: boolean): Promise<ApplyWorkspaceEditResult> {
   const changes = params.edit.documentChanges ?? [];
   const mismatch = await mismatchReason(params);

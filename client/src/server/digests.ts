@@ -7,10 +7,10 @@ import { messageOf } from "./errors";
 import type { ApplyEditParams } from "../protocol";
 
 /**
- * Returns why a file does not match its digest; undefined if all match. A file with unsaved changes is not compared,
- * because the edit names the version of its document.
+ * Returns why a file does not match its digest or cannot be read; undefined if all files match. A file with unsaved
+ * changes is not compared, because the edit names the version of its document.
  *
- * First loads the files that the edit changes, so that it checks the text that VS Code will change.
+ * Also opens the files whose text the edit changes as documents, to compare the text that VS Code will change.
  */
 export async function mismatchReason({ digests = {}, edit }: ApplyEditParams): Promise<string | undefined> {
   const edits = (edit.documentChanges ?? []).flatMap((change) => ("kind" in change ? [] : [change.textDocument]));
@@ -22,8 +22,9 @@ export async function mismatchReason({ digests = {}, edit }: ApplyEditParams): P
 }
 
 /**
- * Returns why one file does not match; undefined if it matches or has unsaved changes. `version` is the one that the
- * server knows: null for a closed document, undefined if the edit does not change the text.
+ * Returns why one file does not match or cannot be read; undefined if it matches or has unsaved changes. `version` is
+ * the version of the document in the edit: null if the document is closed for the server, undefined if the edit does
+ * not change the text.
  */
 async function fileMismatch(
   uri: vscode.Uri,

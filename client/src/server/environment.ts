@@ -12,8 +12,8 @@ import { venvPython, type Command, type Installer } from "./installers";
 const run = promisify(execFile);
 const INSTALL_LIMIT = 10 * 60_000;
 /**
- * The environment of another version is removed after this many milliseconds without use. Until then, open windows may
- * use it.
+ * The environment of another version may be removed when no server has been started from it for this many
+ * milliseconds. Until then, open windows may use it.
  */
 const UNUSED_AFTER = 30 * 86_400_000;
 const UNFINISHED = "unfinished-";
@@ -22,7 +22,7 @@ const MODULES: Readonly<Record<string, string>> = { bedrock: "boto3", vertex: "g
 
 /** Where the packages come from, and which programs install them. */
 export interface Packages {
-  /** The server's own wheel. The lists of the other packages are beside it. */
+  /** The path of the server's own wheel. The folder `requirements` next to it lists the other packages. */
   readonly wheel: string;
   /** A folder with the wheels of the other packages. If it is given, the network is not used. */
   readonly wheels?: string | undefined;
@@ -30,7 +30,10 @@ export interface Packages {
   readonly installers: readonly Installer[];
 }
 
-/** Whether the environment exists and works, with an extra if one is given. */
+/**
+ * Whether the environment exists and works, with the packages of an extra if one is given. Also true if the answer
+ * takes longer than 20 seconds.
+ */
 export async function isEnvironmentReady(folder: string, extra?: string): Promise<boolean> {
   const module = extra === undefined ? undefined : MODULES[extra];
   try {
@@ -48,7 +51,9 @@ export async function isEnvironmentReady(folder: string, extra?: string): Promis
 /**
  * Creates an environment with the wheel, unless another window has created it meanwhile. Only one window at a time
  * creates or changes environments. The environment gets its final name when it is complete. If a window closes before
- * that, the next window removes the unfinished environment.
+ * that, the next window that creates an environment removes the unfinished one.
+ *
+ * Throws the error of the last installer if all of them fail, or if `signal` is aborted.
  */
 export async function makeEnvironment(
   folder: string,
@@ -79,7 +84,10 @@ export async function makeEnvironment(
   });
 }
 
-/** Installs an extra's packages if they are missing. A running server finds them when it needs them. */
+/**
+ * Installs an extra's packages if they are missing. A running server finds them when it needs them. Throws as
+ * `makeEnvironment` does.
+ */
 export async function addExtra(
   folder: string,
   packages: Packages,
@@ -102,7 +110,7 @@ export async function markUsed(folder: string): Promise<void> {
   await fs.utimes(folder, now, now).catch(() => undefined);
 }
 
-/** Returns the arguments that name the pinned packages in the list `name`, and where to find them. */
+/** Returns an installer's arguments for the pinned packages in `requirements/NAME.txt`, and for the wheels' folder. */
 function packageArguments({ wheel, wheels }: Packages, name: string): string[] {
   const offline = wheels === undefined ? [] : ["--no-index", "--find-links", wheels];
   return [...offline, "-r", path.join(path.dirname(wheel), "requirements", `${name}.txt`)];
@@ -142,7 +150,7 @@ async function withLock(
   await exclusively(path.join(path.dirname(folder), "servers.lock"), python, onWait, signal, work);
 }
 
-/** Removes unfinished environments, and those of other versions that have not been used for a long time. */
+/** Removes unfinished environments, and those of other versions unused for `UNUSED_AFTER`. Call it under the lock. */
 async function removeUnused(folder: string): Promise<void> {
   const siblings = await fs.readdir(path.dirname(folder), { withFileTypes: true });
   for (const entry of siblings.filter((each) => each.isDirectory())) {

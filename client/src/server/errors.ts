@@ -18,7 +18,7 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The result of `request`. If it fails, shows the reason and returns undefined. */
+/** Returns the result of `request`. If it fails, shows why, unless the user has seen it, and returns undefined. */
 export async function orShowWarning<Result>(request: () => Promise<Result>): Promise<Result | undefined> {
   try {
     return await request();

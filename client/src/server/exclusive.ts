@@ -31,7 +31,10 @@ sys.stdin.read()
 `;
 
 /**
- * Runs `work` while holding the lock on `file`, which is not removed. Calls `onWait` if another process holds the lock.
+ * Returns the result of `work`, which runs while this window holds the lock on `file`. The file is created if necessary
+ * and never removed. Calls `onWait` if another process holds the lock. `python` is the executable for the lock script.
+ *
+ * Aborting `signal` releases the lock at once, so `work` must stop then too. Throws if the lock cannot be acquired.
  */
 export async function exclusively<T>(
   file: string,

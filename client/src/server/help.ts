@@ -12,7 +12,10 @@ export function registerHelp(): vscode.Disposable {
   return vscode.workspace.registerTextDocumentContentProvider(SCHEME, { provideTextDocumentContent: () => text });
 }
 
-/** Shows which Pythons were tried and how to install one. */
+/**
+ * Shows a page about which Pythons were tried and how to install one. A message offers to try again or to choose an
+ * interpreter; this function does not wait for the user's choice.
+ */
 export async function showPythonHelp(context: vscode.ExtensionContext, attempts: readonly Attempt[]): Promise<void> {
   text = pythonHelp(attempts);
   const uri = vscode.Uri.from({ scheme: SCHEME, path: "/Python for Fairlead.md", query: String(Date.now()) });

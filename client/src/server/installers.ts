@@ -14,7 +14,7 @@ export type Command = readonly [string, ...string[]];
 
 export interface Installer {
   readonly name: string;
-  /** The command that makes an empty environment in a folder. */
+  /** The command that makes an environment in a folder. `python` is the executable to make it from. */
   environmentCommand(folder: string, python: string): Command;
   /** The command that installs packages into an environment, without the arguments that name the packages. */
   installCommand(folder: string): Command;
@@ -39,7 +39,7 @@ export function uvInstaller(program: string): Installer {
   };
 }
 
-/** Returns the uv program on the PATH, or else where uv's own installer puts it; undefined if there is none. */
+/** Returns `uv` if it is on the PATH, else its path in a folder of its installers; undefined if none of them runs. */
 export async function findUv(): Promise<string | undefined> {
   const home = os.homedir();
   for (const program of ["uv", path.join(home, ".local", "bin", "uv"), path.join(home, ".cargo", "bin", "uv")]) {

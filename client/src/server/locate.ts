@@ -10,8 +10,9 @@ import { findUv, pip, uvInstaller, venvPython } from "./installers";
 import { findPython, pythonCommands, uvPython, OLDEST, type Attempt, type Python } from "./python";
 import { configuredCloud, configuredPython, configuredWheels } from "./settings";
 
+/** How long the Python extension may take to answer, in milliseconds. */
 const PYTHON_EXTENSION_LIMIT = 3000;
-/** uv may have to download a Python first. */
+/** In milliseconds. uv may have to download a Python first. */
 const PYTHON_OF_UV_LIMIT = 5 * 60_000;
 
 export class NoPython extends Error {
@@ -21,8 +22,11 @@ export class NoPython extends Error {
 }
 
 /**
- * Returns the Python executable of the server's environment. At the first start, creates the environment and shows the
- * progress.
+ * Returns the Python executable of the server's environment. If the environment is missing or does not work, creates it
+ * and shows the progress. Also installs the configured cloud's packages if they are missing. In a checkout, returns the
+ * executable in `.venv` without checking anything.
+ *
+ * Throws NoPython if there is no suitable Python, and any error of the installation.
  */
 export async function serverPython(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): Promise<string> {
   const wheel = bundledWheel(context.extensionPath);
@@ -36,7 +40,10 @@ export async function serverPython(context: vscode.ExtensionContext, log: vscode
   return venvPython(folder);
 }
 
-/** Whether the server can start without installing anything first. */
+/**
+ * Whether the server's environment seems to exist. It may still have to be created again if it does not work, and the
+ * packages of a cloud may be missing.
+ */
 export function isInstalled(context: vscode.ExtensionContext): boolean {
   const isCheckout = bundledWheel(context.extensionPath) === undefined;
   const folder = isCheckout ? path.join(context.extensionPath, ".venv") : environmentFolder(context);
@@ -44,8 +51,8 @@ export function isInstalled(context: vscode.ExtensionContext): boolean {
 }
 
 /**
- * Installs the client packages of the configured cloud if they are missing. If that fails, the server still starts, and
- * the first task reports what to install manually.
+ * Installs the Python packages of the configured cloud if they are missing. Never throws: if the installation fails or
+ * the user cancels it, the server still starts, and the first task reports what to install manually.
  */
 export async function ensureExtra(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): Promise<void> {
   const wheel = bundledWheel(context.extensionPath);
@@ -78,8 +85,8 @@ async function setUp(folder: string, wheel: string, log: vscode.LogOutputChannel
 }
 
 /**
- * Returns a Python that uv finds or downloads. Throws NoPython if the user has configured an interpreter, which uv must
- * not replace.
+ * Returns a Python that uv finds or downloads. Throws NoPython, with all attempts, if there is no uv or it gets no
+ * Python, or if the user has configured an interpreter, which uv must not replace. `attempts` are the earlier ones.
  */
 async function pythonOfUv(
   uv: string | undefined,
@@ -94,7 +101,10 @@ async function pythonOfUv(
   return found.python;
 }
 
-/** Returns where the packages come from. A .vsix for one platform contains their wheels, next to the server's own. */
+/**
+ * Returns where the packages come from: the folder in the setting `wheels`, else the wheels in the extension, else the
+ * network. A .vsix for one platform contains the wheels, next to the server's own.
+ */
 function packages(wheel: string, uv: string | undefined): Packages {
   const bundled = path.join(path.dirname(wheel), "wheels");
   return {
@@ -146,7 +156,7 @@ interface PythonExtension {
   readonly environments?: { getActiveEnvironmentPath(): { readonly path?: string } };
 }
 
-/** Returns the interpreter that the user chose in the Python extension, if that is installed and answers in time. */
+/** Returns the Python extension's active interpreter; undefined if the extension is missing, fails or is too slow. */
 async function interpreterOfPythonExtension(log: vscode.LogOutputChannel): Promise<string | undefined> {
   const extension = vscode.extensions.getExtension<PythonExtension>("ms-python.python");
   if (!extension) return undefined;

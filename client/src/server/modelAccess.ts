@@ -9,7 +9,7 @@ export const API_KEY_SECRET = "fairlead.apiKey";
 const TITLE = t("Agent: Choose a Model");
 
 interface AccessOption extends vscode.QuickPickItem {
-  /** Asks for what this kind of access needs. Returns false if the user closes a box. */
+  /** Asks for what this kind of access needs. Returns false if the user closes a box or leaves it empty. */
   readonly configure: () => Promise<boolean>;
 }
 
@@ -20,7 +20,7 @@ export class ModelAccess {
     private readonly isExample: () => boolean,
   ) {}
 
-  /** Whether access is configured in the settings, the environment or the secret storage. */
+  /** Whether access is configured in the settings, the environment or the secret storage, or the example needs none. */
   async isConfigured(): Promise<boolean> {
     return this.isExample() || hasAccess(accessSettings(), process.env, await this.secrets.get(API_KEY_SECRET));
   }
@@ -41,7 +41,7 @@ export class ModelAccess {
     return isSet;
   }
 
-  /** Asks for the kind of access and configures it. Returns false if the user closes a box. */
+  /** Asks for the kind of access and configures it. Returns false if the user closes a box or leaves it empty. */
   async ask(placeHolder = t("Choose how to reach a model. Your task then runs.")): Promise<boolean> {
     const options: AccessOption[] = [
       {

@@ -27,19 +27,19 @@ export function pythonCommands(platform: NodeJS.Platform): readonly (readonly st
 
 /** How to look for a Python. */
 export interface Search {
-  /** Whether uv makes the environment. It needs neither Python's venv module nor pip. */
+  /** Whether uv makes the environment. If not, only a Python with the modules `venv` and `ensurepip` is suitable. */
   readonly withUv?: boolean;
-  /** Milliseconds that a command may take. */
+  /** Milliseconds that each command may take; by default `TIME_LIMIT`. */
   readonly timeout?: number;
   readonly signal?: AbortSignal;
 }
 
-/** The command that runs uv's own Python. uv downloads one if it finds none. */
+/** The command that runs a Python that uv finds. uv downloads one if it finds none that is new enough. */
 export function uvPython(uv: string): readonly string[] {
   return [uv, "run", "--no-project", "--python", `>=${OLDEST.join(".")}`, "python"];
 }
 
-/** Tries the commands in order. Returns the first suitable Python, and the attempts before it. */
+/** Tries the commands in order. Returns the first suitable Python, if there is one, and the attempts that failed. */
 export async function findPython(
   commands: Iterable<readonly string[]>,
   search: Search = {},

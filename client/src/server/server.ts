@@ -68,7 +68,12 @@ export class AgentServer implements vscode.Disposable {
     ];
   }
 
-  /** Sends a request. Starts the server first if it is not running. */
+  /**
+   * Sends a request. Starts the server first if it is not running.
+   *
+   * Throws NotStarted if the server cannot start, ServerGone if it ends before it answers, and the server's error if it
+   * refuses the request.
+   */
   async request<Result>(name: string, params: unknown, token?: vscode.CancellationToken): Promise<Result> {
     const client = await this.started();
     const serverGone = (): ServerGone => new ServerGone(this.stopped.has(client));
@@ -102,8 +107,9 @@ export class AgentServer implements vscode.Disposable {
   }
 
   /**
-   * Lets the server prepare for a task, so that the task begins sooner. Starts the server, unless something must be
-   * installed first. A failure is only logged, because the task will report it.
+   * Lets the server prepare for a task, so that the task begins sooner. Does nothing without a folder or in an
+   * untrusted workspace. Starts the server only if its environment exists. Never throws: a failed start is shown to the
+   * user, and a failed request is only logged, because the task will report it.
    */
   async warm(): Promise<void> {
     if (!vscode.workspace.isTrusted || !vscode.workspace.workspaceFolders?.length) return;
@@ -115,16 +121,18 @@ export class AgentServer implements vscode.Disposable {
     }
   }
 
-  /** Sends the saved API key, so that the next run has it. */
+  /** Sends the saved API key, so that the next run has it. Starts the server first if it is not running. */
   async sendApiKey(): Promise<void> {
     await this.sendCredentials(await this.started());
   }
 
+  /** Stops the server and starts it again. If it cannot start, shows the reason. */
   async restart(): Promise<void> {
     await this.stop();
     await this.started().catch(() => undefined);
   }
 
+  /** Stops the server. If it is still starting, waits for that first. Unanswered requests fail with ServerGone. */
   async stop(): Promise<void> {
     const client = await this.client?.catch(() => undefined);
     this.client = undefined;
@@ -138,6 +146,7 @@ export class AgentServer implements vscode.Disposable {
     }
   }
 
+  /** Stops listening to VS Code. `stop` ends the server. */
   dispose(): void {
     for (const disposable of this.disposables) disposable.dispose();
   }
@@ -255,7 +264,7 @@ export class AgentServer implements vscode.Disposable {
     await client.sendRequest(method.credentials, { apiKey: apiKey ?? null });
   }
 
-  /** Requests the whole plan and edits of a session, because a difference does not fit the ones in the store. */
+  /** Requests the complete plan and edits of a session, because a difference does not apply to those in the store. */
   private async refetch(client: LanguageClient, sessionId: string): Promise<void> {
     if (this.refetching.has(sessionId)) return;
     this.refetching.add(sessionId);
@@ -311,7 +320,7 @@ function titleTranslation(): Middleware {
   };
 }
 
-/** Announces the requests that this client answers (docs/protocol.md, Initialize). */
+/** Announces what this client supports, and withdraws what it does not want (docs/protocol.md, Initialize). */
 class ClientFeatures implements StaticFeature {
   fillClientCapabilities(capabilities: ClientCapabilities): void {
     // proposedFiles.ts provides the texts, because the user can edit the proposed side

@@ -32,10 +32,13 @@ const PATTERNS: readonly (readonly [RegExp, (...parts: string[]) => string])[] =
   [/^Accept All (\d+) Changes in This File$/, (count) => t("Accept All {0} Changes in This File", count)],
   [/^Reject All (\d+) Changes in This File$/, (count) => t("Reject All {0} Changes in This File", count)],
 ];
-/** What precedes a title in the user's own file: with the session's name if several sessions propose changes there. */
+/**
+ * What precedes some titles in the user's own file, such as `Fairlead: `. It includes the session's name if several
+ * sessions propose changes there.
+ */
 const PREFIX = /^Fairlead(?: \(.*\))?: /;
 
-/** Translates a title. Returns an unknown title unchanged. */
+/** Translates a title, but not its prefix. Returns an unknown title unchanged. */
 export function translateTitle(title: string): string {
   const [prefix] = PREFIX.exec(title) ?? [];
   if (prefix !== undefined) return prefix + translateTitle(title.slice(prefix.length));

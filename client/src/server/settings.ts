@@ -4,7 +4,7 @@
 import * as vscode from "vscode";
 import { SERVER_SETTINGS } from "./settingNames";
 
-/** Returns the server's settings. Plays `recording` if the settings name no recording. */
+/** Returns the server's settings. If the setting `replay` is empty, the server plays `recording` (empty: none). */
 export function serverSettings(recording = ""): Record<string, unknown> {
   const configuration = vscode.workspace.getConfiguration("fairlead");
   const settings: Record<string, unknown> = {};
@@ -22,7 +22,7 @@ export function savesAfterAccept(): boolean {
   return vscode.workspace.getConfiguration("fairlead").get("saveAfterAccept", true);
 }
 
-/** The cloud that serves the model, if any does. */
+/** The cloud that serves the model; undefined if the provider is `anthropic`. */
 export function configuredCloud(): string | undefined {
   const provider = vscode.workspace.getConfiguration("fairlead").get<string>("provider", "anthropic");
   return provider === "anthropic" ? undefined : provider;

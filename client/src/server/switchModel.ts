@@ -8,7 +8,7 @@ import { modelChoices, withChosen, type ModelChoice } from "./modelChoices";
 const MODEL_SETTINGS = "@id:fairlead.model,fairlead.effort,fairlead.provider,fairlead.baseUrl";
 const CHOSEN_KEY = "fairlead.chosenModels";
 
-/** Asks for a model or an effort. `memory` has the models that were chosen before. */
+/** Asks for a model or an effort, and saves the choice. `memory` has the models that were chosen before. */
 export async function switchModel(memory: vscode.Memento): Promise<void> {
   const settings = vscode.workspace.getConfiguration("fairlead");
   const current = { model: settings.get("model", ""), effort: settings.get("effort", "") };
