@@ -15,7 +15,7 @@ const MARK_TEXT =
   "In this folder, Fairlead plays a recorded task instead of asking a model. You can delete the folder at any time.\n";
 const OFFERED = "fairlead.exampleOffered";
 
-/** The recording that replaces the model, if the window shows the example. */
+/** The path of the recording that replaces the model; undefined if the window does not show the example. */
 export function exampleRecording(extensionPath: string): string | undefined {
   return exampleFolder() === undefined ? undefined : path.join(exampleSource(extensionPath), "refactor.replay.yaml");
 }
@@ -29,7 +29,10 @@ export async function openExample(extensionPath: string): Promise<void> {
   await vscode.commands.executeCommand("vscode.openFolder", vscode.Uri.file(folder), { forceNewWindow });
 }
 
-/** Offers the example's task once, if the window shows the example. */
+/**
+ * Offers the example's task, if the window shows the example and the user trusts it: opens the file and the box for a
+ * task. `memory` is the workspace's and remembers that this happened, so it happens only once.
+ */
 export async function offerExample(memory: vscode.Memento, prompts: Prompts): Promise<void> {
   const folder = exampleFolder();
   if (folder === undefined || !vscode.workspace.isTrusted || memory.get(OFFERED) === true) return;
@@ -39,6 +42,7 @@ export async function offerExample(memory: vscode.Memento, prompts: Prompts): Pr
   await vscode.commands.executeCommand("fairlead.runTask");
 }
 
+/** The example's folder; undefined if the window shows anything else. Recognized by the beginning of its name. */
 function exampleFolder(): vscode.Uri | undefined {
   const folders = vscode.workspace.workspaceFolders ?? [];
   const [uri] = folders.map((folder) => folder.uri);

@@ -1,8 +1,8 @@
 // Markdown from the server, whose texts are partly the model's, made safe for VS Code's own preview. Pure.
 //
-// Its HTML is not rendered and its images are not fetched (docs/faults.md 41).
+// HTML is shown as text, and images are not fetched (docs/faults.md 41).
 
-/** A code block whose fence is longer than any in the text. */
+/** Returns the text as a code block. Its fence is longer than each run of backticks in the text. */
 export function fenced(text: string, language = ""): string {
   const ticks = "`".repeat(Math.max(3, longestBacktickRun(text) + 1));
   return `${ticks}${language}\n${text}\n${ticks}`;
@@ -12,10 +12,11 @@ const longestBacktickRun = (text: string): number =>
   Math.max(0, ...[...text.matchAll(/`+/g)].map((run) => run[0].length));
 
 /**
- * The Markdown without HTML and images, except in code blocks.
+ * Returns the Markdown with its HTML as plain text and its images as links. Fenced code blocks stay as they are; code
+ * between backticks is escaped like other text.
  *
- * Code blocks are extracted line by line and get a new fence, so that the renderer agrees with this function about what
- * is code.
+ * Fenced blocks are extracted line by line and get a new fence, so that the renderer agrees with this function about
+ * what is code.
  */
 export function safeMarkdown(text: string): string {
   const parts: string[] = [];

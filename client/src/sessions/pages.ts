@@ -1,4 +1,5 @@
-// Markdown that the server writes: the plan's history and the command rules as pages, and the record for the clipboard.
+// Texts that the server writes: the plan's history and the command rules as pages, the record for the clipboard, and
+// the commit message for Source Control.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -36,7 +37,7 @@ export class Pages implements vscode.Disposable {
     return this.show(RULES);
   }
 
-  /** Copies the record of the active session's work, for a pull request. */
+  /** Copies the record of the active session's work as Markdown, for a pull request. */
   copyRecord(): Promise<void> {
     return this.copy(t("Record copied."), (result) => result.markdown);
   }
@@ -74,7 +75,7 @@ export class Pages implements vscode.Disposable {
     showBriefly(done);
   }
 
-  /** The record of the active session. Shows a message if there is none. */
+  /** Returns the record of the active session. Undefined, after a message, if there is no session or no answer. */
   private async record(): Promise<RecordResult | undefined> {
     const sessionId = this.activeId();
     if (sessionId === undefined) return undefined;
@@ -96,7 +97,7 @@ export class Pages implements vscode.Disposable {
     await this.pages.show(uri);
   }
 
-  /** The text of a page. Requests it if VS Code restored the page after a reload. */
+  /** Returns the text of a page. Requests it if VS Code restored the page after a reload. Never throws. */
   private async text(uri: vscode.Uri): Promise<string> {
     await this.restored;
     return this.texts.get(uri.toString()) ?? this.fetch(uri).catch(() => t("*This page is no longer available.*\n"));

@@ -6,7 +6,7 @@ import { applyCompletion, type Completion } from "../context/completions";
 export interface PromptChoice {
   readonly label: string;
   readonly description?: string;
-  /** The task that the row runs; empty for the heading. */
+  /** The task that the row runs; empty for the heading. With `completed`, the row runs nothing, and this is `typed`. */
   readonly prompt: string;
   /** The text of the box for which the row was listed. */
   readonly typed: string;
@@ -22,7 +22,8 @@ const ICONS: Record<Completion["kind"], string> = { keyword: "symbol-keyword", f
  * or nothing completes it, else last.
  *
  * When the user presses Enter, VS Code reports the position of the row that it selected while the user typed. The list
- * may have changed since. So no earlier task may be at the position of the row with the typed text.
+ * may have changed since. Therefore the first position never has an earlier task: it has the heading or, unless a
+ * mention is unfinished, the typed text.
  */
 export function promptChoices(
   typed: string,
@@ -50,16 +51,17 @@ export function promptChoices(
   return rows.length > 0 ? [{ label: t("Earlier tasks"), prompt: "", typed }, ...rows] : [];
 }
 
-/** Returns the prompt that Enter runs; undefined if it runs none. Ignores a row that was listed for another text. */
+/** Returns the prompt that Enter runs; undefined if it is empty. A row that was listed for another text is ignored. */
 export function acceptedPrompt(typed: string, chosen: PromptChoice | undefined): string | undefined {
   const prompt = (chosen?.typed === typed ? chosen.prompt : typed).trim();
   return prompt === "" ? undefined : prompt;
 }
 
 /**
- * Returns the text that Enter puts into the box instead of running it; undefined if Enter runs it.
+ * Returns the completed text that Enter puts into the box; undefined if Enter completes nothing.
  *
- * `rows` are the rows for the text in the box. If `chosen` was listed for another text, uses the first of them.
+ * `rows` are the rows for the text in the box. If no row is chosen, or `chosen` was listed for another text, the first
+ * of `rows` counts.
  */
 export function completedText(
   typed: string,

@@ -10,8 +10,9 @@ import type { Store } from "../state";
 const SUFFIX = ".jsonl";
 
 /**
- * Starts the server if there are saved sessions, and waits until their list is in the store. The server reads them from
- * the same `folder`. Returns the ids of the saved sessions, including those that an earlier server still has open.
+ * Starts the server if there are saved sessions in `folder`, from which the server reads them too. Waits until their
+ * list is in the store or the request has failed. Returns the ids of the saved sessions, including those that an earlier
+ * server still has open. Without a `folder`, there are none.
  */
 export async function restoreSessions(
   folder: vscode.Uri | undefined,
@@ -20,8 +21,8 @@ export async function restoreSessions(
 ): Promise<ReadonlySet<string>> {
   const saved = folder === undefined ? new Set<string>() : await savedSessions(vscode.Uri.joinPath(folder, "sessions"));
   if (saved.size === 0) return saved;
-  // wait for the list, because a conversation that is drawn without it has no title and no transcript
-  // if the request fails, the user has already seen why
+  // wait for the list, because a conversation that is drawn without it has no title and no transcript; if the server
+  // cannot start, the user has already seen why
   const list = await server.request<SessionList>(method.listSessions, {}).catch(() => undefined);
   if (list) store.setRows(list.sessions);
   return saved;

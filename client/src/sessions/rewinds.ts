@@ -41,7 +41,7 @@ export class Rewinds {
     private readonly offer: (prompt: string) => Promise<void>,
   ) {}
 
-  /** Lets the user pick a message of the shown session. */
+  /** Lets the user pick a message of the shown session, and rewinds the session to before it. */
   async pick(): Promise<void> {
     const session = this.store.active;
     const prompts = session?.entries.filter(isRewindable).reverse() ?? [];
@@ -57,7 +57,10 @@ export class Rewinds {
     if (chosen) await this.rewind(session, chosen.prompt);
   }
 
-  /** Asks what to rewind, and rewinds it to before a prompt. */
+  /**
+   * Asks what to restore, rewinds the session to before a prompt, and offers the prompt. Asks before it stops a run.
+   * Does nothing if the prompt has no checkpoint.
+   */
   async rewind(session: Session, { checkpoint }: PromptEntry): Promise<void> {
     if (checkpoint === null) return;
     const chosen = await vscode.window.showQuickPick(SCOPES, {
@@ -78,7 +81,10 @@ export class Rewinds {
     void vscode.window.showWarningMessage(kept);
   }
 
-  /** Stops the session if it is running and the user agrees. Returns whether it can be rewound. */
+  /**
+   * Stops the session if it is running and the user agrees. Returns whether it can be rewound. A fork can begin while
+   * the session runs.
+   */
   private async ensureStopped({ id }: Session, scope: RewindScope): Promise<boolean> {
     if (scope === "fork" || !this.store.get(id)?.running) return true;
     const stop = t("Stop and Rewind");

@@ -31,7 +31,8 @@ interface PromptTask {
   /** What the task is about, in addition to what it mentions. */
   readonly context?: readonly ContextItem[];
   /**
-   * What the user removed from the context. Set if the task comes from the conversation, which then keeps the focus.
+   * What the user removed from the context. Set (perhaps empty) exactly if the task comes from the conversation, which
+   * then keeps the focus.
    */
   readonly omitted?: readonly Omission[];
 }
@@ -63,7 +64,10 @@ export class Runs {
     if (prompt !== undefined) await this.run(undefined, { prompt });
   }
 
-  /** Runs a task from the conversation, in a session or a new one. Returns false if it did not start. */
+  /**
+   * Runs a task from the conversation, in a session or a new one. Returns false if it did not start, else true after the
+   * run has ended.
+   */
   send(
     sessionId: string | undefined,
     prompt: string,
@@ -89,7 +93,7 @@ export class Runs {
     if (prompt !== undefined) await this.run(undefined, { prompt, context }, mode, isTyped);
   }
 
-  /** Asks for a task about files and folders, and runs it in a new session. */
+  /** Asks for a task about the files and folders that are in the workspace, and runs it in a new session. */
   async runOnFiles(uris: readonly vscode.Uri[]): Promise<void> {
     const [first, ...others] = uris.filter((uri) => vscode.workspace.getWorkspaceFolder(uri));
     if (!first) return;
@@ -98,12 +102,12 @@ export class Runs {
     await this.runOn(context, { title: t("Agent: Run Task on {0}", what) });
   }
 
-  /** Runs a task that writes the project's rules for agents, as a proposal. */
+  /** Runs a task in a new session that proposes a file with the project's rules for agents. */
   createRules(): Promise<void> {
     return this.runTask(CREATE_RULES);
   }
 
-  /** Asks for a task and makes the agent only plan it. */
+  /** Asks for a task and lets the agent only plan it, in a new session. */
   async planFirst(): Promise<void> {
     if (!canRunHere()) return;
     const prompt = await this.prompts.ask(t("Agent: Run Task (Plan First)"));
@@ -117,7 +121,7 @@ export class Runs {
     else void vscode.window.showInformationMessage(t("No plan is waiting for approval."));
   }
 
-  /** Continues the paused run of a session, by default the active one. */
+  /** Continues the paused run of a session, by default the active one, in the mode `agent`, whatever mode it had. */
   async continueRun(sessionId = this.store.active?.id): Promise<void> {
     const session = sessionId === undefined ? undefined : this.store.get(sessionId);
     if (session && pauseReason(session) !== undefined) await this.run(session.id, { continue: "paused" });
@@ -130,14 +134,14 @@ export class Runs {
     if (session && !warnIfRunning(session)) await this.run(sessionId, { continue: "paused" }, session.mode);
   }
 
-  /** Continues a session whose run failed, after asking for the API key if that is why. */
+  /** Continues a session whose run failed. If it failed because of the API key, asks for the key first. */
   async retryFailed(sessionId: string): Promise<void> {
     const session = this.store.get(sessionId);
     const isKeyWrong = session && earlyEnd(session)?.errorKind === "auth" && configuredCloud() === undefined;
     await (isKeyWrong ? this.setKeyAndRetry(sessionId) : this.retry(sessionId));
   }
 
-  /** Asks for the API key, then continues the session's run. */
+  /** Asks for the API key, then continues the session's run. Does nothing if the user enters no key. */
   async setKeyAndRetry(sessionId: string): Promise<void> {
     if (!(await this.access.setApiKey())) return;
     await this.server.sendApiKey();
@@ -153,7 +157,10 @@ export class Runs {
     if (prompt !== undefined) await this.run(session?.id, { prompt }, "ask");
   }
 
-  /** Asks for another task and runs it in the active session. */
+  /**
+   * Asks for another task and runs it in the active session, or in a new one if none is active. `title` makes the title
+   * of the box from the session's title.
+   */
   async followUp(title = (task: string): string => t("Agent: Follow Up on “{0}”", task)): Promise<void> {
     const session = this.store.active;
     if (!session) {
@@ -175,7 +182,7 @@ export class Runs {
     await Promise.all(known.map(({ id }) => this.server.request(method.cancel, { sessionId: id })));
   }
 
-  /** Runs the active document as a task. */
+  /** Runs the text of the active document as a task in a new session. Closes the document if it is a task document. */
   async runDocument(): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     const prompt = editor?.document.getText().trim();
@@ -191,8 +198,11 @@ export class Runs {
   }
 
   /**
-   * Runs a task. When the run has ended, returns whether it had started. `isTyped`: whether the user typed the prompt.
-   * The history then contains it, and if the run cannot start, the next box begins with it.
+   * Runs a task and reports its end. Returns true when the run has ended and the user has closed the message about it;
+   * false if it did not start.
+   *
+   * `isTyped`: whether the user typed the prompt. The history then contains it. If the run cannot start, the next box
+   * begins with it, unless the task comes from the conversation, which restores the text itself.
    */
   private async run(sessionId: string | undefined, task: Task, mode: Mode = "agent", isTyped = true): Promise<boolean> {
     if (!canRunHere()) return false;
@@ -227,8 +237,8 @@ export class Runs {
   }
 
   /**
-   * Creates a session. While the server starts, a placeholder already shows the task. Returns undefined if the server
-   * does not start, or if the user stops the task.
+   * Creates a session and returns its id. While the server starts, a placeholder already shows the task. Returns
+   * undefined if the user configures no access to a model or stops the task, or if the server does not start.
    */
   private async newSession(prompt: string, mode: Mode, showPlan: boolean): Promise<string | undefined> {
     let starting: string | undefined;

@@ -1,4 +1,4 @@
-// The user's actions on sessions: show, continue, steer and delete.
+// The user's actions on sessions: show, continue, steer and delete. Also loads the transcripts of earlier windows.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -13,7 +13,7 @@ import type { Store } from "../state";
 import { showBriefly } from "../ui/window";
 
 export class Sessions implements vscode.Disposable {
-  /** The sessions whose transcript was requested. */
+  /** The sessions whose transcript was requested. A failed request does not count. */
   private readonly requestedTranscripts = new Set<string>();
   private readonly unsubscribe: () => void;
 
@@ -36,7 +36,7 @@ export class Sessions implements vscode.Disposable {
     this.store.show(sessionId);
   }
 
-  /** Asks for another task in this session, or in one that the user picks. */
+  /** Shows this session, or an idle one that the user picks, and runs another task in it, for which it asks. */
   async continueSession(sessionId?: string): Promise<void> {
     const session = sessionId === undefined ? await this.pickIdleSession() : this.store.get(sessionId);
     if (!session) return;
@@ -61,7 +61,10 @@ export class Sessions implements vscode.Disposable {
     if (text !== undefined && text.trim() !== "") await this.sendMessage(session.id, text);
   }
 
-  /** Sends a message to a running session. Returns whether the agent will read it. */
+  /**
+   * Sends a message to a running session. Returns whether the server has queued it. If not, the user has seen why. The
+   * model reads a message that arrives too late for the run with the next prompt.
+   */
   async sendMessage(sessionId: string, text: string): Promise<boolean> {
     if (warnIfStarting(this.store.get(sessionId))) return false;
     const params = { sessionId, text };
@@ -117,8 +120,8 @@ export class Sessions implements vscode.Disposable {
 
   /**
    * Requests the transcript of a session of an earlier window. If the server refuses, the next change of the session
-   * requests it again, because an earlier server may still have the session open. The user sees the reason only after
-   * choosing the session.
+   * requests it again, because an earlier server may still have the session open. The user sees why it refused only if
+   * `isChosen`: the user has just chosen the session.
    */
   private loadTranscript({ id, row, entries }: Session, isChosen: boolean): void {
     // a session without a title has not run yet
