@@ -11,8 +11,8 @@ const SUFFIX = ".jsonl";
 
 /**
  * Starts the server if there are saved sessions in `folder`, from which the server reads them too. Waits until their
- * list is in the store or the request has failed. Returns the ids of the saved sessions, including those that an earlier
- * server still has open. Without a `folder`, there are none.
+ * list is in the store or the request has failed. Returns the ids of the saved sessions, including those that an
+ * earlier server still has open. Without a `folder`, there are none.
  */
 export async function restoreSessions(
   folder: vscode.Uri | undefined,

@@ -1,4 +1,4 @@
-// The context keys of the "when" clauses in package.json.
+// The context keys of the "when" clauses in package.json that depend on the store. Other modules set a few more.
 
 import * as vscode from "vscode";
 import { isReadyToGo, pauseReason } from "../questions/waiting";

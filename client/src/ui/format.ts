@@ -13,7 +13,10 @@ export function duration(seconds: number): string {
   return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
 }
 
-/** Returns what a step cost, such as `12 s · 3,400 tokens · $0.02`. Omits zero values. */
+/**
+ * Returns what a step cost, such as `12 s · 3,400 tokens · $0.0213`. A cost of ten cents or more has two decimals. Omits
+ * zero values and an unknown cost.
+ */
 export function costSummary({ seconds, tokens, costUsd }: Evidence): string {
   const parts = [
     seconds > 0 ? duration(seconds) : "",
@@ -31,8 +34,8 @@ export function shortCount(count: number): string {
 }
 
 /**
- * Returns what a run has cost so far, such as `$0.12 · 34k`: only the tokens if the model's price is unknown, and an
- * empty text if it has used no tokens.
+ * Returns the cost and the tokens of a run so far, such as `$0.12 · 34k`. Without the cost if the model's price is
+ * unknown; empty if the run has used no tokens.
  */
 export function usageSummary(usage: Usage): string {
   const tokens = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens;

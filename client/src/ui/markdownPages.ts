@@ -12,25 +12,29 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
   private readonly changed = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
   readonly onDidChangeFile = this.changed.event;
   /**
-   * The time of the last change of any page. Starts with the current time, because VS Code keeps documents when the
-   * extension restarts.
+   * The time of the last change of any page, in milliseconds since the epoch. Starts with the current time, because VS
+   * Code keeps documents open when the extension restarts.
    */
   private lastChange = Date.now();
-  /** The open pages that changed while their document was open, by URI, and whether each is hidden. */
+  /**
+   * The pages whose document was open when they last changed, by URI, and whether each has been hidden since. A page is
+   * removed when it is shown again or its tab is closed.
+   */
   private readonly announced = new Map<string, { uri: vscode.Uri; hidden: boolean }>();
   /** Whether VS Code was asked to show the pages again and has not opened a document since. */
   private isRefreshing = false;
   /**
-   * Repeats a refresh. A preview drops one while another is pending, for example because it was just shown or its
-   * document was opened.
+   * Repeats a refresh. A preview drops a refresh while an earlier one is pending, for example because the preview was
+   * just shown or its document was opened.
    */
   private readonly repeatRefresh = delayed(refreshPreviews, PREVIEW_DELAY_MS);
   /** A separate timer, so that no other refresh shortens the wait after a document has opened. */
   private readonly repeatAfterOpening = delayed(refreshPreviews, PREVIEW_DELAY_MS);
-  /** The text of each page that VS Code read last, by URI. */
+  /** The text that VS Code got when it last read each page, by URI. */
   private readonly lastRead = new Map<string, string>();
   private readonly disposables: { dispose(): unknown }[];
 
+  /** `read` returns the current text of a page. It is called often, for `stat` too. */
   constructor(
     scheme: string,
     private readonly read: (uri: vscode.Uri) => Promise<string>,
@@ -71,7 +75,7 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
     this.lastChange = Math.max(Date.now(), this.lastChange + 1);
     this.changed.fire([{ type: vscode.FileChangeType.Changed, uri }]);
     if (tabsOf(uri).length === 0) return;
-    // VS Code closes the document of a page after three minutes, and then does not update the page
+    // VS Code closes a page's document after three minutes, although the page stays open, and then does not update it
     if (isDocumentOpen(uri)) this.announced.set(uri.toString(), { uri, hidden: false });
     else this.refresh();
   }
@@ -156,7 +160,10 @@ function isDocumentOpen(uri: vscode.Uri): boolean {
   return vscode.workspace.textDocuments.some((document) => document.uri.toString() === uri.toString());
 }
 
-/** The tabs of a page. The API does not say which document a preview shows, but its title contains the file name. */
+/**
+ * The tabs of a page. The API does not say which document a preview shows, but its title contains the file name. So
+ * pages with the same file name, such as the histories of two sessions, count as the same page.
+ */
 function tabsOf(uri: vscode.Uri): vscode.Tab[] {
   const name = uri.path.slice(1);
   return allTabs().filter(

@@ -27,7 +27,9 @@ export class RefreshGuard {
     private readonly now: () => number,
   ) {}
 
-  /** Refreshes the tree, repeatedly until VS Code requests its rows. */
+  /**
+   * Refreshes the tree. While it is visible, repeats this every `REQUEST_LIMIT_MS` until VS Code requests the rows.
+   */
   refresh(): void {
     const now = this.now();
     this.effectiveAt = now - this.refreshedAt < COMBINE_MS ? now + COMBINE_MS : now;

@@ -4,7 +4,9 @@ export interface Row {
   readonly label: string;
   readonly description: string;
   readonly tooltip: string;
+  /** The id of an icon of VS Code (a codicon). */
   readonly icon: string;
+  /** The id of a theme color for the icon; undefined: the default. */
   readonly color: string | undefined;
   /** The text for screen readers. */
   readonly screenReaderLabel: string;

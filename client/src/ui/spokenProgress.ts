@@ -1,5 +1,5 @@
-// The progress of runs as notifications, for screen readers. While the conversation is hidden, they read nothing else
-// about a run. Other users see the progress in the views, where it does not cover the editor. What waits for the user
+// The progress of runs as notifications, for screen readers, which read nothing else about a run while its conversation
+// is hidden. Other users see the progress in the views, where it does not cover the editor. What waits for the user
 // has its own notifications.
 //
 // An extension can read only the setting `editor.accessibilitySupport`, not whether VS Code has detected a screen
@@ -15,6 +15,7 @@ import { throttled } from "./throttle";
 /** The notification of a run. */
 interface Spoken {
   text: string;
+  /** Undefined until VS Code shows the notification. */
   progress: vscode.Progress<{ message: string }> | undefined;
   readonly end: () => void;
 }
@@ -30,6 +31,7 @@ export class SpokenProgress implements vscode.Disposable {
     private readonly store: Store,
     /** Whether the user sees the session's conversation, which reads its entries aloud. */
     private readonly isSeen: (sessionId: string) => boolean,
+    /** Stops a session's run. Called when the user cancels its notification. */
     private readonly stop: (sessionId: string) => unknown,
   ) {
     this.unsubscribe = store.onChange((change) => {

@@ -18,7 +18,7 @@ export interface StatusTexts {
 
 /**
  * Returns the texts of the status bar item about the agents. `active` is the session that the views show, if any. `now`
- * is in milliseconds since the epoch.
+ * is in milliseconds since the epoch. `relative` converts a URI to a path for display.
  */
 export function statusTexts(
   active: Session | undefined,

@@ -10,7 +10,10 @@ import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import type { Store } from "../state";
 
-/** The maximum number of commands whose output is saved. The oldest ones without an open terminal are removed first. */
+/**
+ * The maximum number of commands whose output is saved. The oldest ones are removed, even if they are still running.
+ * Those with an open terminal stay, so there can be more.
+ */
 const MAX_COMMANDS = 100;
 
 interface CommandTerminal {
@@ -33,7 +36,7 @@ export class Terminals implements vscode.Disposable {
     });
   }
 
-  /** Opens the terminal of a command or brings it to the front. */
+  /** Opens the terminal of a command or brings it to the front. Shows a message if the output is not saved anymore. */
   show({ sessionId, callId }: Pick<CommandNode | RunningNode, "sessionId" | "callId">): void {
     const found = this.commands.get(commandKey(sessionId, callId));
     if (!found) {

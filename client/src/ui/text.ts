@@ -1,9 +1,12 @@
-// Conversions of text: to a form without hidden characters for display, and to the form that VS Code uses.
+// Conversions of text: for display without hidden characters, to the form that VS Code uses, and to short summaries.
 
 import { t } from "@vscode/l10n";
 import { lexer, type Token, type Tokens } from "marked";
 
-/** Writes control and direction characters as escapes, so that the user sees exactly what runs. */
+/**
+ * Writes invisible characters as escapes such as `\u{202e}`, so that the user sees exactly what is there: all of the
+ * Unicode category Other (control, format, private-use, unassigned), except line feeds and tabs.
+ */
 export function escapeInvisible(text: string): string {
   return text.replace(/[^\P{C}\n\t]/gu, escapeCharacter);
 }
@@ -11,14 +14,15 @@ export function escapeInvisible(text: string): string {
 const escapeCharacter = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 
 /**
- * Converts a text of the model for display: line endings become `\n`, and control and direction characters become
- * escapes, except the zero-width joiner and non-joiner, which emoji and some scripts need.
+ * Converts a text of the model for display: line endings become `\n`, and control and format characters (among them
+ * those that change the direction) become escapes. Exceptions are tabs, and the zero-width joiner and non-joiner, which
+ * emoji and some scripts need.
  */
 export function visibleText(text: string): string {
   return text.replace(/\r\n?/g, "\n").replace(/(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}]/gu, escapeCharacter);
 }
 
-/** A message of the server as plain text for a notification or a view. */
+/** A message of the server for a notification or a view: without backticks, with invisible characters as escapes. */
 export const plainMessage = (message: string): string => escapeInvisible(message).replaceAll("`", "");
 
 /** Prevents links: in a message, VS Code turns `[words](address)` into a link and hides the address. */
@@ -43,13 +47,13 @@ export function normalizedText(text: string): string {
   return text.replace(/^\ufeff/, "").replace(/\r\n?/g, "\n");
 }
 
-/** Whether all lines have the same ending, and VS Code can preserve it. */
+/** Whether all lines have the same ending, `\n` or `\r\n`, so that VS Code can preserve it. */
 export function hasUniformLineEndings(text: string): boolean {
   const kinds = new Set(text.match(/\r\n|\r|\n/g));
   return kinds.size <= 1 && !kinds.has("\r");
 }
 
-/** Lists failed files by reason, such as `a.py and b.py: Not found.` */
+/** Lists failed files by reason, such as `a.py and b.py: Not found.` Names at most three files for each reason. */
 export function failureSummary(failed: readonly { readonly name: string; readonly message: string }[]): string {
   const byMessage = new Map<string, Set<string>>();
   for (const { name, message } of failed) byMessage.set(message, (byMessage.get(message) ?? new Set()).add(name));
@@ -66,8 +70,8 @@ function listNames(names: readonly string[], limit = 3): string {
 export const capitalized = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
 
 /**
- * The first paragraph of a Markdown text as one line of plain text, or a heading if there is nothing else. Skips code
- * blocks.
+ * The first block of a Markdown text as one line of plain text, without code blocks. A heading counts only if there is
+ * nothing else. A text longer than `limit` characters is cut after a word and ends with `…`.
  */
 export function plainSummary(markdown: string, limit = 160): string {
   const blocks = lexer(markdown.slice(0, 100 * limit)).filter(({ type }) => !SKIPPED_BLOCKS.has(type));

@@ -53,7 +53,7 @@ export abstract class StoreTree<Node> implements vscode.TreeDataProvider<Node>, 
     this.disposables = [{ dispose: unsubscribe }, visibility, this.update, this.guard, this.view, this.changed];
   }
 
-  /** Called when the user opens the view. */
+  /** Called whenever the view becomes visible. */
   protected onShown?(): void;
 
   abstract getTreeItem(node: Node): vscode.TreeItem;
@@ -75,8 +75,9 @@ export abstract class StoreTree<Node> implements vscode.TreeDataProvider<Node>, 
   }
 
   /**
-   * The row with the keyboard's focus. The API gives only the selection, so this toggles the selection of the focused
-   * row and returns the row that differs.
+   * The row with the keyboard's focus; undefined if it cannot be found. `keyOf` returns what identifies a row. The API
+   * gives only the selection, so this toggles the selection of the focused row in the list that has the focus, returns
+   * the row that differs, and leaves the selection changed.
    */
   protected async focusedRow(keyOf: (row: Node) => unknown): Promise<Node | undefined> {
     const before = this.view.selection;

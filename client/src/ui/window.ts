@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+/** In milliseconds. */
 const MESSAGE_TIME = 5000;
 
 export const activeTab = (): vscode.Tab | undefined => vscode.window.tabGroups.activeTabGroup.activeTab;
