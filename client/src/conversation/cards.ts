@@ -1,4 +1,5 @@
-// The cards with buttons for what waits for the user, in the shown session and in others. Pure.
+// The cards with buttons for what waits for the user, in the shown session and in others, and for what the user can do
+// next. Pure.
 
 import { t } from "@vscode/l10n";
 import type { CardView } from "./messages";
@@ -23,7 +24,9 @@ export interface Card {
   /** What the card is about: an approval, a question, or a name that no other card has. */
   readonly about: object | string;
   readonly title: string;
+  /** The command that the agent asks to run, with invisible characters as escapes. */
   readonly subject?: string;
+  /** Lines below the subject: where the command runs, and why the user is asked. */
   readonly details?: readonly string[];
   readonly buttons: readonly { readonly label: string; readonly action: CardAction }[];
   /** The question that the user can also answer in words. */
@@ -37,8 +40,8 @@ export interface WindowState {
 }
 
 /**
- * Returns the cards while `session` is shown. `sessions` are all sessions: each other one that waits for the user has a
- * card too.
+ * Returns the cards while `session` is shown, the most urgent first. `sessions` are all sessions: each other one that
+ * waits for the user has a card too. `relative` converts a URI to a path for display.
  */
 export function cardsOf(
   session: Session | undefined,
@@ -129,7 +132,7 @@ const commandButton = (label: string, name: string): Card["buttons"][number] => 
   action: { kind: "command", command: name },
 });
 
-/** Converts a card for the webview. `idOf` returns the same id for the same card. */
+/** Converts a card for the webview. `idOf` always returns the same id for the same `about`. */
 export function cardView(card: Card, idOf: (about: object | string) => string): CardView {
   return {
     id: idOf(card.about),

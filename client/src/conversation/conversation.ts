@@ -1,4 +1,4 @@
-// The conversation in webviews: a view in the side bar, and an editor. Both show the active session.
+// The conversation in webviews: a view in a side bar, and at most one editor. Both show the active session.
 
 import { t } from "@vscode/l10n";
 import { randomBytes } from "node:crypto";
@@ -28,14 +28,15 @@ const REDRAW_MS = 60;
 interface Page {
   readonly webview: vscode.Webview;
   readonly feed: EntryFeed;
-  /** The state that the webview has, as JSON. */
+  /** The state that the webview has, as JSON; empty if it has none. */
   state: string;
+  /** Whether its page is loaded and gets updates. */
   isReady: boolean;
 }
 
 export class Conversation implements vscode.Disposable {
   private readonly visibility = new vscode.EventEmitter<void>();
-  /** Fires when the view is shown or hidden. */
+  /** Fires when the view is created, shown, hidden or disposed. The editor does not count. */
   readonly onDidChangeVisibility = this.visibility.event;
   private readonly pages = new Set<Page>();
   private readonly idOf = objectIds();
@@ -94,7 +95,7 @@ export class Conversation implements vscode.Disposable {
     for (const disposable of this.disposables) disposable.dispose();
   }
 
-  /** Whether the user sees this session in the view. */
+  /** Whether the user sees this session in the view. The editor does not count. */
   shows(sessionId: string): boolean {
     return this.view?.visible === true && this.store.active?.id === sessionId;
   }
@@ -116,7 +117,10 @@ export class Conversation implements vscode.Disposable {
     this.isFocusWanted = false;
   }
 
-  /** Puts a text into the prompt, which the user can edit and send. */
+  /**
+   * Puts a text into the prompt of each page, above what the user has typed, to edit and send it. Shows the view if the
+   * editor is not visible. If no page is loaded, the text replaces the draft.
+   */
   async offer(text: string): Promise<void> {
     const ready = [...this.pages].filter(({ isReady }) => isReady);
     if (ready.length === 0) await this.box.setDraft(text);
@@ -124,7 +128,7 @@ export class Conversation implements vscode.Disposable {
     if (!this.editor?.visible) await this.show();
   }
 
-  /** Shows the conversation in an editor, in addition to the view. */
+  /** Shows the conversation in an editor, in addition to the view. If that editor is open, focuses its prompt. */
   openEditor(): void {
     if (this.editor) {
       this.editor.reveal();
@@ -307,7 +311,10 @@ export class Conversation implements vscode.Disposable {
   }
 }
 
-/** Notes that VS Code has discarded the page of a hidden view. The page is loaded again when the view is shown. */
+/**
+ * Notes that a webview has no content: VS Code has discarded its page because it is hidden, or has just loaded the page
+ * again because it is shown.
+ */
 function markUnloaded(page: Page): void {
   Object.assign(page, { isReady: false, state: "" });
   page.feed.reset();

@@ -90,9 +90,11 @@ export class ConversationActions implements vscode.Disposable {
   }
 
   /**
-   * Sends what the user typed: as a message to the shown session if that is running, else as a task with the pictures.
-   * Returns false if the text was not sent. If the text is a slash command, calls `putPicturesBack`, so that the next
-   * task has the pictures.
+   * Sends what the user typed: as a message to the shown session if that is running, else as a task with the pictures,
+   * in `mode` unless a slash command sets another one. A message has no mode. `/new` always starts a task.
+   *
+   * Returns false if the text was not sent. A task counts as sent after its run (`Runs.send`). If the text is a slash
+   * command that runs at once, calls `putPicturesBack`, so that the next task has the pictures.
    */
   async send(
     text: string,
@@ -142,7 +144,10 @@ export class ConversationActions implements vscode.Disposable {
     }
   }
 
-  /** Opens a file of the workspace at a line, or its diff if changes are proposed for it. */
+  /**
+   * Opens a file of the workspace at a line (from 1; null: none), or its diff if the shown session proposes changes for
+   * it. Ignores anything else.
+   */
   private async open(uri: vscode.Uri, line: number | null): Promise<void> {
     const session = this.store.active;
     if (!session || uri.scheme !== "file" || !vscode.workspace.getWorkspaceFolder(uri)) return;
@@ -162,6 +167,7 @@ export class ConversationActions implements vscode.Disposable {
     }
   }
 
+  /** Opens the first file in the workspace that this path of the model can mean. Ignores a path that is outside. */
   private async openPath(path: string, line: number | null): Promise<void> {
     const uris = urisOfPath(path.replace(/^\.\//, ""));
     for (const uri of uris) {

@@ -5,7 +5,7 @@ import type { EntryView, Update } from "./messages";
 import type { Plan } from "../protocolStates";
 import type { Entry, Session } from "../session";
 
-/** How many entries a webview gets at first. */
+/** How many of the newest entries a webview gets at first. */
 export const PAGE_SIZE = 200;
 
 const NONE: readonly Entry[] = [];
@@ -28,13 +28,13 @@ export class EntryFeed {
     this.sessionId = undefined;
   }
 
-  /** Starts at this entry from now on: the webview wants earlier entries, or has removed those before this one. */
+  /** Sends entries from this index on: the webview wants earlier ones, or has removed those before the index. */
   showFrom(first: number): void {
     this.first = first;
     for (const index of this.sent.keys()) if (index < first) this.sent.delete(index);
   }
 
-  /** Returns what the webview needs to show the session's entries; undefined if it has everything. */
+  /** Returns what the webview needs to show the session's entries; undefined if it has everything. Notes it as sent. */
   next(session: Session | undefined): Extract<Update, { kind: "entries" }> | undefined {
     const [sessionId, entries] = [session?.id ?? "", session?.entries ?? NONE];
     // a rewind replaces the array

@@ -9,8 +9,9 @@ import { escapeInvisible, plainOutput, visibleText } from "../ui/text";
 
 /** The longest text that is drawn, in characters. The user can open the whole text in an editor. */
 const MAX_TEXT = 100_000;
+/** The same for the output or the result of a tool call. */
 const MAX_OUTPUT = 10_000;
-/** A longer result is not shown next to the title. */
+/** Only a shorter result of one line is shown next to the title. Does not apply to commands. */
 const MAX_NOTE = 100;
 
 const END_TEXTS: Record<string, string> = {
@@ -67,7 +68,7 @@ export function entryView(entry: Entry, session: Session, relative: Relative): E
   }
 }
 
-/** Returns the text of an entry that the user copies, or reads in an editor. */
+/** Returns the complete text of an entry, which the user copies, edits or reads in an editor. */
 export function wholeText(entry: Entry): string {
   switch (entry.kind) {
     case "tool":
@@ -115,8 +116,8 @@ function toolBody(tool: ToolEntry): string {
 }
 
 /**
- * Returns the lines about steps that a rewrite of the plan could not complete, because their checks failed. The other
- * lines are about checks that passed.
+ * Returns the lines about steps that a rewrite of the plan could not complete, because their checks failed; empty for
+ * other calls. The result also has the plan and the results of the checks.
  */
 function uncompletedSteps({ name, result }: ToolEntry): string {
   const lines = name === "todo" ? result.split("\n").filter((line) => /^#\S+ is not completed\b/.test(line)) : [];

@@ -3,7 +3,7 @@
 
 import type { Mode } from "../protocol";
 
-/** A file in the workspace, and the number of a line in it, counted from 1. */
+/** A file in the workspace, and the number of a line in it, counted from 1; null: no line. */
 export interface Place {
   readonly uri: string;
   readonly line: number | null;
@@ -20,6 +20,7 @@ export type EntryView =
   | {
       readonly kind: "prompt";
       readonly body: ShownText;
+      /** Says that it was sent during a run; else empty. */
       readonly note: string;
       /** The names of the pictures that were sent with it. */
       readonly pictures: readonly string[];
@@ -43,11 +44,11 @@ export type EntryView =
   | { readonly kind: "rules"; readonly files: readonly { readonly place: Place; readonly label: string }[] }
   | { readonly kind: "end"; readonly title: string; readonly body: ShownText; readonly record: string };
 
-/** Something that waits for the user, with the buttons that answer it. */
+/** Something that waits for the user, or that the user can do next, with buttons. */
 export interface CardView {
   readonly id: string;
   readonly title: string;
-  /** A command or file, shown exactly; else empty. */
+  /** A command, with invisible characters as escapes; else empty. */
   readonly subject: string;
   readonly details: readonly string[];
   readonly buttons: readonly string[];
@@ -55,7 +56,7 @@ export interface CardView {
   readonly takesText: boolean;
 }
 
-/** Something that is sent with the next task, which the user can remove. */
+/** Something that is sent with the next task unless the user removes it. */
 export interface ChipView {
   readonly id: "editor" | "selection" | `picture-${number}`;
   readonly label: string;
@@ -77,17 +78,17 @@ export interface PromptView {
   /** The earlier tasks, newest first. */
   readonly history: readonly string[];
   readonly model: string;
-  /** What the run has cost; else empty. */
+  /** The cost and the tokens of the last run; empty if it has used no tokens, or there is none. */
   readonly cost: string;
-  /** How full the model's window is, in percent; null if that is unknown. */
+  /** How full the model's context window is, in percent; null if that is unknown. */
   readonly window: number | null;
 }
 
 /** Everything that the webview shows except the entries. */
 export interface StateView {
-  /** Empty if there is no session. */
+  /** The session's title; empty if there is no session, or it has no title yet. */
   readonly title: string;
-  /** The recording that replaces the model; else empty. */
+  /** The file name of the recording that replaces the model; empty if none does. */
   readonly replay: string;
   readonly isRunning: boolean;
   /** What the agent is doing; empty if it is idle. */
@@ -101,10 +102,11 @@ export type Update =
   | { readonly kind: "state"; readonly state: StateView }
   | {
       readonly kind: "entries";
-      /** Whether they replace everything that is shown. */
+      /** Whether the entries in `changed` replace everything that is shown. */
       readonly isNew: boolean;
       /** The index of the first entry that is shown. Earlier entries are sent when the webview asks for them. */
       readonly first: number;
+      /** The new and the changed entries, by ascending index. */
       readonly changed: readonly (readonly [index: number, entry: EntryView])[];
     }
   /**
@@ -112,9 +114,9 @@ export type Update =
    * has typed.
    */
   | { readonly kind: "draft"; readonly text: string }
-  /** Put this text into the prompt. */
+  /** Put this text into the prompt, above what the user has typed. */
   | { readonly kind: "edit"; readonly text: string }
-  /** Put this text where the cursor is. */
+  /** Put this text where the cursor is, in place of the selection. */
   | { readonly kind: "insert"; readonly text: string }
   | { readonly kind: "completions"; readonly request: number; readonly items: readonly CompletionView[] }
   | { readonly kind: "focus" };
@@ -122,7 +124,7 @@ export type Update =
 /** From the webview to the extension: what the user wants. */
 export type Intention =
   | { readonly kind: "ready" }
-  /** Show the entries from this one on. */
+  /** Send the entries from this index on, and forget those before it. */
   | { readonly kind: "showFrom"; readonly first: number }
   | { readonly kind: "press"; readonly card: string; readonly button: number }
   | { readonly kind: "answer"; readonly card: string; readonly text: string }
@@ -153,6 +155,7 @@ type Predicate = (value: unknown) => boolean;
 
 /** The largest picture that a model reads, in bytes. The server checks it too. */
 export const MAX_PICTURE = 5 * 1024 * 1024;
+/** In UTF-16 units. A message with a longer text is ignored. */
 const MAX_TEXT = 1_000_000;
 const isText: Predicate = (value) => typeof value === "string" && value.length <= MAX_TEXT;
 const isList: Predicate = (value) => Array.isArray(value) && value.length <= 1000 && value.every(isText);

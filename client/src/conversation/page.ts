@@ -6,8 +6,9 @@ interface Sources {
   /** The source from which VS Code serves the extension's files, for the content security policy. */
   readonly cspSource: string;
   readonly nonce: string;
-  /** The display language, and the translations into it by their English texts. Absent for English. */
+  /** The display language; English if it is absent. */
   readonly language?: string;
+  /** The translations into that language, by their English texts. */
   readonly texts?: Record<string, string>;
 }
 

@@ -27,7 +27,7 @@ interface Picture {
 }
 
 export class PromptBox {
-  /** The labels of the chips that the user removed for the next task. */
+  /** The labels of the context chips that the user removed for the next task. Another file's chip has another label. */
   private readonly removed = new Set<string>();
   /** The pictures that are sent with the next task, by the id of their chip. */
   private readonly pictures = new Map<ChipView["id"], Picture>();
@@ -35,7 +35,7 @@ export class PromptBox {
   /** What can be mentioned, and when the search for it began. */
   private files: { readonly found: Promise<Mentionable>; readonly at: number } | undefined;
 
-  /** `onOpen` is called when the prompt is shown, and when the user begins to type. */
+  /** `onOpen` is called when the prompt is shown, and when the user begins to type into an empty one. */
   constructor(
     private readonly memory: vscode.Memento,
     private readonly onOpen: () => void,
@@ -51,6 +51,7 @@ export class PromptBox {
     return this.memory.get(DRAFT_KEY, "");
   }
 
+  /** Saves the text that was typed but not sent. An empty text removes it. */
   async setDraft(text: string): Promise<void> {
     if (this.draft === "" && text !== "") this.onOpen();
     await this.memory.update(DRAFT_KEY, text === "" ? undefined : text);
@@ -61,7 +62,10 @@ export class PromptBox {
     return [...this.pictureChips(), ...this.contextChips().filter(({ label }) => !this.removed.has(label))];
   }
 
-  /** Adds a picture to the next task. Returns false if that would be too many pictures, or too much data. */
+  /**
+   * Adds a picture to the next task. If that would be too many pictures or too much data, adds nothing and returns
+   * false. `data` is base64, `thumbnail` a `data:` URL or empty.
+   */
   addPicture(name: string, data: string, thumbnail: string): boolean {
     const all = [...this.pictures.values()];
     const size = all.reduce((sum, { item }) => sum + item.data.length, data.length);
@@ -83,12 +87,13 @@ export class PromptBox {
     return [taken.map(([, { item }]) => item), putBack];
   }
 
+  /** Removes a picture, or leaves a part of the context out of the next task. */
   removeChip(chip: ChipView["id"]): void {
     this.pictures.delete(chip);
     for (const { id, label } of this.contextChips()) if (id === chip) this.removed.add(label);
   }
 
-  /** Returns what the user removed, and forgets it, because it applies to one task. */
+  /** Returns what the user removed from the context, and forgets it, because it applies only to one task. */
   takeOmissions(): Omission[] {
     const left = this.chips;
     const omitted = this.contextChips().filter(({ id }) => !left.some((chip) => chip.id === id));
@@ -96,7 +101,7 @@ export class PromptBox {
     return omitted.map(({ id }) => (id === "selection" ? "selection" : "editor"));
   }
 
-  /** Returns the completions of the text before the cursor. */
+  /** Returns the completions of the text before the cursor, without one that was already typed completely. */
   async completionsOf(text: string): Promise<CompletionView[]> {
     const commands = slashCompletions(text);
     if (commands) return commands;

@@ -8,8 +8,9 @@ interface SlashCommand {
   readonly description: string;
   /** The mode of the task that follows the command. Without a mode, the command takes no words and runs at once. */
   readonly mode?: Mode;
+  /** Whether the task runs in a new session, even while another one is running. */
   readonly isNew?: boolean;
-  /** VS Code's command. */
+  /** The VS Code command that it runs. Exactly one of `mode` and `command` is set. */
   readonly command?: string;
 }
 
@@ -28,7 +29,7 @@ const COMMANDS: readonly SlashCommand[] = [
   { name: "model", description: t("choose the model and its effort"), command: "fairlead.switchModel" },
 ];
 
-/** What the user sent. */
+/** What the user sent. A task with the mode undefined runs in the mode that the user has selected. */
 export type Sent =
   | { readonly kind: "task"; readonly text: string; readonly mode: Mode | undefined; readonly isNew: boolean }
   | { readonly kind: "command"; readonly command: string }

@@ -8,6 +8,7 @@ import { recordingOf, type Session } from "../session";
 import { usageSummary } from "../ui/format";
 import { visibleText } from "../ui/text";
 
+/** Returns what to show for `session` (undefined: none). `idOf` is that of `cardView`. */
 export function stateView(
   session: Session | undefined,
   cards: readonly Card[],
@@ -29,7 +30,7 @@ export function stateView(
   };
 }
 
-/** Returns what a running session does: it waits for the user, or works on something. */
+/** Returns what a running session does: whether it waits for the user, or what it works on. */
 export function doingText(session: Session): string {
   return isBlocked(session) && !session.isStarting ? t("Waiting for you") : activityText(session);
 }

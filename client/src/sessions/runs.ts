@@ -65,8 +65,8 @@ export class Runs {
   }
 
   /**
-   * Runs a task from the conversation, in a session or a new one. Returns false if it did not start, else true, as `run`
-   * does.
+   * Runs a task from the conversation, in a session or a new one. Returns false if it did not start, else true when it
+   * has ended.
    */
   send(
     sessionId: string | undefined,

@@ -14,8 +14,8 @@ export function duration(seconds: number): string {
 }
 
 /**
- * Returns what a step cost, such as `12 s · 3,400 tokens · $0.0213`. A cost of ten cents or more has two decimals. Omits
- * zero values and an unknown cost.
+ * Returns what a step cost, such as `12 s · 3,400 tokens · $0.0213`. A cost of ten cents or more has two decimals.
+ * Omits zero values and an unknown cost.
  */
 export function costSummary({ seconds, tokens, costUsd }: Evidence): string {
   const parts = [

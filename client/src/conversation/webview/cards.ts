@@ -1,4 +1,4 @@
-// The cards below the entries, for what waits for the user.
+// Draws the cards below the entries.
 
 import { t } from "@vscode/l10n";
 import type { CardView } from "../messages";

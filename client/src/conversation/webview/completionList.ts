@@ -1,4 +1,4 @@
-// The list of completions below the text of the prompt. The focus stays in the text, as in VS Code's own lists.
+// The list of completions above the prompt. The focus stays in the text, as in VS Code's own lists.
 
 import { t } from "@vscode/l10n";
 import type { CompletionView } from "../messages";
@@ -29,7 +29,7 @@ export class CompletionList {
     });
   }
 
-  /** The row that Enter chooses; undefined if the list is closed. */
+  /** The row that Enter or Tab chooses; undefined if the list is closed. */
   get highlighted(): CompletionView | undefined {
     return this.items[this.active];
   }
@@ -44,7 +44,7 @@ export class CompletionList {
     this.show([]);
   }
 
-  /** Moves to the next or previous row. */
+  /** Moves to the next (1) or previous (-1) row, and past the end to the other end. The list must be open. */
   move(by: 1 | -1): void {
     this.active = (this.active + by + this.items.length) % this.items.length;
     this.draw();

@@ -1,6 +1,6 @@
 // Small helpers that make elements.
 
-/** Makes an element with a class and children. Strings become text. */
+/** Makes an element with a class (empty: none) and children. Strings become text; empty ones are left out. */
 export function element<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   className: string,

@@ -22,7 +22,7 @@ export class EntryElement {
     this.draw();
   }
 
-  /** Draws the entry again. What the user has folded or unfolded stays that way. */
+  /** Draws the entry again. What the user has folded or unfolded stays that way, unless a call has failed meanwhile. */
   update(view: EntryView): void {
     const isSameKind = view.kind === this.view.kind;
     const isOpen = this.element.querySelector("details")?.open;

@@ -20,12 +20,13 @@ export class Log {
   private readonly element = element("div", "log");
   private readonly earlier = element("div", "earlier");
   private readonly entries = new Map<number, EntryElement>();
+  /** The index of the first entry that is shown. The page can get earlier ones. */
   private first = 0;
   private followsEnd = true;
   private lastMetrics: Metrics = { top: 0, height: 0, visible: 0 };
 
   /**
-   * `showFrom` tells the extension which entries are shown from now on. `above` and `below` scroll with the entries.
+   * `showFrom` tells the extension the index from which entries are shown now. `above` and `below` scroll with them.
    */
   constructor(
     private readonly showFrom: (first: number) => void,
@@ -152,7 +153,7 @@ interface Metrics {
   readonly visible: number;
 }
 
-/** Whether the user scrolled up. If a height has changed, the browser may have scrolled, after a fold or a redraw. */
+/** Whether the user scrolled up. No if a height has changed too, because then the browser itself may have scrolled. */
 function isScrolledUp(before: Metrics, now: Metrics): boolean {
   return now.top < before.top && now.height === before.height && now.visible === before.visible;
 }

@@ -1,5 +1,5 @@
-// The model's Markdown as elements. The text is untrusted: HTML and images are left out, and links lead only to web
-// addresses and to files of the workspace (docs/faults.md 41).
+// The model's Markdown as elements. The text is untrusted: HTML and images are shown as text, and links lead only to
+// web addresses and to files of the workspace (docs/faults.md 41).
 
 import { t } from "@vscode/l10n";
 import DOMPurify from "dompurify";
@@ -8,12 +8,12 @@ import { visibleText } from "../../ui/text";
 
 /** A block of a text: a paragraph, a list, a code block. */
 export interface Block {
-  /** Its Markdown. A block with the same Markdown looks the same. */
+  /** Its Markdown. A block with the same Markdown is not drawn again, even if a link's definition was added below. */
   readonly raw: string;
   readonly element: HTMLElement;
 }
 
-/** A longer paragraph is shown as plain text. The parser's time for emphasis grows with the square of the length. */
+/** In characters. A longer paragraph is shown as plain text, because parsing emphasis takes quadratic time. */
 const MAX_PARAGRAPH = 4000;
 /** The first 20 nested quotes and lists at the start of a line. A text with more of them could exhaust the parser. */
 const DEEP = /^((?:[ \t]*(?:>[ \t]?|[*+-][ \t]+|\d{1,9}[.)][ \t]+)){20})/gm;
@@ -22,6 +22,7 @@ const TAGS = "a blockquote br code del em h1 h2 h3 h4 h5 h6 hr li ol p pre stron
 );
 const ATTRIBUTES = ["href", "title", "align", "start", "data-path", "data-line"];
 const WEB = /^https?:\/\/[^\s]+$/i;
+/** A relative path, and the line in it, as in `a.py#L3`, `a.py:3` or `a.py:3-5`. */
 const FILE = /^(?!\/|[a-z][a-z0-9+.-]*:|#)([^?#]+?)(?:#L(\d+)(?:-L?\d+)?|:(\d+)(?:[:-]\d+)?)?$/i;
 
 const marked = new Marked({
@@ -47,7 +48,7 @@ export function markdownBlocks(text: string, known: readonly Block[] = []): Bloc
 
 function tokensOf(text: string): Token[] {
   const lexer = new Lexer({ gfm: true });
-  // a backslash after these, so that the next character begins no further quote or list
+  // a backslash after the 20 markers, so that the next character begins no further quote or list
   lexer.blockTokens(text.replace(DEEP, "$1\\"), lexer.tokens);
   for (const { src, tokens } of lexer.inlineQueue) {
     if (src.length <= MAX_PARAGRAPH) lexer.inlineTokens(src, tokens);
@@ -91,8 +92,8 @@ function sanitized(html: string): DocumentFragment {
 }
 
 /**
- * Returns the attributes of a link. A web address is also the title. Empty if the link leads neither to the web nor to
- * a file.
+ * Returns the attributes of a link, each after a space. A web address is also the title. Empty if the link leads
+ * neither to the web nor to a file by a relative path without `..`.
  */
 function linkAttributes(href: string): string {
   if (WEB.test(href)) return ` href="${escapeHtml(href)}" title="${escapeHtml(href)}"`;

@@ -12,8 +12,8 @@ const MODES = { agent: t("Agent"), plan: t("Plan"), ask: t("Ask") } as const;
 type Mode = keyof typeof MODES;
 
 /**
- * The state that VS Code saves while the page is hidden. It does not include the typed text: VS Code would save that
- * too late to survive a reload, so the extension does.
+ * The state that VS Code saves while the page is hidden. It does not include the typed text: VS Code would save the
+ * text too late to survive a reload, so the extension saves it.
  */
 export interface SavedState {
   readonly mode: Mode;
@@ -114,7 +114,7 @@ export class Prompt {
     this.drawnChips = chips;
   }
 
-  /** Restores a text that was not sent, unless the user has typed another one. */
+  /** Restores a text that was not sent, if the prompt is empty. */
   restoreDraft(text: string): void {
     if (this.input.value === "" && text !== "") this.setText(text);
   }
@@ -137,7 +137,10 @@ export class Prompt {
     this.send({ kind: "send", text, mode: this.selectedMode });
   }
 
-  /** Replaces the selection with a text, and adds or removes a space at either end of the text if necessary. */
+  /**
+   * Replaces the selection with a text. Adds a space before the text if necessary, and removes those at its end if there
+   * is one after it already.
+   */
   insert(text: string): void {
     const { value, selectionStart, selectionEnd } = this.input;
     const [before, after] = [value.slice(0, selectionStart), value.slice(selectionEnd)];
@@ -199,7 +202,8 @@ export class Prompt {
   }
 
   /**
-   * Shows an earlier task if the cursor is at the start, or a later one if it is at the end. Returns whether it did.
+   * Shows an earlier task if the cursor is at the start, or a later one if it is at the end. While an unchanged task of
+   * the history is shown, the cursor may be anywhere. Returns whether it has shown one.
    */
   private goThroughHistory(key: "ArrowUp" | "ArrowDown"): boolean {
     const { selectionStart, selectionEnd, value } = this.input;

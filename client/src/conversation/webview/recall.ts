@@ -1,6 +1,6 @@
 // Goes through the earlier tasks for the arrow keys. Pure.
 
-/** The task that the prompt shows: its index in the history, its text, and what the user had typed before. */
+/** What the prompt shows: a task's index in the history (-1: the typed text) and text, and what the user had typed. */
 export interface Recall {
   readonly index: number;
   readonly shown: string;
@@ -9,7 +9,8 @@ export interface Recall {
 
 /**
  * Returns the next older (`1`) or newer (`-1`) task of the history, which begins with the newest. After the newest
- * comes what the user had typed. Undefined if there is nothing.
+ * comes what the user had typed. Undefined if there is nothing more. `text` is the text of the prompt, and `last` what
+ * was returned before, unless the user has typed since.
  */
 export function recalled(
   by: 1 | -1,
