@@ -138,8 +138,8 @@ export class Prompt {
   }
 
   /**
-   * Replaces the selection with a text. Adds a space before the text if necessary, and removes those at its end if there
-   * is one after it already.
+   * Replaces the selection with a text. Adds a space before the text if necessary, and removes those at its end if one
+   * follows already.
    */
   insert(text: string): void {
     const { value, selectionStart, selectionEnd } = this.input;
