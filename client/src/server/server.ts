@@ -95,7 +95,10 @@ export class AgentServer implements vscode.Disposable {
     }
   }
 
-  /** Starts the server if it is not running. Throws NotStarted after showing the reason to the user. */
+  /**
+   * Starts the server if it is not running. If it cannot start, shows the reason and throws NotStarted; except for a
+   * missing Python, it throws only after the user has closed the message.
+   */
   async started(): Promise<LanguageClient> {
     this.client ??= this.start();
     try {
