@@ -25,7 +25,7 @@ function environment(missing: string): string {
   return folder;
 }
 
-const HOLDS = 'case "$1" in -I) exec python3 "$@";; esac';
+const HOLDS = 'case "$3" in *fcntl*) exec python3 "$@";; esac';
 const packages = (wheel: string): Packages => ({ wheel, installers: [pip] });
 const never = new AbortController().signal;
 const silent = (): void => undefined;
@@ -63,7 +63,7 @@ function maker(storage: string): string {
   fs.writeFileSync(path.join(storage, "made"), made);
   fs.writeFileSync(
     python,
-    `#!/bin/sh\n${HOLDS}\nmkdir -p "$3/bin" && cp '${storage}/made' "$3/bin/python" && chmod +x "$3/bin/python"\n`,
+    `#!/bin/sh\n${HOLDS}\nmkdir -p "$4/bin" && cp '${storage}/made' "$4/bin/python" && chmod +x "$4/bin/python"\n`,
     { mode: 0o755 },
   );
   return python;

@@ -37,6 +37,18 @@ test("the first suitable Python is used, and the reasons against the others are 
   );
 });
 
+test("no file of the working directory, which may be the workspace, runs", posix, async () => {
+  const before = process.cwd();
+  for (const name of ["venv.py", "ensurepip.py"]) fs.writeFileSync(path.join(folder, name), "raise SystemExit(3)\n");
+  process.chdir(folder);
+  try {
+    const { python } = await findPython([["python3"]]);
+    assert.ok(python);
+  } finally {
+    process.chdir(before);
+  }
+});
+
 test("a program that fails without a message could not be run", posix, async () => {
   const noisy = program("noisy", "printf 'Traceback\\nbroken installation\\n' >&2; exit 1");
   const unrunnable = program("unrunnable", "exit 0");

@@ -37,10 +37,8 @@ export interface Packages {
 export async function isEnvironmentReady(folder: string, extra?: string): Promise<boolean> {
   const module = extra === undefined ? undefined : MODULES[extra];
   try {
-    await run(venvPython(folder), ["-c", module === undefined ? "import fairlead" : `import fairlead, ${module}`], {
-      timeout: 20_000,
-      windowsHide: true,
-    });
+    const imports = module === undefined ? "import fairlead" : `import fairlead, ${module}`;
+    await run(venvPython(folder), ["-I", "-c", imports], { timeout: 20_000, windowsHide: true });
     return true;
   } catch (error) {
     // a timeout on a busy machine: the environment exists and may be in use

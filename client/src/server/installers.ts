@@ -22,9 +22,10 @@ export interface Installer {
 
 export const pip: Installer = {
   name: "pip",
-  environmentCommand: (folder, python) => [python, "-m", "venv", folder],
+  // -I: otherwise a venv.py or pip.py in the working directory, which may be the workspace, would run instead
+  environmentCommand: (folder, python) => [python, "-I", "-m", "venv", folder],
   installCommand: (folder) => {
-    return [venvPython(folder), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"];
+    return [venvPython(folder), "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"];
   },
 };
 

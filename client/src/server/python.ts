@@ -60,7 +60,7 @@ async function probe(
   const command = [program, ...args].join(" ");
   const script = withUv ? PROBE : `import venv, ensurepip; ${PROBE}`;
   try {
-    const { stdout } = await promisify(execFile)(program, [...args, "-c", script], {
+    const { stdout } = await promisify(execFile)(program, [...args, "-I", "-c", script], {
       timeout,
       signal,
       windowsHide: true,
