@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hasAccess, urlProblem } from "../src/server/access";
+import { hasAccess, settingsFor, urlProblem } from "../src/server/access";
 
 const none = { provider: "anthropic", baseUrl: "", replay: "" };
 
@@ -13,6 +13,20 @@ test("a key, another server, a cloud, a recording and environment variables each
   assert.equal(hasAccess({ ...none, provider: "bedrock" }, {}, undefined), true);
   for (const name of ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"])
     assert.equal(hasAccess(none, { [name]: "x" }, undefined), true);
+});
+
+test("another choice of access leaves nothing of an earlier one, except the gateway to the same cloud", () => {
+  const local = { provider: "anthropic", baseUrl: "http://localhost:11434" };
+  const cloud = { provider: "bedrock", baseUrl: "https://gateway.example" };
+  const reset = { provider: undefined, baseUrl: undefined, model: undefined };
+  assert.deepEqual(settingsFor({ kind: "key" }, local), reset);
+  assert.deepEqual(settingsFor({ kind: "key" }, cloud), reset);
+  assert.deepEqual(settingsFor({ kind: "key" }, none), {});
+  const server = { kind: "server", baseUrl: "http://localhost:1", model: "small" } as const;
+  assert.deepEqual(settingsFor(server, cloud), { provider: undefined, baseUrl: "http://localhost:1", model: "small" });
+  const bedrock = { provider: "bedrock", model: "m" };
+  assert.deepEqual(settingsFor({ kind: "cloud", ...bedrock }, local), { ...bedrock, baseUrl: undefined });
+  assert.deepEqual(settingsFor({ kind: "cloud", ...bedrock }, cloud), bedrock);
 });
 
 test("a base URL must be an HTTP or HTTPS URL", () => {

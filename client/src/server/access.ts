@@ -24,6 +24,38 @@ export function hasAccess(
   return provider !== "anthropic" || given.some((value) => value !== undefined && value.trim() !== "");
 }
 
+/** A kind of access that the user chose, with what they entered. */
+export type AccessChoice =
+  | { readonly kind: "key" }
+  | { readonly kind: "server"; readonly baseUrl: string; readonly model: string }
+  | { readonly kind: "cloud"; readonly provider: string; readonly model: string };
+
+/**
+ * Returns the settings to change for a choice of access; a setting that is undefined gets its default.
+ *
+ * What an earlier choice set does not stay: the key must not go to another server, and a local server has no cloud's
+ * model. A base URL stays only for the same cloud, whose gateway it is.
+ */
+export function settingsFor(
+  choice: AccessChoice,
+  { provider, baseUrl }: Pick<AccessSettings, "provider" | "baseUrl">,
+): Record<string, string | undefined> {
+  switch (choice.kind) {
+    case "key":
+      return provider === "anthropic" && baseUrl === ""
+        ? {}
+        : { provider: undefined, baseUrl: undefined, model: undefined };
+    case "server":
+      return { provider: undefined, baseUrl: choice.baseUrl, model: choice.model };
+    case "cloud":
+      return {
+        provider: choice.provider,
+        model: choice.model,
+        ...(choice.provider === provider ? {} : { baseUrl: undefined }),
+      };
+  }
+}
+
 /** Returns a message for the user if a typed base URL is invalid; undefined if it is an HTTP or HTTPS URL. */
 export function urlProblem(text: string): string | undefined {
   const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined;

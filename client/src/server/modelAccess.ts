@@ -2,7 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { hasAccess, urlProblem, type AccessSettings } from "./access";
+import { hasAccess, settingsFor, urlProblem, type AccessChoice, type AccessSettings } from "./access";
 import { showBriefly } from "../ui/window";
 
 export const API_KEY_SECRET = "fairlead.apiKey";
@@ -47,7 +47,7 @@ export class ModelAccess {
       {
         label: t("$(key) Anthropic API key"),
         detail: t("Saved in VS Code's secret storage."),
-        configure: () => this.setApiKey(),
+        configure: () => this.configureKey(),
       },
       {
         label: t("$(server) Local model or another server"),
@@ -76,6 +76,12 @@ export class ModelAccess {
     });
     return chosen ? chosen.configure() : false;
   }
+
+  private async configureKey(): Promise<boolean> {
+    if (!(await this.setApiKey())) return false;
+    await apply({ kind: "key" });
+    return true;
+  }
 }
 
 async function configureServer(): Promise<boolean> {
@@ -89,14 +95,14 @@ async function configureServer(): Promise<boolean> {
   if (baseUrl === undefined) return false;
   const model = await askModel(t("The model's name, as the server knows it."));
   if (model === undefined) return false;
-  await updateSettings({ model, baseUrl: baseUrl.trim() });
+  await apply({ kind: "server", model, baseUrl: baseUrl.trim() });
   return true;
 }
 
 async function configureCloud(provider: string, prompt: string): Promise<boolean> {
   const model = await askModel(prompt);
   if (model === undefined) return false;
-  await updateSettings({ model, provider });
+  await apply({ kind: "cloud", model, provider });
   return true;
 }
 
@@ -120,8 +126,9 @@ function accessSettings(): AccessSettings & { readonly model: string } {
   };
 }
 
-async function updateSettings(settings: Readonly<Record<string, string>>): Promise<void> {
+/** Changes the user's settings. */
+async function apply(choice: AccessChoice): Promise<void> {
   const configuration = vscode.workspace.getConfiguration("fairlead");
-  for (const [key, value] of Object.entries(settings))
+  for (const [key, value] of Object.entries(settingsFor(choice, accessSettings())))
     await configuration.update(key, value, vscode.ConfigurationTarget.Global);
 }
