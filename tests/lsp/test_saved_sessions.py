@@ -126,6 +126,8 @@ async def test_a_client_that_restores_no_session_can_open_any(workspace: Path, r
             assert (row["state"], row["completed"], row["total"], row["pendingFiles"]) == ("idle", 0, 1, 1)
             refused = await other.error("agent/sessions/open", {"sessionId": mine})
             assert (refused.code, "another window or terminal" in refused.message) == (-32803, True)
+            uri = f"fairlead-proposed://{mine}{(workspace / 'a.txt').as_posix()}"
+            assert refused.message in (await other.request("workspace/textDocumentContent", {"uri": uri}))["text"]
             await other.run("The second")
             await kill(one)
             assert len((await other.request("agent/sessions/open", {"sessionId": mine}))["edits"]["files"]) == 1

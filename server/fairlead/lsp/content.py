@@ -53,8 +53,10 @@ class ProposedContent:
             return f"Fairlead does not know this URI: {uri}\n"
         try:
             files = (await self._sessions.get(parsed.session_id)).files
-        except (WrongRequest, RequestRefused):
+        except WrongRequest:
             return "This session no longer exists, so its proposed changes cannot be shown.\n"
+        except RequestRefused as error:  # another window has it open, for example
+            return f"Its proposed changes cannot be shown. {error}\n"
         path = parsed.path
         with contextlib.suppress(
             WorkspaceError
