@@ -54,8 +54,12 @@ export function buttonVerbs({ page, act }) {
       act(`the button "${label}" in ${where}`, async () => {
         const button = actions.locator(`.action-label[aria-label^="${label}"]`);
         const more = actions.locator('.action-label[aria-label^="More Actions"]');
-        if (await button.count()) await click(button);
-        else await choose(() => more.click(), label);
+        if (!(await button.count())) await choose(() => more.click(), label);
+        else {
+          // opened by an earlier attempt, before the button was there; a key would not reach it without the focus
+          if (await menu.count()) await menu.locator(".actions-container").first().press("Escape");
+          await click(button);
+        }
       }),
 
     labels: (actions) =>
