@@ -1,11 +1,17 @@
 """Which commands verify something, and when the exit code of a line shows the result (docs/plan.md P16)."""
 
+import shlex
+
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
+from fairlead.shell.command_line.dangers import TABLE as DANGERS
+from fairlead.shell.command_line.dangers import dangers
 from fairlead.shell.command_line.parse import parse
 from fairlead.shell.command_line.verifications import FoundVerifications, find_verifications
+from fairlead.shell.command_line.verifiers import TABLE as VERIFIERS
+from fairlead.shell.command_line.wrappers import SHELLS, WRAPPERS
 
 # command line: the programs that it verifies with, and their targets
 VERIFYING = {
@@ -305,3 +311,24 @@ def test_p16_two_commands_verify_the_same(one: str, other: str, same: bool) -> N
 )
 def test_p16_a_line_that_is_not_understood_decides_nothing(command: str) -> None:
     assert not any(command.decides for command in parse(command).commands)
+
+
+PROGRAMS = sorted(
+    {name for table in (DANGERS, VERIFIERS, WRAPPERS) for row in table for name in row.programs.split()}
+    | {*SHELLS, "python", "node", "sed", "awk"}
+)
+ARGUMENTS = [
+    "", "-", "--", "-=", "--=", "=", "+", "-c", "-e", "-o", "-n1", "--x=", "A=", "5s", "run", "exec", "test", "/", "*",
+]  # fmt: skip
+
+
+@given(st.sampled_from(PROGRAMS), st.lists(st.sampled_from([*ARGUMENTS, *PROGRAMS]) | st.text(max_size=3), max_size=6))
+@example("uv", ["run", "-"])
+@example("env", ["-", "PATH=x", "pytest"])
+@example("sed", ["-"])
+def test_no_list_of_arguments_is_too_odd(program: str, arguments: list[str]) -> None:
+    """Each command line has an answer, whatever its words are."""
+    line = shlex.join([program, *arguments])
+    find_verifications(line)
+    for command in parse(line).commands:
+        list(dangers(command.words))

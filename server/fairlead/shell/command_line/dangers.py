@@ -294,7 +294,7 @@ def _sed(words: Sequence[Word]) -> Iterator[Danger]:
             if not _SED_OPTIONS.fullmatch(value) or (script and not _SED_SCRIPT.fullmatch(script)):
                 yield Danger(index, WRITES)
             seen = seen or bool(script)
-            script_next = not script and (value == "--expression" or (value[1] != "-" and value.endswith("e")))
+            script_next = not script and (value == "--expression" or (value[1:2] != "-" and value.endswith("e")))
 
 
 def _awk(words: Sequence[Word]) -> Iterator[Danger]:

@@ -181,12 +181,12 @@ def _after_options(wrapper: Wrapper, words: Sequence[str]) -> Sequence[str]:
 
 def _is_attached(word: str, values: Sequence[str]) -> bool:
     """Whether a short option is followed by its value: `-n10`."""
-    return word[1] != "-" and word[:2] in values
+    return word[1:2] != "-" and word[:2] in values
 
 
 def _is_group(word: str, flags: Sequence[str]) -> bool:
     """Whether the word is a group of one-letter options: `-qv`."""
-    return word[1] != "-" and all(f"-{letter}" in flags for letter in word[1:])
+    return word[1:2] not in ("", "-") and all(f"-{letter}" in flags for letter in word[1:])
 
 
 def _python(arguments: Sequence[str]) -> Sequence[str]:
