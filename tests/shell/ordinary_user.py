@@ -6,6 +6,7 @@ Prints "all well" at its end.
 import asyncio
 import os
 import pwd
+import stat
 import sys
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from fairlead.shell.sandbox.overlay import SandboxLayer
 from fairlead.shell.sandbox.probe import Capability, probe
 from fairlead.workspace.paths import Roots
 from shell.boxes import Boxes, on_disk, seen, write
+
+FILES = {".env": "KEY", ".gitignore": "*.o\nk.d/\n", "a.txt": "a", "d/b.txt": "b", "g/c.txt": "c"}
 
 
 async def check(layer: SandboxLayer, workspace: Path) -> None:
@@ -27,6 +30,7 @@ async def check(layer: SandboxLayer, workspace: Path) -> None:
     assert ran.output == f"A{os.getuid()}\n", ran.output
     assert ran.contents == {"d/b.txt": None, "d/p.txt": None, "new.txt": b"x\n", "shut/y": b"y\n"}, ran.contents
     assert await box.output("cat k.o d/b.txt") == "o\nb"
+    await check_unreadable_folders(box, workspace)
     secrets = await box.run("cat ~/.ssh/id; grep Cap /proc/self/status")
     assert "PRIVATE" not in secrets.output
     assert secrets.output.count("0000000000000000") == 5
@@ -37,13 +41,25 @@ async def check(layer: SandboxLayer, workspace: Path) -> None:
     assert hidden.changes.files == []
     bomb = await box.run("b() { b | b & }; b; sleep 60", limits=Limits(40, DEFAULT_LIMITS.memory))
     assert (bomb.output.splitlines()[-1], bomb.changes.files) == (f"Ended: {TOO_MANY.format(40)}.", [])
-    assert on_disk(workspace) == {".env": "KEY", ".gitignore": "*.o\nk.d/\n", "a.txt": "a", "d/b.txt": "b"}
+    assert on_disk(workspace) == FILES
+
+
+async def check_unreadable_folders(box: Boxes, workspace: Path) -> None:
+    """The user's folders keep their permissions, and the command's other changes are returned."""
+    ran = await box.run("chmod 700 locked g/locked; rm -r locked g; echo x > other.txt")
+    reason = "its old content cannot be read: Permission denied"
+    assert ran.not_proposed == {"locked": reason, "g/locked": reason}, ran
+    assert ran.contents == {"g/c.txt": None, "other.txt": b"x\n"}, ran.contents
+    for name in ("locked", "g/locked"):
+        assert stat.S_IMODE((workspace / name).stat().st_mode) == 0, name
 
 
 async def main(folder: Path) -> None:
     assert os.getuid() != 0
     workspace, state = folder / "home" / "w s", folder / "home" / ".state"
-    write(workspace, {".env": "KEY", ".gitignore": "*.o\nk.d/\n", "a.txt": "a", "d/b.txt": "b"})
+    write(workspace, FILES | {"locked/x": "x", "g/locked/x": "x"})
+    for name in ("locked", "g/locked"):
+        (workspace / name).chmod(0)
     write(folder / "home", {".ssh/id": "PRIVATE"})
     (workspace / "d/b.txt").chmod(0o444)
     workspace.chmod(0o555)  # the user may not write here; commands write to the layer

@@ -66,12 +66,25 @@ class LowerLayer:
     def files(self, path: str, into: Callable[[str], bool]) -> Iterator[str]:
         """The paths of everything below a folder that is not a folder itself. `into` decides which folders are entered.
 
-        Raises:
-            OSError, PathEscape: a folder cannot be read.
+        Instead of the content of a folder that cannot be read, its own path is included.
         """
-        with self._opened(path, trees.FOLDER) as top:
-            for name in trees.walk_files(top, lambda inner: into(f"{path}/{inner}")):
-                yield f"{path}/{name}"
+        pending = [path]
+        while pending:
+            folder = pending.pop()
+            try:
+                descriptor = open_beneath(self._root / folder, self._root, trees.FOLDER)
+            except (FileNotFoundError, NotADirectoryError):  # it was removed or replaced in the meantime
+                continue
+            except (OSError, PathEscape):
+                yield folder
+                continue
+            with closing(descriptor), os.scandir(descriptor) as entries:
+                for entry in entries:
+                    inner = f"{folder}/{entry.name}"
+                    if not entry.is_dir(follow_symlinks=False):
+                        yield inner
+                    elif into(inner):
+                        pending.append(inner)
 
     def _opened(self, path: str, flags: int) -> AbstractContextManager[int]:
         return closing(open_beneath(self._root / path, self._root, flags))

@@ -1,6 +1,7 @@
 """Opens, walks and removes folders that a command left, without following links, whatever their depth and permissions.
 
-No command writes there at the same time: its box has ended. `LowerLayer` walks the user's folders with it too.
+No command writes there at the same time: its box has ended. Not for the user's folders, whose permissions stay as they
+are (`lower_layer.py`).
 """
 
 import contextlib
@@ -41,9 +42,9 @@ def opened_below(top: int, path: str) -> Generator[int]:
 
 
 def open_folder(folder: str | os.PathLike[str], at: int | None = None) -> int:
-    """Opens a folder. If its permissions forbid that, first changes them to 0o700.
+    """Opens a folder. Changes its permissions if they exclude its owner.
 
-    Raises OSError; NotADirectoryError also for a link.
+    Raises OSError; NotADirectoryError for a link too.
     """
     try:
         return os.open(folder, FOLDER, dir_fd=at)
