@@ -190,6 +190,9 @@ COMMAND_RUNNERS = {
     "flock", "watch", "entr", "script", "busybox", "xargs", "parallel", "ssh", "find", "fd", "fdfind",
 }  # fmt: skip
 _GIT_HARMLESS = {"--no-pager", "-P", "--version", "--help", "--no-optional-locks", "--literal-pathspecs"}
+_GIT_VALUES = {
+    "-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--attr-source",
+}  # fmt: skip
 _SED_OPTIONS = re.compile(r"-[nErsuz]*e?|--(quiet|silent|regexp-extended|expression(=.*)?|null-data)", re.S)
 _SED_ADDRESS = r"(?:\d+|\$|/[^/\\\n]*/)"
 _SED_SUBSTITUTION = r"s([/|,#:@])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gpI\d]*"
@@ -265,15 +268,20 @@ def _wrapped(words: Sequence[Word]) -> Iterator[Danger]:
 
 
 def _git(words: Sequence[Word]) -> Iterator[Danger]:
+    is_value = False
     for index, word in enumerate(words[1:], 1):
-        if word.value in _GIT_HARMLESS:
-            continue
-        if word.value is None or word.value.startswith("-"):
-            yield Danger(index, "can make git run other programs")
-            continue
-        rows = [row for row in TABLE if row.programs == "git" and word.value in (row.subcommands or word.value).split()]
-        yield from _listed(words, rows, index + 1)
-        return
+        if is_value and word.value is not None:
+            is_value = False
+        elif word.value is None or word.value.startswith("-"):
+            if word.value not in _GIT_HARMLESS:
+                yield Danger(index, "can make git run other programs")
+            is_value = word.value in _GIT_VALUES
+        else:
+            rows = [
+                row for row in TABLE if row.programs == "git" and word.value in (row.subcommands or word.value).split()
+            ]
+            yield from _listed(words, rows, index + 1)
+            return
 
 
 def _sed(words: Sequence[Word]) -> Iterator[Danger]:
