@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from lsp.restarts import kill
-from lsp.test_check_requests import INVALID_PARAMS, REFUSED, session
-from lsp.test_checks import BEGIN, todo
+from lsp.test_check_requests import INVALID_PARAMS, REFUSED, item, session
+from lsp.test_checks import BEGIN, TICK, todo
 from lsp.test_verification import bash, review
 from support.calls import edit
 from support.client import Client, Json, WireError
@@ -161,6 +161,21 @@ async def test_p19_a_flaky_check_proves_nothing(workspace: Path, replay: Replay)
         assert (found["outcome"], found["needed"]) == ("flaky", [])
         assert "A flaky check proves nothing." in found["message"]
         assert client.last("agent/edits")["smallest"] is None
+
+
+async def test_p19_the_last_run_of_a_search_is_the_one_that_counts(workspace: Path, replay: Replay) -> None:
+    """The check passed at first, and failed on the same files at the end. So the record has the failure, and the step
+    is not completed without another run, which fails too.
+    """
+    gate = write_gate(workspace)
+    async with Client(workspace, settings=replay(*GATED_TURNS, {"calls": [TICK]}, {"text": "Done."})) as client:
+        _, answer = await search_to_gate(client)
+        gate.write_text("no\n")
+        await answer
+        record = (await client.request("agent/record", {"sessionId": session(client)}))["record"]
+        assert [(each["command"], each["exitCode"]) for each in record["verifications"]] == [(GATED, 1)]
+        await client.run(sessionId=session(client))
+        assert item(client)["status"] == "in_progress"
 
 
 async def test_p19_a_search_is_stopped(workspace: Path, replay: Replay) -> None:

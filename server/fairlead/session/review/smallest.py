@@ -167,7 +167,9 @@ class _Search:
         seen = only(self._changes, _changes(chosen)) if len(chosen) < len(self._units) else None
         call_id = f"{self._handle}.{self._search.runs}"
         call = RunningCall(call_id, check.item_id, lambda _: None)
-        run = CheckRun(check.command, "sandboxed", self._state, self._handle, seen)
+        # each run that is evidence has its own state: the numbers of the states say which run is the last
+        state = self._state if is_part else commands.record_state("sandboxed")
+        run = CheckRun(check.command, "sandboxed", state, self._handle, seen)
         try:
             return (await run_check(commands, run, call)).passed
         except ToolError as error:
