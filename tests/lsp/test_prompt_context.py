@@ -219,6 +219,20 @@ async def test_a_named_file_is_sent_with_its_text_and_counts_as_read(connect: Co
     assert any(text.startswith("<files_changed>") and "a.py" in text for text in later)
 
 
+async def test_a_file_whose_text_was_not_sent_does_not_count_as_read(connect: Connect, workspace: Path) -> None:
+    """The model never saw it, so it is not told that the file has changed since."""
+    names = ["a.txt", "long.txt", "empty.txt"]
+    write(workspace, {"a.txt": "1\n", "long.txt": "x" * 12_001, "empty.txt": ""})
+    with FakeApi([DONE, DONE]) as api:
+        async with connect(api) as client:
+            result = await client.run(context=[{"uri": (workspace / name).as_uri()} for name in names])
+            write(workspace, dict.fromkeys(names, "other\n"))
+            await client.run(sessionId=result["sessionId"])
+        [changed] = context_of(api.requests[1])
+    assert changed.startswith("<files_changed>")
+    assert [name in changed for name in names] == [True, False, False]
+
+
 async def test_a_secret_file_is_named_but_not_sent(connect: Connect, workspace: Path) -> None:
     """Nor is its text sent in a diff, in problems, or through a link. The model can ask with read_file."""
     write(workspace, {".env": "KEY=hunter2\n", "a.py": "1\n", "deep/ge.pem": "hunter2\n"})

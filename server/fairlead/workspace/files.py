@@ -88,12 +88,20 @@ class Files(FileView):
 
     async def read_for_agent(self, path: Path) -> str | None:
         """Like `read`. Afterwards, Fairlead tells the model when the file changes, except by the model's own edits."""
+        text = await self.preloaded(path)
+        self.note_read(path, text)
+        return text
+
+    async def preloaded(self, path: Path) -> str | None:
+        """Like `read`, but reads a long file in a thread."""
         await self.user_files.preload(path)
-        text = self.read(path)
+        return self.read(path)
+
+    def note_read(self, path: Path, text: str | None) -> None:
+        """Records that the model gets a file. `text` is what `read` returned for it."""
         self.read_tracker.note(path, text)
         self._touched[path] = None
         self._on_interest(path)
-        return text
 
     async def _preload(self, path: Path) -> None:
         """Reads a long file in a thread, so that the next `read` is quick. Proposed text is in memory already."""

@@ -119,8 +119,6 @@ class Attacher:
         except BinaryFile as error:
             await self._add_binary(item.path, name, str(error))
             return
-        if text and len(text) > min(MAX_FILE_CHARS, self._left):
-            note, text = TOO_LONG, ""
         if text:
             self._left -= len(text)
             attribute = f' lines="{item.first_line}-{item.last_line}"' if item.first_line is not None else ""
@@ -154,20 +152,26 @@ class Attacher:
                 return "", ""
             if self._files.secret_path(str(item.path)) is not None:
                 return SECRET, ""
-            text = await self._files.read_for_agent(path)
+            text = await self._files.preloaded(path)
             if text is None:
+                self._files.note_read(path, None)
                 return NO_FILE, ""
-            if item.first_line is None or item.last_line is None:
-                return "", with_line_endings(text, "\n")
-            note = ""
-            if self._files.is_proposed(path):  # the lines are those that the user sees
-                text, note = self._files.current(path), "as the user has it, without your proposed edits"
+            note, shown = "", with_line_endings(text, "\n")
+            if item.first_line is not None and item.last_line is not None:
+                if self._files.is_proposed(path):  # the lines are those that the user sees
+                    shown = with_line_endings(self._files.current(path) or "", "\n")
+                    note = "as the user has it, without your proposed edits"
+                shown = "".join(split_lines(shown)[item.first_line - 1 : item.last_line])
         except BinaryFile:
             raise
         except WorkspaceError as error:
             return escape_to_one_line(str(error))[:200], ""
-        chosen = split_lines(with_line_endings(text or "", "\n"))[item.first_line - 1 : item.last_line]
-        return note, "".join(chosen)
+        if not shown:
+            return note, ""
+        if len(shown) > min(MAX_FILE_CHARS, self._left):
+            return TOO_LONG, ""
+        self._files.note_read(path, text)
+        return note, shown
 
     async def _add_problems(self, item: ContextItem) -> None:
         """Adds the problems that the editor shows, in one file or in all. Omits files that look like secrets."""
