@@ -69,6 +69,22 @@ async def test_a_fixed_error_that_returns_is_new_again(checker: Checker) -> None
     assert "1 new error in 1 file" in await checker.report()
 
 
+@pytest.mark.parametrize("others", [[], ["b.x"]])
+async def test_accepted_errors_are_not_new_after_the_next_check(checker: Checker, others: list[str]) -> None:
+    """P20: the file has them without the proposals too, whether or not another file has a proposal."""
+    for name in ("a.x", *others):
+        await checker.propose(name, f"error {name}\n")
+    await checker.problems.check()
+    path = checker.folder / "a.x"
+    path.write_text("error a.x\n")
+    await checker.files.observe([path])
+    assert str(path) not in checker.files.changes.files
+    await checker.problems.check()
+    assert [error.message for found in checker.problems.errors().values() for error in found] == [
+        f"error {name}" for name in others
+    ]
+
+
 async def test_a_file_that_the_model_read_is_checked_too(checker: Checker) -> None:
     """L18: a proposal may break a file that it does not change. Its old errors do not count."""
     (checker.folder / "user.x").write_text("error mine\n")

@@ -123,12 +123,14 @@ class ProposedProblems:
         """
         state = self._files.version, self._files.user_files.change_token
         proposed, seconds = self._proposed(self._files.changes.files), self._seconds()
-        if state == self._checked_state or not proposed or not seconds:
+        if state == self._checked_state or not seconds:
             return
+        # nothing is new without a proposal, and then no server starts
+        paths = [*proposed, *self._dependents(proposed)] if proposed else []
         checked: dict[Path, _Checked] = {}
         try:
             async with asyncio.timeout(seconds):
-                for group in self._groups([*proposed, *self._dependents(proposed)]).values():
+                for group in self._groups(paths).values():
                     checked |= await self._check_group(group)
         except TimeoutError:
             log.info("the proposed texts were not checked within %.0f s", seconds)
