@@ -101,13 +101,13 @@ class CommandStarted:
 
     call_id: str
     item_id: str | None
-    """The plan item in progress, or the one whose check this is; None if there is none."""
+    """The plan item whose evidence it is: the one of a check, otherwise the one in progress at the call."""
     command: str
     cwd: str
     where: Literal["sandboxed", "workspace"]
     network: bool
     handle: str | None = None
-    """Identifies a background command or a check, so that it can be stopped; None for any other command."""
+    """Identifies a background command or a request for checks, so that the user can stop it; None for any other."""
 
 
 @dataclass(frozen=True, slots=True)

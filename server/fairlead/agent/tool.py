@@ -32,7 +32,7 @@ class RunningCall:
 
     id: str
     item_id: str | None
-    """The plan item in progress, or the one that is being checked; None if there is none."""
+    """The plan item whose evidence the call is: the one in progress, or that of a check."""
     output: Callable[[str], None] = field(repr=False)
     """Streams text to the user while the tool runs."""
     progress: str | Callable[[], str] = "Cancelled before it did anything."
