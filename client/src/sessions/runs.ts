@@ -121,10 +121,10 @@ export class Runs {
     else void vscode.window.showInformationMessage(t("No plan is waiting for approval."));
   }
 
-  /** Continues the paused run of a session, by default the active one, in the mode `agent`, whatever mode it had. */
+  /** Continues the paused run of a session, by default the active one, in the mode that it had. */
   async continueRun(sessionId = this.store.active?.id): Promise<void> {
     const session = sessionId === undefined ? undefined : this.store.get(sessionId);
-    if (session && pauseReason(session) !== undefined) await this.run(session.id, { continue: "paused" });
+    if (session && pauseReason(session) !== undefined) await this.run(session.id, { continue: "paused" }, session.mode);
     else void vscode.window.showInformationMessage(t("No run is paused."));
   }
 
