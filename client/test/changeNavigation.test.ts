@@ -8,6 +8,7 @@ import {
   editsOfStep,
   changeLocations,
   lineInFullText,
+  shownTarget,
 } from "../src/review/changeNavigation";
 import type { Target } from "../src/protocol";
 import type { Edits, FileEdits, Hunk } from "../src/protocolStates";
@@ -185,6 +186,24 @@ test("in the text of one step, only its own changes move the lines", () => {
     [1, 5, 6, 10].map((line) => lineInFullText(changed, "2", line)),
     [1, 8, 9, 13],
   );
+});
+
+test("a decision on a file in the diff of a step is about the hunks that the diff shows", () => {
+  const of = (id: string, itemId: string | null): Hunk => ({ ...hunk(id, 3), itemId });
+  const { uri } = file("one", "modify");
+  const target = (item: string | undefined, ...hunks: Hunk[]): Target | undefined =>
+    // the server names only the items of hunks that have one
+    shownTarget({ ...file("one", "modify", ...hunks), itemIds: ["1"] }, item);
+  assert.deepEqual(target("1", of("a", "1"), of("b", null), of("c", "1")), {
+    changes: [
+      { uri, hunk: "a" },
+      { uri, hunk: "c" },
+    ],
+  });
+  assert.deepEqual(target("1", of("a", "1"), of("c", "1")), { uri });
+  assert.deepEqual(target(undefined, of("a", "1"), of("b", null)), { uri });
+  assert.equal(target("2", of("a", "1"), of("b", null)), undefined, "all its hunks are already decided");
+  assert.deepEqual(shownTarget({ ...file("one", "create", of("a", "1")), itemIds: ["1"] }, "1"), { uri });
 });
 
 test("line endings that VS Code preserves are distinguished from those that it changes", () => {

@@ -135,9 +135,19 @@ export function editsOfStep(file: FileEdits, item: string): FileEdits {
 }
 
 /**
- * Converts a line of one step's text to about the same line of the whole proposed text. Does not change a line before
- * the step's first hunk.
+ * Returns the target of a decision on a file in a diff: the whole file, or the hunks of the plan item if the diff leaves
+ * out others. Undefined if the item has no hunks.
  */
+export function shownTarget(file: FileEdits, item: string | undefined): Target | undefined {
+  const { uri } = file;
+  if (item === undefined || isDecidedAsWhole(file)) return { uri };
+  const { hunks } = editsOfStep(file, item);
+  // `itemIds` does not tell whether all hunks are shown, because some hunks belong to no item
+  if (hunks.length > 0 && hunks.length === file.hunks.length) return { uri };
+  return hunks.length > 0 ? { changes: hunks.map(({ id }) => ({ uri, hunk: id })) } : undefined;
+}
+
+/** Converts a line of one step's text to about the same line of the whole proposed text. */
 export function lineInFullText(file: FileEdits, item: string, line: number): number {
   const before = editsOfStep(file, item).hunks.findLast(({ newStart }) => newStart <= line);
   const same = before && file.hunks.find(({ id }) => id === before.id);

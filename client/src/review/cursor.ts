@@ -13,6 +13,7 @@ import {
   changeLocations,
   isDecidedAsWhole,
   lineInFullText,
+  shownTarget,
   isSameChange,
   type CursorPosition,
 } from "./changeNavigation";
@@ -46,10 +47,7 @@ export class ReviewCursor {
    * unless the file is decided as a whole.
    */
   async decideFile(decision: Decision): Promise<void> {
-    const shown = this.shown();
-    if (shown)
-      await this.decideAndAdvance(shown, shownTargets(shown), (params) => this.review.decide(decision, params));
-    else showNoDiffOpen();
+    await this.decideShownFile((params) => this.review.decide(decision, params));
   }
 
   /** Decides on the change at the cursor, or on the file if that is decided as a whole. */
@@ -60,7 +58,7 @@ export class ReviewCursor {
       return;
     }
     const target = hunkTarget(shown);
-    if (target) await this.decideAndAdvance(shown, [target], (params) => this.review.decide(decision, params));
+    if (target) await this.decideAndAdvance(shown, target, (params) => this.review.decide(decision, params));
     else showBriefly(t("No proposed change at the cursor."));
   }
 
@@ -71,7 +69,7 @@ export class ReviewCursor {
   async decideFromCodeLens(decision: Decision, params: DecideParams): Promise<void> {
     const shown = this.shown();
     if (shown)
-      await this.decideAndAdvance(shown, [params.target], () => this.review.decide(decision, params), {
+      await this.decideAndAdvance(shown, params.target, () => this.review.decide(decision, params), {
         mayAdvance: () => !fileAt(this.store, shown.side),
       });
     else {
@@ -95,7 +93,7 @@ export class ReviewCursor {
     if (!advance || this.diffs.activeMultiDiff || !shown || !isShown) {
       await decide();
       await this.diffs.removeDecidedFiles();
-    } else await this.decideAndAdvance(shown, [target], decide, { preserveFocus: true });
+    } else await this.decideAndAdvance(shown, target, decide, { preserveFocus: true });
   }
 
   /** Decides on everything in the active multi-file diff. */
@@ -107,14 +105,9 @@ export class ReviewCursor {
     else showNoDiffOpen();
   }
 
-  /** Asks for a reason and rejects the whole file of the active diff, even if the diff shows only one plan step. */
+  /** Asks for a reason and rejects what `decideFile` would decide on. */
   async rejectFileWithReason(): Promise<void> {
-    const shown = this.shown();
-    if (shown)
-      await this.decideAndAdvance(shown, [{ uri: shown.file.uri }], ({ sessionId, target }) =>
-        this.review.rejectWithReason(sessionId, target),
-      );
-    else showNoDiffOpen();
+    await this.decideShownFile(({ sessionId, target }) => this.review.rejectWithReason(sessionId, target));
   }
 
   /** Goes to the next or previous proposed change: in all files, or in those of the active multi-file diff. */
@@ -125,14 +118,17 @@ export class ReviewCursor {
       await this.diffs.open(location.sessionId, location.file, location.hunk);
   }
 
-  /**
-   * Makes a decision on each target in the active diff, and then shows the next change. The diff stays open until then.
-   * Shows no other change if a decided one is still there, the user has chosen another tab, or `mayAdvance` returns
-   * false.
-   */
+  private async decideShownFile(decide: (params: DecideParams) => Promise<unknown>): Promise<void> {
+    const shown = this.shown();
+    const target = shown && shownTarget(shown.file, shown.side.item);
+    if (target) await this.decideAndAdvance(shown, target, decide);
+    else showNoDiffOpen();
+  }
+
+  /** Makes a decision in the active diff, and then shows the next change. The diff stays open until then. */
   private async decideAndAdvance(
     { side }: ShownDiff,
-    targets: readonly Target[],
+    target: Target,
     decide: (params: DecideParams) => Promise<unknown>,
     { mayAdvance = () => true, preserveFocus = false }: { mayAdvance?: () => boolean; preserveFocus?: boolean } = {},
   ): Promise<void> {
@@ -141,12 +137,12 @@ export class ReviewCursor {
     const text = proposedText(side);
     const version = text?.version;
     await this.diffs.keepActiveTabWhile(async (isTabActive) => {
-      for (const target of targets) await decide({ sessionId, target });
+      await decide({ sessionId, target });
       const now = changeLocations(this.store.reviewable);
       // when a single step is reviewed, its changes come first
       const ofItem = now.filter((location) => item !== undefined && isInTarget(sessionId, { item }, location));
       const next = nextAfterDecision(before, ofItem.length > 0 ? ofItem : now, (location) =>
-        targets.some((target) => isInTarget(sessionId, target, location)),
+        isInTarget(sessionId, target, location),
       );
       if (!next || !isTabActive() || !mayAdvance()) return;
       // VS Code may still show the old text: then go to the old line, because the update moves the cursor together with
@@ -188,12 +184,6 @@ export class ReviewCursor {
     // the URI of the base side does not name the step
     return file && { side: { ...side, item: side.item ?? this.diffs.activeMultiDiff?.item }, file };
   }
-}
-
-function shownTargets({ side: { item }, file }: ShownDiff): Target[] {
-  if (item === undefined || isDecidedAsWhole(file) || file.itemIds.every((id) => id === item))
-    return [{ uri: file.uri }];
-  return file.hunks.filter(({ itemId }) => itemId === item).map(({ id }) => ({ uri: file.uri, hunk: id }));
 }
 
 function hunkTarget({ side: { item }, file }: ShownDiff): Target | undefined {
