@@ -182,6 +182,28 @@ async def test_a_new_session_can_begin_before_the_prompt(workspace: Path, replay
         assert list(await prompts(client, forked["sessionId"])) == ["One.", "Two, elsewhere."]
 
 
+async def test_text_that_was_accepted_in_the_new_session_is_undone(workspace: Path, connect: Connect) -> None:
+    """A rewind within the new session undoes what was accepted there, and nothing that was accepted in the old one."""
+    (workspace / "a.txt").write_text(ONE)
+    turns = [replaced("one", "1"), *map(says, ("First.", "Second.", "Third.")), replaced("two", "2"), says("Fourth.")]
+    everything = {"all": True}
+    with FakeApi(turns=turns) as api:
+        async with connect(api) as client:
+            session = (await client.run("One."))["sessionId"]
+            await client.request("agent/edits/accept", {"sessionId": session, "target": everything})
+            for prompt in ("Two.", "Three."):
+                await client.run(prompt, sessionId=session)
+            fork = (await rewind(client, session, "Three.", "fork"))["sessionId"]
+            await client.run("Four.", sessionId=fork)
+            await client.request("agent/edits/accept", {"sessionId": fork, "target": everything})
+            assert (workspace / "a.txt").read_text() == ONE.replace("one", "1").replace("two", "2")
+            assert (await rewind(client, fork, "Two."))["kept"] == []
+            assert (workspace / "a.txt").read_text() == ONE.replace("one", "1")
+            after = await opened(client, fork)
+            assert (after["edits"]["files"], after["edits"]["undoLabel"]) == ([], None)
+        assert api.refusals == []
+
+
 async def test_an_undone_decision_stays_undone(workspace: Path, replay: Replay) -> None:
     """The user accepts before a prompt and undoes that after it: a rewind restores the proposal, not the text."""
     (workspace / "a.txt").write_text(ONE)

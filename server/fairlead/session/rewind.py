@@ -82,7 +82,9 @@ async def fork(sessions: Sessions, session: Session, checkpoint_id: int) -> Rewo
     checkpoint = _checkpoint(session, checkpoint_id)
     state = rewound(session.snapshot(), checkpoint)
     created = sessions.create(f"{session.title} (fork)" if checkpoint.messages else "")
-    await created.adopt(replace(state, decisions=DecisionLog()))
+    # none of the original's decisions can be undone here
+    checkpoints = tuple(replace(each, decisions=0) for each in state.checkpoints)
+    await created.adopt(replace(state, decisions=DecisionLog(), checkpoints=checkpoints))
     return Rewound(created, checkpoint.prompt)
 
 
