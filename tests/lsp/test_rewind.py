@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from faults.test_review_faults import parts
 from lsp.restarts import kill
 from support.calls import edit
 from support.client import Client
@@ -204,8 +205,10 @@ async def test_text_that_was_accepted_in_the_new_session_is_undone(workspace: Pa
         assert api.refusals == []
 
 
-async def test_an_undone_decision_stays_undone(workspace: Path, replay: Replay) -> None:
-    """The user accepts before a prompt and undoes that after it: a rewind restores the proposal, not the text."""
+@pytest.mark.parametrize("rejects", [False, True])
+async def test_an_undone_decision_stays_undone(workspace: Path, replay: Replay, rejects: bool) -> None:
+    """The user accepts before a prompt and undoes that after it: a rewind restores the proposal, not the text. It makes
+    no difference whether the user then makes another decision, which discards the undone one."""
     (workspace / "a.txt").write_text(ONE)
     settings = replay({"calls": [edit("a.txt", "one", "1")]}, {"text": "."}, {"text": "."})
     async with Client(workspace, settings=settings) as client:
@@ -214,9 +217,68 @@ async def test_an_undone_decision_stays_undone(workspace: Path, replay: Replay) 
         await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
         await client.run("Two.", sessionId=session)
         await client.request("agent/edits/undo", {"sessionId": session})
+        if rejects:
+            await client.request("agent/edits/reject", {"sessionId": session, "target": {"all": True}})
         await rewind(client, session, "Two.")
         assert (await opened(client, session))["edits"]["files"] == before["edits"]["files"]
         assert (workspace / "a.txt").read_text() == ONE
+
+
+@pytest.mark.parametrize("restarts", [False, True], ids=["before a restart", "after it"])
+async def test_a_redone_decision_stays(workspace: Path, connect: Connect, storage: Path, restarts: bool) -> None:
+    """The user accepts before a prompt, and undoes and redoes that after it: a rewind does not undo the decision."""
+    (workspace / "a.txt").write_text(ONE)
+    accepted = ONE.replace("one", "1")
+    with FakeApi(turns=[replaced("one", "1"), says("First."), says("Second.")]) as api:
+        client = connect(api, storage=storage)
+        async with client:
+            session = (await client.run("One."))["sessionId"]
+            await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
+            await client.run("Two.", sessionId=session)
+            await client.request("agent/edits/undo", {"sessionId": session})
+            assert (workspace / "a.txt").read_text() == ONE
+            if not restarts:
+                await client.request("agent/edits/redo", {"sessionId": session})
+            await kill(client)
+        async with connect(api, storage=storage) as client:
+            if restarts:
+                await client.request("agent/edits/redo", {"sessionId": session})
+            assert (workspace / "a.txt").read_text() == accepted
+            assert (await rewind(client, session, "Two."))["kept"] == []
+            assert (workspace / "a.txt").read_text() == accepted
+            after = await opened(client, session)
+            assert (after["edits"]["files"], after["edits"]["undoLabel"]) == ([], "Accept a.txt")
+        assert api.refusals == []
+
+
+@pytest.mark.parametrize("redoes", [False, True])
+async def test_an_undo_in_some_files_counts_for_these_only(workspace: Path, replay: Replay, redoes: bool) -> None:
+    """The editor undoes a decision from before a prompt in one of two files: after a rewind, only this file has a
+    proposal. If the user has redone it, none has one."""
+    files = [workspace / name for name in "ab"]
+    for file in files:
+        file.write_text("1\n")
+    settings = replay({"calls": [edit(file.name, "1", "2") for file in files]}, {"text": "."}, {"text": "."})
+    async with Client(workspace, settings=settings) as client:
+
+        def apply(params: Json) -> Json:
+            client.apply_edit(parts(params)[0][1])
+            return {"applied": False, "failureReason": "b is locked"}
+
+        session = (await client.run("One."))["sessionId"]
+        await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
+        await client.run("Two.", sessionId=session)
+        client.answers["workspace/applyEdit"] = apply
+        await client.request("agent/edits/undo", {"sessionId": session})
+        assert [file.read_text() for file in files] == ["1\n", "2\n"]
+        client.answers["workspace/applyEdit"] = client.apply_edit
+        if redoes:
+            await client.request("agent/edits/redo", {"sessionId": session})
+        texts = [file.read_text() for file in files]
+        assert (await rewind(client, session, "Two."))["kept"] == []
+        assert [file.read_text() for file in files] == texts == ["2\n" if redoes else "1\n", "2\n"]
+        pending = (await opened(client, session))["edits"]["files"]
+        assert [file["uri"] for file in pending] == ([] if redoes else [files[0].as_uri()])
 
 
 async def test_a_killed_server_has_the_checkpoints(workspace: Path, connect: Connect, storage: Path) -> None:

@@ -81,6 +81,11 @@ class DecisionLog:
     undone: tuple[Decision, ...] = field(default_factory=tuple)
     """The one that was undone last is the last, and is redone first."""
 
+    @property
+    def total(self) -> int:
+        """The number of all decisions."""
+        return len(self.done) + len(self.undone)
+
     def with_decision(self, decision: Decision) -> "DecisionLog":
         """The log with a new decision, and without the undone ones."""
         return DecisionLog((*self.done, decision), ())

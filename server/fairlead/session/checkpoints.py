@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from fairlead.agent.messages import Message
 from fairlead.edits.changeset import Changeset
-from fairlead.edits.undo import CHANGED_SINCE_DECISION, CannotUndo, FileDecision, revert
+from fairlead.edits.undo import CHANGED_SINCE_DECISION, CannotUndo, DecisionLog, FileDecision, revert
 from fairlead.plan.evidence import Record
 from fairlead.plan.items import PlanItem, UserEdits
 from fairlead.session.evidence.recorder import Inferred
@@ -27,27 +27,27 @@ class Checkpoint:
     inferred: tuple[Inferred, ...] = ()
     changes: Changeset = field(default_factory=Changeset)
     decisions: int = 0
-    """How many decisions could be undone, without those that were undone since. A rewind undoes the later ones."""
+    """The number of decisions that could be undone, including those that are undone now. A rewind undoes later ones."""
     pending_feedback: PendingFeedback = field(default_factory=PendingFeedback)
 
 
-def without_decision(
-    checkpoints: Sequence[Checkpoint], undone: Sequence[FileDecision], before: int, after: int
-) -> tuple[Checkpoint, ...]:
-    """Removes the last decision, which was undone, from the checkpoints that contain it.
+def without_undone(checkpoint: Checkpoint, log: DecisionLog) -> Checkpoint:
+    """The checkpoint without the decisions that are undone now, so that a rewind does not restore them.
 
-    So a rewind does not restore it. A file stays as it is in a checkpoint that has another proposal for it.
-
-    Args:
-        undone: the decision on each file in which it was undone.
-        before: the number of decisions that could be undone, before the undo.
-        after: the same number after it.
+    Until they can no longer be redone, checkpoints contain them.
     """
+    if checkpoint.decisions <= len(log.done):
+        return checkpoint
+    changes = checkpoint.changes
+    for decision in log.undone[max(0, log.total - checkpoint.decisions) :]:
+        changes = _reverted(changes, decision.files)
+    return replace(checkpoint, changes=changes, decisions=len(log.done))
+
+
+def with_split_decision(checkpoints: Sequence[Checkpoint], number: int) -> tuple[Checkpoint, ...]:
+    """Counts the decision with this number, from 1, as two: in some of its files it was undone or redone."""
     return tuple(
-        replace(each, changes=_reverted(each.changes, undone), decisions=min(each.decisions, after))
-        if each.decisions >= before
-        else each
-        for each in checkpoints
+        replace(each, decisions=each.decisions + 1) if each.decisions >= number else each for each in checkpoints
     )
 
 

@@ -8,7 +8,7 @@ from fairlead.edits.undo import DecisionLog
 from fairlead.plan.evidence import BEFORE, UNPLANNED, Record
 from fairlead.plan.history import PlanVersion, summarize_changes
 from fairlead.plan.items import PlanningState
-from fairlead.session.checkpoints import Checkpoint
+from fairlead.session.checkpoints import Checkpoint, without_undone
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.feedback import PendingFeedback
 from fairlead.session.prompt import title_of
@@ -114,11 +114,8 @@ async def _exclusively(session: Session) -> AsyncGenerator[None]:
 
 
 def rewound(state: SessionState, checkpoint: Checkpoint) -> SessionState:
-    """The state with the values of a checkpoint, and without this checkpoint and later ones.
-
-    Versions increase, the plan's history includes the rewind, and the tokens and the cost that were spent stay on
-    record.
-    """
+    """The state with everything as it was at a checkpoint. Versions increase, and what was spent stays on record."""
+    checkpoint = without_undone(checkpoint, state.decisions)
     old = state.plan
     plan = PlanningState(checkpoint.items, 0, old.version + 1, old.revision)
     versions = state.versions
@@ -140,7 +137,7 @@ def rewound(state: SessionState, checkpoint: Checkpoint) -> SessionState:
         decisions=DecisionLog(state.decisions.done[: checkpoint.decisions]),
         pending_feedback=checkpoint.pending_feedback,
         messages=checkpoint.messages,
-        checkpoints=_earlier(state, checkpoint),
+        checkpoints=tuple(without_undone(each, state.decisions) for each in _earlier(state, checkpoint)),
     )
 
 

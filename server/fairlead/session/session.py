@@ -24,7 +24,7 @@ from fairlead.edits.changeset import Changeset
 from fairlead.edits.undo import Decision, DecisionLog
 from fairlead.plan import PlanError, PlanOp, StalePlan, TodoManager
 from fairlead.session.agent_builder import AgentBuilder
-from fairlead.session.checkpoints import Checkpoint, without_decision
+from fairlead.session.checkpoints import Checkpoint, with_split_decision, without_undone
 from fairlead.session.code_support import CodeSupport
 from fairlead.session.commands import SessionCommands
 from fairlead.session.current_run import CurrentRun
@@ -153,25 +153,24 @@ class Session:
         return self._decisions
 
     def add_decision(self, decision: Decision) -> None:
-        """Records a decision, so that it can be undone. Decisions that were undone can no longer be redone."""
+        """Records a decision, so that it can be undone. The undone ones can no longer be redone."""
+        if self._decisions.undone:
+            self.checkpoints = tuple(without_undone(each, self._decisions) for each in self.checkpoints)
         self._decisions = self._decisions.with_decision(decision)
 
     def mark_undone(self, files: Collection[int]) -> None:
-        """Records that the last decision was undone in some of its files, given by index.
-
-        Also removes the decision on these files from the checkpoints, so that no rewind restores it.
-        """
-        before, self._decisions = self._decisions, self._decisions.undo(files)
-        undone = [file for index, file in enumerate(before.done[-1].files) if index in files]
-        counts = len(before.done), len(self._decisions.done)
-        self.checkpoints = without_decision(self.checkpoints, undone, *counts)
+        """Records that the last decision was undone in some of its files, given by index."""
+        self._replace_decisions(self._decisions.undo(files), len(self._decisions.done))
 
     def mark_redone(self, files: Collection[int]) -> None:
-        """Records that the last undone decision was redone in some of its files, given by index.
+        """Records that the last undone decision was redone in some of its files, given by index."""
+        self._replace_decisions(self._decisions.redo(files), len(self._decisions.done) + 1)
 
-        The present checkpoints stay without it, so a rewind to one of them undoes it again.
-        """
-        self._decisions = self._decisions.redo(files)
+    def _replace_decisions(self, decisions: DecisionLog, number: int) -> None:
+        """Replaces the log after the decision with this number, from 1, was undone or redone."""
+        if decisions.total > self._decisions.total:
+            self.checkpoints = with_split_decision(self.checkpoints, number)
+        self._decisions = decisions
 
     def change_folders(self, roots: Roots) -> None:
         """Continues with these folders. A sandboxed command that is already running still sees the earlier ones."""
