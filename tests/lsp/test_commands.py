@@ -365,6 +365,21 @@ async def test_an_ended_server_leaves_nothing_of_its_layers(workspace: Path, rep
     assert not layers()
 
 
+async def test_a_session_whose_sandbox_could_not_be_made_is_deleted(
+    workspace: Path, replay: Replay, tmp_path: Path
+) -> None:
+    """Its journal is removed too. The server ends cleanly with another such session."""
+    storage = tmp_path / "storage"
+    turns = [{"calls": [bash("echo ran")]}, {"text": "Done."}] * 2
+    async with Client(workspace, settings=replay(*turns), storage=storage) as client:
+        await client.request("agent/warm", {})  # the sandbox has been tried
+        (storage / "layers").rmdir()
+        sessions = [(await client.run())["sessionId"] for _ in range(2)]
+        assert ["could not be created" in text for text in texts(client)] == [True, True]
+        assert await client.request("agent/sessions/delete", {"sessionId": sessions[0]}) is None
+        assert [path.stem for path in (storage / "sessions").glob("*.jsonl")] == sessions[1:]
+
+
 async def test_commands_run_in_the_sandbox_for_a_client_that_cannot_ask(workspace: Path, replay: Replay) -> None:
     """docs/faults.md 47: they need no approval, so the client need not be able to ask for one."""
     settings = replay({"calls": [bash("echo made > made")]}, {"text": "Done."})

@@ -78,8 +78,9 @@ class SessionCommands:
     async def aclose(self) -> None:
         """Ends the background commands, then removes the layers."""
         await self.background.aclose()
-        for opening in self._layers.values():
-            await (await opening).aclose()
+        for layer in await asyncio.gather(*self._layers.values(), return_exceptions=True):
+            if not isinstance(layer, BaseException):  # a command has reported why such a layer could not be made
+                await layer.aclose()
 
     async def layer(self) -> Layer:
         """The session's layer for the folders that are open now. Raises ToolError if it cannot be made.
