@@ -183,6 +183,27 @@ async def test_a_new_session_can_begin_before_the_prompt(workspace: Path, replay
         assert list(await prompts(client, forked["sessionId"])) == ["One.", "Two, elsewhere."]
 
 
+async def test_a_message_during_a_run_has_no_checkpoint(connect: Connect) -> None:
+    """It may have the text of an earlier prompt, which keeps its checkpoint."""
+    released = threading.Event()
+    turns = [says("First."), Wait(says("Second."), released, before=4), says("Third.")]
+    with FakeApi(turns=turns) as api:
+        async with connect(api) as client:
+            session = (await client.run("Go on."))["sessionId"]
+            _, running = client.begin("agent/runTask", {"prompt": "Two.", "sessionId": session})
+            await client.event("run_started", checkpoint=2)
+            await client.request("agent/steer", {"sessionId": session, "text": "Go on."})
+            released.set()
+            await running
+            lines = [line for line in (await opened(client, session))["transcript"] if line["role"] == "user"]
+            assert [(line["text"], line["checkpoint"]) for line in lines] == [
+                ("Go on.", 1),
+                ("Two.", 2),
+                ("Go on.", None),
+            ]
+        assert api.refusals == []
+
+
 async def test_text_that_was_accepted_in_the_new_session_is_undone(workspace: Path, connect: Connect) -> None:
     """A rewind within the new session undoes what was accepted there, and nothing that was accepted in the old one."""
     (workspace / "a.txt").write_text(ONE)

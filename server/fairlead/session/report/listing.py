@@ -52,6 +52,8 @@ class Line:
     """What a tool call returned; only the beginning and the end if it is long."""
     checkpoint: int | None = None
     """The id of the checkpoint before a prompt, if the session can be rewound to it."""
+    is_prompt: bool = False
+    """Whether it began a run, unlike a message during one."""
 
 
 def rows(sessions: Iterable[Session], unloaded: Iterable[Row]) -> tuple[Row, ...]:
@@ -111,7 +113,7 @@ def _with_checkpoints(lines: Sequence[Line], checkpoints: Sequence[Checkpoint]) 
     """
     remaining, result = list(checkpoints), list[Line]()
     for line in reversed(lines):
-        if line.role == "user" and any(each.prompt == line.text for each in remaining):
+        if line.is_prompt and any(each.prompt == line.text for each in remaining):
             while remaining[-1].prompt != line.text:
                 remaining.pop()
             line = replace(line, checkpoint=remaining.pop().id)
@@ -135,8 +137,10 @@ def _lines(message: Message, failed: Collection[str], results: Mapping[str, str]
             is_prompt = index == 0 or (is_summary and not is_context(block["text"]))
             # the first text is also a note if it continues a turn
             is_note = is_generated(block["text"]) or _REVIEW.fullmatch(block["text"])
-            if user_message or (is_prompt and not is_note):
-                yield Line("user", user_message[1] if user_message else block["text"])
+            if user_message:
+                yield Line("user", user_message[1])
+            elif is_prompt and not is_note:
+                yield Line("user", block["text"], is_prompt=True)
         if index == 0 and attached:
             yield Line("context", "\n\n".join(attached))
 
