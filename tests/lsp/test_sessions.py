@@ -319,6 +319,35 @@ async def test_a_message_without_a_run_is_refused(workspace: Path, replay: Repla
         assert client.events("steered") == []
 
 
+async def test_a_message_before_a_run_has_started_is_refused(workspace: Path, replay: Replay) -> None:
+    """Until the editor has reported the problems that the prompt mentions. The error does not advise to start a run,
+    because that would be refused too."""
+    asked, answer = asyncio.Event(), asyncio.Event()
+
+    async def diagnostics(_: Json) -> Json:
+        asked.set()
+        await answer.wait()
+        return {"files": []}
+
+    capabilities = {**EDITOR, "experimental": {"agent": {"editor": True}}}
+    answers = {"agent/editor/diagnostics": diagnostics}
+    settings = replay({"text": "Done."})
+    async with Client(workspace, settings=settings, capabilities=capabilities, answers=answers) as client:
+        session = await client.request("agent/sessions/create", {})
+        running = asyncio.ensure_future(client.run(context=[{"kind": "problems"}], **session))
+        await asked.wait()
+        refused = await client.error("agent/steer", {**session, "text": "Use tabs."})
+        assert (refused.code, refused.message) == (
+            -32803,
+            "This session's run has not started yet. Try again in a moment.",
+        )
+        answer.set()
+        assert (await running)["message"] == "Done."
+        assert client.events("steered") == []
+        refused = await client.error("agent/steer", {**session, "text": "Use tabs."})
+        assert "Start a run with this text instead" in refused.message
+
+
 @pytest.mark.parametrize("prompt", ["  ", "x" * 400_001])
 async def test_a_wrong_prompt_creates_no_session(workspace: Path, replay: Replay, prompt: str) -> None:
     """An empty or too long prompt is refused before a session is created, by request and by command."""

@@ -268,9 +268,11 @@ class Session:
 
         Raises:
             WrongRequest: the text is empty or too long.
-            RequestRefused: no run has emitted `RunStarted` yet, or the last one has ended.
+            RequestRefused: the session is not running, or its run has not started yet.
         """
         check_prompt(text)
+        if self.state != "running" and self.running and not self._run.is_stopping:
+            raise RequestRefused("This session's run has not started yet. Try again in a moment.")
         if self.state != "running":
             raise RequestRefused("This session is not running. Start a run with this text instead.")
         self._prompt_count += 1
