@@ -1,5 +1,6 @@
 """docs/protocol.md, `agent/sessions/rewind`: a session as it was before a prompt."""
 
+import asyncio
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -300,6 +301,37 @@ async def test_an_undo_in_some_files_counts_for_these_only(workspace: Path, repl
         assert [file.read_text() for file in files] == texts == ["2\n" if redoes else "1\n", "2\n"]
         pending = (await opened(client, session))["edits"]["files"]
         assert [file["uri"] for file in pending] == ([] if redoes else [files[0].as_uri()])
+
+
+async def test_a_rewind_waits_for_an_accept_and_undoes_it(workspace: Path, replay: Replay) -> None:
+    """The accept discards an undone decision from before the prompt, which changes the checkpoint meanwhile."""
+    (workspace / "a.txt").write_text(ONE)
+    settings = replay({"calls": [edit("a.txt", "one", "1")]}, {"text": "."}, {"text": "."})
+    asked, answer = asyncio.Event(), asyncio.Event()
+
+    async def apply(params: Json) -> Json:
+        asked.set()
+        await answer.wait()
+        return client.apply_edit(params)
+
+    async with Client(workspace, settings=settings) as client:
+        session = (await client.run("One."))["sessionId"]
+        accept = {"sessionId": session, "target": {"all": True}}
+        await client.request("agent/edits/accept", accept)
+        await client.run("Two.", sessionId=session)
+        checkpoint = (await prompts(client, session))["Two."]
+        await client.request("agent/edits/undo", {"sessionId": session})
+        client.answers["workspace/applyEdit"] = apply
+        _, accepting = client.begin("agent/edits/accept", accept)
+        await asked.wait()
+        params = {"sessionId": session, "checkpoint": checkpoint, "scope": "everything"}
+        _, rewinding = client.begin("agent/sessions/rewind", params)
+        await client.request("agent/sessions/list", {})  # the server has begun the rewind
+        client.answers["workspace/applyEdit"] = client.apply_edit
+        answer.set()
+        assert (await accepting)["outcomes"][0]["outcome"] == "applied"
+        assert (await rewinding)["kept"] == []
+        assert (workspace / "a.txt").read_text() == ONE
 
 
 async def test_a_killed_server_has_the_checkpoints(workspace: Path, connect: Connect, storage: Path) -> None:

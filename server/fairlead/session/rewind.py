@@ -44,8 +44,8 @@ async def rewind(session: Session, checkpoint_id: int) -> Rewound:
         WrongRequest: there is no such checkpoint.
         RequestRefused: the session is running, or is being rewound already.
     """
-    checkpoint = _checkpoint(session, checkpoint_id)
     async with _exclusively(session):
+        checkpoint = _checkpoint(session, checkpoint_id)  # only now, because decisions change checkpoints
         outcomes = await finish_uncancelled(_undo_and_restore(session, checkpoint))
     return Rewound(session, checkpoint.prompt, tuple(each for each in outcomes if each.outcome == "failed"))
 
@@ -63,8 +63,8 @@ async def rewind_conversation(session: Session, checkpoint_id: int) -> Rewound:
     Raises:
         As `rewind`.
     """
-    checkpoint = _checkpoint(session, checkpoint_id)
     async with _exclusively(session):
+        checkpoint = _checkpoint(session, checkpoint_id)
         await session.adopt(conversation_rewound(session.snapshot(), checkpoint))
     return Rewound(session, checkpoint.prompt)
 
