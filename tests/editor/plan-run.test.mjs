@@ -150,6 +150,7 @@ editorTest("in the diff of one step, commands apply to the change at the cursor"
   await page.toggleRow(PLAN, "Put lines in");
   await page.toggleRow(PLAN, "Make them big");
   await page.clickRow(PLAN, "b.txt");
+  await page.editorFocus();
   await page.tab("b.txt (proposed), this step");
   await page.diffLines("modified", { wanted: (shown) => shown.includes("NINE") && !shown.includes("x") });
   await page.clickDiffLine("NINE");

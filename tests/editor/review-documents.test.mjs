@@ -36,6 +36,7 @@ const one = { files: { "a.txt": "one\ntwo\n" }, changes: [edit("a.txt", "two", "
 
 async function typeInDiff(page, file, line, text) {
   await page.clickRow(VIEW, file);
+  await page.editorFocus();
   await page.diffLines("modified", { wanted: (lines) => lines.some((each) => each.includes(line)) });
   await page.clickDiffLine(line);
   await page.insertText(text);
@@ -63,6 +64,7 @@ test("unsaved text in a diff is restored after a reload of the window", async ()
     );
     await page.rows(VIEW, (rows) => rows.some((row) => row.label === "a.txt"));
     await page.clickRow(VIEW, "a.txt");
+    await page.editorFocus();
     await page.diffLines("modified", { wanted: shows("TWO-mine") });
     await page.clickDiffLine("TWO-mine");
     await page.press("ControlOrMeta+s");

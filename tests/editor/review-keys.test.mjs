@@ -98,6 +98,7 @@ editorTest("a CodeLens in the file itself shows the proposed text, in place or a
 
 editorTest("the keys decide on the change at the cursor and on the file, in the diff", async ({ page, workspace }) => {
   await page.clickRow(VIEW, "Line 3");
+  await page.editorFocus();
   await page.clickDiffLine("THREE");
   await page.press("Alt+y");
   await page.until("the change on disk", () => disk(workspace, "keys.txt") === changed("three"));

@@ -71,6 +71,7 @@ editorTest(
   "the proposed text is changed in the diff and saved: the file stays, and the accept writes the user's text",
   async ({ page, workspace }) => {
     await page.clickRow(VIEW, "Line 3");
+    await page.editorFocus();
     await page.diffLines("modified", { wanted: shows("THREE") });
     await page.clickDiffLine("THREE");
     await page.insertText("-amended");
@@ -87,6 +88,7 @@ editorTest(
 
 editorTest("what is not saved in the diff yet is part of what is accepted", async ({ page, workspace }) => {
   await page.clickRow(VIEW, "Line 2");
+  await page.editorFocus();
   await page.diffLines("modified", { wanted: shows("TWO") });
   await page.clickDiffLine("TWO");
   await page.insertText("-unsaved");
@@ -104,6 +106,7 @@ editorTest(
   "a save over a proposal that the agent has changed is refused, and overwrites only if the user says so",
   async ({ page, workspace }) => {
     await page.clickRow(VIEW, "Line 4");
+    await page.editorFocus();
     await page.diffLines("modified", { wanted: shows("FOUR") });
     await page.clickDiffLine("FOUR");
     await page.insertText("-mine");

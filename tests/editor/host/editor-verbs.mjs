@@ -105,7 +105,10 @@ export function editorVerbs({ page, until, act }) {
     clickDiffLine: (text, { side = "modified", file } = {}) =>
       act(`the line "${text}" in the ${side} side`, () => clickLineIn(diff(side, file), text)),
 
-    /** Waits until the keyboard focus is in a text of the active editor. */
+    /**
+     * Waits until the keyboard focus is in a text of the active editor. An editor that opens gets the focus last, after its
+     * text and the selection of the command that opened it.
+     */
     editorFocus: () =>
       until("the focus in the editor", async () => (await group.locator(".monaco-editor.focused").count()) > 0),
 
