@@ -158,13 +158,15 @@ async def test_a_box_that_cannot_be_made_is_an_error(workspace: Path, tmp_path: 
         assert await box.output("echo on") == "on\n"
 
 
-async def test_a_cancelled_start_is_closed(workspace: Path, tmp_path: Path) -> None:
-    """A box whose opener was cancelled is closed."""
+@pytest.mark.parametrize("times", [1, 3])
+async def test_a_cancelled_start_is_closed(times: int, workspace: Path, tmp_path: Path) -> None:
+    """A box whose opener was cancelled, once or several times, is closed when the opener ends."""
     async with boxes(workspace, tmp_path / "state") as box:
         for _ in range(5):
             opening = asyncio.ensure_future(box.layer.open("true", seen(**{"a.txt": "a"})))
-            await asyncio.sleep(0)
-            opening.cancel()
+            for _ in range(times):
+                await asyncio.sleep(0)
+                opening.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await opening
         assert await box.output("ls") == ""

@@ -31,6 +31,7 @@ from fairlead.shell.sandbox.layer.upper_layer import Owner, UpperLayer
 from fairlead.shell.sandbox.overlay_folders import OverlayFolders
 from fairlead.shell.sandbox.reasons import is_full
 from fairlead.shell.sandbox.shown_paths import ShownPaths
+from fairlead.shell.uncancelled import finish_uncancelled
 from fairlead.workspace.paths import Roots, real_path
 from fairlead.workspace.repositories import enclosing_repository, git_folder
 
@@ -104,11 +105,10 @@ class SandboxLayer:
         try:
             return await asyncio.shield(opening)
         except asyncio.CancelledError:
-            # a task of its own, which another cancellation of the caller does not interrupt
             closing = asyncio.create_task(_close_opened(opening))
             self._cancelled.add(closing)
             closing.add_done_callback(self._cancelled.discard)
-            await asyncio.wait([closing])
+            await finish_uncancelled(closing)
             raise
 
     async def aclose(self) -> None:
