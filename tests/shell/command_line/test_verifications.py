@@ -296,6 +296,7 @@ def test_fault_105_for_every_program_in_every_wrapper(command: str, wrapping: st
         ("npm test", "npm run test", True),
         ("pytest -k a", "pytest -k b", False),
         ("mypy --strict .", "mypy .", False),
+        ("mypy --show-error-codes .", "mypy .", True),
         ("cargo test --release", "cargo test", False),
         ("make test", "make lint", False),
         ("npm test", "npm --prefix client test", False),

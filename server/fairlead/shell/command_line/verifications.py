@@ -121,9 +121,9 @@ def _verification(row: Verifier, words: Sequence[str], folder: str) -> Verificat
     if row.targets and not any(_matches(target, row.targets) for target in remaining):
         return None
     narrowing = [option for option in options if option.partition("=")[0] in row.narrowing.split()]
-    neutral = {*row.neutral.split(), *NEUTRAL.split()}
+    neutral = f"{row.neutral} {NEUTRAL}"
     others = [option for option in options if option not in narrowing and not _is_neutral(option, neutral)]
-    remaining = [target for target in remaining if target not in neutral]
+    remaining = [target for target in remaining if not _matches(target, neutral)]
     found = Verification(
         ALIASES.get(program, program), folder, tuple(remaining), tuple(sorted(others)), tuple(sorted(narrowing))
     )
@@ -185,11 +185,11 @@ def _split_options(words: Sequence[str], row: Verifier) -> tuple[list[str], list
     return options, others
 
 
-def _is_neutral(option: str, neutral: Collection[str]) -> bool:
+def _is_neutral(option: str, neutral: str) -> bool:
     """Whether an option is neutral, also with a value (`--tb=short`, `-n4`) or as a group of letters (`-xvs`)."""
     name = option.partition("=")[0].rstrip("0123456789")
-    is_group = name[:1] == "-" and name[1:2] != "-" and all(f"-{letter}" in neutral for letter in name[1:])
-    return name in neutral or is_group
+    is_group = name[:1] == "-" and name[1:2] != "-" and all(_matches(f"-{letter}", neutral) for letter in name[1:])
+    return _matches(name, neutral) or is_group
 
 
 def _joined(folder: str, path: str) -> str:

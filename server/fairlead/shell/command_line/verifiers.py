@@ -11,8 +11,7 @@ from dataclasses import dataclass
 class Verifier:
     """Programs that verify the same way. Names in a field are separated by spaces.
 
-    `subcommands`, `targets`, `not_with` and `other_targets` may contain patterns (`fnmatch`). In `neutral`, a pattern
-    only exempts from NEVER_WITH: an option that matches it does not count as neutral.
+    `subcommands`, `targets`, `neutral`, `not_with` and `other_targets` may contain patterns (`fnmatch`).
     """
 
     programs: str
