@@ -228,7 +228,7 @@ class _Case:
         if change.mode is not None or BINARY in (change.old, change.new):
             said = [None if data is None else decode_or_describe(data, "f").text for data in (change.old, change.new)]
             raw = Raw(change.new, change.mode) if change.new == BINARY else Raw(mode=change.mode)
-            await files.capture(self._file, said[0], said[1], raw if change.new is not None else PLAIN, Author())
+            await files.capture(self._file, said[0], said[1], Author(), raw if change.new is not None else PLAIN)
             return
         if change.new is None:
             await files.delete(self._file, Author())

@@ -177,7 +177,7 @@ async def test_the_digests_of_unsaved_new_binary_and_executable_files(tmp_path: 
     new, image = tmp_path / "new", tmp_path / "image"
     await found.files.propose(new, "\ufeffone\n", Author("1", "call"))
     assert found.digest_in_sandbox(new) == sha256(b"\xef\xbb\xbfone\n").hexdigest()
-    await found.files.capture(image, None, "(binary)", Raw(b"\0\1", 0o755), Author("1", "call"))
+    await found.files.capture(image, None, "(binary)", Author("1", "call"), Raw(b"\0\1", 0o755))
     assert found.digest_in_sandbox(image) == sha256(b"\0\1").hexdigest() + EXECUTABLE
     script = tmp_path / "script"
     script.write_bytes(b"#!/bin/sh\n")

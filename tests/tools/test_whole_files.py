@@ -1,9 +1,13 @@
 """`delete_file` and `rename_file` are proposed and seen by the agent at once, or refused with the reason."""
 
+from pathlib import Path
+
 import pytest
 
 from fairlead.agent.errors import ToolError
 from fairlead.agent.tool import Location
+from fairlead.edits.origins import Author
+from fairlead.edits.proposal import Raw
 from tools.stand_ins import Desk
 
 
@@ -46,6 +50,27 @@ async def test_a_renamed_file_is_at_its_new_path(desk: Desk) -> None:
     await desk.call("write_file", path="a.txt", content="new\n")
     found = {proposal.path.rsplit("/", 1)[-1]: proposal.kind for proposal in desk.files.changes}
     assert found == {"b.txt": "create", "a.txt": "modify"}
+
+
+@pytest.mark.parametrize(
+    ("data", "mode", "raw"),
+    [
+        (b"#!/bin/sh\n", 0o755, Raw(None, 0o755)),
+        ("caf\u00e9\n".encode("latin-1"), 0o644, Raw("caf\u00e9\n".encode("latin-1"), None)),
+        (b"\x89PNG\0\1", 0o644, Raw(b"\x89PNG\0\1", None)),
+    ],
+)
+async def test_a_renamed_file_whose_old_path_gets_a_new_one_loses_nothing(
+    desk: Desk, data: bytes, mode: int, raw: Raw
+) -> None:
+    """Neither its bytes or its encoding, nor that it is executable."""
+    path = desk.write("a", "")
+    path.write_bytes(data)
+    path.chmod(mode)
+    await desk.call("rename_file", path="a", new_path="b")
+    await desk.files.capture(path, None, "new\n", Author("1", "call"), Raw(b"new\n"))
+    found = {Path(proposal.path).name: (proposal.kind, proposal.raw) for proposal in desk.files.changes}
+    assert found == {"b": ("create", raw), "a": ("modify", Raw(b"new\n"))}
 
 
 async def test_a_file_that_was_only_proposed_can_be_deleted_and_renamed(desk: Desk) -> None:

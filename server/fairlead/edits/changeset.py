@@ -110,6 +110,7 @@ def propose(
     proposed: str,
     author: Author,
     raw: Raw | None = None,
+    moved_raw: Raw = PLAIN,
 ) -> Changeset:
     """Adds a proposed text for a file.
 
@@ -118,13 +119,15 @@ def propose(
             `capture`.
         current: the text of the user's file, None if there is none. Ignored if the file already has a proposal.
         raw: bytes and permissions. None: no bytes, and the permissions that are proposed already.
+        moved_raw: if a rename from this path is proposed, what its file must get besides text when it becomes a new
+            file at its new path.
     """
     changes, origin = _with_next_origin(changes, author)
     old = changes.for_target(path)
     if old is None:
         moved = changes.get(path)  # its rename is proposed, and its old path gets a new file
         if moved is not None:
-            changes = _split(changes, moved)
+            changes = _split(changes, moved, moved_raw)
         old = empty_proposal(path, current if moved is None else moved.base)
         old = old if moved is None else replace(old, current=moved.current)
     file_origin = origin if old.base is None and old.proposed is None else old.file_origin
@@ -139,10 +142,10 @@ def _with_next_origin(changes: Changeset, author: Author) -> tuple[Changeset, Or
     return replace(changes, order=order), Origin(order, author.item_id, author.call_id)
 
 
-def _split(changes: Changeset, renamed: Proposal) -> Changeset:
-    """Turns a rename into a new text file at its target. The caller proposes something for the old path."""
+def _split(changes: Changeset, renamed: Proposal, raw: Raw) -> Changeset:
+    """Turns a rename into a new file at its target. The caller proposes something for the old path."""
     text = renamed.proposed or ""
-    created = Proposal(renamed.target, None, None, text, renamed.origins, file_origin=renamed.file_origin)
+    created = Proposal(renamed.target, None, None, text, renamed.origins, file_origin=renamed.file_origin, raw=raw)
     return changes.without(renamed.path).with_proposal(created)
 
 
@@ -169,7 +172,13 @@ def rename(changes: Changeset, path: str, new_path: str, current: str | None, au
 
 
 def capture(
-    changes: Changeset, path: str, before: str | None, after: str | None, raw: Raw, author: Author
+    changes: Changeset,
+    path: str,
+    before: str | None,
+    after: str | None,
+    author: Author,
+    raw: Raw = PLAIN,
+    moved_raw: Raw = PLAIN,
 ) -> Changeset:
     """Adds a command's change to a file, and precomputes the result.
 
@@ -179,6 +188,7 @@ def capture(
         before: the text when the command started, None if there was no file.
         after: the text that the command left, None if it deleted the file.
         raw: the bytes and permissions that the command left, if they are proposed too.
+        moved_raw: as for `propose`.
 
     Raises:
         MergeConflict: the command and the proposal changed the same lines differently.
@@ -190,7 +200,7 @@ def capture(
     if after is None:
         captured = delete(changes, path, before, author)
     else:
-        captured = propose(changes, path, before, after, author, raw)
+        captured = propose(changes, path, before, after, author, raw, moved_raw)
     proposal = captured.for_target(path)
     if proposal is not None:
         proposal.precompute()

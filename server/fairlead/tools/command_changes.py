@@ -121,13 +121,13 @@ async def _propose_change(files: Files, change: Change, path: Path, author: Auth
     disk = _on_disk(files, path)
     before = None if change.before is None else _decode(change.before.data, disk).text
     if change.after is None:
-        await files.capture(path, before, None, PLAIN, author)
+        await files.capture(path, before, None, author)
         return [f"deleted {change.path}"]
     after = _decode(change.after.data, disk)
     is_text_edit = after.encoding == "utf-8" and not after.bom if disk is None else _has_same_format(after, disk)
     mode = _new_mode(path, change.after.mode)
     old = files.changes.for_target(str(path))
-    await files.capture(path, before, after.text, Raw(None if is_text_edit else change.after.data, mode), author)
+    await files.capture(path, before, after.text, author, Raw(None if is_text_edit else change.after.data, mode))
     new = files.changes.for_target(str(path))
     if new is old:
         return []

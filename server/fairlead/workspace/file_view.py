@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from fairlead.edits.changeset import Changeset
-from fairlead.edits.proposal import Proposal
+from fairlead.edits.proposal import PLAIN, Proposal, Raw
 from fairlead.workspace.disk import BinaryFile
 from fairlead.workspace.editor import Buffers
 from fairlead.workspace.errors import WorkspaceError
@@ -98,6 +98,24 @@ class FileView:
             return None
         found = self.user_files.read(Path(proposal.path) if proposal is not None else path)
         return found[0] if found is not None and found[1].encoding == "binary" else None
+
+    def raw_of_renamed(self, path: Path) -> Raw:
+        """What a file has besides UTF-8 text, if its rename from this path is proposed; otherwise `PLAIN`.
+
+        Raises:
+            WorkspaceError: it cannot be read.
+        """
+        renamed = self._changes.get(str(path))
+        disk = self.user_files.on_disk(path) if renamed is not None and renamed.new_path is not None else None
+        if renamed is None or disk is None:
+            return PLAIN
+        data, mode = self.binary(Path(renamed.target)), renamed.raw.mode
+        if data is None and (disk.encoding, disk.bom) != ("utf-8", b""):
+            data = self.user_files.encoded(path, renamed.proposed or "", disk)
+        if mode is None:
+            on_disk = path.stat().st_mode & 0o777
+            mode = on_disk if on_disk & 0o100 else None
+        return Raw(data, mode)
 
     def current(self, path: Path) -> str | None:
         """The text of the user's file, None if there is no file.

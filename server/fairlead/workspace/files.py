@@ -10,7 +10,7 @@ from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.merge import MergeConflict
 from fairlead.edits.origins import Author
-from fairlead.edits.proposal import Raw
+from fairlead.edits.proposal import PLAIN, Raw
 from fairlead.workspace.editor import Buffers, FileEdit
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.file_view import FileView
@@ -129,9 +129,11 @@ class Files(FileView):
         if known is None or known.base is not None:
             self.user_files.check_can_hold(source, text)
         current = self.current(path) if known is None and not self.proposal(path) else None
-        await self._apply(path, cs.propose, current, text, author, over=over)
+        await self._apply(path, cs.propose, current, text, author, None, self.raw_of_renamed(path), over=over)
 
-    async def capture(self, path: Path, before: str | None, after: str | None, raw: Raw, author: Author) -> None:
+    async def capture(
+        self, path: Path, before: str | None, after: str | None, author: Author, raw: Raw = PLAIN
+    ) -> None:
         """Proposes a command's change to a file.
 
         The text is merged with what the user or the agent changed in the meantime. A deletion and bytes are not merged:
@@ -147,7 +149,7 @@ class Files(FileView):
                 user rejected the same change before.
         """
         check_no_repository(self.roots, path)
-        arguments = (str(path), before, after, raw, author)
+        arguments = (str(path), before, after, author, raw, self.raw_of_renamed(path))
         try:
             changes = await self._compute(cs.capture, *arguments)
         except MergeConflict as error:
