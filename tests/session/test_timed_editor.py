@@ -2,9 +2,22 @@
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 
+from fairlead.code.servers.table import ServerSpec
+from fairlead.models.endpoint import Endpoint
+from fairlead.models.factory import ModelChoice
+from fairlead.session.prompt import RunTask
+from fairlead.session.server_context import ServerContext
+from fairlead.session.session import Session
+from fairlead.session.settings import BudgetSettings, Settings
+from fairlead.session.store.journal import Journals
 from fairlead.session.timed_editor import TimedEditor
+from fairlead.shell.layers import CommandLayers
 from fairlead.workspace.editor import Applied, ApprovalAnswer, ApprovalRequest, EditCapabilities, FileEdit
+from fairlead.workspace.paths import Roots
+from support.fake_api import Call, FakeApi, Text, Turn
+from tools.stand_ins import Documents, ScriptedUser
 
 
 class SlowEditor:
@@ -65,3 +78,62 @@ async def test_l14_a_question_without_a_tool_call_does_not_count() -> None:
     assert editor.waited_seconds == 0
     slow.answers[0].set_result(None)
     assert (await approval).option == "allow_once"
+
+
+async def test_l14_a_question_about_a_language_server_counts_while_a_run_waits_for_it() -> None:
+    """docs/plan.md L14: a server that starts in advance may ask while the run continues."""
+    slow = SlowEditor()
+    editor = TimedEditor(slow, lambda: slow.time)
+    approval = asyncio.ensure_future(editor.approve_server(ApprovalRequest("s", None, "server")))
+    await slow.pass_time(10)
+    assert editor.waited_seconds == 0
+    with editor.waiting_for_server():
+        await slow.pass_time(5)
+    await slow.pass_time(10)
+    assert editor.waited_seconds == 5
+    slow.answers[0].set_result(None)
+    await approval
+    with editor.waiting_for_server():
+        await slow.pass_time(10)
+    assert editor.waited_seconds == 5
+
+
+class LateUser(ScriptedUser):
+    """A user who answers after ten minutes. `time` is the clock."""
+
+    time = 0.0
+
+    async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
+        self.time += 600
+        return await super().approve(request)
+
+
+async def test_l14_the_budget_excludes_the_question_about_a_language_server(tmp_path: Path) -> None:
+    """docs/plan.md L14: a late answer does not end a run whose budget is a minute."""
+    workspace, user = tmp_path / "ws", LateUser("reject")
+    workspace.mkdir()
+    (workspace / "a.x").write_text("one\n")
+    program = workspace / "server"  # from the workspace: whether or not there is a sandbox, the user is asked
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    settings = Settings(
+        budget=BudgetSettings(minutes=1),
+        language_servers={"x": ServerSpec("x", ("./server",), {".x": "x"})},
+    )
+    work = Turn((Call("code", {"action": "symbols", "path": "a.x"}),))
+    with FakeApi([work, Turn((Text("Done."),))]) as api:
+        endpoint, roots = Endpoint("m", 1000, None, api.url, "test-key", None), Roots.of(workspace)
+        context = ServerContext(
+            Documents(),
+            user,
+            lambda: ModelChoice(endpoint),
+            settings,
+            clock=lambda: user.time,
+            layers=CommandLayers(None),
+            roots=roots,
+        )
+        session = Session("0123456789ab", "", roots, context, lambda _: None, Journals().in_memory())
+        result = await session.run(RunTask("Work."))
+        await session.close()
+    assert [request.command for request in user.asked] == [str(program)]
+    assert (result.stop_reason, result.message) == ("end_turn", "Done.")

@@ -62,6 +62,9 @@ class LineServers:
         self.started += 1
         return self.only
 
+    async def start(self, path: Path) -> None:
+        await self.server(path)
+
     def suffixes(self) -> Collection[str]:
         return [".x"]
 

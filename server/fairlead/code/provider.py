@@ -83,6 +83,10 @@ class LanguageServers(Protocol):
         """
         ...
 
+    async def start(self, path: Path) -> None:
+        """Like `server`, but in advance: no run waits for it."""
+        ...
+
     def suffixes(self) -> Collection[str]:
         """The suffixes of the files that a server could be started for, such as `.py`. Starts nothing."""
         ...

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from fairlead.code.provider import NoAnswer
@@ -66,12 +67,18 @@ class FolderServers:
     `server` also stops the servers of folders that were removed from the workspace.
     """
 
-    def __init__(self, files: Files, start: Callable[[Path], SessionServers]) -> None:
+    def __init__(
+        self,
+        files: Files,
+        start: Callable[[Path], SessionServers],
+        waiting: Callable[[], AbstractContextManager[None]],
+    ) -> None:
         """
         Args:
             start: returns the servers of a folder; none of them is running yet.
+            waiting: is entered while a run waits for a server.
         """
-        self._files, self._start = files, start
+        self._files, self._start, self._waiting = files, start, waiting
         self._by_folder: dict[Path, SessionServers] = {}
 
     def name_for(self, path: Path) -> str:
@@ -79,6 +86,13 @@ class FolderServers:
         return self._of(root).name_for(path) if root is not None else ""
 
     async def server(self, path: Path) -> Server:
+        with self._waiting():
+            return await self._server(path)
+
+    async def start(self, path: Path) -> None:
+        await self._server(path)
+
+    async def _server(self, path: Path) -> Server:
         for folder in self._by_folder.keys() - {*self._files.roots.paths}:
             closed = self._by_folder.pop(folder, None)
             if closed is not None:

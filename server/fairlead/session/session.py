@@ -92,7 +92,7 @@ class Session:
         self.awaiting_report = asyncio.Event()
         """Set while a decision or an undo waits for the editor to report documents that the editor has changed."""
         self.approvals = Approvals(self.editor, session_id)
-        servers = FolderServers(self.files, self._servers_of)
+        servers = FolderServers(self.files, self._servers_of, self.editor.waiting_for_server)
         self._code = CodeSupport(
             self.files, servers, lambda: context.editor_code, lambda: context.settings.check.new_errors_seconds
         )
@@ -472,7 +472,7 @@ class Session:
 
     def _servers_of(self, folder: Path) -> SessionServers:
         workspace = ServersWorkspace(
-            self.id, self.files, folder, lambda: self.commands, self._context, self.editor.approve
+            self.id, self.files, folder, lambda: self.commands, self._context, self.editor.approve_server
         )
         return SessionServers(workspace, self._context.server_pool, self._context.clock)
 

@@ -1,9 +1,14 @@
 """The editor port of one session. Measures how long a run waits for the user, which its time limit excludes (L14)."""
 
+from collections import Counter
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from typing import Literal
 
 from fairlead.workspace.editor import Applied, ApprovalAnswer, ApprovalRequest, EditCapabilities, Editor, FileEdit
+
+_Wait = Literal["question", "server question", "server"]
+"""A question of a tool call, a question about a language server, or work of a run that waits for a language server."""
 
 
 class TimedEditor:
@@ -16,14 +21,15 @@ class TimedEditor:
     def __init__(self, editor: Editor, clock: Callable[[], float]) -> None:
         self._editor = editor
         self._clock = clock
-        self._open_questions = 0
-        self._opened_at = 0.0
+        self._open = Counter[_Wait]()
+        self._counted_at = 0.0
         self._waited = 0.0
 
     @property
     def waited_seconds(self) -> float:
-        """How long tool calls have waited for the user so far, in all runs. Omits questions without a `call_id`."""
-        return self._waited + (self._clock() - self._opened_at if self._open_questions else 0.0)
+        """How long the session's runs have waited for the user so far. Omits the user's own actions."""
+        is_waiting = self._open["question"] or (self._open["server question"] and self._open["server"])
+        return self._waited + (self._clock() - self._counted_at if is_waiting else 0.0)
 
     @property
     def edit_capabilities(self) -> EditCapabilities:
@@ -33,23 +39,35 @@ class TimedEditor:
         return await self._editor.apply(label, edits)
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
-        if request.call_id is None:  # usually the user's own action, for which no run waits; or a language server
+        if request.call_id is None:  # the user's own action, for which no run waits
             return await self._editor.approve(request)
-        with self._waiting():
+        with self._waiting("question"):
             return await self._editor.approve(request)
 
+    async def approve_server(self, request: ApprovalRequest) -> ApprovalAnswer:
+        """Asks whether a language server may run.
+
+        Counts only during `waiting_for_server`: servers also start in advance, while the run continues.
+        """
+        with self._waiting("server question"):
+            return await self._editor.approve(request)
+
+    def waiting_for_server(self) -> AbstractContextManager[None]:
+        """Enter it while a run waits for a language server, whose start may wait for the user."""
+        return self._waiting("server")
+
     async def ask(self, session_id: str, call_id: str, question: str, options: Sequence[str]) -> str | None:
-        with self._waiting():
+        with self._waiting("question"):
             return await self._editor.ask(session_id, call_id, question, options)
 
     @contextmanager
-    def _waiting(self) -> Generator[None]:
-        if not self._open_questions:
-            self._opened_at = self._clock()
-        self._open_questions += 1
+    def _waiting(self, kind: _Wait) -> Generator[None]:
+        self._change(kind, 1)
         try:
             yield
         finally:
-            self._open_questions -= 1
-            if not self._open_questions:
-                self._waited += self._clock() - self._opened_at
+            self._change(kind, -1)
+
+    def _change(self, kind: _Wait, number: int) -> None:
+        self._waited, self._counted_at = self.waited_seconds, self._clock()
+        self._open[kind] += number

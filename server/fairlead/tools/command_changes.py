@@ -7,7 +7,7 @@ from fairlead.display import escape_to_one_line
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.diff import hunks
 from fairlead.edits.origins import Author
-from fairlead.edits.proposal import PLAIN, Raw
+from fairlead.edits.proposal import Raw
 from fairlead.shell.layer import Change, Changes, Entry
 from fairlead.workspace.disk import DiskText, decode_or_describe, read_bytes
 from fairlead.workspace.errors import WorkspaceError

@@ -102,7 +102,7 @@ class ProposedProblems:
 
     async def _start(self, path: Path) -> None:
         try:
-            await self._servers.server(path)
+            await self._servers.start(path)
         except ToolError as error:  # not only `NoAnswer`: it may have no layer to run in
             log.info("no language server: %s", error)
 
