@@ -126,8 +126,8 @@ const CHANGES: Partial<Record<AgentEvent["kind"], Change>> = {
 /** Events that are shown even after the user stopped the run: what ended, and what it cost. */
 const FINAL_EVENTS: readonly AgentEvent["kind"][] = ["command_ended", "tool_finished", "usage", "run_finished"];
 
-/** The prefix of the call ids of checks that the user requested, also of those in a search. */
-const CHECK_CALL_PREFIX = "check-";
+/** The prefix of the handles of checks, and of the call ids of those that the user requested, also in a search. */
+export const CHECK_PREFIX = "check-";
 
 /** How a run ended. The user can continue it, unless it is `done`. Only a `paused` run waits for that. */
 export type Ending = "done" | "paused" | "stopped" | "unfinished" | "failed";
@@ -146,9 +146,7 @@ const ENDINGS: Readonly<Record<string, Ending>> = {
   error: "failed",
 };
 
-/**
- * The length, in characters, from which on no more output of a command is added to the conversation. It bounds memory.
- */
+/** How many characters of a command's output the conversation shows while it runs. It bounds memory. */
 const OUTPUT_LIMIT = 20_000;
 
 export function newSession(id: string, isStarting = false): Session {
@@ -224,7 +222,7 @@ const FEEDBACK_NOTES: Readonly<Record<string, string>> = {
  */
 export function applyEvent(session: Session, event: AgentEvent): Change | undefined {
   if (event.kind === "check_search" || event.kind === "smallest_set") return undefined;
-  const isCheck = "toolCallId" in event && event.toolCallId?.startsWith(CHECK_CALL_PREFIX);
+  const isCheck = "toolCallId" in event && event.toolCallId?.startsWith(CHECK_PREFIX);
   if (isStopping(session) && !FINAL_EVENTS.includes(event.kind) && !isCheck) return undefined;
   if (!isCheck) session.retry = undefined;
   switch (event.kind) {
@@ -255,7 +253,7 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
     }
     case "tool_output":
       changeTool(session, event.toolCallId, ({ output }) => ({
-        output: output.length < OUTPUT_LIMIT ? output + event.text : output,
+        output: output + event.text.slice(0, OUTPUT_LIMIT - output.length),
       }));
       break;
     case "tool_finished":

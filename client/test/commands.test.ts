@@ -42,6 +42,18 @@ test("a command without a step has its row above the steps", () => {
   assert.equal(shown(topNodes(store.active, (uri) => uri))[0], "npm run dev | running");
 });
 
+test("a running check has no handle in its row, because it does not run in the background", () => {
+  const store = begun();
+  store.addEvent({ ...started, itemId: null, handle: "check-1" });
+  assert.ok(store.active);
+  const [node] = topNodes(store.active, (uri) => uri);
+  assert.ok(node?.kind === "running");
+  assert.deepEqual(
+    [node.row.label, node.row.tooltip, node.row.screenReaderLabel],
+    ["npm run dev", "npm run dev", "npm run dev, running"],
+  );
+});
+
 test("each event is passed to the listeners until they are removed", () => {
   const store = begun();
   const events: AgentEvent[] = [];

@@ -14,7 +14,7 @@ import { isRewindable, type Session } from "../src/session";
 import { Store } from "../src/state";
 import { params } from "./goldens";
 
-const READY = { hasFolder: true, isTrusted: true };
+const READY = { hasFolder: true, isTrusted: true, usesKey: true };
 const same = (uri: string): string => uri;
 const cards = (session: Session | undefined, ready = READY): Card[] => cardsOf(session, ready, same);
 const shown = (session: Session | undefined, ready = READY): unknown[] =>
@@ -54,18 +54,20 @@ test("a question has a button for each option, and takes words", () => {
 });
 
 test("a run that ended says what can be done next", () => {
-  const ended = (stopReason: string, kind?: string): unknown[] => {
+  const ended = (stopReason: string, kind?: string, ready = READY): unknown[] => {
     const store = new Store();
     const session = store.startRun("s", "Task");
     const error = kind === undefined ? null : { kind, message: "", retryable: false };
     store.endRun("s", 1, { stopReason, message: "", record: "", error });
-    return shown(session);
+    return shown(session, ready);
   };
   assert.deepEqual(ended("end_turn"), []);
   assert.deepEqual(ended("budget"), [["The run paused before its end.", "Continue"]]);
   assert.deepEqual(ended("cancelled"), [["The run did not finish.", "Continue"]]);
   assert.deepEqual(ended("error", "network"), [["The run ended with an error.", "Retry"]]);
   assert.deepEqual(ended("error", "auth"), [["The run ended with an error.", "Set API Key", "Retry"]]);
+  const cloud = { ...READY, usesKey: false };
+  assert.deepEqual(ended("error", "auth", cloud), [["The run ended with an error.", "Retry"]]);
 });
 
 test("changes to review and a plan that waits have their buttons, but not while the agent works", () => {
@@ -82,10 +84,10 @@ test("changes to review and a plan that waits have their buttons, but not while 
 });
 
 test("without a folder or trust the conversation says what is missing, with a button", () => {
-  assert.deepEqual(shown(undefined, { hasFolder: false, isTrusted: true }), [
+  assert.deepEqual(shown(undefined, { hasFolder: false, isTrusted: true, usesKey: true }), [
     ["Open the folder that the agent should work in.", "Open Folder"],
   ]);
-  assert.deepEqual(shown(undefined, { hasFolder: true, isTrusted: false }), [
+  assert.deepEqual(shown(undefined, { hasFolder: true, isTrusted: false, usesKey: true }), [
     ["The agent runs only in a workspace that you trust.", "Manage Trust"],
   ]);
   assert.deepEqual(shown(undefined), []);

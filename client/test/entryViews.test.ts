@@ -79,6 +79,15 @@ test("an entry that changes is another object, so that it is drawn again, and no
   );
 });
 
+test("the output of a command is shown up to a limit while it runs, however long its parts are", () => {
+  const { session, send } = running();
+  send(call("bash", "make"));
+  for (let part = 0; part < 3; part += 1) send({ kind: "tool_output", toolCallId: "1", text: "x".repeat(15_000) });
+  const tool = session.entries.at(-1);
+  assert.ok(tool?.kind === "tool");
+  assert.equal(tool.output.length, 20_000);
+});
+
 test("a short result is next to the title, a long one is folded", () => {
   const { session, send } = running();
   send(call("edit_file", "Edit a b.py"));

@@ -145,8 +145,8 @@ test("the text about the files to review is short", () => {
 
 test("a ready plan, a failed run and other waiting sessions have rows in the Plan view", () => {
   const { store, session } = running();
-  const rows = (): string[] =>
-    [...otherNodes(store.sessions, store.active), ...topNodes(session, relative)].flatMap((node) =>
+  const rows = (usesKey = true): string[] =>
+    [...otherNodes(store.sessions, store.active), ...topNodes(session, relative, usesKey)].flatMap((node) =>
       "row" in node && node.kind !== "item" ? [`${node.kind}: ${node.row.label} ${node.row.description}`] : [],
     );
   const end = (stopReason: string, kind?: string): void => {
@@ -157,6 +157,7 @@ test("a ready plan, a failed run and other waiting sessions have rows in the Pla
   assert.deepEqual(rows(), []);
   end("error", "auth");
   assert.deepEqual(rows(), ["retry: Set API Key It failed."]);
+  assert.deepEqual(rows(false), ["retry: Retry It failed."]);
   end("error", "network");
   assert.deepEqual(rows(), ["retry: Retry It failed."]);
   end("cancelled");
@@ -172,7 +173,7 @@ test("the Plan view and the conversation say the same about a run that ended ear
   const said = (stopReason: string): unknown[] => {
     const { store, session } = running();
     store.endRun(session.id, 1, { stopReason, message: "Why.", record: "" });
-    const cards = cardsOf(session, { hasFolder: true, isTrusted: true }, relative);
+    const cards = cardsOf(session, { hasFolder: true, isTrusted: true, usesKey: true }, relative);
     const rows = topNodes(session, relative).flatMap((node) => ("row" in node ? [node.row] : []));
     return [
       cards.map(({ title, buttons }) => [buttons[0]?.label, title]),

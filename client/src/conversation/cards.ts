@@ -33,10 +33,12 @@ export interface Card {
   readonly question?: AskParams;
 }
 
-/** What decides whether tasks can run in this window. */
+/** What the cards show about this window: whether tasks can run in it, and how they reach the model. */
 export interface WindowState {
   readonly hasFolder: boolean;
   readonly isTrusted: boolean;
+  /** Whether the model's provider takes an API key, as opposed to a sign-in. */
+  readonly usesKey: boolean;
 }
 
 /**
@@ -77,7 +79,7 @@ export function cardsOf(
       question,
     })),
     ...blocked,
-    ...(session.running ? [] : idleCards(session)),
+    ...(session.running ? [] : idleCards(session, windowState.usesKey)),
     ...others,
   ];
 }
@@ -88,7 +90,7 @@ function otherCard(session: Session): Card {
 }
 
 /** Returns the cards for what the user can do next while the session does not run. */
-function idleCards(session: Session): Card[] {
+function idleCards(session: Session, usesKey: boolean): Card[] {
   const end = earlyEnd(session);
   const cards: Card[] = [];
   if (pauseReason(session) !== undefined) {
@@ -102,7 +104,7 @@ function idleCards(session: Session): Card[] {
     const { title, button } = earlyEndTexts(end);
     const setKey = { label: t("Set API Key"), action: { kind: "setKey", sessionId: session.id } } as const;
     const retry = { label: button, action: { kind: "retry", sessionId: session.id } } as const;
-    cards.push({ about: "end", title, buttons: [...(end.errorKind === "auth" ? [setKey] : []), retry] });
+    cards.push({ about: "end", title, buttons: [...(usesKey && end.errorKind === "auth" ? [setKey] : []), retry] });
   }
   if (isReadyToGo(session)) {
     const buttons = [commandButton(t("Go"), "fairlead.go"), commandButton(t("Show Plan"), "fairlead.plan.focus")];

@@ -5,6 +5,7 @@ import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 import { cardsOf, objectIds, type Card } from "./cards";
 import type { ConversationActions } from "./conversationActions";
+import { aboveTyped } from "./drafts";
 import { EntryFeed } from "./entryFeed";
 import { wholeText } from "./entryViews";
 import { parseIntention, type Intention, type StateView, type Update } from "./messages";
@@ -14,6 +15,7 @@ import type { PromptBox } from "./promptBox";
 import { stateView } from "./stateView";
 import { relative } from "../folders";
 import { modelLabel } from "../server/modelChoices";
+import { configuredCloud } from "../server/settings";
 import type { Prompts } from "../sessions/prompt";
 import { isReplay, type PromptEntry, type Session } from "../session";
 import type { Store } from "../state";
@@ -119,11 +121,11 @@ export class Conversation implements vscode.Disposable {
 
   /**
    * Puts a text into the prompt of each page, above what the user has typed, to edit and send it. Shows the view if the
-   * editor is not visible. If no page is loaded, the text replaces the draft.
+   * editor is not visible. If no page is loaded, the text becomes a part of the draft.
    */
   async offer(text: string): Promise<void> {
     const ready = [...this.pages].filter(({ isReady }) => isReady);
-    if (ready.length === 0) await this.box.setDraft(text);
+    if (ready.length === 0) await this.box.setDraft(aboveTyped(text, this.box.draft));
     for (const page of ready) post(page, { kind: "edit", text });
     if (!this.editor?.visible) await this.show();
   }
@@ -306,7 +308,11 @@ export class Conversation implements vscode.Disposable {
 
   private cards(): Card[] {
     const hasFolder = (vscode.workspace.workspaceFolders?.length ?? 0) > 0;
-    const windowState = { hasFolder, isTrusted: vscode.workspace.isTrusted };
+    const windowState = {
+      hasFolder,
+      isTrusted: vscode.workspace.isTrusted,
+      usesKey: configuredCloud() === undefined,
+    };
     return cardsOf(this.store.active, windowState, relative, this.store.sessions);
   }
 }

@@ -6,6 +6,7 @@ import type { PlanRow } from "./planRows";
 import type { CommandStarted } from "../protocol";
 import type { Diagnostic, EvidenceCommand } from "../protocolStates";
 import { errorCount, problemLines } from "../review/problemTexts";
+import { CHECK_PREFIX } from "../session";
 import { escapeInvisible } from "../ui/text";
 
 /**
@@ -70,10 +71,11 @@ function spokenEnd(command: string, stopped: boolean, exitCode: number | null): 
   return exitCode === null ? t("{0}, was killed", command) : t("{0}, failed with exit code {1}", command, exitCode);
 }
 
-/** The row of a running command. */
-export function runningRow({ command, handle, toolCallId }: CommandStarted): PlanRow {
+/** The row of a running command. Shows the handle of a background command, which the agent uses too. */
+export function runningRow({ command, handle: given, toolCallId }: CommandStarted): PlanRow {
   const shown = escapeInvisible(command);
   const label = shown.replace(/\s+/g, " ");
+  const handle = given?.startsWith(CHECK_PREFIX) ? null : given;
   return {
     id: `running ${toolCallId}`,
     label: handle === null ? label : `${handle}: ${label}`,

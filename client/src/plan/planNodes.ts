@@ -78,10 +78,12 @@ export type PlanNode =
   | { readonly kind: "approval"; readonly approval: ApproveParams }
   | { readonly kind: "question"; readonly question: AskParams };
 
-/** Returns the top rows of a session. `relative` converts a URI to a path for display. */
-export function topNodes(session: Session, relative: (uri: string) => string): PlanNode[] {
+/**
+ * Returns the top rows of a session. `relative` converts a URI to a path for display; for `usesKey`, see `retryRow`.
+ */
+export function topNodes(session: Session, relative: (uri: string) => string, usesKey = true): PlanNode[] {
   const waiting = [
-    ...idleNodes(session),
+    ...idleNodes(session, usesKey),
     ...session.approvals.map((approval): PlanNode => ({ kind: "approval", approval })),
     ...session.questions.map((question): PlanNode => ({ kind: "question", question })),
   ];
@@ -122,11 +124,11 @@ export function otherNodes(sessions: readonly Session[], shown: Session | undefi
  * Returns the row of what the user can do next while the session does not run, if there is one. A run that the user
  * stopped has no row.
  */
-function idleNodes(session: Session): WaitingNode[] {
+function idleNodes(session: Session, usesKey: boolean): WaitingNode[] {
   const [sessionId, pause, end] = [session.id, pauseReason(session), earlyEnd(session)];
   const { plan } = session;
   if (pause !== undefined) return [{ kind: "pause", sessionId, row: pauseRow(pause) }];
-  if (end && endingOf(end) !== "stopped") return [{ kind: "retry", sessionId, row: retryRow(end) }];
+  if (end && endingOf(end) !== "stopped") return [{ kind: "retry", sessionId, row: retryRow(end, usesKey) }];
   return plan && isReadyToGo(session) ? [{ kind: "go", sessionId, row: goRow(plan.total - plan.completed) }] : [];
 }
 

@@ -102,11 +102,11 @@ export function goRow(steps: number): PlanRow {
 
 /**
  * Returns the row of a run that ended early. A click on it continues the run, after asking for the API key if the run
- * ended because of it and no cloud is configured.
+ * ended because of it. `usesKey` says whether the model's provider takes an API key, as opposed to a sign-in.
  */
-export function retryRow(end: EndEntry): PlanRow {
+export function retryRow(end: EndEntry, usesKey: boolean): PlanRow {
   const shown = escapeInvisible(end.message);
-  const needsKey = end.errorKind === "auth";
+  const needsKey = usesKey && end.errorKind === "auth";
   const { title, button } = earlyEndTexts(end);
   const label = needsKey ? t("Set API Key") : button;
   return {

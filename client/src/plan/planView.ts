@@ -17,6 +17,7 @@ import {
 } from "./planNodes";
 import { planCount, type PlanRow } from "./planRows";
 import type { ApproveParams, AskParams } from "../protocol";
+import { configuredCloud } from "../server/settings";
 import { isReplay } from "../session";
 import type { Store } from "../state";
 import { isWorking, openRequests } from "../questions/waiting";
@@ -109,7 +110,7 @@ export class PlanView extends StoreTree<PlanNode> {
     const session = this.store.active;
     if (node) return session ? childNodes(session, node, relative) : [];
     const others = otherNodes(this.store.sessions, session);
-    return session ? [...others, ...topNodes(session, relative)] : others;
+    return session ? [...others, ...topNodes(session, relative, configuredCloud() === undefined)] : others;
   }
 
   protected override onShown(): void {

@@ -159,13 +159,13 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
 
   /**
    * Returns the proposed changes to a file, if the user can edit its proposed text; else undefined. The user cannot
-   * edit the text of a single plan step, of a deleted file, or with mixed line endings, which VS Code would not
-   * preserve.
+   * edit the text of a single plan step, of a deleted or a binary file, or with mixed line endings, which VS Code would
+   * not preserve.
    */
   private amendable(uri: vscode.Uri, text: string): FileEdits | undefined {
     const side = uri.scheme === scheme.proposed ? parseDiffUri(uri) : undefined;
     const file = side && side.item === undefined ? fileAt(this.store, side) : undefined;
-    return file && file.kind !== "delete" && hasUniformLineEndings(text) ? file : undefined;
+    return file && file.kind !== "delete" && !file.binary && hasUniformLineEndings(text) ? file : undefined;
   }
 
   private recordLoadedRevision(document: vscode.TextDocument): void {

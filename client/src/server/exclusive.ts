@@ -7,8 +7,13 @@ import { createInterface } from "node:readline";
 // prints "waiting" if another process has the lock, then "held"; holds it until standard input closes, at the latest
 // when VS Code ends
 const LOCK_SCRIPT = `
-import sys
-file = open(sys.argv[1], "a")
+import errno, sys
+# what a lock that another process holds raises: flock, then msvcrt.locking without and with its own wait of 10 s
+HELD = {errno.EAGAIN, errno.EACCES, getattr(errno, "EDEADLOCK", None)}
+try:
+    file = open(sys.argv[1], "a")
+except OSError as error:
+    sys.exit(str(error))
 if sys.platform == "win32":
     import msvcrt
     def take(wait):
@@ -22,7 +27,9 @@ while True:
     try:
         take(wait)
         break
-    except OSError:
+    except OSError as error:
+        if error.errno not in HELD:  # the file system has no locks, for example
+            sys.exit(str(error))
         if not wait:
             print("waiting", flush=True)
         wait = True

@@ -3,6 +3,7 @@
 import { t } from "@vscode/l10n";
 import type { ChipView, CompletionView, Intention, PromptView, StateView } from "../messages";
 import { CompletionList } from "./completionList";
+import { aboveTyped } from "../drafts";
 import { button, element } from "./elements";
 import { urisIn } from "../../context/mentions";
 import { readPicture } from "./pictures";
@@ -121,8 +122,7 @@ export class Prompt {
 
   /** Puts a text into the prompt for the user to edit and send, above what is already typed. */
   edit(text: string): void {
-    const typed = this.input.value.trim();
-    this.setText(typed === "" || typed === text.trim() ? text : `${text}\n\n${typed}`);
+    this.setText(aboveTyped(text, this.input.value));
     this.focus();
   }
 
