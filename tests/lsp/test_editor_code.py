@@ -7,8 +7,10 @@ import pytest
 
 from fairlead.code.provider import NoAnswer
 from fairlead.lsp import protocol as wire
+from fairlead.lsp.connection import ClientConnection
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor_code import METHODS, EditorProvider
+from fairlead.lsp.editor_diagnostics import EditorDiagnostics
 from protocol.golden import RecordingClient
 
 AT: dict[str, Any] = {"textDocument": {"uri": "file:///a.py"}, "position": {"line": 1, "character": 2}}
@@ -101,6 +103,13 @@ async def test_an_editor_that_never_answers() -> None:
     assert client.cancelled
 
 
+async def test_an_editor_that_never_reports_its_problems() -> None:
+    """The request ends at the limit and is cancelled, so that the tool call that waits for it ends too."""
+    client = Silent()
+    found = EditorDiagnostics(client.protocol, Documents(), answer_seconds=0.01)
+    assert (await found.diagnostics(None), client.cancelled) == (None, True)
+
+
 async def test_cancelling_the_caller_cancels_the_request() -> None:
     client = Silent()
     asking = asyncio.create_task(provider(client).request("textDocument/hover", AT))
@@ -109,3 +118,11 @@ async def test_cancelling_the_caller_cancels_the_request() -> None:
     with pytest.raises(asyncio.CancelledError):
         await asking
     assert client.cancelled
+
+
+async def test_a_request_to_a_client_that_has_disconnected_fails_at_once() -> None:
+    """So that what waits for the answer can end before the process does."""
+    protocol = ClientConnection().protocol
+    protocol.disconnected("The client has disconnected.")
+    with pytest.raises(wire.RequestError, match=r"has disconnected"):
+        await protocol.request("agent/editor/hover", AT)

@@ -1,5 +1,6 @@
 """Implements the port `DiagnosticsSource` over LSP: requests the editor's diagnostics from the client."""
 
+import asyncio
 import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 from fairlead.code.uris import file_path
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.documents import Documents
+from fairlead.lsp.editor_code import ANSWER_SECONDS
 from fairlead.lsp.rpc import AgentProtocol
 from fairlead.workspace.editor import SEVERITIES, Diagnostic
 
@@ -18,18 +20,24 @@ MALFORMED = (KeyError, TypeError, ValueError, AttributeError)
 
 
 class EditorDiagnostics:
-    """Requests the problems that the editor shows."""
+    """Requests the problems that the editor shows.
 
-    def __init__(self, protocol: AgentProtocol, documents: Documents) -> None:
+    Args:
+        answer_seconds: how long the editor may take for an answer.
+    """
+
+    def __init__(self, protocol: AgentProtocol, documents: Documents, answer_seconds: float = ANSWER_SECONDS) -> None:
         self._protocol = protocol
         self._documents = documents
+        self._answer_seconds = answer_seconds
 
     async def diagnostics(self, path: Path | None) -> Sequence[Diagnostic] | None:
         uri = self._documents.uri(path) if path is not None else None
         try:
-            answer = await self._protocol.request(wire.DIAGNOSTICS, {"uri": uri})
-        except wire.RequestError as error:
-            log.info("diagnostics not answered: %s", error)
+            async with asyncio.timeout(self._answer_seconds):
+                answer = await self._protocol.request(wire.DIAGNOSTICS, {"uri": uri})
+        except (wire.RequestError, TimeoutError) as error:
+            log.info("diagnostics not answered: %r", error)
             return None
         try:
             return list(read_diagnostics(answer))

@@ -62,6 +62,7 @@ class AgentProtocol(LanguageServerProtocol):
         """What the client sent with `initialize`; None until one has succeeded."""
         self._numbers = itertools.count(1)
         self._waiting: dict[str, asyncio.Future[Any]] = {}
+        self._disconnect_reason: str | None = None
 
     @lsp_method(types.INITIALIZE)
     def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
@@ -123,6 +124,8 @@ class AgentProtocol(LanguageServerProtocol):
         Raises:
             RequestError: the client answered with an error, or disconnected before it answered.
         """
+        if self._disconnect_reason is not None:
+            raise wire.RequestError(INTERNAL_ERROR, self._disconnect_reason)
         msg_id = f"fairlead-{next(self._numbers)}"
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[msg_id] = answer
@@ -137,7 +140,8 @@ class AgentProtocol(LanguageServerProtocol):
             del self._waiting[msg_id]
 
     def disconnected(self, reason: str) -> None:
-        """Fails the requests that the client has not answered, after it has disconnected. Later ones never end."""
+        """Fails the requests that the client has not answered, after it has disconnected, and all later ones."""
+        self._disconnect_reason = reason
         for answer in self._waiting.values():
             if not answer.done():
                 answer.set_exception(wire.RequestError(INTERNAL_ERROR, reason))
