@@ -107,6 +107,24 @@ async def test_p17_a_check_of_the_settings_is_for_steps_that_change_files(worksp
         assert steps(client) == [("completed", "proved"), ("completed", "looked"), ("completed", "proved")]
 
 
+async def test_p17_a_check_of_the_settings_is_for_steps_whose_commands_change_files(
+    workspace: Path, replay: Replay
+) -> None:
+    """docs/plan.md P15: what a command changes counts as the step's change, with `edit_file` or without."""
+    write_workspace(workspace)
+    turns = [
+        {"calls": [todo(*BEGIN), bash("sed -i s/one/two/ a.txt && mv b.txt c.txt")]},
+        {"calls": [TICK]},
+        {"text": "Done."},
+    ]
+    async with Client(workspace, settings={**replay(*turns), "checks": [RUN]}) as client:
+        await client.run()
+        assert f"The check of #1 passed: `{RUN}`" in results(client)[1]
+        uris = client.last("agent/plan")["items"][0]["evidence"]["files"]
+        assert sorted(uri.rpartition("/")[2] for uri in uris) == ["a.txt", "b.txt", "c.txt"]
+        assert steps(client) == [("completed", "proved"), ("in_progress", "none")]
+
+
 @pytest.mark.parametrize("check", ["echo x > made.txt", "truncate -s 7G made.txt"])
 async def test_p17_a_check_changes_nothing(workspace: Path, replay: Replay, check: str) -> None:
     """What it writes is discarded, and the model reads that; gigabytes too."""

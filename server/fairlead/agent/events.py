@@ -122,6 +122,8 @@ class CommandEnded:
 
     `failed`: it could not be started.
     """
+    paths: Sequence[str] = ()
+    """The absolute paths of the files that it changed and whose changes are proposed."""
 
 
 @dataclass(frozen=True, slots=True)

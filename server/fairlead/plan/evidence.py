@@ -79,7 +79,7 @@ class Evidence:
     """The recorded work on one step."""
 
     files: tuple[str, ...] = ()
-    """The absolute paths of the files that its tool calls changed. Changes by its commands are not included."""
+    """The absolute paths of the files that its tool calls changed, including the proposed changes of its commands."""
     commands: tuple[CommandRun, ...] = ()
     """In the order in which they ended."""
     looks: int = 0

@@ -107,9 +107,10 @@ class SessionCommands:
         return replace(guarded, proposed={**proposed_entries(self._files, changes, roots), **guarded.proposed})
 
     async def _propose(self, changes: Changes, roots: Roots, call: RunningCall) -> str:
-        lines = await propose_changes(self._files, changes, roots, call.author)
+        proposed = await propose_changes(self._files, changes, roots, call.author)
+        call.changed_paths = proposed.paths
         self._emit(None)
-        return "\n".join(lines)
+        return "\n".join(proposed.report)
 
     def _check_permission(self, command: str, *, where: Where, network: bool, unsandboxed: bool) -> Permission:
         settings = self._context.settings

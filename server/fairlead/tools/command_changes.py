@@ -1,6 +1,7 @@
 """Turns proposals into files for a command's layer, and the command's changes into proposals."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from fairlead.display import escape_to_one_line
@@ -66,8 +67,18 @@ def _entry(files: Files, changes: Changeset, path: Path, text: str) -> Entry | N
     return Entry(files.user_files.encoded(path, text, disk), mode)
 
 
-async def propose_changes(files: Files, changes: Changes, roots: Roots, author: Author) -> list[str]:
-    """Proposes what a command changed. Returns lines for the model: what is proposed, and what is not and why.
+@dataclass(frozen=True, slots=True)
+class ProposedChanges:
+    """What a command changed, after it was proposed."""
+
+    report: Sequence[str]
+    """Lines for the model: what is proposed, and what is not and why."""
+    paths: Sequence[str]
+    """The absolute paths of the files that were proposed, of a renamed one both."""
+
+
+async def propose_changes(files: Files, changes: Changes, roots: Roots, author: Author) -> ProposedChanges:
+    """Proposes what a command changed.
 
     Yields between files, so that other requests are answered meanwhile. Each file is therefore compared with its state
     when its turn comes.
@@ -76,6 +87,7 @@ async def propose_changes(files: Files, changes: Changes, roots: Roots, author: 
         roots: the folders to which the names in `changes` are relative.
     """
     proposed: list[str] = []
+    paths: list[str] = []
     failed: list[str] = [f"{change.path} ({change.not_proposed})" for change in changes.files if change.not_proposed]
     proposable = [change for change in changes.files if not change.not_proposed]
     renames = dict(_renames(proposable))
@@ -90,9 +102,12 @@ async def propose_changes(files: Files, changes: Changes, roots: Roots, author: 
             if change.path in renames:
                 target = renames[change.path].path
                 await files.rename(roots.path_of(change.path), roots.path_of(target), author)
-                proposed.append(f"renamed {change.path} to {target}")
+                descriptions, changed = [f"renamed {change.path} to {target}"], [change.path, target]
             else:
-                proposed += await _propose_change(files, change, roots.path_of(change.path), author)
+                descriptions = await _propose_change(files, change, roots.path_of(change.path), author)
+                changed = [change.path] if descriptions else []
+            proposed += descriptions
+            paths += (str(roots.path_of(name)) for name in changed)
         except WorkspaceError as error:
             failed.append(f"{change.path}: {' '.join(str(error).splitlines())}")
     lines: list[str] = []
@@ -103,7 +118,7 @@ async def propose_changes(files: Files, changes: Changes, roots: Roots, author: 
     if changes.ignored:
         ignored = _listed(changes.ignored, MAX_IGNORED_NAMED)
         lines.append(f"Ignored by git, so they are not proposed, and only later commands see them: {ignored}.")
-    return [*lines, *map(escape_to_one_line, changes.warnings)]
+    return ProposedChanges([*lines, *map(escape_to_one_line, changes.warnings)], paths)
 
 
 def _renames(changes: Sequence[Change]) -> Iterator[tuple[str, Change]]:

@@ -43,7 +43,7 @@ class Commands:
     """Returns the workspace itself as a layer. Without a sandbox, `layer` returns one like it."""
     view: CreateView
     propose_changes: Callable[[Changes, Roots, RunningCall], Awaitable[str]]
-    """Proposes what a command changed. Returns lines for the model."""
+    """Proposes what a command changed. Returns lines for the model, and sets the `changed_paths` of the call."""
     record_state: Callable[[Where], int]
     """Records the files that a command is about to see. Returns the number of that file state."""
     check_permission: CheckPermission
@@ -115,7 +115,9 @@ class Job:
             ended, exit_code = "failed", None
             raise
         finally:
-            self.commands.emit(CommandEnded(self.handle, self._run(ended, exit_code), ended))
+            self.commands.emit(
+                CommandEnded(self.handle, self._run(ended, exit_code), ended, tuple(self.call.changed_paths))
+            )
 
     def _run(self, ended: Ended, exit_code: int | None) -> CommandRun:
         verified = self.verifications.verified

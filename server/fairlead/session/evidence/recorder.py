@@ -1,6 +1,6 @@
 """Records the evidence of a session's work, by the plan item that was in progress, if there was one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from fairlead.agent.events import (
@@ -76,8 +76,9 @@ class Recorder:
                 self._calls[event.call_id] = event, self._step
             case CommandStarted(call_id, item_id):
                 self._command_started(call_id, item_id)
-            case CommandEnded(_, run):
-                self._set_record(self.record.with_command(self._command_steps.pop(run.call_id, BEFORE), run))
+            case CommandEnded(_, run, _, paths):
+                step = self._command_steps.pop(run.call_id, BEFORE)
+                self._set_record(self._with_files(step, paths).with_command(step, run))
             case ToolFinished():
                 self._add_time()
                 self._tool_finished(event)
@@ -132,14 +133,18 @@ class Recorder:
             return
         if started.kind in CHANGING_KINDS:
             self._changes += 1
-            record = self.record
-            for path in (*(location.path for location in started.locations), *event.paths):
-                record = record.with_file(step, self._path_of(path), self._file_states())
-            self._set_record(record)
+            self._set_record(self._with_files(step, [*(each.path for each in started.locations), *event.paths]))
         elif started.kind in READING_KINDS:
             self._set_record(self.record.with_look(step))
         if step == BEFORE and started.kind in (*CHANGING_KINDS, *READING_KINDS):
             self._infer(started)
+
+    def _with_files(self, step: str, paths: Iterable[str]) -> Record:
+        """The record with more changed files in a step. Relative paths are as the model wrote them."""
+        record = self.record
+        for path in paths:
+            record = record.with_file(step, self._path_of(path), self._file_states())
+        return record
 
     def _command_started(self, call_id: str, item_id: str | None) -> None:
         started, current = self._calls.get(call_id, (None, self._current_step()))
