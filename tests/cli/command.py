@@ -188,6 +188,14 @@ def in_terminal(
         terminal.close()
 
 
+def wait_until(holds: Callable[[], bool], what: str) -> None:
+    """Waits until a condition that does not depend on the command's output holds."""
+    end = time.monotonic() + DEADLINE
+    while not holds():
+        assert time.monotonic() < end, f"not reached: {what}"
+        time.sleep(0.02)
+
+
 def all_gone(processes: Sequence[psutil.Process]) -> bool:
     """Whether all processes end within 5 s."""
     _, alive = psutil.wait_procs(processes, timeout=5)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.command import InTerminal, in_terminal
+from cli.command import InTerminal, in_terminal, run_plain, wait_until
 from support.sandbox import needs_sandbox
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pseudoterminals are POSIX")
@@ -14,18 +14,20 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="pseudoterminals are 
 Record = Callable[..., Path]
 
 
+def _edit(old: str, new: str) -> dict[str, dict[str, str]]:
+    return {"edit_file": {"path": "hello.py", "old_text": old, "new_text": new}}
+
+
+EDITS = (
+    _edit("import sys\n", "import os\nimport sys\n"),
+    _edit('"night"', '"夜"'),
+    _edit("datetime.now().hour, shout", "12, shout"),
+)
+
+
 def _four_changes(record: Record) -> Path:
     """A recording that proposes three changes of hello.py and one new file."""
-
-    def edit(old: str, new: str) -> dict[str, dict[str, str]]:
-        return {"edit_file": {"path": "hello.py", "old_text": old, "new_text": new}}
-
-    calls = [
-        edit("import sys\n", "import os\nimport sys\n"),
-        edit('"night"', '"夜"'),
-        edit("datetime.now().hour, shout", "12, shout"),
-        {"write_file": {"path": "new/文件.py", "content": "x = 1\n"}},
-    ]
+    calls = [*EDITS, {"write_file": {"path": "new/文件.py", "content": "x = 1\n"}}]
     return record({"calls": calls}, {"text": "Done."})
 
 
@@ -169,6 +171,39 @@ def test_fault_76_a_file_that_the_user_deleted(review: InTerminal, hello: Path, 
     assert review.end() == 0
     assert hello.exists() == (key == "y")
     assert key == "n" or hello.read_text(encoding="utf-8").startswith("import os\n")
+
+
+def test_a_deleted_file_is_reported_once(hello: Path, record: Record) -> None:
+    """A file that the user deleted counts as one change, however many its proposal has."""
+    needs_sandbox()
+    remove = {"bash": {"command": "rm hello.py", "unsandboxed": True}}
+    recording = record({"calls": [*EDITS, remove]}, {"text": "Done."})
+    ended = run_plain(
+        *("run", "a task", "--workspace", hello.parent, "--replay", recording),
+        *("--allow-commands", "--accept", "all"),
+    )
+    assert (ended.code, hello.exists()) == (1, False)
+    assert "Could not be applied: hello.py" in ended.out
+    assert "Not applied" not in ended.out
+
+
+def test_a_file_that_is_proposed_during_the_review_is_reviewed_too(hello: Path, record: Record, tmp_path: Path) -> None:
+    """Background commands outlive the run, and their changes are proposed when they end."""
+    needs_sandbox()
+    late = {"bash": {"command": "sleep 2; echo late > late.txt", "background": True}}
+    recording = record({"calls": [EDITS[0], late]}, {"text": "Done."})
+    state = tmp_path / "state"
+    arguments = ("run", "a task", "--workspace", hello.parent, "--replay", recording)
+    with in_terminal(*arguments, XDG_STATE_HOME=str(state)) as terminal:
+        terminal.until("Accept hello.py?")
+        wait_until(
+            lambda: any("late.txt" in path.read_text() for path in state.rglob("*.jsonl")), "late.txt is proposed"
+        )
+        terminal.answer("Accept hello.py?", "y")
+        terminal.answer("Accept late.txt?", "y")
+        assert terminal.end() == 0
+    assert (hello.parent / "late.txt").read_text() == "late\n"
+    assert "Changed: hello.py, late.txt" in terminal.screen.text
 
 
 def test_ctrl_c_leaves_the_review(review: InTerminal, hello: Path) -> None:

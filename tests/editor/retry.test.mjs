@@ -39,12 +39,12 @@ editorTest("a stop ends the waiting", async ({ page }) => {
   assert.doesNotMatch((await page.statusItem("fairlead.status")).text, /retrying/);
 });
 
-editorTest("the status bar shows the cost, and then how full the model's window is", async ({ page }) => {
+editorTest("the status bar shows the cost, and then how full the model's context window is", async ({ page }) => {
   busy = false;
   await followUp(page, "And now?");
   await page.toast("It is well.");
   const { text, label } = await page.statusItem("fairlead.status", (item) => item.text.includes("$"));
   assert.match(text, /Agent · \$0\.31 · 151k/);
-  assert.match(label, /151,000 tokens, 76% of the model's window/);
+  assert.match(label, /151,000 tokens, 76% of the model's context window/);
   await picture(page, "cost");
 });

@@ -59,10 +59,10 @@ async def test_l17_the_rules_of_the_root_follow_the_system_prompt(
 async def test_l17_rules_of_folders_follow_the_first_result_that_touches_them(
     connect: Callable[..., Client], workspace: Path
 ) -> None:
-    """The outermost first, each once in a conversation; a changed one again in the next run."""
-    write(workspace, {"src/AGENTS.md": "Src.", "src/deep/CLAUDE.md": "Deep."})
-    write(workspace, {"src/deep/a.py": "1\n", "src/b.py": "2\n", "c.py": "3\n"})
-    turns = [read("c.py"), read("src/deep/a.py"), read("src/b.py"), DONE, DONE]
+    """The outermost first, whatever its name; each once in a conversation; a changed one again in the next run."""
+    write(workspace, {"src/AGENTS.md": "Src.", "src/2d/CLAUDE.md": "Deep."})
+    write(workspace, {"src/2d/a.py": "1\n", "src/b.py": "2\n", "c.py": "3\n"})
+    turns = [read("c.py"), read("src/2d/a.py"), read("src/b.py"), DONE, DONE]
     with FakeApi(turns) as api:
         async with connect(api) as client:
             result = await client.run()
@@ -70,9 +70,9 @@ async def test_l17_rules_of_folders_follow_the_first_result_that_touches_them(
             await client.run(sessionId=result["sessionId"])
             opened = await client.request("agent/sessions/open", {"sessionId": result["sessionId"]})
         assert "<rules" not in str(opened["transcript"])
-        outer, inner = '<rules file="src/AGENTS.md">', '<rules file="src/deep/CLAUDE.md">'
+        outer, inner = '<rules file="src/AGENTS.md">', '<rules file="src/2d/CLAUDE.md">'
         assert [rules_in(request) for request in api.requests] == [[], [], *[[outer, inner]] * 2, [outer, inner, outer]]
-        assert shown(client, workspace)[0] == [("src/AGENTS.md", False), ("src/deep/CLAUDE.md", False)]
+        assert shown(client, workspace)[0] == [("src/AGENTS.md", False), ("src/2d/CLAUDE.md", False)]
 
 
 @pytest.mark.parametrize(

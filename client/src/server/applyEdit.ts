@@ -1,5 +1,5 @@
-// Applies the edits that the user accepted. If wanted, saves those files that had no unsaved changes before
-// (docs/protocol.md, Standard LSP).
+// Applies the edits of the user's decisions, such as accepts and undos. If wanted, saves those files that had no
+// unsaved changes before (docs/protocol.md, Standard LSP).
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -19,7 +19,7 @@ export async function applyEdit(params: ApplyEditParams, saveAfter: boolean): Pr
   const changes = params.edit.documentChanges ?? [];
   const mismatch = await mismatchReason(params);
   if (mismatch !== undefined) return refused(mismatch);
-  // no await from here on, so that VS Code applies the edit to the document versions that were checked
+  // no await between here and `applyEdit`, so that VS Code applies the edit to the document versions that were checked
   for (const change of changes) {
     const reason = refusalReason(change);
     if (reason !== undefined) return refused(reason);
@@ -114,7 +114,7 @@ function renamedUris(changes: readonly Change[]): Map<string, string> {
   );
 }
 
-/** The edited files without unsaved changes, by their new URIs. */
+/** The URIs, after any rename, of the edited files that have no unsaved changes. */
 function cleanUris(changes: readonly Change[], renamed: ReadonlyMap<string, string>): vscode.Uri[] {
   return changes.flatMap((change) => {
     if ("kind" in change) return [];

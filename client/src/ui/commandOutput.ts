@@ -40,7 +40,11 @@ export class CommandOutput {
     const shown = withCrLf(text);
     this.body += shown;
     if (this.body.length > 2 * KEPT_CHARACTERS) {
-      this.body = this.body.slice(this.body.indexOf("\n", this.body.length - KEPT_CHARACTERS) + 1);
+      const start = this.body.length - KEPT_CHARACTERS;
+      const lineEnd = this.body.indexOf("\n", start);
+      // a progress bar may write a very long line
+      const isInLine = lineEnd < 0 || lineEnd === this.body.length - 1;
+      this.body = this.body.slice(isInLine ? start : lineEnd + 1);
       this.isTruncated = true;
     }
     return shown;

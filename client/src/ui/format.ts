@@ -47,9 +47,9 @@ export function usageSummary(usage: Usage): string {
 export function contextUsage({ contextTokens, contextLimit }: UsageEvent): string {
   const taken = contextTokens.toLocaleString("en");
   if (contextLimit === null)
-    return t("The conversation uses {0} tokens; the size of the model's window is unknown.", taken);
+    return t("The conversation uses {0} tokens; the size of the model's context window is unknown.", taken);
   const percent = Math.round((contextTokens / contextLimit) * 100);
-  return t("The conversation uses {0} tokens, {1}% of the model's window.", taken, percent);
+  return t("The conversation uses {0} tokens, {1}% of the model's context window.", taken, percent);
 }
 
 const COUNT_TEXTS = {

@@ -4,7 +4,7 @@
 // earlier request is still under way, it may use the answer to that one instead. The rows on screen are then unknown to
 // the extension host: until the next change, their commands arrive without a row.
 
-/** The time after a change in which VS Code combines further changes into one refresh. */
+/** How long after a change VS Code combines further changes into one refresh, in milliseconds. */
 const COMBINE_MS = 200;
 /** The time after which a refresh counts as lost if VS Code has not requested the rows. */
 export const REQUEST_LIMIT_MS = 1000;

@@ -1,7 +1,7 @@
 """The review at the end of a run: shows the changes, asks about them, and reports the outcomes."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,8 +33,8 @@ HUNK_OPTIONS = (
     QUIT,
 )
 CONFLICT_OPTIONS = (
-    Option("y", "proposed", "replace your lines with the proposed ones"),
-    Option("n", "yours", "keep your lines and reject the proposed ones"),
+    Option("y", "proposed", "replace your version with the proposed one"),
+    Option("n", "yours", "keep your version and reject the proposed one"),
     QUIT,
 )
 CONFLICT = "You and the agent changed {what}. Which version?"
@@ -72,7 +72,7 @@ class FileReport:
 
 
 class Review:
-    """The review of the proposals that a session has when the review starts."""
+    """The review of a session's proposals, including those that background commands add meanwhile."""
 
     def __init__(
         self, client: AgentClient, display: Display, keyboard: Keyboard, workspace: Roots, edits: states.EditsWire
@@ -81,8 +81,9 @@ class Review:
         self._display = display
         self._keyboard = keyboard
         self._workspace = workspace
-        self._edits = edits
-        self._reports = {file["uri"]: FileReport(self._name(file["uri"]), file["kind"]) for file in edits["files"]}
+        self._reports: dict[str, FileReport] = {}
+        self._shown: set[str] = set()
+        self._set_edits(edits)
 
     async def decide(self, accept: Accept | None) -> None:
         """Shows each file and decides on it as `accept` says. `none` only shows the files; None does not even do that.
@@ -97,27 +98,42 @@ class Review:
             if accept == "ask":
                 await self._ask_for_each()
             elif accept is not None:
-                for file in list(self._edits["files"]):
-                    await self._show(file)
+                await self._show_new()
             if accept == "all":
                 await self._accept_all()
         except Quit:
             pass
         finally:
             for file in self._edits["files"]:
-                self._reports[file["uri"]].counts["undecided"] += _decision_count(file) - self._refused(file["uri"])
+                counts = self._reports[file["uri"]].counts
+                counts["undecided"] += max(0, _decision_count(file) - counts["refused"])
 
     @property
     def reports(self) -> list[FileReport]:
-        """The outcomes of each file, in the order that the proposals had at the start."""
+        """The outcomes of each file, in the order in which the review learned of them."""
         return list(self._reports.values())
 
-    def _refused(self, uri: str) -> int:
-        return self._reports[uri].counts["refused"]
+    def _set_edits(self, edits: states.EditsWire) -> None:
+        self._edits = edits
+        for file in edits["files"]:
+            self._reports.setdefault(file["uri"], FileReport(self._name(file["uri"]), file["kind"]))
+
+    async def _show_new(self) -> None:
+        """Shows the files that have not been shown yet."""
+        for file in self._edits["files"]:
+            if file["uri"] not in self._shown:
+                await self._show(file)
+
+    def _unasked(self) -> Iterator[str]:
+        """Each file once, including those that are added meanwhile."""
+        asked: set[str] = set()
+        while (uri := next((uri for uri in self._reports if uri not in asked), None)) is not None:
+            asked.add(uri)
+            yield uri
 
     async def _ask_for_each(self) -> None:
         accept_rest = False
-        for uri in list(self._reports):
+        for uri in self._unasked():
             for _ in range(MAX_TRIES):
                 file = self._file(uri)
                 if file is None:
@@ -169,6 +185,7 @@ class Review:
         for _ in range(MAX_TRIES):
             if await self._send(wire.ACCEPT, {"all": True}):
                 return
+            await self._show_new()
 
     async def _send(self, method: str, target: dict[str, Any], *, replace_yours: bool = False) -> bool:
         """Sends a decision and shows its outcomes.
@@ -187,22 +204,24 @@ class Review:
             if error.code != wire.CONTENT_MODIFIED:
                 raise
             self._print_line(str(error), "yellow")
-            self._edits = await self._client.request(
+            edits = await self._client.request(
                 "workspace/executeCommand",
                 {"command": wire.COMMAND_EDITS, "arguments": [{"sessionId": self._edits["sessionId"]}]},
             )
+            self._set_edits(edits)
             return False
+        for file in self._edits["files"]:
+            self._show_outcomes(file, [each for each in answer["outcomes"] if each["uri"] == file["uri"]])
         assert answer["edits"] is not None  # only a client that announces `incremental` gets None
-        self._edits = answer["edits"]
-        for uri in self._reports:
-            self._show_outcomes(uri, [outcome for outcome in answer["outcomes"] if outcome["uri"] == uri])
+        self._set_edits(answer["edits"])
         return True
 
-    def _show_outcomes(self, uri: str, outcomes: Sequence[wire.OutcomeWire]) -> None:
-        marks, report = self._display.marks, self._reports[uri]
-        for outcome, count in Counter(o["outcome"] for o in outcomes).items():
+    def _show_outcomes(self, file: states.FileWire, outcomes: Sequence[wire.OutcomeWire]) -> None:
+        uri, marks = file["uri"], self._display.marks
+        report, by_hunk = self._reports[uri], _is_decided_by_hunk(file)
+        for outcome, count in Counter(each["outcome"] for each in outcomes).items():
             succeeded = outcome in ("applied", "rejected")
-            report.counts[outcome if succeeded else "refused"] += count
+            report.counts[outcome if succeeded else "refused"] += count if by_hunk else 1
             mark = marks.done if outcome == "applied" else marks.note if succeeded else marks.failed
             style = "green" if outcome == "applied" else "dim" if succeeded else "red"
             self._print_line(f"{mark} {self._name(uri)}: {outcome}", style)
@@ -211,6 +230,7 @@ class Review:
 
     async def _show(self, file: states.FileWire) -> Sides:
         """Shows a file's heading, its whole diff, its new errors and the user's lines in conflicts."""
+        self._shown.add(file["uri"])
         sides = await self._sides(file["uri"])
         kind = KINDS[file["kind"]] + (f" to {self._name(file['newUri'])}" if file["newUri"] else "")
         risk = f"{file['risk']}  " if file["risk"] not in (None, "deletion") else ""

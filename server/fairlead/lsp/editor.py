@@ -117,7 +117,7 @@ class LspEditor:
             if edit.old is None:
                 changes.append({"kind": "create", "uri": uri, "options": {"overwrite": False, "ignoreIfExists": False}})
             text_edits = [] if edit.new is None else convert.text_edits(edit, self._documents.encoding)
-            # an open document gets it even without edits: a delete or a rename cannot name the version
+            # an open document gets a TextDocumentEdit even without edits: a delete or a rename cannot name a version
             if text_edits or edit.version is not None:
                 changes.append({"textDocument": {"uri": uri, "version": edit.version}, "edits": text_edits})
             if edit.new is None:
@@ -150,7 +150,7 @@ def _question(request: ApprovalRequest) -> dict[str, Any]:
     reasons = "\n".join(request.reasons)
     question = f"Run this command in {request.cwd}?\n\n{request.command}"
     if request.path is not None:
-        question = f"Allow this file?\n\n{request.path}"
+        question = f"Allow this?\n\n{request.path}"
     message = f"{reasons}\n\n{question}"
     return {
         "type": int(types.MessageType.Warning),

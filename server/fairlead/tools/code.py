@@ -39,14 +39,14 @@ SPEC = ToolSpec(
     "code",
     "Ask the language support instead of searching text: exact definitions, references, implementations; hover (type, "
     "signature, documentation); symbols of a file; find_symbols in the workspace; problems; fixes offered for a line. "
-    "A symbol is given by its text and its line.",
+    "Give a symbol by its text and, if you know it, its line.",
     {
         "type": "object",
         "properties": {
             "action": {"enum": list(TITLES)},
             "path": {"type": "string"},
             "line": {"type": "integer", "minimum": 1},
-            "symbol": {"type": "string", "description": "As in the line"},
+            "symbol": {"type": "string", "description": "Its text, as in the file"},
             "query": {"type": "string", "description": "Name or part of it, for find_symbols"},
         },
         "required": ["action"],
@@ -103,10 +103,11 @@ class Code:
         return _text(render_symbols(roots.relative, symbols, of_file=False), found.note)
 
     async def _path_in_main_language(self) -> Path:
-        """A path whose language to ask about, if the model named no path.
+        """A path in the language to ask about, for when the model named no path.
 
-        Of the files that language servers know, the latest one that the agent read or wrote (by first use), else any
-        file of the server that knows the most. Without such files, but with an editor, the workspace's first folder.
+        Of the files that language servers know, the one that the agent came to last (rereading does not count), else
+        the first file of the server that knows the most files. Without such files, but with an editor, the workspace's
+        first folder.
 
         Raises:
             NoAnswer: no editor or language server knows a language of the workspace.

@@ -26,7 +26,7 @@ RENAME = ToolSpec(
         "properties": {
             "path": {"type": "string"},
             "line": {"type": "integer", "minimum": 1},
-            "symbol": {"type": "string", "description": "As in the line"},
+            "symbol": {"type": "string", "description": "Its text, as in the file"},
             "new_name": {"type": "string"},
         },
         "required": ["path", "line", "symbol", "new_name"],

@@ -1,4 +1,7 @@
-"""What a session's commands need, and the life of a command: open a box, run, close it, propose the changes."""
+"""What a session's commands need, and a command with its open box.
+
+`Job` reports its start, closes its box, proposes its changes, and reports its end.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
@@ -57,7 +60,8 @@ class Commands:
     checks: Callable[[], Collection[str]] = tuple
     """Returns the commands that are checks (docs/plan.md P17)."""
     foreground: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Held while a command of the agent runs that is not in the background, or a check that does not see all proposals.
+    """Held while one of these runs: a command of the agent that is not in the background, or a check that does not see
+    all proposals.
 
     They must not overlap: while the command runs, the session's upper layer contains all proposals, and the box of the
     check shows that layer too.

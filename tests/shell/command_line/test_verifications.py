@@ -132,6 +132,8 @@ INCONCLUSIVE = {
     "true || pytest": "pytest",
     "set -e || true; pytest && true; echo": "pytest",
     "(set -e); pytest; true": "pytest",
+    ". ./ci-lib.sh env && pytest": "pytest",
+    "source ./x.sh activate && pytest": "pytest",
     "set -e | cat; pytest; true": "pytest",
     "set -e & pytest; true": "pytest",
     "set +o pipefail; pytest | tail": "pytest",

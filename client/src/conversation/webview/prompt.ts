@@ -108,7 +108,7 @@ export class Prompt {
     this.model.setAttribute("aria-label", t("Model: {0}", prompt.model));
     this.model.hidden = prompt.model === "";
     this.spent.textContent = spentText(prompt);
-    this.spent.title = t("The cost and tokens of the run, and how full the model's window is.");
+    this.spent.title = t("The cost and tokens of the run, and how full the model's context window is.");
     const chips = JSON.stringify(prompt.chips);
     // a chip's button would lose the focus if it were drawn again
     if (chips !== this.drawnChips) this.chips.replaceChildren(...prompt.chips.map(chipElement));

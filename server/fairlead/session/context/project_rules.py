@@ -16,7 +16,7 @@ from fairlead.workspace.rules_files import RulesFile, folders_with_rules, read_r
 RULES = '<rules file="{name}">\n{lead}\n\n{text}{cut}\n</rules>'
 ROOT_LEAD = "The project's rules for agents. Follow them, unless the user says otherwise."
 FOLDER_LEAD = "The rules for the files in {folder}. They take precedence over those of the folders around it."
-CUT = "\n\n[These are its first {shown:,} of {size:,} characters. Read the file if you need the rest.]"
+CUT = "\n\n[These are the first {shown:,} of the file's {size:,} characters. Read the file if you need the rest.]"
 
 
 class ProjectRules:
@@ -26,7 +26,7 @@ class ProjectRules:
         self._files, self._emit = files, emit
         self._by_root: dict[Path, RulesFile | None] = {}
         self._searched: set[str] = set()
-        """The folders whose rules were looked for since the run began."""
+        """The folders whose rules were looked for since the run began or the root folders changed."""
         self._applying: set[Path] = set()
         """The folders whose rules apply to files in `_searched`."""
         self._found: dict[Path, RulesFile | None] = {}
@@ -43,7 +43,7 @@ class ProjectRules:
 
     @property
     def root_rules(self) -> str:
-        """The rules of the root folders, as text after the system prompt; empty if there are none."""
+        """The rules of the root folders, as text to append to the system prompt; empty if there are none."""
         several = self._files.roots.has_names
         found = [rules for rules in self._by_root.values() if rules is not None]
         return "".join(f"\n\n{self._text(rules, self._lead(rules) if several else ROOT_LEAD)}" for rules in found)
@@ -51,12 +51,12 @@ class ProjectRules:
     async def take_new(self, folders: Collection[str], messages: Sequence[Message]) -> list[str]:
         """The rules that apply to the files in these folders and are not in the conversation yet, the outermost first.
 
-        Emits an event that names them, if there are any. The first event of a run also names the rules of the root
-        folders.
+        Emits an event that names them. The first call in a run also names the rules of the root folders. There is no
+        event if there is nothing to name.
         """
         await self._read_for(folders)
         found = [rules for folder in self._applying if (rules := self._found[folder]) is not None]
-        found.sort(key=lambda rules: rules.path)
+        found.sort(key=lambda rules: rules.path.parent)
         texts = {rules: self._text(rules, self._lead(rules)) for rules in found}
         sent = self._sent_notes.of(messages) if texts else ()
         new = {rules: text for rules, text in texts.items() if text not in sent}

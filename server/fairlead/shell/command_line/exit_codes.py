@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 50  # of nested nodes; in a line with deeper ones, no command counts
 _PREFIXES = {"command", "builtin", "time"}  # run the builtin or program in their arguments
-_SOURCED = {"activate", "env", "nvm.sh", ".env"}  # files that only set variables and functions of their own
+# the names of files that are trusted to set only variables, and functions that replace no other command
+_SOURCED = {"activate", "env", "nvm.sh", ".env"}
 # These can replace later commands, or change the shell's options or its exit code. A keyword as the name of a
 # command means that the grammar has read the line differently from bash.
 _REDEFINING = {
@@ -106,7 +107,11 @@ def deciding_commands(root: "Node", source: bytes) -> frozenset[int]:
 
 
 def _check_names(root: "Node", source: bytes) -> None:
-    """Raises _NotFollowedError if the line defines functions, or has a command that may redefine others by its name."""
+    """Raises _NotFollowedError if the line may change what its other commands do.
+
+    That is so if it defines a function, or has a command in `_REDEFINING`, one whose name bash must first expand, or
+    one that sources a file not in `_SOURCED`.
+    """
     for node in _descendants(root):
         if node.type == "function_definition":
             raise _NotFollowedError
@@ -116,9 +121,8 @@ def _check_names(root: "Node", source: bytes) -> None:
             names = {name, *arguments} if name in _PREFIXES else {name}
             if is_dynamic or names & _REDEFINING:
                 raise _NotFollowedError
-            if _without_prefixes([name, *arguments])[:1] in (["source"], ["."]) and (
-                not arguments or arguments[-1].rpartition("/")[2] not in _SOURCED
-            ):
+            program, *given = _without_prefixes([name, *arguments])
+            if program in ("source", ".") and (not given or given[0].rpartition("/")[2] not in _SOURCED):
                 raise _NotFollowedError
 
 
