@@ -209,6 +209,12 @@ test("of 10,000 messages, only the last are sent at first, then what has changed
     feed.next(session)?.changed.map(([index]) => index),
     [9_999],
   );
+  feed.showFrom(20_000); // the webview meant a longer session, which was shown before this one
+  session.entries.push({ kind: "note", text: "last" });
+  assert.deepEqual(
+    feed.next(session)?.changed.map(([index]) => index),
+    [10_001],
+  );
 });
 
 test("another session, a page that starts again, and entries of an earlier window replace everything", () => {

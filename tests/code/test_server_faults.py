@@ -133,6 +133,7 @@ async def test_fault_99_requests_of_a_server_change_nothing(workspace: Path) -> 
         assert [folder["uri"] for folder in found["workspace/workspaceFolders"]] == [workspace.as_uri()]
         assert found["no/such/method"] == -32601
         assert server.supports("textDocument/hover")
+        assert not server.supports("textDocument/diagnostic")
     assert (workspace / "a.x").read_text() == "x\n"
     assert len(started.asked) == 1  # whether it may run, because there is no sandbox
 

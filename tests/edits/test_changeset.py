@@ -10,7 +10,7 @@ from edits.patching import patched
 from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.origins import Author
-from fairlead.edits.proposal import Proposal, empty_proposal
+from fairlead.edits.proposal import Proposal, Raw, empty_proposal
 from fairlead.edits.text import split_lines
 
 PATH = "/ws/a.py"
@@ -409,3 +409,10 @@ def test_a_derived_value_is_computed_once_for_the_same_inputs() -> None:
     assert [first.derive(shown, lead) for lead in ("+", "+", "-")] == ["+one\n", "+one\n", "-one\n"]
     assert first.with_text("two\n", None).derive(shown, "-") == "-two\n"
     assert computed == [("one\n", "+"), ("one\n", "-"), ("two\n", "-")]
+
+
+def test_proposed_permissions_stay_when_the_user_writes_the_same_text() -> None:
+    """Only the text is settled: the user's file is not executable yet."""
+    changes = cs.capture(Changeset(), "/ws/run.sh", None, "x\n", Author("1", "call"), Raw(None, 0o755))
+    proposal = the(cs.observe(changes, "/ws/run.sh", "x\n"), "/ws/run.sh")
+    assert (proposal.kind, proposal.base, proposal.raw) == ("modify", "x\n", Raw(None, 0o755))

@@ -327,18 +327,25 @@ PROGRAMS = (
 async def test_fault_60_only_programs_and_libraries_of_tools_are_visible(
     workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Commands see the programs of a tool in the home, and none of its credentials."""
+    """Commands see the programs of a tool in the home, and none of its credentials, also if it stores them later.
+
+    A link that cannot be followed is not shown.
+    """
     home = tmp_path / "home"
-    write(home, dict.fromkeys(PROGRAMS, "PROGRAM\n") | dict.fromkeys(CREDENTIALS, "HUNTER\n"))
+    write(home, dict.fromkeys(PROGRAMS, "PROGRAM\n"))
+    os.symlink("loop", home / ".virtualenvs/loop")
     (home / "scripts/run").chmod(0o755)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("PATH", f"{home}/scripts:{home}/.local/share/pnpm:/usr/bin:/bin")
     for backend in filter(is_installed, BACKENDS):
         async with boxes(workspace, tmp_path / "state", backend) as box:
-            assert "HUNTER" not in (await box.run("grep -r HUNTER ~; true")).output
             ran = await box.run(f"cd ~ && cat {' '.join(PROGRAMS)}")
             assert (ran.code, ran.output) == (0, "PROGRAM\n" * len(PROGRAMS))
-            assert home / ".rustup/toolchains" in mounts.tool_paths([workspace], os.environ)
+            write(home, dict.fromkeys(CREDENTIALS, "HUNTER\n"))
+            assert "HUNTER" not in (await box.run("grep -r HUNTER ~; true")).output
+        async with boxes(workspace, tmp_path / "state", backend) as box:  # it lists the tools with their credentials
+            assert "HUNTER" not in (await box.run("grep -r HUNTER ~; true")).output
+            assert (await box.run(f"cd ~ && cat {' '.join(PROGRAMS)}")).code == 0
 
 
 def test_only_programs_and_libraries_of_an_environments_python_are_visible(workspace: Path) -> None:

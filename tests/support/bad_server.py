@@ -13,6 +13,8 @@ ASKED = [
     ("window/showDocument", {"uri": "https://example.org", "external": True}),
     ("workspace/configuration", {"items": [{"section": "bad.inner"}, {"section": "other"}, {}]}),
     ("client/registerCapability", {"registrations": [{"id": "1", "method": "textDocument/hover"}]}),
+    ("client/registerCapability", {"registrations": [{"id": "x" * 300, "method": "textDocument/diagnostic"}]}),
+    ("client/unregisterCapability", {"unregisterations": [{"id": "x" * 300, "method": "textDocument/diagnostic"}]}),
     ("client/unregisterCapability", {"unregisterations": 7}),
     ("window/workDoneProgress/create", {"token": 1}),
     ("workspace/workspaceFolders", None),

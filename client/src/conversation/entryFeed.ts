@@ -1,4 +1,4 @@
-// Which entries a webview has, and which it needs. Pure.
+// Which entries a webview has, and which it needs. Does not use VS Code's API.
 
 import { entryView } from "./entryViews";
 import type { EntryView, Update } from "./messages";
@@ -12,7 +12,10 @@ const NONE: readonly Entry[] = [];
 
 export class EntryFeed {
   private sessionId: string | undefined;
-  /** The session's first entry at the last call of `next`. It changes when an earlier window's entries are added. */
+  /**
+   * The session's first entry at the last call of `next`. It changes when a transcript is put before the entries, and
+   * when the first prompt gets its checkpoint or the names of its pictures.
+   */
   private head: Entry | undefined;
   private entries: readonly Entry[] | undefined;
   private readonly sent = new Map<number, Entry>();
@@ -28,8 +31,12 @@ export class EntryFeed {
     this.sessionId = undefined;
   }
 
-  /** Sends entries from this index on: the webview wants earlier ones, or has removed those before the index. */
+  /**
+   * From now on, `next` returns entries from this index on: the webview wants earlier ones, or has removed those before
+   * the index. Ignores an index beyond the end, which is one of another session.
+   */
   showFrom(first: number): void {
+    if (first > (this.entries?.length ?? 0)) return;
     this.first = first;
     for (const index of this.sent.keys()) if (index < first) this.sent.delete(index);
   }

@@ -37,7 +37,10 @@ export function rowUri(sessionId: string, uri: string): vscode.Uri {
   return vscode.Uri.parse(uri).with({ scheme: "fairlead-row", authority: sessionId });
 }
 
-/** Returns the side of a diff that a URI names; undefined for a URI of another scheme. */
+/**
+ * Returns the session, the path and the plan item in the URI of a diff's side; undefined for a URI of another scheme.
+ * Which side it is, only the scheme says.
+ */
 export function parseDiffUri(uri: vscode.Uri): DiffSide | undefined {
   if (uri.scheme !== scheme.proposed && uri.scheme !== scheme.base) return undefined;
   return { sessionId: uri.authority, path: uri.path, item: new URLSearchParams(uri.query).get("item") ?? undefined };

@@ -1,7 +1,7 @@
 """Three-way merge by line: what two sides changed in one base, region by region.
 
-Own code, because callers need the position of a region in all three texts, which no library returns
-(docs/decisions.md).
+Own code: callers need the position of a region in all three texts. The only well-maintained library is under the GPL,
+and the others return one text with markers (docs/decisions.md).
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ class Region:
 def compare(base: Sequence[str], mine: Sequence[str], theirs: Sequence[str]) -> list[Region]:
     """The changed regions of three lists of lines, in order.
 
-    Two changes, one of each side, are one region if they share a line of the base, if one inserts lines between lines
+    Two changes, one from each side, are one region if they share a line of the base, if one inserts lines between lines
     that the other changes, or if both insert lines at the same position. Adjacent changes are two regions, because
     their order is clear. If the first one lacks a final line ending, they are one region, because otherwise the last
     line of the first and the first line of the second would be joined.

@@ -253,17 +253,18 @@ class Proposal:
     def rebased(self, current: str | None) -> "Proposal":
         """The proposal rebased on a text of the user's file (None: there is no file).
 
-        The user's changes that touch no hunk become part of the base and the proposed text. Where the user made the
-        same change as the agent, the hunk disappears. All other changes conflict with the hunks that they touch.
+        The user's changes that share no region with a hunk (`merge.compare`) become part of the base and the proposed
+        text. Where the user made the same change as the agent, the hunk disappears. All other changes conflict with the
+        hunks in their region.
 
-        If the file is missing or the proposal is atomic, nothing is merged. The proposal is settled if the user's text
-        equals the proposed one; otherwise the base stays.
+        If the file is missing or the proposal is atomic, nothing is merged. If the user's text equals the proposed one,
+        only proposed permissions remain; otherwise the base stays.
         """
         moved = replace(self, current=current)
-        moved.__dict__["_proposed_blocks"] = self._proposed_blocks  # base and proposed text are the same
+        moved.__dict__["_proposed_blocks"] = self._proposed_blocks  # those texts did not change
         if current is None or self.base is None or self.proposed is None or self.raw.data is not None:
             settled = moved.current == moved.proposed
-            return replace(moved, base=current, new_path=None, raw=PLAIN) if settled else moved
+            return replace(moved, base=current, new_path=None, raw=Raw(None, self.raw.mode)) if settled else moved
         for _ in range(_MAX_PASSES):
             free = [region for region in moved.regions if region.side in ("mine", "same")]
             if not free:

@@ -92,7 +92,11 @@ class Lenses:
 
 
 def _lenses(session: Session, path: Path, prefix: str = "") -> Iterator[Lens]:
-    """The lenses of a file: in the user's text if their titles have a prefix, otherwise in the proposed text."""
+    """The lenses of a file: in the proposed text, or in the user's text if there is a prefix.
+
+    Args:
+        prefix: the beginning of the title of each accept.
+    """
     proposal = proposal_of(session, path)
     if proposal is None:
         return

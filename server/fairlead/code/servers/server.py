@@ -44,7 +44,7 @@ class Seconds:
     diagnostics: float = 60.0
     """For the problems in all files that are asked for together."""
     scan: float = 15.0
-    """Until this time after the start, questions about all files wait for the server to read the workspace."""
+    """For this long after the start, questions about all files wait until the server has read the workspace."""
     index: float = 5.0
     """How long such a question waits for the server to read the shown texts."""
     exit: float = 2.0
@@ -80,7 +80,7 @@ class Server:
         self._noticed_at = 0.0
         """The event loop's time at which the server should have noticed which files were created or removed."""
         self._can_pull = asyncio.Event()
-        """Set once the server answers requests for diagnostics. Some servers register this only after the start."""
+        """Set while the server says that it answers requests for diagnostics. Some say so only after the start."""
         self._scan = WorkspaceScan(spec.scanned_message, seconds.scan)
         self._exit: asyncio.Task[None] | None = None
         self._questions = 0
@@ -168,20 +168,17 @@ class Server:
     async def _wait_until_checked(self) -> None:
         """Waits until the server has read the shown texts, at most `Seconds.index`.
 
-        clangd answers from an index that it updates right before it publishes problems. Servers that are asked for
-        problems read the texts first, so there is nothing to wait for.
+        clangd answers from an index that it updates right before it publishes problems. A server that answers requests
+        for diagnostics reads the texts before it answers, so there is nothing to wait for.
         """
         if self._can_pull.is_set():
             return
-        waiting = [asyncio.ensure_future(published.first.wait()) for published in self._published.values()]
+        checked = asyncio.ensure_future(_all_set([published.first for published in self._published.values()]))
         ended = self.connection.ended
         try:
-            if waiting:
-                checked = asyncio.gather(*waiting)
-                await asyncio.wait({checked, ended}, timeout=self._seconds.index, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({checked, ended}, timeout=self._seconds.index, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in waiting:
-                task.cancel()
+            checked.cancel()
 
     async def show(self, texts: Mapping[Path, str]) -> None:
         for path in [path for path in self._shown if path not in texts]:
@@ -278,7 +275,7 @@ class Server:
         if any(kind != CHANGED for kind in events.values()):
             self._noticed_at = asyncio.get_running_loop().time() + self._seconds.notice
         if changes and not self._can_pull.is_set():
-            # with new versions, problems that the server publishes from now on are not confused with earlier ones
+            # with new versions, problems still published for the earlier ones are ignored if they name the version
             for path, text in self._shown.items():
                 self._send_text(path, text)
 
@@ -325,7 +322,7 @@ class Server:
         published.again.set()
 
     def _answer(self, method: str, params: Any) -> Any:
-        """The answer to a request of the server. No request makes Fairlead change a file.
+        """The answer to a request from the server. No request makes Fairlead change a file.
 
         Raises:
             KeyError: the method is unknown.
@@ -340,7 +337,8 @@ class Server:
         if method == "client/unregisterCapability":
             items = given.get("unregisterations")
             for item in items if is_list(items) else []:
-                self._registered.pop(str(fields_of(item).get("id")), None)
+                self._registered.pop(_registration_id(fields_of(item)), None)
+            self._note_pull()
             return None
         if method == "workspace/workspaceFolders":
             return [{"uri": self._root.as_uri(), "name": self._root.name}]
@@ -349,12 +347,14 @@ class Server:
     def _register(self, registrations: Any) -> None:
         for item in registrations if is_list(registrations) else []:
             if is_object(item) and len(self._registered) < MAX_REGISTRATIONS:
-                self._registered[str(item.get("id"))[:200]] = str(item.get("method"))[:200]
+                self._registered[_registration_id(item)] = str(item.get("method"))[:200]
         self._note_pull()
 
     def _note_pull(self) -> None:
         if self.supports("textDocument/diagnostic"):
             self._can_pull.set()
+        else:
+            self._can_pull.clear()
 
     def _section(self, section: Any) -> Any:
         """A section of the settings, such as `python.analysis`; None if there is none. Without a name, all settings."""
@@ -362,6 +362,15 @@ class Server:
         for name in section.split(".") if isinstance(section, str) and section else ():
             value = fields_of(value).get(name)
         return value
+
+
+async def _all_set(events: Sequence[asyncio.Event]) -> None:
+    for event in events:
+        await event.wait()
+
+
+def _registration_id(item: Mapping[str, Any]) -> str:
+    return str(item.get("id"))[:200]
 
 
 _ANSWERS: dict[str, Any] = {

@@ -38,7 +38,7 @@ class Recorder:
         plan: returns the current plan.
         clock: seconds since an arbitrary start.
         path_of: returns the absolute path of a call's location.
-        file_states: returns the number of file states so far.
+        file_state_count: returns the number of file states so far.
     """
 
     def __init__(
@@ -46,12 +46,12 @@ class Recorder:
         plan: Callable[[], PlanningState],
         clock: Callable[[], float],
         path_of: Callable[[str], str],
-        file_states: Callable[[], int],
+        file_state_count: Callable[[], int],
     ) -> None:
         self._plan = plan
         self._clock = clock
         self._path_of = path_of
-        self._file_states = file_states
+        self._file_state_count = file_state_count
         self._calls: dict[str, tuple[ToolStarted, str]] = {}
         self._command_steps: dict[str, str] = {}  # by call; a background command outlives its call
         self._usage = Usage()
@@ -143,7 +143,7 @@ class Recorder:
         """The record with more changed files in a step. Relative paths are as the model wrote them."""
         record = self.record
         for path in paths:
-            record = record.with_file(step, self._path_of(path), self._file_states())
+            record = record.with_file(step, self._path_of(path), self._file_state_count())
         return record
 
     def _command_started(self, call_id: str, item_id: str | None) -> None:

@@ -16,7 +16,11 @@ from fairlead.workspace.files import Files
 
 
 class SessionEvidence:
-    """The record of the work, the known files, the new errors, and the results of checks that the user asked for."""
+    """What supports the plan's steps, and what the user asked for about it.
+
+    That is the record of the work, the known files, the new errors, the results of checks, and the smallest set of
+    changes that a search found.
+    """
 
     def __init__(
         self,
@@ -29,7 +33,7 @@ class SessionEvidence:
         """`clock` returns seconds since an arbitrary start."""
         self._files, self._plan, self._settings = files, plan, settings
         self.known_files = KnownFiles(files)
-        self.recorder = Recorder(plan.snapshot, clock, self._path_of, self._file_states)
+        self.recorder = Recorder(plan.snapshot, clock, self._path_of, self._file_state_count)
         self.found_set = FoundSet(files, self.known_files)
         self.last_checks = LastChecks(lambda: self.versions)
         self.problems = problems
@@ -76,12 +80,15 @@ class SessionEvidence:
         return self._settings().checks if self.recorder.record.of(item.id).files else ()
 
     def _path_of(self, given: str) -> str:
-        """The absolute path of a call's location, so that each file has only one path on record."""
+        """The absolute path of a call's location, so that each file has only one path on record.
+
+        A path that cannot be resolved is returned as given if names of files begin with a folder's name (`has_names`).
+        """
         roots = self._files.roots
         try:
             return str(roots.resolve(given))
-        except WorkspaceError:  # outside of the workspace: the call failed
+        except WorkspaceError:  # its folder was removed from the workspace, for example
             return given if roots.has_names else str(roots.first.path / given)
 
-    def _file_states(self) -> int:
+    def _file_state_count(self) -> int:
         return len(self.known_files.states.changes)

@@ -1,7 +1,7 @@
 """Lists the parts of tools, mostly in the user's home, that commands may see: programs and libraries.
 
-The list says what is shown, not what is hidden, because tools also store tokens there (`uv/credentials`, `pnpm/rc`,
-`pip.conf` in an environment, `etc/npmrc` in an installed Node).
+The list says what is shown, not what is hidden, because tools also store tokens in their folders (`uv/credentials`,
+`pnpm/rc`, `pip.conf` in an environment, `etc/npmrc` in an installed Node).
 """
 
 import os
@@ -15,7 +15,8 @@ class Parts(dict[str, "Parts"]):
     """The shown parts of a folder, by name or pattern. An entry without parts is shown as a whole."""
 
 
-# placeholders at the end of a path: each program directly in that folder, and the parts of an installed program
+# placeholders for the last part of a path: each executable file directly in that folder, and the parts in
+# `_OF_INSTALLED`
 _PROGRAMS, _INSTALLED = "<programs>", "<installed>"
 # names of folders that contain only programs
 _PROGRAM_FOLDERS = ("bin", "sbin", "shims", "condabin", "libexec", ".bin")
@@ -32,7 +33,7 @@ def _parts(*paths: str) -> Parts:
     return parts
 
 
-# the folder of an installed program: an environment, a Python, a Node, a Go, a Java, .NET, or one of conda or mise
+# an installed program's folder: an environment, a Python, Node, Go, Java or .NET, or what conda or mise installs
 _OF_INSTALLED = _parts(
     *("bin", "sbin", "lib", "lib64", "lib32", "libexec", "include", "share", "man", "ssl", "pyvenv.cfg", _PROGRAMS),
     *("*-linux-gnu", "conda-meta", "condabin", "compiler_compat", "shell", "fonts", "etc/profile.d", "etc/fonts"),
@@ -106,7 +107,8 @@ IN_HOME: Mapping[str, Parts] = {
     ".local/share/rtx": _MISE,
     ".local/share/pnpm": _parts("global", "nodejs/*/<installed>", ".tools", "<programs>"),
     ".local": _parts("bin", "lib"),
-    # `*.*`: a module's path begins with a host. `cache/vcs` contains clones with their addresses, so it is left out
+    # `*.*`: a module's path begins with a host. `cache/vcs` is left out: the addresses of its clones may contain
+    # passwords
     "go": _parts("bin", "pkg/sumdb", "pkg/mod/*.*", "pkg/mod/cache/download", "pkg/mod/cache/lock"),
     ".cargo": _parts("bin", "env", "registry", "git"),
     ".m2": _parts("repository"),
@@ -132,23 +134,14 @@ def parts_of_path_folder(folder: Path) -> Parts:
 
 
 def shown_paths(folder: Path, parts: Parts) -> list[Path]:
-    """The shown paths in a folder. An inner folder that is shown completely is one path.
+    """The shown paths in a folder. With parts, the folder itself is not one of them, even if all of it is shown now.
 
-    `folder` itself is such a path only if `parts` is empty, because a tool may store credentials in it later.
+    A tool may store credentials there later, while a command runs.
     """
     if not parts:
         return [folder]
-    return [path for entry in _entries(folder) for path in _shown(entry, _named(entry, parts))]
-
-
-def _shown(entry: os.DirEntry[str], parts: Parts | None) -> list[Path]:
-    path = Path(entry.path)
-    if parts is None:
-        return []
-    inner = [_shown(each, _named(each, parts)) for each in _entries(path)] if parts else []
-    if all(len(paths) == 1 for paths in inner) and all(paths[0].parent == path for paths in inner):
-        return [path]
-    return [each for paths in inner for each in paths]
+    named = ((Path(entry.path), _named(entry, parts)) for entry in _entries(folder))
+    return [path for entry, inner in named if inner is not None for path in shown_paths(entry, inner)]
 
 
 def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
@@ -166,7 +159,8 @@ def _named(entry: os.DirEntry[str], parts: Parts) -> Parts | None:
         found = next((parts[name] for name in parts if "*" in name and fnmatchcase(entry.name, name)), None)
     if found is None and _PROGRAMS in parts:
         found = Parts() if _is_program(entry) else None
-    return None if found and not entry.is_dir() else found
+    # unlike `DirEntry.is_dir`, `isdir` does not raise for a link that cannot be followed
+    return None if found and not os.path.isdir(entry.path) else found
 
 
 def _is_program(entry: os.DirEntry[str]) -> bool:
