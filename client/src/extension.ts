@@ -97,8 +97,10 @@ export function activate(context: vscode.ExtensionContext): void {
     promptBox,
     (session, prompt) => rewinds.rewind(session, prompt),
   );
+  const spokenProgress = new SpokenProgress(store, isSeen, (sessionId) => runs.stop(sessionId));
   conversation.onDidChangeVisibility(() => {
     notices.update();
+    spokenProgress.update();
   });
   const pages = new Pages(store, agent, restored);
   const planEdits = new PlanEdits(store, agent);
@@ -264,7 +266,7 @@ export function activate(context: vscode.ExtensionContext): void {
     ...trees,
     new ContextKeys(store),
     new Status(store, reviewProgress),
-    new SpokenProgress(store, isSeen, (sessionId) => runs.stop(sessionId)),
+    spokenProgress,
     new SystemNotifications(store),
     new Decorations(store),
     new ProposedProblems(store),

@@ -114,7 +114,7 @@ export interface Session {
  */
 export type Change = "plan" | "edits" | "conversation" | "run" | "approvals" | "sessions" | "list";
 
-/** What an event changes. An event that is not listed here changes only the conversation. */
+/** What an event changes. One that is not listed changes only the conversation, unless it ends the wait for a retry. */
 const CHANGES: Partial<Record<AgentEvent["kind"], Change>> = {
   run_started: "run",
   command: "run",
@@ -224,6 +224,7 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
   if (event.kind === "check_search" || event.kind === "smallest_set") return undefined;
   const isCheck = "toolCallId" in event && event.toolCallId?.startsWith(CHECK_PREFIX);
   if (isStopping(session) && !FINAL_EVENTS.includes(event.kind) && !isCheck) return undefined;
+  const retry = session.retry;
   if (!isCheck) session.retry = undefined;
   switch (event.kind) {
     case "run_started":
@@ -295,7 +296,7 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
     case "run_finished":
       break;
   }
-  return CHANGES[event.kind] ?? "conversation";
+  return CHANGES[event.kind] ?? (retry === session.retry ? "conversation" : "run");
 }
 
 /** Converts a line of a transcript to an entry. */

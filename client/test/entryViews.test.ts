@@ -138,8 +138,13 @@ test("while a command runs its output is shown, without colors", () => {
   const { session, send } = running();
   send(call("bash", "make"));
   send({ kind: "tool_output", toolCallId: "1", text: "\x1b[31m10 %\r20 %\x1b[0m\n" });
-  const view = viewsOf(session).at(-1);
-  assert.deepEqual(view?.kind === "tool" && [view.state, view.body.text], ["running", "20 %"]);
+  const shown = (): unknown => {
+    const view = viewsOf(session).at(-1);
+    return view?.kind === "tool" && [view.state, view.body.text];
+  };
+  assert.deepEqual(shown(), ["running", "20 %"]);
+  send({ kind: "tool_output", toolCallId: "1", text: "10 %\r\r20 %" });
+  assert.deepEqual(shown(), ["running", "20 %\n20 %"]);
 });
 
 test("each step that begins is a heading with the state that the plan has now", () => {

@@ -86,7 +86,7 @@ test("a pause is shown with its reason until the session continues, even after a
       pendingFiles: 0,
     },
   ]);
-  assert.match(pauseReason(later.get("s")) ?? "", /before its end/);
+  assert.match(pauseReason(later.get("s")) ?? "", /before it finished/);
 });
 
 test("a run that ends for another reason is not paused", () => {

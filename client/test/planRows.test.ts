@@ -202,11 +202,11 @@ test("cost and tokens are short, and the use of the window is a sentence", () =>
   assert.equal(usageSummary({ ...usage, ...unused, costUsd: null }), "");
   assert.equal(
     contextUsage({ ...usage, contextTokens: 34_000, contextLimit: 200_000 }),
-    "The conversation uses 34,000 tokens, 17% of the model's window.",
+    "The conversation uses 34,000 tokens, 17% of the model's context window.",
   );
   assert.equal(
     contextUsage({ ...usage, contextTokens: 34_000, contextLimit: null }),
-    "The conversation uses 34,000 tokens; the size of the model's window is unknown.",
+    "The conversation uses 34,000 tokens; the size of the model's context window is unknown.",
   );
 });
 

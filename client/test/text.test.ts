@@ -27,6 +27,8 @@ const CASES: Record<string, [string, string]> = {
     "2 * 3 * 4, snake_case_name and __init__x, a ** b, 5 < 6 & `**kept**`",
     "2 * 3 * 4, snake_case_name and __init__x, a ** b, 5 < 6 & **kept**",
   ],
+  "a list in a list": ["- Added types:\n  - in hello.py\n  - in a.py", "Added types: in hello.py in a.py"],
+  "a list in a quotation": ["> Note:\n> - a", "Note: a"],
   "nested markup": ["**All _done_** by **[me](x)**", "All done by me"],
   "escaped characters": ["\\*not bold\\* and \\`code", "*not bold* and `code"],
   "other scripts": ["## 總結\n\n**完成**了兩個檔案。", "完成了兩個檔案。"],

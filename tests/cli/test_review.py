@@ -190,20 +190,18 @@ def test_a_deleted_file_is_reported_once(hello: Path, record: Record) -> None:
 def test_a_file_that_is_proposed_during_the_review_is_reviewed_too(hello: Path, record: Record, tmp_path: Path) -> None:
     """Background commands outlive the run, and their changes are proposed when they end."""
     needs_sandbox()
-    late = {"bash": {"command": "sleep 2; echo late > late.txt", "background": True}}
+    late = {"bash": {"command": "sleep 2; echo late > late.$((1))", "background": True}}
     recording = record({"calls": [EDITS[0], late]}, {"text": "Done."})
     state = tmp_path / "state"
     arguments = ("run", "a task", "--workspace", hello.parent, "--replay", recording)
     with in_terminal(*arguments, XDG_STATE_HOME=str(state)) as terminal:
         terminal.until("Accept hello.py?")
-        wait_until(
-            lambda: any("late.txt" in path.read_text() for path in state.rglob("*.jsonl")), "late.txt is proposed"
-        )
+        wait_until(lambda: any("late.1" in path.read_text() for path in state.rglob("*.jsonl")), "late.1 is proposed")
         terminal.answer("Accept hello.py?", "y")
-        terminal.answer("Accept late.txt?", "y")
+        terminal.answer("Accept late.1?", "y")
         assert terminal.end() == 0
-    assert (hello.parent / "late.txt").read_text() == "late\n"
-    assert "Changed: hello.py, late.txt" in terminal.screen.text
+    assert (hello.parent / "late.1").read_text() == "late\n"
+    assert "Changed: hello.py, late.1" in terminal.screen.text
 
 
 def test_ctrl_c_leaves_the_review(review: InTerminal, hello: Path) -> None:

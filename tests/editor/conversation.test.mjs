@@ -32,7 +32,7 @@ const appears = (page, selector, hasText) => inView(page, selector, { hasText })
 
 editorTest("an approval is answered in the conversation, which shows why the command failed", async ({ page }) => {
   // too low for the whole conversation
-  await page.page.setViewportSize({ width: 1280, height: 520 });
+  await page.setSize({ width: 1280, height: 520 });
   await page.showContainer("Fairlead");
   await page.runCommand("Agent: Show Conversation");
   await runTask(page, "Greet me `politely`");
@@ -57,7 +57,7 @@ editorTest("a question scrolls into view, and is answered in the conversation", 
     const [above, below] = await pixelsOutOfView(page);
     return above > 0 && below < 2;
   });
-  await page.page.setViewportSize({ width: 1280, height: 800 });
+  await page.setSize({ width: 1280, height: 800 });
   await picture(page, "conversation-question");
   await inView(page, ".card input").fill("Very formal");
   await inView(page, ".card input").press("Enter");

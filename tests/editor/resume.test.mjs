@@ -88,7 +88,7 @@ editorTest(
     const rows = await page.rows(SESSIONS, described("paused", "0/2", "1 file"));
     assert.match(rows[0].name, /^Greet me, shown, paused/);
     const [paused] = await page.rows(PLAN, (all) => all.some(({ label }) => label === "Say goodbye"));
-    assert.deepEqual([paused.label, paused.description], ["Continue", "The run stopped before its end."]);
+    assert.deepEqual([paused.label, paused.description], ["Continue", "The run stopped before it finished."]);
     await page.rows(CHANGES, (all) => all.some(({ label }) => label === "a.txt"));
     assert.equal(fs.readFileSync(path.join(workspace, "a.txt"), "utf8"), "one\n");
     await picture(page, "interrupted");

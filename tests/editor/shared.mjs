@@ -27,7 +27,7 @@ export async function openShared({ workspace = {}, settings, viewport = VIEWPORT
   const { editor, replay } = shared;
   fs.copyFileSync(recording, replay);
   writeFiles(editor.workspace, workspace);
-  await editor.page.page.setViewportSize(viewport);
+  await editor.page.setSize(viewport);
   return { ...editor, close: async () => {} };
 }
 

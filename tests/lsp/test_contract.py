@@ -274,7 +274,7 @@ async def test_approvals_name_the_proposals_that_a_command_does_not_see(workspac
         await client.run()
         asked = client.all("agent/approve")
         assert [request["command"] for request in asked] == ["cat a", "cat  a"]
-        assert asked[0]["reasons"][0] == f"{line} Accept them first if it should see them."
+        assert asked[0]["reasons"][0] == f"{line} If it should see proposed edits, accept them first."
         assert asked[0]["cwd"] == str(workspace) and asked[0]["mode"] == "workspace"
         texts = [event["text"] for event in client.events("tool_finished") if "exit code" in event["text"]]
         assert len(texts) == 3 and all(text.startswith(f"{line}\n1\n(exit code 0") for text in texts)

@@ -85,8 +85,8 @@ async def test_l17_rules_of_folders_follow_the_first_result_that_touches_them(
         pytest.param({"AGENTS.md": "\0"}, "", id="a binary one"),
         pytest.param(
             {"AGENTS.md": "x" * (MAX_CHARS + 1)},
-            f"[These are its first {MAX_CHARS:,} of {MAX_CHARS + 1:,} characters. Read the file if you need the rest.]"
-            "\n</rules>",
+            f"[These are the first {MAX_CHARS:,} of the file's {MAX_CHARS + 1:,} characters. Read the file if you need "
+            "the rest.]\n</rules>",
             id="one that is too long",
         ),
     ],

@@ -40,6 +40,7 @@ def test_what_a_run_may_use_is_a_number_and_never_negative() -> None:
     """A fraction of a dollar is valid. A wrong value is reported and sets no limit."""
     settings, problems = read_settings({"budget": {"costUsd": 0.5, "minutes": 3, "tokens": -1}, "contextTokens": 1.5})
     assert (settings.budget.cost_usd, settings.budget.minutes, settings.budget.tokens) == (0.5, 3, 0)
+    assert read_settings({"budget": {"costUsd": 10**400}}) == (Settings(), ["budget.costUsd must be a number"])
     assert problems == ["contextTokens must be a whole number", "budget.tokens must be at least 0"]
 
 
@@ -63,6 +64,7 @@ NOTHING_OF_OURS: dict[str, Any] = {
     "Lua's empty table": [],
     "an empty section": {"fairlead": {}},
     "Lua's empty table as the section": {"fairlead": []},
+    "null as the section": {"fairlead": None},
     "Lua's empty table as a group": {"fairlead": {"plan": []}},
     "only other servers' sections": {"pyright": {"model": "x"}, "python.analysis.model": "x"},
     "an empty section beside flat settings": {"fairlead": {}, "model": "x", "telemetry": False},
@@ -79,7 +81,7 @@ def test_fault_84_a_change_without_our_settings_changes_nothing(name: str) -> No
 def test_fault_84_settings_that_are_no_object_are_named_and_change_nothing(given: Any) -> None:
     """docs/faults.md 84: whether it is all settings or the section `fairlead`."""
     assert read_settings(given, SET) == (SET, ["settings must be an object"])
-    assert read_settings({"fairlead": given}, SET)[1] == ["fairlead must be an object"]
+    assert read_settings({"fairlead": given}, SET) == (SET, ["fairlead must be an object"])
 
 
 CHANGED = [

@@ -161,7 +161,7 @@ async def test_that_a_command_does_not_see_proposed_edits_is_reported_first(desk
     with pytest.raises(ToolError) as error:
         await desk.call("bash", command="sleep 60", timeout_seconds=1)
     assert str(error.value).startswith(f"{line}\nKilled at the time limit of 1 s.")
-    first = f"{line} Accept them first if it should see them."
+    first = f"{line} If it should see proposed edits, accept them first."
     assert [request.reasons for request in desk.user.asked] == [(first, RIGHTS, NO_SANDBOX)] * 2
 
 

@@ -41,6 +41,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"path": "a", "items": '["a"]'}, "'items' must be an array, not a string"),
     ({"path": "a", "options": []}, "'options' must be an object, not an array"),
     ({"path": "a", "answers": ["x", {"label": "y"}]}, "'answers[1]' must be a string, not an object"),
+    ({"path": "a", "answers": [None]}, "'answers[0]' must be a string, not null"),
     ({"path": "a", "action": "rename"}, "'action' must be one of hover, fix"),
     ({"path": "a", "action": ["fix"]}, "'action' must be one of hover, fix"),
     (

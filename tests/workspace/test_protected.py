@@ -11,6 +11,7 @@ from fairlead.edits.origins import Author
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots
 from fairlead.workspace.protected import ProtectedFiles, is_repository, protected_links, protection_reason
+from fairlead.workspace.repositories import hooks_folder
 from tools.stand_ins import Documents
 
 PROTECTED = [
@@ -173,3 +174,23 @@ async def test_fault_35_repositories_that_are_not_in_a_git_folder(workspace: Pat
     with pytest.raises(ToolError, match="repository itself"):
         await files.propose(workspace / "store/hooks/pre-commit", "x\n", Author())
     await files.propose(workspace / "deep/plain/hooks/pre-commit", "x\n", Author())
+
+
+@pytest.mark.parametrize(
+    ("settings", "found"),
+    [
+        ({"config": "[core] hooksPath = ci/hooks ; ours\n"}, "ci/hooks"),
+        ({"config": '[core]\n\thookspath = "ci/hooks" # ours\n[other]\n\thooksPath = elsewhere\n'}, "ci/hooks"),
+        ({"config": '[core "x"]\n\thooksPath = elsewhere\n'}, None),
+        ({"config": "[core]\n\thooksPath = old\n", "config.worktree": "[core]\n\thooksPath = ci/hooks\n"}, "ci/hooks"),
+        ({"config": "[core]\n\thooksPath = ../outside\n"}, None),
+    ],
+)
+def test_the_folder_of_hooks_that_the_settings_name(
+    settings: dict[str, str], found: str | None, workspace: Path
+) -> None:
+    """As Git reads them: sections, comments, quotes, and the settings of the worktree before the shared ones."""
+    (workspace / ".git").mkdir()
+    for name, text in settings.items():
+        (workspace / ".git" / name).write_text(text)
+    assert hooks_folder(workspace) == (workspace / found if found is not None else None)

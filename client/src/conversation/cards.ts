@@ -97,7 +97,7 @@ function idleCards(session: Session, usesKey: boolean): Card[] {
     const action = { kind: "continueRun", sessionId: session.id } as const;
     cards.push({
       about: "pause",
-      title: t("The run paused before its end."),
+      title: t("The run paused before it finished."),
       buttons: [{ label: t("Continue"), action }],
     });
   } else if (end) {

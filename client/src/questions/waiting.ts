@@ -43,10 +43,15 @@ export function isWorking(session: Session | undefined): boolean {
   return session?.running === true && !isBlocked(session);
 }
 
-/** Why a session is paused, also since an earlier window; undefined if it is not, or is running. */
+/**
+ * Returns why a session is paused, even if it paused in an earlier window or its server ended; undefined if it is
+ * running or not paused.
+ */
 export function pauseReason(session: Session | undefined): string | undefined {
   if (!session || session.running) return undefined;
-  return session.pause?.reason ?? (session.row?.state === "paused" ? t("The run stopped before its end.") : undefined);
+  return (
+    session.pause?.reason ?? (session.row?.state === "paused" ? t("The run stopped before it finished.") : undefined)
+  );
 }
 
 /**
@@ -68,8 +73,8 @@ export function earlyEndTexts(end: EndEntry): { readonly title: string; readonly
 }
 
 /**
- * Whether there is a plan that the user can approve: the user asked only for a plan, the session is not running, and a
- * step is not completed.
+ * Whether there is a plan that the user can approve: the user asked only for a plan, the session is not running, and at
+ * least one step is not completed.
  */
 export function isReadyToGo(session: Session | undefined): boolean {
   const { plan, planOnly, running } = session ?? {};

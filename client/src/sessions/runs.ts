@@ -23,7 +23,7 @@ import type { Session } from "../session";
 import type { Store } from "../state";
 import { sessionName } from "../questions/noticeTexts";
 import { earlyEnd, pauseReason, isReadyToGo } from "../questions/waiting";
-import { plainSummary } from "../ui/text";
+import { plainSummary, withoutLinks } from "../ui/text";
 
 /** A task with a prompt. */
 interface PromptTask {
@@ -319,7 +319,9 @@ export class Runs {
     const who = sessionName(session);
     const ended = result.stopReason === "end_turn" ? who : `${who} (${result.stopReason.replace(/_/g, " ")})`;
     const chosen = await vscode.window.showInformationMessage(
-      [`${ended}: ${plainSummary(result.message) || t("done.")}`, result.record].filter(Boolean).join(" — "),
+      [`${ended}: ${withoutLinks(plainSummary(result.message)) || t("done.")}`, result.record]
+        .filter(Boolean)
+        .join(" — "),
       ...actions,
     );
     if (chosen === undefined || !this.show(result.sessionId)) return;

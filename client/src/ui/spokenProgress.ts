@@ -10,6 +10,7 @@ import { activityText } from "../conversation/stateView";
 import { sessionName } from "../questions/noticeTexts";
 import type { Session } from "../session";
 import type { Store } from "../state";
+import { visibleText, withoutLinks } from "./text";
 import { throttled } from "./throttle";
 
 /** The notification of a run. */
@@ -29,7 +30,7 @@ export class SpokenProgress implements vscode.Disposable {
 
   constructor(
     private readonly store: Store,
-    /** Whether the user sees the session's conversation, which reads its entries aloud. */
+    /** Whether the session's conversation is visible in its view, where a screen reader reads new entries aloud. */
     private readonly isSeen: (sessionId: string) => boolean,
     /** Stops a session's run. Called when the user cancels its notification. */
     private readonly stop: (sessionId: string) => unknown,
@@ -37,6 +38,11 @@ export class SpokenProgress implements vscode.Disposable {
     this.unsubscribe = store.onChange((change) => {
       if (change !== "conversation") this.redraw.schedule();
     });
+  }
+
+  /** Begins and ends notifications after the user has opened or closed the conversation. */
+  update(): void {
+    this.redraw.schedule();
   }
 
   dispose(): void {
@@ -53,7 +59,10 @@ export class SpokenProgress implements vscode.Disposable {
       this.spoken.delete(id);
       end();
     }
-    for (const session of wanted) this.say(this.spoken.get(session.id) ?? this.begin(session), activityText(session));
+    for (const session of wanted) {
+      const text = withoutLinks(visibleText(activityText(session)));
+      this.say(this.spoken.get(session.id) ?? this.begin(session), text);
+    }
   }
 
   private say(spoken: Spoken, text: string): void {

@@ -75,7 +75,7 @@ export class Status implements vscode.Disposable {
       return;
     }
     this.reviewItem.text = `$(diff-multiple) ${reviewText(left, total)}`;
-    this.reviewItem.tooltip = t("{0} of {1} proposed files are left to review.\nShow the next change.", left, total);
+    this.reviewItem.tooltip = t("Left to review: {0} of {1} proposed files.\nShow the next change.", left, total);
     this.reviewItem.show();
   }
 }

@@ -41,7 +41,9 @@ export class Terminals implements vscode.Disposable {
     const found = this.commands.get(commandKey(sessionId, callId));
     if (!found) {
       void vscode.window.showInformationMessage(
-        t("The output of this command is no longer available. The conversation shows what the agent read."),
+        t(
+          "The output of this command is no longer available. If the agent ran it, the conversation shows what the agent read.",
+        ),
       );
       return;
     }

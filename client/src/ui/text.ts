@@ -5,7 +5,7 @@ import { lexer, type Token, type Tokens } from "marked";
 
 /**
  * Writes invisible characters as escapes such as `\u{202e}`, so that the user sees exactly what is there: all of the
- * Unicode category Other (control, format, private-use, unassigned), except line feeds and tabs.
+ * Unicode category Other (control, format, private-use, unassigned, unpaired surrogates), except line feeds and tabs.
  */
 export function escapeInvisible(text: string): string {
   return text.replace(/[^\P{C}\n\t]/gu, escapeCharacter);
@@ -36,7 +36,7 @@ export function withoutLinks(text: string): string {
  */
 export function plainOutput(text: string): string {
   // eslint-disable-next-line no-control-regex -- the server lets no other sequence through
-  return text.replace(/\x1b\[[0-9;:]*m/g, "").replace(/^.*\r(?!\n|$)/gm, "");
+  return text.replace(/\x1b\[[0-9;:]*m/g, "").replace(/^.*\r+(?=[^\r\n])/gm, "");
 }
 
 /**
@@ -71,7 +71,8 @@ export const capitalized = (words: string): string => words.charAt(0).toUpperCas
 
 /**
  * The first block of a Markdown text as one line of plain text, without code blocks. A heading counts only if there is
- * nothing else. A text longer than `limit` characters is cut after a word and ends with `…`.
+ * nothing else. A text longer than `limit` characters is cut at the last space within the limit, or at the limit if
+ * there is none, and ends with `…`.
  */
 export function plainSummary(markdown: string, limit = 160): string {
   const blocks = lexer(markdown.slice(0, 100 * limit)).filter(({ type }) => !SKIPPED_BLOCKS.has(type));
@@ -83,13 +84,14 @@ export function plainSummary(markdown: string, limit = 160): string {
 }
 
 const SKIPPED_BLOCKS = new Set(["space", "code", "hr"]);
+const BLOCKS_WITH_BLOCKS = new Set<string | undefined>(["list", "list_item", "blockquote"]);
 
 function plainWords(token: Token): string {
-  const { tokens, items, text, raw } = token as Partial<Tokens.Generic> & {
+  const { type, tokens, items, text, raw } = token as Partial<Tokens.Generic> & {
     raw: string;
     items?: Token[];
     text?: string;
   };
-  if (items) return items.map(plainWords).join(" ");
-  return tokens ? tokens.map(plainWords).join("") : (text ?? raw);
+  const inner = items ?? tokens;
+  return inner ? inner.map(plainWords).join(BLOCKS_WITH_BLOCKS.has(type) ? " " : "") : (text ?? raw);
 }

@@ -1,6 +1,7 @@
-"""Checks a call's input against its tool's schema: required fields, types, and the minimum of an integer.
+"""Checks a call's input against its tool's schema.
 
-Does not check `enum` or the items of arrays.
+That is its required fields, types, the minimum of an integer, `enum`, and the types of an array's items. Does not look
+inside objects.
 """
 
 from collections.abc import Mapping, Sequence
@@ -60,10 +61,14 @@ def _has_type(expected: str, value: Any) -> bool:
 
 
 def _type_name(value: Any) -> str:
+    if value is None:
+        return "null"
     if isinstance(value, bool):
         return "boolean"
     return next((name for name, types in _TYPES.items() if isinstance(value, types)), "number")
 
 
 def _with_article(name: str) -> str:
+    if name == "null":
+        return name
     return f"an {name}" if name[0] in "aio" else f"a {name}"

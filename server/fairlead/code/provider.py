@@ -68,7 +68,7 @@ class LanguageServer(Provider, Protocol):
 
 
 class LanguageServers(Protocol):
-    """The language servers of a session, which start when they are needed."""
+    """Language servers, which start when they are needed."""
 
     def name_for(self, path: Path) -> str:
         """The name of the server for a file's language; "" if none is available. Starts nothing."""
@@ -83,14 +83,18 @@ class LanguageServers(Protocol):
         """
         ...
 
-    async def start(self, path: Path) -> None:
-        """Like `server`, but in advance: no run waits for it."""
-        ...
-
     def suffixes(self) -> Collection[str]:
         """The suffixes of the files that a server could be started for, such as `.py`. Starts nothing."""
         ...
 
     async def aclose(self) -> None:
         """Ends all servers and their processes."""
+        ...
+
+
+class SessionLanguageServers(LanguageServers, Protocol):
+    """The language servers for all folders of a session."""
+
+    async def start(self, path: Path) -> None:
+        """Like `server`, but in advance: no run waits for it."""
         ...

@@ -1,4 +1,7 @@
-"""Reads settings from the wire. A wrong value is reported and replaced with the default."""
+"""Reads settings from the wire. A wrong value is reported and replaced with the default.
+
+Of lists and of `languageServers`, only the wrong entries are left out.
+"""
 
 import re
 from collections.abc import Callable, Mapping
@@ -33,17 +36,20 @@ def read_settings(given: Any, before: Settings = DEFAULTS) -> tuple[Settings, li
     that is not named keeps its value. One that is null or wrong gets its default.
 
     Args:
-        given: the settings, or an object with them in its section `fairlead`. None and anything but an object change
-            nothing.
+        given: the settings, or an object with them in its section `fairlead`. If they are not an object, nothing
+            changes.
         before: the settings before the change.
     """
     problems: list[str] = []
-    if given is None or given == []:  # [] is an empty table in Lua
-        return before, problems
-    if not is_object(given):
-        return before, ["settings must be an object"]
-    given = _nested(given)
-    return _read(given.get(SECTION, given), before, "", problems), problems
+    name = "settings"
+    if is_object(given):
+        given = _nested(given)
+        if SECTION in given:
+            given, name = given[SECTION], SECTION
+    if is_object(given):
+        return _read(given, before, "", problems), problems
+    # [] is an empty table in Lua
+    return before, [] if given is None or given == [] else [f"{name} must be an object"]
 
 
 def _read(given: Any, before: Any, prefix: str, problems: list[str]) -> Any:
@@ -54,7 +60,7 @@ def _read(given: Any, before: Any, prefix: str, problems: list[str]) -> Any:
     if given == []:  # an empty table in Lua
         return before
     if not is_object(given):
-        problems.append(f"{prefix.rstrip('.') or SECTION} must be an object")
+        problems.append(f"{prefix.rstrip('.')} must be an object")
         return kind()
     given, hints, defaults = _nested(given), get_type_hints(kind), kind()
     names = {_camel(field.name): field.name for field in fields(kind)}
@@ -135,10 +141,17 @@ def _problem(name: str, wanted: Any, value: Any) -> str | None:
             return "must be a whole number"
         return _too_small(name, value)
     if wanted is float:
-        if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value):
+        if not isinstance(value, int | float) or isinstance(value, bool) or not _is_finite(value):
             return "must be a number"
         return _too_small(name, value)
     return None if isinstance(value, str) else "must be a string"
+
+
+def _is_finite(value: float) -> bool:
+    try:
+        return isfinite(value)
+    except OverflowError:  # a whole number that no float can hold
+        return False
 
 
 def _too_small(name: str, value: float) -> str | None:

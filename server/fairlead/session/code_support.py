@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from fairlead.code.provider import LanguageServers, Provider
+from fairlead.code.provider import Provider, SessionLanguageServers
 from fairlead.code.queries import CodeQueries
 from fairlead.plan import PlanningState
 from fairlead.session.evidence.proposed_problems import ProposedProblems
@@ -15,7 +15,7 @@ class CodeSupport:
     def __init__(
         self,
         files: Files,
-        servers: LanguageServers,
+        servers: SessionLanguageServers,
         editor: Callable[[], Provider | None],
         check_seconds: Callable[[], float],
     ) -> None:

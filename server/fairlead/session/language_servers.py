@@ -62,7 +62,7 @@ class ServersWorkspace:
 
 
 class FolderServers:
-    """Implements `LanguageServers` with separate servers for each folder of the workspace.
+    """Implements `SessionLanguageServers` with separate servers for each folder of the workspace.
 
     `server` also stops the servers of folders that were removed from the workspace.
     """

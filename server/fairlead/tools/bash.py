@@ -1,4 +1,7 @@
-"""`bash`: runs a command, in the sandbox if there is one, and asks the user first if the policy requires it."""
+"""`bash`: runs a command, in the sandbox if there is one, unless the call asks to leave it.
+
+Asks the user first if the policy requires it.
+"""
 
 import asyncio
 import contextlib
@@ -23,16 +26,18 @@ from fairlead.workspace.files import Files
 
 MAX_SECONDS = 3600
 SANDBOXED = (
-    "Run a shell command in a sandbox, on the files as you propose them. What it changes is proposed too. There is a "
-    "time limit, no input and no network. To look around use search, list_files and read_file."
+    "Run a shell command in a sandbox, on the files as you propose them. What it changes is proposed too. There is no "
+    "input, no network unless you request it, and a time limit unless it runs in the background. To look around use "
+    "search, list_files and read_file."
 )
 IN_WORKSPACE = (
-    "Run a shell command in the workspace. The user is asked first; there is a time limit and no input. It runs on "
-    "the files on disk and does not see proposed edits. To look around use search, list_files and read_file."
+    "Run a shell command in the workspace. The user is asked first, unless their settings allow the command. There is "
+    "no input, and a time limit unless it runs in the background. It runs on the files on disk and does not see "
+    "proposed edits. To look around use search, list_files and read_file."
 )
 PROPERTIES: dict[str, Any] = {
     "command": {"type": "string"},
-    "timeout_seconds": {"type": "integer", "description": f"{MAX_SECONDS} at most"},
+    "timeout_seconds": {"type": "integer", "minimum": 1, "description": f"{MAX_SECONDS} at most"},
     "background": {"type": "boolean", "description": "For servers and watchers: keeps running, see bash_output"},
 }
 SANDBOX_PROPERTIES: dict[str, Any] = {
@@ -40,7 +45,7 @@ SANDBOX_PROPERTIES: dict[str, Any] = {
     "unsandboxed": {"type": "boolean", "description": "On the files on disk, without proposals; the user is asked"},
 }
 NOT_VISIBLE = "Runs on the files on disk; {edits} not visible to it."
-ACCEPT_FIRST = "Accept them first if it should see them."
+ACCEPT_FIRST = "If it should see proposed edits, accept them first."
 TOO_LONG = f"(The time limit is {MAX_SECONDS} s, the maximum.)"
 IN_BACKGROUND = "Started in the background as {handle}. Read it with bash_output, end it with bash_kill."
 
@@ -108,8 +113,9 @@ class Bash:
         view = await commands.view(layer.roots) if layer.where == "sandboxed" else View()
         line, limits = found.with_pipefail(command), commands.limits
         box = await layer.open(line, view, limits=limits, network=network, background=background)
-        timeout = input.get("timeout_seconds") or (None if background else commands.timeout)
-        running = Command(box.launch, timeout and min(max(timeout, 0.1), MAX_SECONDS), call.output)
+        given = input.get("timeout_seconds")
+        timeout = min(given, MAX_SECONDS) if given else None if background else commands.timeout
+        running = Command(box.launch, timeout, call.output)
         handle = commands.background.next_handle() if background else None
         return Job(commands, call, command, layer, network, box, running, view.hidden, handle, found, state)
 
@@ -209,7 +215,9 @@ def _hidden_files(names: Collection[str], exit_code: int | None, output: str) ->
 def _inconclusive(job: Job) -> str:
     """A sentence about the verifications whose result the exit code does not show; empty if there are none."""
     names = ", ".join(f"`{name}`" for name in job.verifications.inconclusive)
-    return names and f"(The exit code does not show the result of {names}, so it verifies nothing. Run it on its own.)"
+    return names and (
+        f"(The exit code does not show whether {names} passed, so this run does not verify that. Run each on its own.)"
+    )
 
 
 def _lines(*parts: str) -> str:

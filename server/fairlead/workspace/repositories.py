@@ -1,4 +1,4 @@
-"""Finds Git's own data in a workspace, whose hooks and settings can run programs.
+"""Finds Git's own data in a workspace: its hooks and settings can run programs.
 
 It is not always in a folder named `.git`: Git accepts any folder that looks like a repository, and `.git` may be a file
 or a link that leads to one. This module reads names and plain text; it does not run git.
@@ -15,7 +15,8 @@ from fairlead.workspace.paths import real_path
 EXECUTABLE_PARTS = ("hooks", "config", "config.worktree", "info")
 _MAX_BYTES = 1_000_000
 _HEAD = re.compile(r"ref: refs/heads/([^\n]+)|([0-9a-f]{40}|[0-9a-f]{64})")
-_HOOKS = re.compile(r"(?i)^\s*hooksPath\s*=\s*(.+?)\s*$", re.M)
+_SECTION = re.compile(r"\s*\[\s*([\w.-]+)\s*(\"[^\"]*\")?\s*\](.*)")
+_HOOKS_PATH = re.compile(r"(?i)\s*hooksPath\s*=\s*(\"[^\"]*\"|[^#;]*)")
 
 
 def is_git_folder(has: Callable[[str], bool]) -> bool:
@@ -53,7 +54,9 @@ def named_path(folder: Path, text: str) -> Path:
 
 
 def enclosing_repository(root: Path) -> Path | None:
-    """The folder above a workspace whose repository contains it; None if the workspace has its own, or there is none.
+    """The folder above the workspace that is the top of the repository around it.
+
+    None if the workspace is the top of a repository, or there is none.
 
     Searches within one file system, as Git does. Does not search the home folder and those above it: a repository of
     the whole home says nothing about one project.
@@ -78,22 +81,36 @@ def _is_on_other_file_system(folder: Path, root: Path) -> bool:
 
 
 def executable_parts(folder: Path) -> Iterator[Path]:
-    """The existing parts of a repository through which a write could run programs."""
+    """The existing parts of a repository that could make Git run programs if they were written to."""
     for name in EXECUTABLE_PARTS:
         if os.path.exists(folder / name):
             yield folder / name
 
 
 def hooks_folder(root: Path) -> Path | None:
-    """The folder in the root that the repository's settings name for hooks; None if they name none there."""
+    """The folder below the root that the repository's settings name for hooks; None if they name none there.
+
+    Does not read files that the settings include.
+    """
     top = enclosing_repository(root) or root
     own = git_folder(top / ".git")
     shared = named_path(own, read_start(own / "commondir"))
-    named = _HOOKS.findall(read_start(shared / "config"))
-    if not named:
-        return None
-    folder = named_path(top, named[-1].strip('"'))
-    return folder if folder.is_relative_to(root) and folder != root else None
+    named = _hooks_path(read_start(own / "config.worktree")) or _hooks_path(read_start(shared / "config"))
+    folder = named_path(top, named)
+    return folder if named and folder.is_relative_to(root) and folder != root else None
+
+
+def _hooks_path(settings: str) -> str:
+    """The last `core.hooksPath` in Git settings; empty if there is none."""
+    found = section = ""
+    for line in settings.splitlines():
+        head, rest = _SECTION.match(line), line
+        if head is not None:
+            section, rest = "" if head[2] else head[1].lower(), head[3]
+        value = _HOOKS_PATH.match(rest)
+        if section == "core" and value is not None:
+            found = value[1].strip().strip('"')
+    return found
 
 
 def current_branch(root: Path) -> str:

@@ -194,6 +194,18 @@ export async function openPage(
       name = title;
     },
     setTheme: (wanted) => page.emulateMedia({ colorScheme: wanted }),
+    /**
+     * Changes the size of the window, and waits until VS Code fills it. On a busy machine, VS Code has kept the old size after the
+     * browser's own event.
+     */
+    setSize: async (size) => {
+      await page.setViewportSize(size);
+      await act("VS Code to fill the window", async () => {
+        await page.evaluate(() => dispatchEvent(new Event("resize")));
+        const box = await page.locator(".monaco-workbench").boundingBox();
+        if (box.height !== size.height) throw new Error(`it is ${box.height} pixels high, not ${size.height}`);
+      });
+    },
     screenshot: async (file, options = {}) => {
       fs.mkdirSync(path.dirname(path.resolve(file)), { recursive: true });
       await page.screenshot({ path: file, animations: "disabled", caret: "hide", timeout: 10_000, ...options });

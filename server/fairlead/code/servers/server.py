@@ -171,7 +171,7 @@ class Server:
         clangd answers from an index that it updates right before it publishes problems. A server that answers requests
         for diagnostics reads the texts before it answers, so there is nothing to wait for.
         """
-        if self._can_pull.is_set():
+        if self._can_pull.is_set() or not self._published:
             return
         checked = asyncio.ensure_future(_all_set([published.first for published in self._published.values()]))
         ended = self.connection.ended

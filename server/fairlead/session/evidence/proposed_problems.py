@@ -13,7 +13,7 @@ from pathlib import Path
 from fairlead.agent.errors import ToolError
 from fairlead.agent.messages import clean_text
 from fairlead.code.decode import Problem, problems, read_answer
-from fairlead.code.provider import LanguageServer, LanguageServers
+from fairlead.code.provider import LanguageServer, SessionLanguageServers
 from fairlead.display import count_of
 from fairlead.edits.changeset import Changeset, changed_paths
 from fairlead.workspace.errors import WorkspaceError
@@ -49,7 +49,7 @@ class _Checked:
 class ProposedProblems:
     """Checks the proposed texts of a session with its language servers."""
 
-    def __init__(self, files: Files, servers: LanguageServers, seconds: Callable[[], float]) -> None:
+    def __init__(self, files: Files, servers: SessionLanguageServers, seconds: Callable[[], float]) -> None:
         """`seconds` returns how long a check may take; 0: nothing is checked, and no server is started."""
         self._files, self._servers, self._seconds = files, servers, seconds
         self._baselines: dict[Path, tuple[str, Counter[ErrorKey]]] = {}

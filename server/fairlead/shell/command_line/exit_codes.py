@@ -121,7 +121,7 @@ def _check_names(root: "Node", source: bytes) -> None:
             names = {name, *arguments} if name in _PREFIXES else {name}
             if is_dynamic or names & _REDEFINING:
                 raise _NotFollowedError
-            program, *given = _without_prefixes([name, *arguments])
+            program, *given = _without_prefixes([name, *arguments]) or [""]
             if program in ("source", ".") and (not given or given[0].rpartition("/")[2] not in _SOURCED):
                 raise _NotFollowedError
 
