@@ -33,7 +33,11 @@ test("the first suitable Python is used, and the reasons against the others are 
   assert.deepEqual(python, { executable: "/opt/python3.12", version: [3, 12] });
   assert.deepEqual(
     attempts.map(({ problem }) => problem),
-    ["not found", "is Python 3.9, too old", "has no venv module (on Debian and Ubuntu: install python3-venv)"],
+    [
+      "not found",
+      "is Python 3.9, too old",
+      "lacks the module venv or ensurepip (on Debian and Ubuntu: install python3-venv)",
+    ],
   );
 });
 

@@ -53,7 +53,7 @@ async def test_l13_text_cut_by_max_tokens_is_continued_once(connect: Connect) ->
         async with connect(api) as client:
             result = await client.run()
         assert (result["stopReason"], result["message"]) == ("end_turn", "It goes on and comes to its end.")
-        assert "cut off by the output limit" in notes(api, 1)[0]
+        assert "cut off by a length limit" in notes(api, 1)[0]
         assert api.refusals == []
 
 

@@ -163,6 +163,19 @@ async def test_p19_a_flaky_check_proves_nothing(workspace: Path, replay: Replay)
         assert client.last("agent/edits")["smallest"] is None
 
 
+async def test_p19_a_search_that_finds_nothing_ends_an_earlier_result(workspace: Path, replay: Replay) -> None:
+    """docs/plan.md P19: the check depends on a file that the session does not know, which changes in between."""
+    gate = write_gate(workspace)
+    changes = edit("a.txt", "\n3\n", "\nx\n"), edit("a.txt", "\n16\n", "\ny\n")
+    async with Client(workspace, settings=replay(*turns("grep -q x a.txt && grep -q yes gate", *changes))) as client:
+        await client.run()
+        assert (await minimize(client))["outcome"] == "minimal"
+        assert client.last("agent/edits")["smallest"] is not None
+        gate.write_text("no\n")
+        assert (await minimize(client))["outcome"] == "fails"
+        assert client.last("agent/edits")["smallest"] is None
+
+
 async def test_p19_the_last_run_of_a_search_is_the_one_that_counts(workspace: Path, replay: Replay) -> None:
     """The check passed at first, and failed on the same files at the end. So the record has the failure, and the step
     is not completed without another run, which fails too.

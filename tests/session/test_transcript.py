@@ -4,6 +4,7 @@ from fairlead.agent.messages import Message, text_block
 from fairlead.plan.evidence import Record
 from fairlead.session.evidence.proposed_problems import NEW_ERRORS
 from fairlead.session.feedback import REVIEW, USER_MESSAGE
+from fairlead.session.prompt import shown_prompt
 from fairlead.session.report.listing import transcript
 
 
@@ -37,4 +38,14 @@ def test_l18_a_note_that_continues_a_turn_is_not_shown_as_the_users_words() -> N
         ("assistant", "Fixed again."),
         ("user", "Stop here."),
         ("assistant", "Stopped."),
+    ]
+
+
+def test_a_prompt_that_begins_like_a_text_of_fairlead_is_shown() -> None:
+    """It is about HTML, for example, and not a summary."""
+    prompt = shown_prompt("<summary> is not styled.")
+    lines = transcript([user(prompt), assistant("Fixed.")], Record())
+    assert [(line.role, line.text.strip()) for line in lines] == [
+        ("user", "<summary> is not styled."),
+        ("assistant", "Fixed."),
     ]

@@ -1,4 +1,4 @@
-// Reviews at the cursor: decides on the change, file or multi-file diff that the user looks at, and goes to the next
+// Reviews at the cursor: decides on the change, file or multi-file diff that the user is looking at, and goes to the next
 // change.
 
 import { t } from "@vscode/l10n";
@@ -152,7 +152,7 @@ export class ReviewCursor {
     });
   }
 
-  /** Returns the cursor's position in the diff that the user looks at; undefined if there is none. */
+  /** Returns the cursor's position in the diff that the user is looking at; undefined if there is none. */
   private position(): CursorPosition | undefined {
     const shown = this.shown();
     if (!shown) return undefined;
@@ -166,13 +166,13 @@ export class ReviewCursor {
   }
 
   /**
-   * Returns the side and the file of the diff that the user looks at; undefined if there is none, or its file has no
+   * Returns the side and the file of the diff that the user is looking at; undefined if there is none, or its file has no
    * proposed changes.
    */
   private shown(): ShownDiff | undefined {
     const input = activeTab()?.input;
-    // the tab of a multi-file diff does not name the file, so ask the focused editor; in the tab of a file, the focused
-    // editor could be the one in a preview
+    // the tab of a multi-file diff does not name the file, so ask the focused editor; in a file's tab, that may be the
+    // peek view of `preview.ts`, so use the tab's own URI
     const uri =
       input instanceof vscode.TabInputTextDiff
         ? input.modified

@@ -60,7 +60,7 @@ async function probe(
   const command = [program, ...args].join(" ");
   const script = withUv ? PROBE : `import venv, ensurepip; ${PROBE}`;
   try {
-    const { stdout } = await promisify(execFile)(program, [...args, "-I", "-c", script], {
+    const { stdout } = await promisify(execFile)(program, [...args, "-I", "-X", "utf8", "-c", script], {
       timeout,
       signal,
       windowsHide: true,
@@ -73,6 +73,7 @@ async function probe(
     }
     return { executable: match[3].trim(), version };
   } catch (error) {
+    signal?.throwIfAborted();
     return { command, problem: problemOf(error) };
   }
 }
@@ -82,7 +83,7 @@ function problemOf(error: unknown): string {
   if (code === "ENOENT") return "not found";
   if (killed) return "did not answer";
   if (/No module named '?(venv|ensurepip)/.test(stderr ?? ""))
-    return "has no venv module (on Debian and Ubuntu: install python3-venv)";
+    return "lacks the module venv or ensurepip (on Debian and Ubuntu: install python3-venv)";
   const lines = (stderr ?? "").split("\n").filter((line) => line.trim() !== "");
   return lines.at(-1)?.trim() ?? "could not be run";
 }

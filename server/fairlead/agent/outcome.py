@@ -11,19 +11,19 @@ DONE = ("end_turn", "stop_sequence")
 
 NEW_BUDGET = "You can continue with a new budget."
 REDIRECT = "Tell the agent what to do instead, or let it continue."
-PAUSED_BY_API = f"Paused: the API paused the model's turn several times in a row. {NEW_BUDGET}"
+PAUSED_BY_API = "Paused: the API paused the model's turn again instead of finishing it. You can let it continue."
 REFUSED = "The model refused to continue. Rephrase the task, or start a new one."
 NO_CALL = (
-    "The model stopped to run tools (stop reason tool_use), but its answer contained no call and no text, twice in a "
-    "row. Send a follow-up to try again. A local model may need a different chat template."
+    "The model stopped to run tools (stop reason tool_use), but its answer contained no call and no text, and the one "
+    "before was incomplete too. Send a follow-up to try again. A local model may need a different chat template."
 )
 UNREQUESTED_CALLS = (
     "The model's answer contained tool calls, but ended with stop reason {reason} instead of tool_use. The calls were "
     "not run. Send a follow-up to try again. A local model may need a different chat template."
 )
 NO_ANSWER = (
-    "The model's answer was empty: no text and no tool call. Fairlead asked it once more. What it did before is saved. "
-    "Send a follow-up to try again. A local model may need a different chat template."
+    "The model's answer was empty (no text and no tool call), and the one before was incomplete too. What it did is "
+    "saved. Send a follow-up to try again. A local model may need a different chat template."
 )
 NO_STOP_REASON = (
     "The model's server did not say why the answer ended (no stop_reason), so the answer may be incomplete. Send a "

@@ -8,8 +8,8 @@ import re
 from fairlead.agent.tool import Mode
 
 CONTINUE = (
-    "<cut_off>Your answer was cut off by the output limit (max_tokens). Continue exactly where it stopped, without "
-    "repeating anything.</cut_off>"
+    "<cut_off>Your answer was cut off by a length limit. Continue exactly where it stopped, without repeating "
+    "anything.</cut_off>"
 )
 CONTINUE_PAUSED_TURN = "<cut_off>Continue.</cut_off>"
 MISSING_CALL = (
@@ -34,7 +34,7 @@ NOT_IN_MODE: dict[Mode, str] = {
 }
 
 CLEARED_RESULT = "[Cleared to save space: {what}, {lines}. If you need it, call again, or ask for a part of it.]"
-SHORTENED_RESULT = "[{what} left out here, because the model's window is small. Ask for a part if you need it.]"
+SHORTENED_RESULT = "[{what} left out here to fit your context window. Ask for a part if you need it.]"
 SUMMARIZE = (
     "<summarize>This conversation no longer fits into your window. Write a summary to continue from: what it omits is "
     "lost. The user's words, the plan and the proposals are preserved separately. Say what you found out (files, "
@@ -62,7 +62,10 @@ _CONTEXT = re.compile(r"<(attached|context)>|The user refers to:\n- ")
 
 
 def is_generated(text: str) -> bool:
-    """Whether a text of a user message is Fairlead's own, and neither the user's words nor their review decisions."""
+    """Whether a text of a user message begins like one of Fairlead's own that a summary may replace.
+
+    What the user refers to is not one of these.
+    """
     return _GENERATED.match(text) is not None
 
 

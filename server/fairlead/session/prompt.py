@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from fairlead.agent.messages import Block, clean_text, text_block
+from fairlead.agent.prompts import is_context, is_generated
 from fairlead.agent.tool import Mode
 from fairlead.display import end_after_word
 from fairlead.edits.changeset import Changeset
@@ -107,8 +108,12 @@ def title_of(prompt: str) -> str:
 
 
 def shown_prompt(prompt: str) -> str:
-    """The prompt as the conversation contains it."""
-    return clean_text(prompt.strip())
+    """The prompt as the conversation contains it.
+
+    One that begins like a text of Fairlead's own gets a line break before it, so that it still counts as the user's.
+    """
+    text = clean_text(prompt.strip())
+    return f"\n{text}" if is_generated(text) or is_context(text) else text
 
 
 def user_prompt(task: RunTask, context: Sequence[Block]) -> list[Block]:

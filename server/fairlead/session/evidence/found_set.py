@@ -1,4 +1,4 @@
-"""The smallest set of changes that the last search found, as long as it is valid."""
+"""The smallest set of changes that a search found, as long as it is valid."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -24,8 +24,12 @@ class FoundSet:
         """Replaces the set with one that was found for these changes, in the file state with this number."""
         self._found, self._versions = (found, changes, state), (0, 0)
 
+    def clear(self) -> None:
+        """Forgets the set, because a later search has disproved it."""
+        self._found, self._versions = None, (0, 0)
+
     def now(self) -> SmallestSet | None:
-        """The set with the changes that are still undecided; None if there are none, or if it is no longer valid.
+        """The set without the changes that have been decided since; None if none is left, or if it is no longer valid.
 
         Returns the same object until something changes.
         """

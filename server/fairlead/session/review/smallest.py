@@ -122,7 +122,8 @@ class _Search:
     def result(self, outcome: SearchOutcome) -> SmallestSet:
         """The result with this outcome. A set that is not minimal is included only if some changes are not in it.
 
-        If a set is included, it becomes the session's found set (`FoundSet`).
+        If a set is included, it becomes the session's found set (`FoundSet`). If the checks fail or are flaky, the
+        session has none.
         """
         found = self._search.found
         is_set = outcome == "minimal" or (outcome in ("limit", "stopped") and found not in (None, self._units))
@@ -143,6 +144,8 @@ class _Search:
         )
         if is_set:
             self._session.evidence.found_set.replace(result, self._changes, self._state)
+        elif outcome in ("fails", "flaky"):
+            self._session.evidence.found_set.clear()
         return result
 
     async def _passes(self, chosen: Sequence[_Unit]) -> bool:

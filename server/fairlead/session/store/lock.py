@@ -26,7 +26,7 @@ else:
 _held: set[tuple[int, int] | None] = set()
 """The device and inode of each file that this process has locked."""
 _changing = threading.Lock()
-"""Held while `_held` and a file's lock change together."""
+"""Guards `_held` and the locks of the files, which must change together."""
 
 
 class Locked(Exception):

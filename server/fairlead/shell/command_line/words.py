@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_SPECIAL = re.compile(r"[\"'`$()<>|&;\s]")  # an unquoted word contains none of these
+_SPECIAL = re.compile(r"[\"'`$()<>|&;\s]")  # an unquoted word contains none of these unescaped, or is `$`
 _EXPANDED = re.compile(r"[*?\[{}]")  # bash may expand a word that contains one of these (file names, braces)
 _QUOTED = re.compile(r"(?:[^\"\\`$]|\\.|\$(?![\w({\[@*#?!$'-]))*", re.S)
 

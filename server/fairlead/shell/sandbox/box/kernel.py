@@ -1,6 +1,6 @@
 """The system calls of the launcher that Python lacks, or has only in modules that take long to import. Linux only.
 
-They go through `ctypes`, and raise OSError if the kernel refuses, unless a docstring says otherwise. Runs in the
+Most go through `ctypes`. They raise OSError if the kernel refuses, unless a docstring says otherwise. Runs in the
 launcher, so it imports as little as possible.
 """
 
@@ -15,7 +15,7 @@ MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REC, MS_PRIVATE = 2, 4, 8, 0x4000, 1 << 18
 _AT_EMPTY_PATH, _AT_RECURSIVE, _AT_FDCWD = 0x1000, 0x8000, -100
 _OPEN_TREE_CLONE, _OPEN_TREE_CLOEXEC, _MOVE_MOUNT_F_EMPTY_PATH = 1, 0o2000000, 4
 _ATTR_RDONLY, _ATTR_NOSUID, _ATTR_NODEV = 1, 2, 4
-# the same on every architecture
+# the same on every architecture except Alpha and MIPS
 _SYS_OPEN_TREE, _SYS_MOVE_MOUNT, _SYS_MOUNT_SETATTR = 428, 429, 442
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT = 1, 4, 24, 38, 47
 _PR_CAP_AMBIENT_CLEAR_ALL = 4
@@ -48,7 +48,7 @@ def version() -> tuple[int, ...]:
 
 
 def drop_file_rights() -> None:
-    """Gives up root's rights to files: for them, this process is the user `nobody` until `restore_file_rights`."""
+    """Gives up root's access to files: until `restore_file_rights`, the kernel checks it as for the user `nobody`."""
     _libc.setfsgid(_NOBODY)
     _libc.setfsuid(_NOBODY)  # this also drops the capabilities that override permissions
     if (_libc.setfsuid(-1), _libc.setfsgid(-1)) != (_NOBODY, _NOBODY):  # they do not report errors
@@ -109,9 +109,9 @@ def block_signals() -> None:
 
 
 def next_signal(seconds: float | None = None) -> int | None:
-    """Waits for a signal that `block_signals` blocks; returns its number, or None if none arrives within `seconds`.
+    """Waits for a signal that `block_signals` blocks; returns its number.
 
-    Without `seconds`, waits without limit.
+    Returns None if none arrives within `seconds` (None: no limit), or if waiting fails.
     """
     whole, part = divmod(seconds or 0.0, 1)
     time = None if seconds is None else (ctypes.c_long * 2)(int(whole), int(part * 1e9))
