@@ -8,7 +8,7 @@ import pytest
 
 from cli.command import run_plain
 from fairlead.models.recording import read_recording
-from support.fake_api import Call, FakeApi, Text, Thinking, Turn
+from support.fake_api import Call, Cut, FakeApi, Text, Thinking, Turn
 from support.sandbox import needs_sandbox
 
 Record = Callable[..., Path]
@@ -69,6 +69,23 @@ def test_a_real_run(workspace: Path, tmp_path: Path) -> None:
     assert (two.text, two.calls, two.stop) == ("Done.", (), None)
     assert (one.usage.requests, one.usage.output_tokens) == (1, 3)
     assert (two.usage.requests, two.usage.output_tokens) == (1, 2)
+
+
+def test_what_was_not_the_models_answer_is_not_recorded(workspace: Path, tmp_path: Path) -> None:
+    """A call that did not run because its answer was cut off, and the text of an attempt that broke."""
+    path = tmp_path / "run.yaml"
+    cut_off = Turn((Text("Writing."), Call("write_file", {"path": "a", "content": "x"})), stop_reason="max_tokens")
+    answers = [cut_off, Cut(Turn((Text("An attempt that breaks."),), chunk=100), 4, "drop"), Turn((Text("Done."),))]
+    with FakeApi(answers, require_key=False) as api:
+        ended = run_plain(
+            *("run", "a task", "--workspace", workspace, "--record", path),
+            *("--base-url", api.url, "--model", "claude-opus-5-5"),
+            ANTHROPIC_API_KEY="k",
+        )
+    assert ended.code == 0, ended.out
+    assert "An attempt" in ended.out
+    [turn] = read_recording(path).turns
+    assert (turn.text, turn.calls) == ("Writing.\n\nDone.", ())
 
 
 def test_a_task_that_is_not_utf_8(workspace: Path, record: Record, tmp_path: Path) -> None:

@@ -92,13 +92,13 @@ def test_an_edit_that_changes_nothing_is_empty() -> None:
         ({"changes": {"untitled:x": []}}, "something that is not a file (untitled:x)"),
         ({"documentChanges": [edits("a.py", {"range": change(0, 0, 0, "")["range"], "snippet": {}})]}, "snippets"),
         ({"documentChanges": [edits("a.py", change(0, 0, 3, ""), change(0, 2, 4, ""))]}, "is malformed"),
-        ([], "The answer of the server is malformed"),
-        ({"changes": {uri("a.py"): [{"newText": "x"}]}}, "The answer of the server is malformed"),
-        ({"changes": {uri("a.py"): [change(-1, 0, 0, "x")]}}, "The answer of the server is malformed"),
-        ({"changes": {uri("a.py"): [change(0, -1, 0, "x")]}}, "The answer of the server is malformed"),
+        ([], "The answer from the server is malformed"),
+        ({"changes": {uri("a.py"): [{"newText": "x"}]}}, "The answer from the server is malformed"),
+        ({"changes": {uri("a.py"): [change(-1, 0, 0, "x")]}}, "The answer from the server is malformed"),
+        ({"changes": {uri("a.py"): [change(0, -1, 0, "x")]}}, "The answer from the server is malformed"),
         (
             {"changes": {uri("a.py"): [change(0, 0, 0, "x") | {"range": "all"}]}},
-            "The answer of the server is malformed",
+            "The answer from the server is malformed",
         ),
     ],
 )

@@ -27,8 +27,14 @@ editorTest("no folder open: the message says so and offers to open one", async (
 
 editorTest("a model is set up from the walkthrough, and tested by a small request", async ({ page }) => {
   let isReady = false;
-  const refusal = () => !isReady && { status: 404, error: { type: "not_found_error", message: "model: small" } };
+  const keys = new Set();
+  const refusal = ({ headers }) => {
+    keys.add(headers["x-api-key"]);
+    return !isReady && { status: 404, error: { type: "not_found_error", message: "model: small" } };
+  };
   const url = await modelServer({ text: "OK", refusal });
+  await page.runCommand("Agent: Set API Key");
+  await page.fillInput("sk-ant-saved", { title: "Agent: Set API Key" });
   await page.runCommand("Agent: Welcome to Fairlead");
   await click(page, "the step", step(page, "Set up a model"));
   await picture(page, "walkthrough");
@@ -39,6 +45,7 @@ editorTest("a model is set up from the walkthrough, and tested by a small reques
     (await page.quickInput()).message.startsWith("The model's name"),
   );
   await page.fillInput("small");
+  await page.pick("Remove the saved API key", { title: "Agent: Choose a Model" });
   const failed = await page.toast("The model cannot be used.");
   assert.match(failed.message, /small/);
   assert.deepEqual(failed.buttons, ["Choose Again", "Test Again"]);
@@ -46,6 +53,7 @@ editorTest("a model is set up from the walkthrough, and tested by a small reques
   await page.toastButton("The model cannot be used.", "Test Again");
   await page.toast("small answers.");
   await page.closeToast("small answers.");
+  assert.ok(!keys.has("sk-ant-saved"), "the key for Anthropic is not sent to another server");
 });
 
 editorTest("the example opens in a folder of its own and offers its task, which needs no model", async ({ page }) => {

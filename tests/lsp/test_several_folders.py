@@ -70,7 +70,7 @@ async def test_the_model_reads_the_folders_and_names_files_by_them(
             [file] = client.last("agent/edits")["files"]
             assert file["uri"] == (web / "a.txt").as_uri()
             [*_, refused] = client.events("tool_finished")
-            assert "a.txt names no folder" in refused["text"]
+            assert "a.txt does not begin with the name of a folder" in refused["text"]
             await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
         first = api.requests[0]
     assert "The workspace has several folders" in first.system
@@ -114,7 +114,7 @@ async def test_a_folder_that_is_added_is_reported_and_used(connect: Connect, wor
     assert "<folders>" not in json.dumps(before)
     assert f"- web: {web}" in json.dumps(after["messages"][-1])
     assert json.dumps(api.requests[4].body).count("<folders>\\\\n") <= 1
-    assert [text.split()[-1] for text in texts if "names no folder" not in text] == ["ws", "web"]
+    assert [text.split()[-1] for text in texts if "does not begin with" not in text] == ["ws", "web"]
     assert len(texts) == 3
 
 
@@ -137,6 +137,9 @@ async def test_a_removed_folder_is_not_touched_and_its_proposals_stay(
             assert (refused["outcome"], outcomes[(workspace / "a.txt").as_uri()]["outcome"]) == ("failed", "applied")
             assert "not part of the workspace anymore" in refused["message"]
             assert ((web / "a.txt").read_text(), (workspace / "a.txt").read_text()) == ("web\nuser\n", "new ws\n")
+            record = (await client.request("agent/record", {"sessionId": session}))["record"]
+            assert [file["path"] for file in record["files"]] == ["ws/a.txt"]
+            assert str(web) not in json.dumps(record["changes"])
             await client.run(sessionId=session)
             refusals = [event for event in client.events("tool_finished") if event["isError"]]
             assert ["not part of the workspace anymore" in each["text"] for each in refusals] == [True, False]

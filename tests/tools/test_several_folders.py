@@ -68,9 +68,9 @@ async def test_edits_concern_the_file_of_the_named_folder(desk: Desk) -> None:
 @pytest.mark.parametrize("name", ["read_file", "delete_file"])
 async def test_a_path_without_a_folder_is_refused_with_their_names(desk: Desk, name: str) -> None:
     """And proposes nothing."""
-    with pytest.raises(ToolError, match=r"names no folder.*: api, web"):
+    with pytest.raises(ToolError, match=r"does not begin with the name of a folder.*: api, web"):
         await desk.call(name, path="src/main.py")
-    with pytest.raises(ToolError, match=r"names no folder.*: api, web"):
+    with pytest.raises(ToolError, match=r"does not begin with the name of a folder.*: api, web"):
         await desk.call("write_file", path="src/main.py", content="x")
     assert not len(desk.files.changes)
 

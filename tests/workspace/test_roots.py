@@ -47,7 +47,7 @@ def test_a_path_begins_with_the_name_of_its_folder(roots: Roots, folders: tuple[
 @pytest.mark.parametrize("name", ["src/main.py", "main.py", ".", "", "other/src/main.py", "API/src/main.py", "apis"])
 def test_a_path_that_names_no_folder_is_an_error_that_lists_them(roots: Roots, name: str) -> None:
     """So the model can correct itself."""
-    with pytest.raises(WorkspaceError, match=r"names no folder.* begin a path with one of: api, web\.$"):
+    with pytest.raises(WorkspaceError, match=r"does not begin with the name of a folder.* with one of: api, web\.$"):
         roots.resolve(name)
 
 

@@ -31,8 +31,12 @@ export class EditorTasks implements vscode.CodeActionProvider, vscode.Disposable
   /** Asks for a task and runs it on the selection, in a new session. */
   async runOnSelection(): Promise<void> {
     const editor = activeEditor();
-    const ranges = editor ? selectedRanges(editor) : [];
-    if (!editor || ranges.length === 0) {
+    if (!editor) {
+      void vscode.window.showInformationMessage(t("Open a file of the workspace first."));
+      return;
+    }
+    const ranges = selectedRanges(editor);
+    if (ranges.length === 0) {
       void vscode.window.showInformationMessage(t("First, select the code for the task."));
       return;
     }
@@ -100,7 +104,7 @@ function selectedRanges({ selections }: vscode.TextEditor): LineRange[] {
   return mergeRanges(selections.filter(({ isEmpty }) => !isEmpty).map(lineRangeOf));
 }
 
-/** The lines of a range. If the range ends at the start of a line, that line is not one of them. */
+/** The lines of a range. If a range of several lines ends at the start of a line, that line is not included. */
 function lineRangeOf({ start, end }: vscode.Range): LineRange {
   return { start: start.line, end: end.character === 0 && end.line > start.line ? end.line - 1 : end.line };
 }

@@ -11,7 +11,7 @@ import { escapeInvisible, plainOutput, visibleText } from "../ui/text";
 const MAX_TEXT = 100_000;
 /** The same for the output or the result of a tool call. */
 const MAX_OUTPUT = 10_000;
-/** Only a shorter result of one line is shown next to the title. Does not apply to commands. */
+/** A successful result of one line that is shorter than this is next to the title, not below it. Not of a command. */
 const MAX_NOTE = 100;
 
 const END_TEXTS: Record<string, string> = {
@@ -19,7 +19,7 @@ const END_TEXTS: Record<string, string> = {
   max_tokens: t("Cut off by the output limit."),
   max_turn_requests: t("Paused before the task was finished."),
   budget: t("Paused: the budget is used up."),
-  loop: t("Paused: the model repeated itself."),
+  loop: t("Paused: the model repeated itself or made no progress."),
   refusal: t("The model refused."),
   error: t("Ended with an error."),
   lost: t("The agent's server stopped; the run was interrupted. What you have not accepted is not in your files."),
@@ -104,7 +104,7 @@ function toolView(tool: ToolEntry): EntryView {
   const title = escapeInvisible(isCommand ? firstLine(tool.title) : tool.title.replace(/\s+/g, " "));
   const body = toolBody(tool);
   const isShort = !isCommand && state === "ok" && body.length < MAX_NOTE && !body.includes("\n");
-  const note = isShort ? body : failure;
+  const note = isShort ? visibleText(body) : failure;
   return { kind: "tool", state, title, isCommand, place, note, body: shown(isShort ? "" : body, MAX_OUTPUT) };
 }
 

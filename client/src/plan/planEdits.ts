@@ -1,4 +1,4 @@
-// The user's changes to the plan: add, reword, drop, hold, mark and move steps and set their checks, also while the
+// The user's changes to the plan: add, reword, drop, hold, mark and move steps and set their checks, even while the
 // agent works.
 
 import { t } from "@vscode/l10n";

@@ -5,8 +5,8 @@ import type { ReviewResult } from "../protocol";
 import type { Edits } from "../protocolStates";
 
 /**
- * A decision of the user, as the steps that it added to the undo histories of sessions. Each step is the id of its
- * session.
+ * One decision of the user: the steps that it added to the sessions' undo histories, in order. Each step is
+ * represented by the id of its session.
  */
 export type DecisionSteps = string[];
 export type Direction = "undo" | "redo";
@@ -16,7 +16,7 @@ export class DecisionHistory {
 
   /**
    * Adds `steps` steps in a session to a decision. If a decision is about several sessions, pass the same array each
-   * time: it is changed.
+   * time; this method appends to it.
    */
   record(decision: DecisionSteps, sessionId: string, steps = 1): void {
     if (steps > 0 && !this.stacks.undo.includes(decision)) this.stacks.undo.push(decision);
@@ -24,8 +24,8 @@ export class DecisionHistory {
   }
 
   /**
-   * Removes the last decision that has a step for which `can` returns true. Returns all such steps of it, in the order
-   * in which to undo or redo them; empty if there is no such decision.
+   * Removes the last decision that has a step for which `can` returns true. Returns those of its steps for which
+   * it does, in the order in which to undo or redo them; empty if there is no such decision.
    */
   pop(direction: Direction, can: (sessionId: string) => boolean): DecisionSteps {
     const stack = this.stacks[direction];

@@ -1,4 +1,5 @@
-// Access to a model: an API key, another server, or a cloud. A task asks for it before it installs the server.
+// Access to a model: an API key, another server, or a cloud. If none is configured, a task asks for it before
+// Fairlead's own server is installed or started.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -37,7 +38,7 @@ export class ModelAccess {
     const isSet = key.trim() !== "";
     if (isSet) await this.secrets.store(API_KEY_SECRET, key.trim());
     else await this.secrets.delete(API_KEY_SECRET);
-    showBriefly(isSet ? t("The API key is set.") : t("The API key was removed."));
+    showBriefly(isSet ? t("The API key is set.") : t("No API key is set."));
     return isSet;
   }
 
@@ -51,8 +52,8 @@ export class ModelAccess {
       },
       {
         label: t("$(server) Local model or another server"),
-        detail: t("Any server that speaks the Messages API, such as Ollama. Needs no key."),
-        configure: configureServer,
+        detail: t("Any server that speaks the Messages API, such as Ollama. Most local ones need no key."),
+        configure: () => this.configureServer(),
       },
       {
         label: "$(cloud) Amazon Bedrock",
@@ -82,21 +83,39 @@ export class ModelAccess {
     await apply({ kind: "key" });
     return true;
   }
-}
 
-async function configureServer(): Promise<boolean> {
-  const baseUrl = await vscode.window.showInputBox({
-    title: TITLE,
-    prompt: t("The server's base URL."),
-    value: "http://localhost:11434",
-    validateInput: urlProblem,
-    ignoreFocusOut: true,
-  });
-  if (baseUrl === undefined) return false;
-  const model = await askModel(t("The model's name, as the server knows it."));
-  if (model === undefined) return false;
-  await apply({ kind: "server", model, baseUrl: baseUrl.trim() });
-  return true;
+  private async configureServer(): Promise<boolean> {
+    const baseUrl = await vscode.window.showInputBox({
+      title: TITLE,
+      prompt: t("The server's base URL."),
+      value: "http://localhost:11434",
+      validateInput: urlProblem,
+      ignoreFocusOut: true,
+    });
+    if (baseUrl === undefined) return false;
+    const model = await askModel(t("The model's name, as the server knows it."));
+    if (model === undefined) return false;
+    if (!(await this.decideOnKey(new URL(baseUrl.trim()).host))) return false;
+    await apply({ kind: "server", model, baseUrl: baseUrl.trim() });
+    return true;
+  }
+
+  /**
+   * If an API key is saved, asks whether another server may get it, and removes it if not. Returns false if the user
+   * closes the question.
+   */
+  private async decideOnKey(host: string): Promise<boolean> {
+    if (!(await this.secrets.get(API_KEY_SECRET))) return true;
+    const remove = { label: t("Remove the saved API key"), detail: t("For a server that needs no key.") };
+    const send = { label: t("Send the saved API key to this server"), detail: t("With every request to {0}.", host) };
+    const chosen = await vscode.window.showQuickPick([remove, send], {
+      title: TITLE,
+      placeHolder: t("An API key is saved. May {0} get it?", host),
+      ignoreFocusOut: true,
+    });
+    if (chosen === remove) await this.secrets.delete(API_KEY_SECRET);
+    return chosen !== undefined;
+  }
 }
 
 async function configureCloud(provider: string, prompt: string): Promise<boolean> {

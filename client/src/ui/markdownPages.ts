@@ -1,19 +1,20 @@
 // Read-only files that VS Code's Markdown preview shows. They are files of a file system, not documents of a content
-// provider, because after a window reload VS Code starts an extension for its file system and waits for the file.
+// provider: after a window reload, VS Code starts the extension that provides a page's file system and waits for the
+// file, but does not do so for a content provider.
 
 import * as vscode from "vscode";
 import { delayed } from "./throttle";
 import { allTabs } from "./window";
 
-/** Longer than a preview waits before it shows a change (300 ms). */
-const PREVIEW_DELAY_MS = 500;
+/** How long to wait before a refresh is repeated: more than the 300 ms for which a preview delays a change. */
+const REPEAT_DELAY_MS = 500;
 
 export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
   readonly onDidChangeFile = this.changed.event;
   /**
-   * The time of the last change of any page, in milliseconds since the epoch. Starts with the current time, because VS
-   * Code keeps documents open when the extension restarts.
+   * The time of the last change of any page, in milliseconds since the epoch. Starts with the current time, so
+   * that it is later than the time VS Code knows for a document that stayed open while the extension restarted.
    */
   private lastChange = Date.now();
   /**
@@ -27,9 +28,9 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
    * Repeats a refresh. A preview drops a refresh while an earlier one is pending, for example because the preview was
    * just shown or its document was opened.
    */
-  private readonly repeatRefresh = delayed(refreshPreviews, PREVIEW_DELAY_MS);
+  private readonly repeatRefresh = delayed(refreshPreviews, REPEAT_DELAY_MS);
   /** A separate timer, so that no other refresh shortens the wait after a document has opened. */
-  private readonly repeatAfterOpening = delayed(refreshPreviews, PREVIEW_DELAY_MS);
+  private readonly repeatAfterOpening = delayed(refreshPreviews, REPEAT_DELAY_MS);
   /** The text that VS Code got when it last read each page, by URI. */
   private readonly lastRead = new Map<string, string>();
   private readonly disposables: { dispose(): unknown }[];

@@ -231,14 +231,15 @@ class _Run:
         """Handles an answer without calls. Returns None if the run continues.
 
         After a complete answer, the run continues if the model must read something (`must_continue`). After an
-        incomplete or empty one, it continues unless the answer before was also incomplete or empty (L13).
+        incomplete or empty one, it continues unless `cut_offs` counts the answer before (L13). Any other answer ends
+        the run.
         """
         if reply.stop_reason == "tool_use" and reply.text:  # without calls, the text is a complete answer
             reply = replace(reply, stop_reason="end_turn")
         is_done = reply.stop_reason in DONE
         if is_done and await self.must_continue():
             feedback = await self.take_feedback()
-            if feedback:  # empty if the texts with the errors were replaced meanwhile
+            if feedback:  # empty if the proposals with the errors were replaced meanwhile
                 self.cut_offs, self.cut_off_text = 0, ""
                 self.agent.history.add_user_message(map(text_block, feedback))
                 return None
@@ -294,7 +295,7 @@ class _Run:
         """Sends one request and returns the answer.
 
         Args:
-            is_shown: whether the deltas are emitted, and the provider may clear results. False for a summary. Retries
+            is_shown: whether to emit the deltas and to let the provider clear results. False for a summary. Retries
                 and usage are always emitted.
         """
         agent = self.agent

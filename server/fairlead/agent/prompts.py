@@ -17,11 +17,12 @@ MISSING_CALL = (
 )
 EMPTY_ANSWER = "<cut_off>Your answer was empty. Continue, or say in a sentence what you did.</cut_off>"
 
+_REFUSED_ANSWER = "Not run: the answer "
 CUT_OFF_CALL = (
-    "Not run: the answer was cut off by the output limit (max_tokens) before it was complete. "
+    f"{_REFUSED_ANSWER}was cut off by the output limit (max_tokens) before it was complete. "
     "Send the call again, in smaller pieces."
 )
-UNREQUESTED_CALL = "Not run: the answer ended with stop reason '{reason}' instead of 'tool_use'. Send the call again."
+UNREQUESTED_CALL = _REFUSED_ANSWER + "ended with stop reason '{reason}' instead of 'tool_use'. Send the call again."
 REPEATED_CALL = (
     "Not run: the same call was made just before, and nothing has changed since. "
     "Use the result you have, try another way, or finish."
@@ -59,6 +60,11 @@ _GENERATED = re.compile(
     r"|<rules "
 )
 _CONTEXT = re.compile(r"<(attached|context)>|The user refers to:\n- ")
+
+
+def is_of_refused_answer(result: str) -> bool:
+    """Whether the result of a call says that it did not run because of how its answer ended (docs/plan.md L13)."""
+    return result.startswith(_REFUSED_ANSWER)
 
 
 def is_generated(text: str) -> bool:

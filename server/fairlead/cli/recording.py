@@ -4,10 +4,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fairlead.agent.model import Usage
+from fairlead.agent.prompts import is_of_refused_answer
 from fairlead.models.recording import Recording, Turn
+from fairlead.models.retry import RESTARTED
 
 ANSWER_STOP_REASONS = ("max_tokens", "refusal")
-"""The stop reasons that belong to an answer. A replay produces the others again."""
+"""The stop reasons of a run that are recorded with its last answer. The others are not replayed."""
 
 
 @dataclass
@@ -16,7 +18,8 @@ class _Answer:
 
     text: str = ""
     thinking: str = ""
-    calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list[tuple[str, dict[str, Any]]])
+    calls: dict[str, tuple[str, dict[str, Any]]] = field(default_factory=dict[str, tuple[str, dict[str, Any]]])
+    """By id. Omits those that did not run because of how the answer ended: in a replay, they would run."""
     usage: Usage = field(default_factory=Usage)
     is_complete: bool = False
 
@@ -59,7 +62,11 @@ class ConversationRecorder:
             case "thinking":
                 answer.thinking += event["text"]
             case "tool_started":
-                answer.calls.append((event["name"], event["input"]))
+                answer.calls[event["toolCallId"]] = event["name"], event["input"]
+            case "tool_finished" if is_of_refused_answer(event["text"]):
+                answer.calls.pop(event["toolCallId"], None)
+            case "room_made":
+                answer.is_complete = False  # the usage so far was that of a summary
             case "usage":
                 used = Usage(
                     event["requests"],
@@ -68,7 +75,11 @@ class ConversationRecorder:
                     event["cacheWriteTokens"],
                     event["outputTokens"],
                 )
-                answer.usage, self._used = _difference(used, self._used), used
+                answer.usage += _difference(used, self._used)
+                self._used = used
+                # after a broken attempt, only what follows was in the answer
+                answer.text = answer.text.rpartition(RESTARTED)[2]
+                answer.thinking = answer.thinking.rpartition(RESTARTED)[2]
                 answer.is_complete = True
             case _:
                 pass
@@ -92,7 +103,7 @@ def _joined(answers: list[_Answer]) -> list[_Answer]:
 
 
 def _turn(answer: _Answer) -> Turn:
-    return Turn(answer.text.strip("\n"), answer.thinking.strip("\n"), tuple(answer.calls), None, answer.usage)
+    return Turn(answer.text.strip("\n"), answer.thinking.strip("\n"), tuple(answer.calls.values()), None, answer.usage)
 
 
 def _difference(now: Usage, before: Usage) -> Usage:

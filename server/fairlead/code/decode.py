@@ -82,11 +82,13 @@ def read_answer(decode: Callable[[Any], T], answer: Any, name: str) -> T:
     try:
         return decode(answer)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError) as error:
-        raise NoAnswer(f"The answer of {name} is malformed. {ADVICE}") from error
+        raise NoAnswer(f"The answer from {name} is malformed. {ADVICE}") from error
 
 
 def places(answer: Any) -> list[Place]:
-    """The places in a `Location`, or in a list of `Location`s or `LocationLink`s. Omits repeated lines and non-files.
+    """The places in a `Location`, or in a list of `Location`s or `LocationLink`s.
+
+    Each line appears once. Locations without a usable `file:` URI are omitted.
 
     Raises:
         KeyError, TypeError, ValueError, AttributeError: the answer is something else.
@@ -113,7 +115,7 @@ def symbols(answer: Any, path: Path | None = None) -> list[Symbol]:
     """The symbols of a file (`DocumentSymbol` or `SymbolInformation`) or of the workspace (`WorkspaceSymbol`).
 
     Args:
-        path: the file of a `DocumentSymbol`, which does not name it; None: these are omitted.
+        path: the file that was asked about, because a `DocumentSymbol` does not name its file. None: omits these.
 
     Raises:
         KeyError, TypeError, ValueError, AttributeError: the answer is something else.

@@ -25,7 +25,7 @@ METHODS = {
     types.TEXT_DOCUMENT_RENAME: wire.RENAME,
     types.TEXT_DOCUMENT_CODE_ACTION: wire.CODE_ACTIONS,
 }
-"""The request to the client for each of LSP's methods. Its params and its result are those of the method."""
+"""The request to the client for each LSP method that Fairlead uses. Params and result are those of the LSP method."""
 
 
 class EditorProvider:

@@ -1,4 +1,7 @@
-"""Asks the user before a command runs or a file is used, and remembers what they allow for the session."""
+"""Asks the user, and remembers what they allow for the session.
+
+The questions are about a command, the use of a file that looks like a secret, or a change to a protected file.
+"""
 
 import hashlib
 from collections.abc import Sequence
@@ -13,8 +16,8 @@ from fairlead.workspace.editor import ApprovalAnswer, ApprovalRequest, Editor
 class Approvals:
     """What the user has allowed in a session.
 
-    Each permission is for one of three things: a command with its folder, mode, network access and environment; the use
-    of a file that looks like a secret; or one change to a protected file.
+    Each permission is for one of three things: a command with its folder, where it runs, its network
+    access and environment; the use of a file that looks like a secret; or one change to a protected file.
     """
 
     def __init__(self, editor: Editor, session_id: str) -> None:
@@ -23,9 +26,9 @@ class Approvals:
         self._allowed: set[bytes] = set()
 
     async def ask(
-        self, call_id: str, command: str, cwd: Path, reasons: Sequence[str], mode: Where, *, network: bool
+        self, call_id: str, command: str, cwd: Path, reasons: Sequence[str], where: Where, *, network: bool
     ) -> None:
-        """Returns when the user has allowed the command, in this mode and with this network access.
+        """Returns when the user has allowed the command, in this place and with this network access.
 
         Does not ask if the user has allowed the same for the session.
 
@@ -35,8 +38,8 @@ class Approvals:
         Raises:
             ToolError: the user rejected it, did not answer, or could not be asked.
         """
-        request = ApprovalRequest(self.session_id, call_id, command, cwd, mode, tuple(reasons))
-        key = _digest("command", command, str(cwd), mode, network, sorted(command_environment().items()))
+        request = ApprovalRequest(self.session_id, call_id, command, cwd, where, tuple(reasons))
+        key = _digest("command", command, str(cwd), where, network, sorted(command_environment().items()))
         answer = await self._answer(key, request)
         if answer.option == "reject":
             raise ToolError(f"Not run: the user did not allow this command.{_reason(answer)}")
@@ -44,7 +47,7 @@ class Approvals:
     async def ask_file(self, call_id: str, path: Path, reasons: Sequence[str]) -> None:
         """Returns when the user has allowed a tool to use a file that looks like a secret.
 
-        Does not ask if the user has allowed any use of the file for the session.
+        Does not ask if the user has allowed the file for the session, which covers every use of it.
 
         Raises:
             ToolError: the user rejected it, did not answer, or could not be asked.

@@ -16,7 +16,10 @@ SPEC = ToolSpec(
         "type": "object",
         "properties": {
             "id": {"type": "string"},
-            "wait_seconds": {"type": "integer", "description": f"Wait for its end, {MAX_WAIT} at most"},
+            "wait_seconds": {
+                "type": "integer",
+                "description": f"Wait up to this long for it to end, {MAX_WAIT} at most",
+            },
         },
         "required": ["id"],
     },

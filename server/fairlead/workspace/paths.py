@@ -37,7 +37,10 @@ def _prefix(root: Path) -> str:
 
 
 def real_path(path: str | os.PathLike[str]) -> Path:
-    """The path with symbolic links resolved. Links in a circle stay; `Path.resolve` raises for them in Python 3.11."""
+    """The path with symbolic links resolved, apart from those that form a loop.
+
+    `Path.resolve` raises for these before Python 3.13.
+    """
     return Path(os.path.realpath(path))
 
 
@@ -50,7 +53,10 @@ class Root:
         self.real = real_path(path)
         """The same path with symbolic links resolved."""
         self.name = name or self.path.name
-        """What paths in it begin with if there are several folders: unique, without slashes."""
+        """The first part of the names of its files if `Roots.has_names`.
+
+        Unique and without slashes if `Roots.with_folders` chose it.
+        """
         self.prefix = os.path.join(self.path, "")
         """The beginning of the paths below it."""
 
@@ -65,8 +71,8 @@ class Root:
 class Roots:
     """The folders of the workspace, in the editor's order. A file in two of them belongs to the inner one.
 
-    Names of files begin with the name of their folder if there are several folders, or were several before. So a name
-    that the model knows stays valid when a folder is removed.
+    Names of files begin with the name of their folder if there are, or once were, several folders. So the names that
+    the model knows stay valid when another folder is removed.
     """
 
     def __init__(self, *folders: Root, has_names: bool = False, former: Sequence[Root] = ()) -> None:
@@ -150,7 +156,10 @@ class Roots:
         return self.folder_of(path) is not None
 
     def leads_to_itself(self, path: Path) -> bool:
-        """Whether `resolve` returns this absolute path unchanged. An accept asks this for each file, so it is quick."""
+        """Whether `resolve` returns this absolute path of a file unchanged. False for a folder of the workspace itself.
+
+        An accept asks this for each file, so it must be quick.
+        """
         try:
             real = os.path.realpath(path)
         except ValueError:  # a NUL or half of a surrogate pair
@@ -159,7 +168,7 @@ class Roots:
         return found is not None and str(path) == found[1] + real[len(found[0]) :]
 
     def resolve(self, given: str) -> Path:
-        """The absolute path that a given one leads to, with links followed.
+        """The absolute path that `given` leads to, with links followed.
 
         The result begins with the `Root.path` of its folder, even if that contains links. So each file has one path.
 
@@ -187,7 +196,7 @@ class Roots:
         return root.path / real.relative_to(root.real)
 
     def path_of(self, given: str) -> Path:
-        """The absolute path of a given one, without `..`. Follows no links; the result may be outside of the workspace.
+        """`given` as an absolute path, without `..`. Follows no links; the result may be outside of the workspace.
 
         Raises:
             PathEscape: it begins with `..` where the name of a folder is needed (`has_names`).
@@ -202,21 +211,22 @@ class Roots:
         if root is not None:
             return root.path / inner
         if any(root.name == name for root in self.former):
-            raise WorkspaceError(
-                f"The folder {name} is not part of the workspace anymore. Its folders are: {self.names}."
-            )
+            others = f"The workspace's folders are: {self.names}." if self.folders else "No other folder is open."
+            raise WorkspaceError(f"The folder {name} is not part of the workspace anymore. {others}")
+        _ = self.first  # raises if no folder is open
         raise WorkspaceError(
-            f"{given[:200]} names no folder. The workspace has several, so begin a path with one of: {self.names}."
+            f"{given[:200]} does not begin with the name of a folder of the workspace. Begin each path with one of: "
+            f"{self.names}."
         )
 
     def scopes(self, given: str | None) -> list[Path]:
         """The paths that a tool's argument means: one, or the paths of all folders if it is None or ".".
 
         Raises:
-            WorkspaceError: as for `resolve`.
+            WorkspaceError: no folder is open, or as for `resolve`.
         """
         if self.has_names and os.path.normpath(given or ".") == ".":
-            return self.paths
+            return [self.first.path, *self.paths[1:]]
         return [self.resolve(given or ".")]
 
     def check_no_link(self, given: str) -> None:

@@ -12,7 +12,7 @@ from fairlead.workspace.disk import read_bytes
 from fairlead.workspace.errors import WorkspaceError
 
 MAX_FILES = 20_000
-"""With this many files in its folder that matter to a server, it sees changes on disk only after a restart."""
+"""If this many files in a server's folder matter to it, changes on disk are not reported to it until a restart."""
 REST = 10
 """The least time from the start of a search for changed files to the next one, as a multiple of how long it took."""
 CREATED, CHANGED, DELETED = 1, 2, 3  # LSP 3.18, `FileChangeType`
@@ -77,8 +77,9 @@ class SeenFiles:
         now = before if proposed is None else proposed
         found: dict[str, bytes | None] = {}
         for name in changed.keys() | before.keys():
-            if name not in now and not self._is_hidden(name):
-                found[name] = self._read(name)
+            if name in now or (name not in before and self._is_hidden(name)):
+                continue
+            found[name] = None if self._is_hidden(name) else self._read(name)
         for name, entry in now.items():
             if name not in before or before[name] != entry:
                 found[name] = entry.data if entry is not None else None

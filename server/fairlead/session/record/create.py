@@ -51,7 +51,8 @@ class _Creator:
         )
         self._known, self._on_disk = session.evidence.known_files, session.evidence.known_files.on_disk()
         is_secret = session.files.secret_filter()
-        names = {path: self._name(path) for path in self._on_disk}
+        # the folder of a file that the session knows may have left the workspace
+        names = {path: self._name(path) for path in self._on_disk if self._roots.contains(Path(path))}
         self._files = {path: name for path, name in names.items() if not is_secret(name)}
 
     def record(self) -> SessionRecord:
@@ -118,6 +119,8 @@ class _Creator:
 
     def _changes(self) -> Iterator[Change]:
         for outcome in hunk_outcomes(self._state.changes, self._state.decisions):
+            if not self._roots.contains(Path(outcome.path)):
+                continue
             new_path = self._name(outcome.new_path) if outcome.new_path is not None else None
             yield Change(self._name(outcome.path), new_path, outcome.item_id, outcome.outcome, outcome.hunk)
 

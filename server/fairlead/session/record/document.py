@@ -1,7 +1,7 @@
 """The values of a record, field by field as in docs/record.md.
 
-Creating a value with an invalid digest or path, or a record that contains a file twice, raises ValueError. The types of
-the fields are not checked here.
+Creating a `FileContent` with an invalid digest, a `KnownFile` with an invalid path, or a record that lists a file twice
+raises ValueError. Other paths, and the types of the fields, are not checked here.
 """
 
 import re
@@ -29,7 +29,7 @@ class FileContent:
     sha256: str | None
     """Of the bytes, in lower-case hexadecimal digits. None: the file could not be read."""
     executable: bool
-    """Whether its owner may execute it."""
+    """Whether its owner may execute it. False if `sha256` is None."""
 
     def __post_init__(self) -> None:
         if self.sha256 is not None and not _SHA_256.fullmatch(self.sha256):
@@ -64,7 +64,7 @@ class Verification:
     fails_without_changes: bool
     """Whether it passed, and failed on the same files without the proposals."""
     differs: Mapping[str, FileContent | None]
-    """The content that it saw, by path, of each file for which that was not `KnownFile.after`. None: no file."""
+    """The files whose content was not `KnownFile.after` when it ran, by path, with what it saw. None: no file."""
 
     @property
     def passed(self) -> bool:
@@ -90,7 +90,7 @@ class RanCommand:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The recorded work of a step, of work outside of steps, or of the whole session."""
+    """The work recorded for one step, outside of all steps, or in the whole session."""
 
     files: tuple[str, ...]
     """The changed files."""
@@ -206,7 +206,7 @@ def check_path(path: str) -> None:
     """Raises ValueError unless a path names a file in a workspace: relative to it, without `..` and without NUL."""
     spellings = [PurePosixPath(path), PurePath(path)]  # the record may come from another system than this one
     if not spellings[0].name or "\0" in path:
-        raise ValueError("a path must name a file, without NUL")
+        raise ValueError("a path must name a file and must not contain a NUL character")
     if any(spelling.anchor for spelling in spellings):
         raise ValueError("a path must be relative to the workspace")
     if any(".." in spelling.parts for spelling in spellings):

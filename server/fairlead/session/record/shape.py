@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from math import isfinite
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -18,8 +17,8 @@ MAX_QUOTED = 60  # characters
 _PLAIN: dict[Any, tuple[str, Callable[[Any], bool]]] = {
     str: ("text", lambda value: isinstance(value, str)),
     bool: ("true or false", lambda value: isinstance(value, bool)),
-    int: ("a whole number", lambda value: _is_number(value) and isinstance(value, int)),
-    float: ("a number", lambda value: _is_number(value) and value >= 0),
+    int: ("a whole number up to 2^53", lambda value: _is_number(value) and isinstance(value, int)),
+    float: ("a number from 0 to 2^53", lambda value: _is_number(value) and value >= 0),
     NoneType: ("null", lambda value: value is None),
 }
 
@@ -116,14 +115,17 @@ def _fail(path: str, wanted: str, value: Any) -> Any:
 
 
 def _quoted(value: Any) -> str:
-    text = json.dumps(value)
+    try:
+        text = json.dumps(value)
+    except RecursionError:
+        text = "[...]"
     return text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}..."
 
 
 def _is_number(value: Any) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    return isfinite(value) and abs(value) <= MAX_INTEGER
+    return abs(value) <= MAX_INTEGER
 
 
 def _no_constant(name: str) -> Any:
