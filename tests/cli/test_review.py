@@ -204,6 +204,21 @@ def test_a_file_that_is_proposed_during_the_review_is_reviewed_too(hello: Path, 
     assert "Changed: hello.py, late.1" in terminal.screen.text
 
 
+def test_ctrl_c_leaves_the_review_after_all_the_rest_was_accepted(hello: Path, record: Record) -> None:
+    """Ctrl-C at the question about a protected file, which comes first: no file changes."""
+    protected = {"write_file": {"path": ".vscode/tasks.json", "content": "{}\n"}}
+    recording = record({"calls": [EDITS[0], protected]}, {"text": "Done."})
+    before = hello.read_bytes()
+    with in_terminal("run", "a task", "--workspace", hello.parent, "--replay", recording) as terminal:
+        terminal.answer("Accept .vscode/tasks.json?", "a")
+        terminal.until("This file needs your confirmation:")
+        terminal.until("Accept it?")
+        terminal.press("\x03")
+        assert terminal.end() == 130
+    assert hello.read_bytes() == before
+    assert list(hello.parent.iterdir()) == [hello]
+
+
 def test_ctrl_c_leaves_the_review(review: InTerminal, hello: Path) -> None:
     """Ctrl-C in the review applies nothing more, keeps earlier decisions, and exits with 130."""
     before = hello.read_bytes()

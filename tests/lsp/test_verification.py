@@ -91,7 +91,7 @@ async def test_p16_what_a_tick_means(workspace: Path, replay: Replay, expected: 
 async def test_p16_the_model_reads_that_an_exit_code_shows_nothing(workspace: Path, replay: Replay) -> None:
     async with working(workspace, replay, bash(f"{RUN}; echo $?")) as client:
         results = [event["text"] for event in client.events("tool_finished")]
-        assert any("The exit code does not show the result of `python-tests`" in text for text in results)
+        assert any("The exit code does not show whether `python-tests` passed" in text for text in results)
 
 
 PASS = (edit("a.txt", "one", "two"), bash(RUN))

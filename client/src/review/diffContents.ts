@@ -9,7 +9,7 @@ import { throttled } from "../ui/throttle";
 import { type Store } from "../state";
 
 const PROPOSAL_GONE = t(
-  "This proposal is no longer available, because the agent's server ended.\nYour files are unchanged. Run the task again to get a new proposal.\n",
+  "This proposal is not available now: the agent's server is not running, or the session was deleted.\nYour files are unchanged. A saved proposal appears again when the server has restarted.\n",
 );
 
 export interface DiffText {

@@ -28,6 +28,7 @@ CONFIRM_OPTIONS = (
 )
 CANNOT_ASK = "This run cannot ask the user. `fairlead run --allow-commands` runs commands without asking."
 CANNOT_ASK_FILE = "This run cannot ask the user."
+STOPPED = {"option": "reject", "reason": "The run was stopped."}
 
 
 class Approvals:
@@ -57,6 +58,8 @@ class Approvals:
                 return await self._ask(params)
 
     async def _ask(self, params: dict[str, Any]) -> dict[str, Any]:
+        if self._keyboard.is_interrupted:
+            return STOPPED
         self._display.console.print(*self._request_lines(params), sep="\n")
         self._keyboard.discard_input()
         try:
@@ -76,7 +79,7 @@ class Approvals:
             return {"option": "reject", "reason": reason} if reason else {"option": "reject"}
         except Interrupted:
             self._display.console.print()
-            return {"option": "reject", "reason": "The run was stopped."}
+            return STOPPED
 
     def _request_lines(self, params: dict[str, Any]) -> list[Text]:
         """The command and its folder, or the file, with the reasons for asking."""

@@ -1,6 +1,7 @@
 """Reads single keys without echo, on POSIX and Windows."""
 
 import asyncio
+import codecs
 import contextlib
 import os
 import re
@@ -22,7 +23,7 @@ _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?", re.DOTALL)
 
 
 class Interrupted(Exception):
-    """Ctrl-C was pressed or the terminal was closed while waiting for a key."""
+    """Instead of a key: Ctrl-C, another signal that asks the process to end, or the terminal was closed."""
 
 
 class Keyboard:
@@ -38,6 +39,7 @@ class Keyboard:
         self.can_ask = can_ask
         self._saved: list[Any] | None = None
         self._typed = ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._interrupted = False
         self._waiting: asyncio.Future[None] | None = None
 
@@ -51,7 +53,7 @@ class Keyboard:
         self.restore()
 
     def enter_key_mode(self) -> None:
-        """Makes the terminal deliver keys at once and without echo. On Windows, they come like this anyway."""
+        """Makes the terminal deliver keys at once and without echo. On Windows, they arrive that way anyway."""
         if sys.platform != "win32" and self.can_ask:
             descriptor = sys.stdin.fileno()
             self._saved = termios.tcgetattr(descriptor)
@@ -69,6 +71,7 @@ class Keyboard:
     def discard_input(self) -> None:
         """Discards everything typed so far, including Ctrl-C, because none of it answers the next question."""
         self._typed = ""
+        self._decoder.reset()
         self._interrupted = False
         if sys.platform == "win32":
             while msvcrt.kbhit():
@@ -82,6 +85,11 @@ class Keyboard:
         self._interrupted = True
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_exception(Interrupted())
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether `interrupt` was called since the last `discard_input`."""
+        return self._interrupted
 
     async def key(self) -> str:
         """Waits for the next character. Other keys, such as arrows, are ignored.
@@ -149,4 +157,4 @@ class Keyboard:
             data = b""
         if not data:
             raise Interrupted
-        return _SEQUENCE.sub("", data.decode("utf-8", "replace"))
+        return _SEQUENCE.sub("", self._decoder.decode(data))

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from fairlead.cli.ask import Option, ask
 from fairlead.cli.client import AgentClient
-from fairlead.cli.keys import Keyboard
+from fairlead.cli.keys import Interrupted, Keyboard
 from fairlead.cli.options import Accept
 from fairlead.cli.view.diffs import Sides, draw_diff, two_sides
 from fairlead.cli.view.display import Display
@@ -135,6 +135,8 @@ class Review:
         accept_rest = False
         for uri in self._unasked():
             for _ in range(MAX_TRIES):
+                if self._keyboard.is_interrupted:  # after `a`, no key is read
+                    raise Interrupted
                 file = self._file(uri)
                 if file is None:
                     break

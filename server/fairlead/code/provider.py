@@ -1,4 +1,4 @@
-"""The port for LSP's language requests, which the user's editor or a language server of our own answers."""
+"""The port for LSP's language requests. The user's editor answers them, or a language server that Fairlead starts."""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path

@@ -2,12 +2,12 @@
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing
 from itertools import count
 
 from fairlead.agent.errors import ModelError
-from fairlead.agent.model import ModelEvent, Retrying, TextDelta, ThinkingDelta
+from fairlead.agent.model import ModelEvent, Reply, Retrying, TextDelta, ThinkingDelta
 
 MAX_ATTEMPTS = 5
 # seconds
@@ -26,27 +26,22 @@ async def with_retries(
     """Runs attempts until one ends with a reply, at most MAX_ATTEMPTS. Yields a `Retrying` before each pause.
 
     The pauses double from FIRST_DELAY seconds, with jitter; a server's `retry-after` takes precedence. No pause is
-    longer than MAX_DELAY. Attempts that fail because the server is still loading its model do not count, but they end
-    when the pauses after them reach LOADING_LIMIT. The second error with `retry_once` ends the attempts.
+    longer than MAX_DELAY. The second error with `retry_once` ends the attempts.
+
+    Attempts that fail because the server is still loading its model do not count. Instead, the pauses after them are
+    added up, and once the sum has reached LOADING_LIMIT, the next such failure is final.
 
     Raises:
         ModelError: an error that a retry cannot fix, or the error of the last attempt.
     """
-    text, thinking = _ShownText(), _ShownText()
+    shown = _ShownAnswer()
     failed, repeated, waited = 0, 0, 0.0
     for number in count(1):
         try:
             async with aclosing(attempt()) as events:
                 async for event in events:
-                    match event:
-                        case TextDelta():
-                            for part in text.unseen(event.text):
-                                yield TextDelta(part)
-                        case ThinkingDelta():
-                            for part in thinking.unseen(event.text):
-                                yield ThinkingDelta(part)
-                        case _:
-                            yield event
+                    for unseen in shown.unseen(event):
+                        yield unseen
             return
         except ModelError as error:
             if not error.retryable:
@@ -59,16 +54,40 @@ async def with_retries(
                 tried = f"waited {LOADING_LIMIT / 60:g} minutes" if error.loading else f"tried {failed} times"
                 raise ModelError(error.kind, f"{error.message} Fairlead {tried}. {saved}", retryable=True) from error
             if is_loading:
-                # never 0, which would repeat the request for half an hour without a pause
-                delay = min(MAX_DELAY, error.retry_after or LOADING_DELAY)
+                # not shorter: tiny pauses would add up to LOADING_LIMIT only after very many requests, and 0 never
+                delay = min(MAX_DELAY, max(FIRST_DELAY, error.retry_after or LOADING_DELAY))
                 waited += delay
             else:
                 backoff = FIRST_DELAY * 2 ** (failed - 1) * random.uniform(0.75, 1.0)
                 delay = min(MAX_DELAY, backoff if error.retry_after is None else error.retry_after)
             yield Retrying(number, delay, error.message)
             await sleep(delay)
-            text.restart()
-            thinking.restart()
+            shown.restart()
+
+
+class _ShownAnswer:
+    """The text and the thinking of an answer that the user has seen."""
+
+    def __init__(self) -> None:
+        self._text, self._thinking = _ShownText(), _ShownText()
+
+    def restart(self) -> None:
+        self._text.restart()
+        self._thinking.restart()
+
+    def unseen(self, event: ModelEvent) -> Iterator[ModelEvent]:
+        """What to show of the next event (`_ShownText`). A reply ends the answer."""
+        match event:
+            case TextDelta(text):
+                yield from map(TextDelta, self._text.unseen(text))
+            case ThinkingDelta(text):
+                yield from map(ThinkingDelta, self._thinking.unseen(text))
+            case Reply():
+                yield from map(ThinkingDelta, self._thinking.unrepeated())
+                yield from map(TextDelta, self._text.unrepeated())
+                yield event
+            case _:
+                yield event
 
 
 class _ShownText:
@@ -98,7 +117,13 @@ class _ShownText:
             self._expected = ""
             self._shown += rest
             return [rest]
-        repeated = self._shown[: len(self._shown) - len(self._expected)]
+        return self._restarted(part)
+
+    def unrepeated(self) -> list[str]:
+        """What to show at the end of the new answer: nothing, or as `unseen` if it is shorter than the shown text."""
+        return self._restarted("") if self._expected else []
+
+    def _restarted(self, part: str) -> list[str]:
+        self._shown = self._shown[: len(self._shown) - len(self._expected)] + part
         self._expected = ""
-        self._shown = repeated + part
-        return [RESTARTED, repeated + part]
+        return [RESTARTED, self._shown]

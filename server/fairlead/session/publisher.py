@@ -113,7 +113,7 @@ class Publisher:
         )
 
     def protected(self) -> Mapping[str, str]:
-        """Why a proposal needs a separate confirmation, by its current path. Omits all other proposals."""
+        """The proposals that need a separate confirmation: the reason for each, by its current path."""
         return self._protections.of(self._files.roots, self._files.changes)
 
     def edits(self) -> EditsChanged:

@@ -139,7 +139,7 @@ class Session:
 
     @property
     def running(self) -> bool:
-        """Whether there is a run. It counts from the request on, and if it is stopped, until it has ended."""
+        """Whether there is a run. A run counts from its request until it has ended, even if it was stopped before."""
         return self._run.is_active
 
     @property
@@ -264,7 +264,7 @@ class Session:
     def steer(self, text: str) -> int:
         """Queues a message to the current run. Returns how many messages are queued, including this one.
 
-        The model reads it between two rounds, or with the next prompt if the run ends before.
+        The model reads it between two rounds, or with the next prompt if the run ends first.
 
         Raises:
             WrongRequest: the text is empty or too long.
@@ -289,7 +289,7 @@ class Session:
     def cancel(self) -> None:
         """Stops the run and the background commands, if there are any, without waiting for them to end.
 
-        Checks that the user started continue.
+        Does not stop the checks that the user started.
         """
         self.commands.stop()
         self._run.cancel()
@@ -397,7 +397,8 @@ class Session:
     async def adopt(self, state: SessionState) -> None:
         """Replaces the session's state, except for its title and the count of events.
 
-        Call it only without a run. A run that the state contains counts as unfinished: the session is paused.
+        Call it only without a run. If the state is from during a run, the session is paused, because that
+        run counts as unfinished.
         """
         self.state = "idle" if state.phase == "idle" else "paused"
         self.updated = state.updated
@@ -449,7 +450,7 @@ class Session:
         return self._publisher.edits()
 
     def protected(self) -> Mapping[str, str]:
-        """Why a proposal needs a separate confirmation, by its current path. Omits all other proposals."""
+        """The proposals that need a separate confirmation: the reason for each, by its current path."""
         return self._publisher.protected()
 
     async def observe(self, paths: Collection[Path]) -> None:

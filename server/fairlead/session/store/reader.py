@@ -4,6 +4,7 @@ A damaged file raises `ValueError`, so that it affects only its own session. An 
 summary do not count as damage.
 """
 
+import contextlib
 import json
 import os
 from collections.abc import Iterator
@@ -17,8 +18,8 @@ from fairlead.session.store.entries import JournalContent, read_entries
 from fairlead.session.store.type_check import matches_type
 
 FORMAT = 1
-TAIL_BYTES = 4096  # the length of the end of the file, where the summary of a settled session is
-MAX_HEAD_BYTES = 1 << 16  # a path has at most a few thousand bytes
+TAIL_BYTES = 4096  # how much is read from the end of the file, where a settled session has its summary
+MAX_HEAD_BYTES = 1 << 20  # the first line contains the paths of all folders; a path has at most a few thousand bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,10 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class JournalInfo:
-    """What the first and the last line of a journal say about its session."""
+    """What is known about a session without reading its whole journal.
+
+    That is the file's name and time, and what its first and its last line say.
+    """
 
     id: str
     folders: tuple[str, ...]
@@ -81,13 +85,14 @@ def last_title(path: Path) -> str:
     found = ""
     try:
         _check_file(path)
-        for line in path.read_bytes().split(b"\n"):
-            if b'"title":' in line:
-                entry = _json(line)
-                title = fields_of(entry).get("title")
-                found = title if isinstance(title, str) else found
+        lines = path.read_bytes().split(b"\n")
     except (OSError, ValueError):
-        pass
+        return found
+    for line in lines:
+        if b'"title":' in line:
+            with contextlib.suppress(ValueError):
+                title = fields_of(_json(line)).get("title")
+                found = title if isinstance(title, str) else found
     return found
 
 
