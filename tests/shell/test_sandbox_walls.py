@@ -341,6 +341,7 @@ async def test_fault_60_only_programs_and_libraries_of_tools_are_visible(
         async with boxes(workspace, tmp_path / "state", backend) as box:
             ran = await box.run(f"cd ~ && cat {' '.join(PROGRAMS)}")
             assert (ran.code, ran.output) == (0, "PROGRAM\n" * len(PROGRAMS))
+            assert home / ".rustup/toolchains" in mounts.tool_paths([workspace], os.environ, installed.Listing())
             write(home, dict.fromkeys(CREDENTIALS, "HUNTER\n"))
             assert "HUNTER" not in (await box.run("grep -r HUNTER ~; true")).output
         async with boxes(workspace, tmp_path / "state", backend) as box:  # it lists the tools with their credentials
@@ -357,7 +358,9 @@ def test_only_programs_and_libraries_of_an_environments_python_are_visible(works
         shown = {"python/bin": ["bin", "lib/python3.12"], "python": [], "link/bin": [], "plain/bin": []}
         for home, parts in shown.items():
             write(workspace, {".venv/pyvenv.cfg": f"home = {folder}/{home}\n"})
-            found = [path for path in mounts.tool_paths([workspace], {}) if path.is_relative_to(folder)]
+            found = [
+                path for path in mounts.tool_paths([workspace], {}, installed.Listing()) if path.is_relative_to(folder)
+            ]
             assert found == [Path(folder, "python", part) for part in parts]
 
 

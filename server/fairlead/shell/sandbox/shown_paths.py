@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fairlead.shell.layer import View
 from fairlead.shell.sandbox import gitconfig, repository
-from fairlead.shell.sandbox.box import mounts
+from fairlead.shell.sandbox.box import installed, mounts
 from fairlead.shell.sandbox.layer.upper_layer import Owner
 from fairlead.shell.sandbox.overlay_folders import OverlayFolders
 from fairlead.workspace.paths import real_path
@@ -35,8 +35,9 @@ class ShownPaths:
         """
         self._folders, self._hidden, self._folder, self._owner = folders, hidden, folder, owner
         self._enforce_permissions = enforce_permissions
-        self._tools: list[Path] | None = None
-        self._root_only: list[Path] = []
+        self._tools: list[Path] = []
+        self._tools_listing: installed.Listing | None = None
+        self._root_only: list[Path] | None = None
 
     def binds(
         self,
@@ -50,7 +51,8 @@ class ShownPaths:
         """The binds, in the order of mounting.
 
         These are private folders, tools and Git settings in them, layers, read-only parts, replaced and hidden files.
-        The first call lists the tools and the files that only root may read; later calls use the same lists.
+        The first call lists the files that only root may read; later calls use the same list. The tools are listed
+        again if their folders have changed.
 
         Args:
             view: what the command sees.
@@ -59,8 +61,10 @@ class ShownPaths:
             scratch: the folder of the box's file system in memory. Replacement texts are written next to it.
             network: whether the box has the machine's network.
         """
-        if self._tools is None:
-            self._tools = mounts.tool_paths(self._folders.paths, os.environ)
+        if self._tools_listing is None or not self._tools_listing.is_current():
+            self._tools_listing = installed.Listing()
+            self._tools = mounts.tool_paths(self._folders.paths, os.environ, self._tools_listing)
+        if self._root_only is None:
             root_only = mounts.root_only_paths() if self._owner.uid == 0 and not self._enforce_permissions else []
             self._root_only = [
                 path for path in root_only if not any(top.is_relative_to(path) for top in self._folders.paths)

@@ -6,7 +6,7 @@ The list says what is shown, not what is hidden, because tools also store tokens
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -133,23 +133,52 @@ def parts_of_path_folder(folder: Path) -> Parts:
     return Parts() if folder.name in _PROGRAM_FOLDERS else _parts(_PROGRAMS)
 
 
-def shown_paths(folder: Path, parts: Parts) -> list[Path]:
-    """The shown paths in a folder. With parts, the folder itself is not one of them, even if all of it is shown now.
+class Listing:
+    """Lists folders, and notes their modification times, so that a later change can be noticed."""
 
-    A tool may store credentials there later, while a command runs.
+    def __init__(self) -> None:
+        self._times: dict[str, int | None] = {}
+
+    def entries(self, folder: Path) -> list[os.DirEntry[str]]:
+        """The entries of a folder; empty if it cannot be listed."""
+        self._times[str(folder)] = _modified_at(folder)
+        try:
+            with os.scandir(folder) as entries:
+                return list(entries)
+        except OSError:
+            return []
+
+    def is_current(self) -> bool:
+        """Whether nothing was added to the folders or removed from them since."""
+        return all(_modified_at(folder) == time for folder, time in self._times.items())
+
+
+def _modified_at(folder: str | Path) -> int | None:
+    try:
+        return os.stat(folder).st_mtime_ns
+    except OSError:
+        return None
+
+
+def shown_paths(folder: Path, parts: Parts, listing: Listing) -> list[Path]:
+    """The shown paths in a folder. An inner folder that is shown completely is one path, because mounts take time.
+
+    A tool may store credentials there later, so the paths are valid only as long as `listing` is current. `folder`
+    itself is such a path only if `parts` is empty.
     """
     if not parts:
         return [folder]
-    named = ((Path(entry.path), _named(entry, parts)) for entry in _entries(folder))
-    return [path for entry, inner in named if inner is not None for path in shown_paths(entry, inner)]
+    return [path for entry in listing.entries(folder) for path in _shown(entry, _named(entry, parts), listing)]
 
 
-def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            yield from entries
-    except OSError:
-        return
+def _shown(entry: os.DirEntry[str], parts: Parts | None, listing: Listing) -> list[Path]:
+    path = Path(entry.path)
+    if parts is None:
+        return []
+    inner = [_shown(each, _named(each, parts), listing) for each in listing.entries(path)] if parts else []
+    if all(len(paths) == 1 for paths in inner) and all(paths[0].parent == path for paths in inner):
+        return [path]
+    return [each for paths in inner for each in paths]
 
 
 def _named(entry: os.DirEntry[str], parts: Parts) -> Parts | None:

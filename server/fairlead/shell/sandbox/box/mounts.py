@@ -90,8 +90,11 @@ def private_folders(mounted: Iterable[Path] = ()) -> list[PrivateFolder]:
     return [PrivateFolder(path, f"blank-{n}", found[path]) for n, path in enumerate(sorted(found))]
 
 
-def tool_paths(roots: Sequence[Path], environment: Mapping[str, str]) -> list[Path]:
-    """The outermost paths of what is mounted again, read-only, in the private folders."""
+def tool_paths(roots: Sequence[Path], environment: Mapping[str, str], listing: installed.Listing) -> list[Path]:
+    """The outermost paths of what is mounted again, read-only, in the private folders.
+
+    Valid as long as `listing` is current.
+    """
     found = [(home() / name, parts) for name, parts in installed.IN_HOME.items()]
     found += [
         (Path(environment[name]), parts) for name, parts in installed.BY_VARIABLE.items() if environment.get(name)
@@ -102,7 +105,7 @@ def tool_paths(roots: Sequence[Path], environment: Mapping[str, str]) -> list[Pa
     ]
     private = [folder.path for folder in private_folders()]
     hidden = [(folder, parts) for folder, parts in found if _is_hidden(folder, private)]
-    paths = {path for folder, parts in hidden for path in installed.shown_paths(folder, parts)}
+    paths = {path for folder, parts in hidden for path in installed.shown_paths(folder, parts, listing)}
     paths |= {path for root in roots for path in _interpreters(root)}
     paths = {path for path in paths if all(_may_be_shown(path, root, private) for root in roots)}
     return sorted(path for path in paths if paths.isdisjoint(path.parents))
