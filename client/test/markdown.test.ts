@@ -13,6 +13,9 @@ test("docs/faults.md 41: text from the model never produces HTML or an image", (
     "```\nnot closed <img src=x>",
     "````\n```\n<img src=x>\n````\n<img src=y>",
     "~~~\n```\n~~~\n<img src=x>",
+    "```a b\ny\n```\n![x](https://example.com/x.png)",
+    '```python title="x"\ny\n```\n<img src=x>',
+    "~~~ a b\ny\n~~~\n<img src=x>",
     "- a\n  ```\n<img src=x>\n  ```",
   ];
   for (const attack of attacks) {
@@ -35,6 +38,11 @@ function withoutFences(text: string): string {
     })
     .join("\n");
 }
+
+test("a code block with several words after its fence keeps the first as its language", () => {
+  const shown = safeMarkdown('```python title="x"\na < b\n```\n![x](y)');
+  assert.equal(shown, "```python\na < b\n```\n\n!\u200b[x](y)");
+});
 
 test("code blocks are preserved", () => {
   const text = "Look:\n\n```python\nif a < b and c & d:\n    print('![x]')\n```\n\nDone.";

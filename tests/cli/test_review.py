@@ -196,7 +196,8 @@ def test_a_file_that_is_proposed_during_the_review_is_reviewed_too(hello: Path, 
     arguments = ("run", "a task", "--workspace", hello.parent, "--replay", recording)
     with in_terminal(*arguments, XDG_STATE_HOME=str(state)) as terminal:
         terminal.until("Accept hello.py?")
-        wait_until(lambda: any("late.1" in path.read_text() for path in state.rglob("*.jsonl")), "late.1 is proposed")
+        sessions = state / "fairlead" / "terminal" / "sessions"
+        wait_until(lambda: any("late.1" in path.read_text() for path in sessions.glob("*.jsonl")), "late.1 is proposed")
         terminal.answer("Accept hello.py?", "y")
         terminal.answer("Accept late.1?", "y")
         assert terminal.end() == 0

@@ -133,7 +133,7 @@ test("a diff with unsaved text stays open when its file is decided on elsewhere,
     assert.match(await page.welcome(VIEW), /There are no changes to review/);
     await page.diffLines("modified", { wanted: shows("TWO-mine") });
     await page.press("ControlOrMeta+s");
-    await page.toast("no longer has a proposed change");
+    await page.toast("cannot be saved now");
     const [pid] = serverPids(code);
     process.kill(pid, "SIGKILL");
     await page.until("another server", () => serverPids(code).length === 1 && serverPids(code)[0] !== pid);

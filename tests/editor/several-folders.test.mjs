@@ -39,8 +39,8 @@ editorTest("the agent works in both folders, whose names begin its paths", async
   await page.runCommand("Agent: Show Conversation in Editor");
   await conversationSays(page, [
     "The agent was told which folders are open.",
-    "main.txt names no folder",
-    "begin a path with one of: api, Web UI",
+    "main.txt does not begin with the name of a folder",
+    "Begin each path with one of: api, Web UI",
     "Both are changed.",
   ]);
   await picture(page, "conversation");

@@ -177,7 +177,7 @@ MISTAKES = {
     "a list": ("- text: x\n", 1, "a recording must be an object"),
     "a word": ("hello\n", 1, "a recording must be an object"),
     "no version": ("turns:\n- text: x\n", 1, "“replay: 1” is missing"),
-    "another version": ("about: x\nreplay: 2\nturns: []\n", 2, "“replay: 1” is missing"),
+    "another version": ("about: x\nreplay: 2\nturns: []\n", 2, "“replay” must be 1"),
     "no turns": ("about: x\nreplay: 1\n", 1, "“turns” is missing"),
     "turns are no list": ("replay: 1\nturns: x\n", 2, "“turns” must be a list"),
     "turns are nothing": ("replay: 1\nturns:\n", 2, "“turns” must be a list"),

@@ -261,17 +261,16 @@ export class Conversation implements vscode.Disposable {
       case "send": {
         await this.box.setDraft("");
         const [pictures, putPicturesBack] = this.box.takePictures();
-        const isSent = this.actions.send(
-          intention.text,
-          intention.mode,
-          this.box.takeOmissions(),
-          pictures,
-          putPicturesBack,
-        );
-        this.redraw.schedule();
-        // if the task did not start, restore its text and pictures
-        if (!(await isSent)) {
+        const [omissions, putOmissionsBack] = this.box.takeOmissions();
+        const putBack = (): void => {
           putPicturesBack();
+          putOmissionsBack();
+        };
+        const isSent = this.actions.send(intention.text, intention.mode, omissions, pictures, putBack);
+        this.redraw.schedule();
+        // if the task did not start, restore its text, its pictures and what the user removed
+        if (!(await isSent)) {
+          putBack();
           post(page, { kind: "draft", text: intention.text });
           this.draw();
         }

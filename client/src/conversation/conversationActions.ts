@@ -94,19 +94,19 @@ export class ConversationActions implements vscode.Disposable {
    * in `mode` unless a slash command sets another one. A message has no mode. `/new` always starts a task.
    *
    * Returns false if the text was not sent. A task counts as sent after its run (`Runs.send`). If the text is a slash
-   * command that runs at once, calls `putPicturesBack`, so that the next task has the pictures.
+   * command that runs at once, calls `putBack`, so that the next task has the pictures.
    */
   async send(
     text: string,
     mode: Mode,
     omitted: readonly Omission[],
     pictures: readonly ImageItem[],
-    putPicturesBack: () => void,
+    putBack: () => void,
   ): Promise<boolean> {
     const sent = parseSent(text);
     if (sent.kind === "incomplete") return false;
     if (sent.kind === "command") {
-      putPicturesBack();
+      putBack();
       await vscode.commands.executeCommand(sent.command);
       return true;
     }

@@ -69,7 +69,7 @@ export class PromptBox {
   addPicture(name: string, data: string, thumbnail: string): boolean {
     const all = [...this.pictures.values()];
     const size = all.reduce((sum, { item }) => sum + item.data.length, data.length);
-    if (all.length === MAX_PICTURES || size > MAX_DATA) return false;
+    if (all.length >= MAX_PICTURES || size > MAX_DATA) return false;
     const item = { kind: "image", name: uniqueName(name, new Set(all.map((each) => each.item.name))), data } as const;
     this.pictures.set(`picture-${++this.pictureCount}`, { item, thumbnail });
     return true;
@@ -93,12 +93,18 @@ export class PromptBox {
     for (const { id, label } of this.contextChips()) if (id === chip) this.removed.add(label);
   }
 
-  /** Returns what the user removed from the context, and forgets it, because it applies only to one task. */
-  takeOmissions(): Omission[] {
-    const left = this.chips;
+  /**
+   * Returns what the user removed from the context, and a function that removes it again if the task does not start.
+   * Forgets it, because it applies only to one task.
+   */
+  takeOmissions(): [Omission[], () => void] {
+    const [left, removed] = [this.chips, [...this.removed]];
     const omitted = this.contextChips().filter(({ id }) => !left.some((chip) => chip.id === id));
     this.removed.clear();
-    return omitted.map(({ id }) => (id === "selection" ? "selection" : "editor"));
+    const putBack = (): void => {
+      for (const label of removed) this.removed.add(label);
+    };
+    return [omitted.map(({ id }) => (id === "selection" ? "selection" : "editor")), putBack];
   }
 
   /** Returns the completions of the text before the cursor, without one that was already typed completely. */

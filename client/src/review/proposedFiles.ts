@@ -99,7 +99,10 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
     const file = this.amendable(uri, current.text);
     if (!file) {
       throw userError(
-        t("{0} no longer has a proposed change. Your text is still in the editor: copy it to where you need it.", name),
+        t(
+          "The proposed text of {0} cannot be saved now. Your text is still in the editor: copy it to where you need it.",
+          name,
+        ),
       );
     }
     const loaded = this.loadedRevisions.get(uri.toString());

@@ -99,13 +99,15 @@ export class Review {
   private async decideOnce(decision: Decision, params: DecideParams, part?: Part): Promise<ReviewResult | undefined> {
     const { sessionId, target } = params;
     const name = decision === "accept" ? method.accept : method.reject;
+    const before = this.store.get(sessionId)?.edits;
+    const isUpToDate = (params.version ?? (part?.shown ?? before)?.version) === before?.version;
     const amended = decision === "accept" ? await this.saveEditedProposals(sessionId, target) : "clean";
     if (amended === "stop") return undefined;
-    // the version that the user saw: if the target has changed since, the server refuses
+    // the version that the user saw, with their own edit: if the target has changed since, the server refuses
     const current = this.store.get(sessionId)?.edits;
-    const shown = amended === "saved" ? current : (part?.shown ?? current);
-    const seen =
-      amended === "saved" || this.isUnchangedHunk(params) ? current?.version : (params.version ?? shown?.version);
+    const isSaved = amended === "saved" && isUpToDate;
+    const shown = isSaved ? current : (part?.shown ?? current);
+    const seen = isSaved || this.isUnchangedHunk(params) ? current?.version : (params.version ?? shown?.version);
     const asked = { ...params, ...(seen === undefined ? {} : { version: seen }) };
     const result = await this.perform(
       () => this.decideAsShown(name, asked, shown),

@@ -1,4 +1,4 @@
-// Markdown from the server, whose texts are partly the model's, made safe for VS Code's own preview. Pure.
+// Makes Markdown from the server safe to show in VS Code's preview. Parts of it were written by the model. Pure.
 //
 // HTML is shown as text, and images are not fetched (docs/faults.md 41).
 
@@ -12,11 +12,11 @@ const longestBacktickRun = (text: string): number =>
   Math.max(0, ...[...text.matchAll(/`+/g)].map((run) => run[0].length));
 
 /**
- * Returns the Markdown with its HTML as plain text and its images as links. Fenced code blocks stay as they are; code
- * between backticks is escaped like other text.
+ * Returns the Markdown with its HTML as plain text and its images as links. Code between backticks is escaped like
+ * other text.
  *
- * Fenced blocks are extracted line by line and get a new fence, so that the renderer agrees with this function about
- * what is code.
+ * The content of a fenced code block stays as it is, but the block gets a new fence that its content cannot close, so
+ * that the renderer agrees with this function about what is code.
  */
 export function safeMarkdown(text: string): string {
   const parts: string[] = [];
@@ -28,16 +28,19 @@ export function safeMarkdown(text: string): string {
   const lines = text.replace(/\r\n?/g, "\n").split("\n");
   for (let index = 0; index < lines.length; index++) {
     const line = lines[index] ?? "";
-    const opening = /^ {0,3}(`{3,}|~{3,})\s*([\w+#.-]*)\s*$/.exec(line);
-    if (!opening?.[1]) {
+    // any words may follow the fence; without the flag s, a line separator would end them for `.`
+    const opening = /^ {0,3}(?:(`{3,})([^`]*)|(~{3,})(.*))$/s.exec(line);
+    const fence = opening?.[1] ?? opening?.[3];
+    if (fence === undefined) {
       plain.push(line);
       continue;
     }
     flush();
-    const end = new RegExp(`^ {0,3}${opening[1][0] ?? ""}{${opening[1].length},}\\s*$`);
+    const end = new RegExp(`^ {0,3}${fence.charAt(0)}{${fence.length},}\\s*$`);
     const body: string[] = [];
     for (index++; index < lines.length && !end.test(lines[index] ?? ""); index++) body.push(lines[index] ?? "");
-    parts.push(`\n${fenced(body.join("\n"), opening[2])}\n`);
+    const language = /^\s*([\w+#.-]*)/.exec(opening?.[2] ?? opening?.[4] ?? "")?.[1];
+    parts.push(`\n${fenced(body.join("\n"), language)}\n`);
   }
   flush();
   return parts.join("\n").trim();

@@ -76,7 +76,7 @@ export class Rewinds {
     await this.offer(result.prompt);
     const [first] = result.kept;
     if (!first) return;
-    const files = countText(result.kept.length, "file");
+    const files = countText(new Set(result.kept.map(({ uri }) => uri)).size, "file");
     const kept = t("Rewound, but accepted text stays in {0}. {1}", files, first.message);
     void vscode.window.showWarningMessage(kept);
   }

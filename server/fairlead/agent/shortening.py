@@ -33,10 +33,11 @@ def shorten_results(texts: Sequence[str], total: int) -> list[str]:
 
 
 def _without_middle(text: str, length: int) -> str:
-    """The beginning and the end of a text, cut between lines unless the lines are very long."""
+    """The beginning and the end of a text. Cut between lines, unless that would drop more than half of either."""
     head, tail = text[: length * 2 // 3], text[-(length // 3) :] if length >= 3 else ""
-    if "\n" in head and "\n" in tail:
-        head, tail = head[: head.rindex("\n") + 1], tail[tail.index("\n") + 1 :]
+    head_end, tail_start = head.rfind("\n") + 1, tail.find("\n") + 1
+    if head_end > len(head) // 2 and 0 < tail_start <= len(tail) // 2:
+        head, tail = head[:head_end], tail[tail_start:]
         first, last = head.count("\n") + 1, text.count("\n", 0, len(text) - len(tail))
         what = f"Lines {first} to {last} of this result are"
     else:

@@ -247,6 +247,9 @@ class Run:
         if self._recorder is None or self._options.recording is None:
             return True
         path, recording = self._options.recording, self._recorder.recording()
+        if not recording.turns:
+            self._display.show([Text(f"  Nothing was recorded, so {path} was not written.", style="dim")])
+            return True
         try:
             write_recording(path, recording)
         except OSError as error:

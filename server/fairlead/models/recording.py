@@ -177,11 +177,14 @@ def _check_shape(text: str) -> None:
 
 def _recording(root: yaml.Node | None) -> Recording:
     if root is None:
-        raise _Mistake(None, "the file is empty; it must begin with “replay: 1” and have a list “turns”")
+        raise _Mistake(None, "the file is empty; it must contain “replay: 1” and a list “turns”")
     fields = dict(_fields(root, FILE_FIELDS, "a recording"))
     version = fields.get("replay")
-    if version is None or _value(version, "“replay”") != 1:
-        raise _Mistake(version or root, "“replay: 1” is missing; that is the format's version")
+    if version is None:
+        raise _Mistake(root, "“replay: 1” is missing; that is the format's version")
+    number = _value(version, "“replay”")
+    if isinstance(number, bool) or number != 1:
+        raise _Mistake(version, "“replay” must be 1, the format's version")
     if "turns" not in fields:
         raise _Mistake(root, "“turns” is missing, the list of the model's answers")
     pace = _value(fields["pace"], "“pace”") if "pace" in fields else 0.0

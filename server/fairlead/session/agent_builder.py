@@ -125,10 +125,11 @@ class AgentBuilder:
         self._prompt_context.emit_collected()
         folders = self._folders_note.take(self.files.roots, self.history.messages)
         rules = await self._rules.take_new(self.files.read_tracker.folders, self.history.messages)
-        report = await self.code.take_report(self.plan.snapshot())
-        # `Feedback.take` is called last, because a cancellation after it would lose what it returned: that is not saved
-        # until it is in the history
-        return [*folders, *await self.feedback.take(), *rules, *report]
+        await self.code.update_report(self.plan.snapshot())
+        # Nothing may be awaited after `Feedback.take`. What these two return counts as read at once, but is saved only
+        # with the history, so a cancellation in between would lose it.
+        feedback = await self.feedback.take()
+        return [*folders, *feedback, *rules, *self.code.take_report()]
 
     async def wait_for_stopped_calls(self) -> None:
         """Waits until all stopped calls have ended (docs/plan.md L16)."""

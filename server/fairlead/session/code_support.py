@@ -28,14 +28,16 @@ class CodeSupport:
         self.queries = CodeQueries(files, servers, editor)
         self.problems = ProposedProblems(files, servers, check_seconds)
 
-    async def take_report(self, plan: PlanningState) -> list[str]:
-        """The new errors that the model has not read yet, as at most one text. It counts as read afterwards (L18).
+    async def update_report(self, plan: PlanningState) -> None:
+        """Checks the proposals if a step was completed since the last call.
 
-        First checks the proposals if a step was completed since the last call. Also starts the language servers of
-        newly proposed files, in the background.
+        Also starts the language servers of newly proposed files, in the background.
         """
         await self.problems.check_once_per_step([item.id for item in plan.items if item.status == "completed"])
         self.problems.warm()
+
+    def take_report(self) -> list[str]:
+        """The new errors that the model has not read yet, as at most one text. It counts as read afterwards (L18)."""
         return self.problems.take_report()
 
     async def check(self) -> bool:

@@ -9,6 +9,7 @@ from fairlead.display import count_of
 from fairlead.edits.changeset import Changeset, changed_paths
 from fairlead.edits.diff import Hunk, hunks
 from fairlead.edits.proposal import Proposal
+from fairlead.edits.text import without_line_ending
 from fairlead.workspace.files import Files
 from fairlead.workspace.read_tracker import Changed
 
@@ -190,7 +191,8 @@ def _diff(found: Sequence[Hunk]) -> str:
     lines: list[str] = []
     for hunk in found:
         lines.append(f"  line {hunk.new_start + 1}:")
-        lines += [f"  -{line.rstrip()}" for line in hunk.old] + [f"  +{line.rstrip()}" for line in hunk.new]
+        lines += [f"  -{without_line_ending(line)}" for line in hunk.old]
+        lines += [f"  +{without_line_ending(line)}" for line in hunk.new]
     return _truncated(lines)
 
 

@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from fairlead.shell.command_line.dangers import STATE, TABLE, Row
+from fairlead.shell.command_line.parse import parse
 from fairlead.shell.command_line.policy import check_permission
 from fairlead.shell.command_line.rules import BadRule, Rule, is_allowed
 from protocol.page import ROOT, Page, names, tables
@@ -136,3 +137,20 @@ def test_the_examples_in_the_page_are_true() -> None:
             assert is_allowed(command, rules), command
         for command in names(asked):
             assert not is_allowed(command, rules), command
+
+
+def test_a_star_after_a_dot_stays_in_its_folder() -> None:
+    """`.*` is the rest of a name, and never `..`."""
+    for rule, inside, outside in (
+        ("cat .*", "cat .env", "cat ../x/.env"),
+        ("cat src/.*", "cat src/.a", "cat src/../x"),
+    ):
+        allowed = [is_allowed(command, [Rule.parse(rule)]) for command in (inside, outside)]
+        assert allowed == [True, False]
+
+
+def test_runners_that_run_each_other_take_no_exponential_time() -> None:
+    """A deny rule looks for its command behind each of them."""
+    [command] = parse(" ".join(["watch"] * 60 + ["ls"])).commands
+    assert not Rule.parse("rm *").denies(command)
+    assert Rule.parse("ls *").denies(command)

@@ -25,7 +25,7 @@ export class CompletionList {
       event.preventDefault();
       const row = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-row]") : null;
       const item = this.items[Number(row?.dataset.row)];
-      if (item) choose(item);
+      if (item && event.button === 0) choose(item);
     });
   }
 

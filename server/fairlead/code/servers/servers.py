@@ -85,7 +85,8 @@ class _State:
     """In this session."""
     not_before: float = 0.0
     """The clock's time before which it is not started again."""
-    approved: bool = False
+    approved: set[tuple[Program, Where]] = field(default_factory=set[tuple[Program, Where]])
+    """What the user has allowed: a program, and where it runs."""
     given_up: str = ""
     """Why it is not started again in this session; empty if it may be."""
 
@@ -222,13 +223,13 @@ class SessionServers:
             reasons.append("There is no sandbox, so it runs with your permissions.")
         else:
             reasons.append("It runs in the sandbox, without the network.")
-        if state.approved or (where == "sandboxed" and not program.from_workspace):
+        if (program, where) in state.approved or (where == "sandboxed" and not program.from_workspace):
             return
         reasons = ["It is a language server, which the agent wants to ask about the code.", *reasons]
         if not await self._workspace.approve(shlex.join(argv), reasons, where):
             state.given_up = "the user did not allow it"
             raise NoAnswer(f"The user did not allow the language server {argv[0]}. {ADVICE}")
-        state.approved = True
+        state.approved.add((program, where))
 
     def _note_failure(self, spec: ServerSpec, state: _State, reason: str) -> None:
         # the message of a `NoAnswer` may end with the advice, which `_start` adds

@@ -134,7 +134,8 @@ async def _undo(
         except CannotUndo as error:
             if all_or_nothing:
                 raise RequestRefused(f"Nothing was changed, because later changes would be lost. {error}") from error
-            outcomes.append(HunkOutcome(Path(file_decision.after.target), None, "failed", str(error)))
+            if file_decision.in_file:  # otherwise nothing of it is in the user's file
+                outcomes.append(HunkOutcome(Path(file_decision.after.target), None, "failed", str(error)))
     edits = [file.edit for _, file in files if file.edit is not None]
     edit_results = iter(await apply_edits(session, label, edits) if edits else [])
     results = [next(edit_results) if file.edit is not None else None for _, file in files]

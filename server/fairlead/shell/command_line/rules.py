@@ -158,23 +158,38 @@ def _matches(rule: Word, word: Word) -> bool:
     if rule.text == "*":
         return True
     rest = word.value.removeprefix(rule.prefix)
-    return rest not in ("", word.value) and ".." not in rest.split("/")
+    from_dots = word.value[len(rule.prefix.rstrip(".")) :]  # `.*` must not match `../x`
+    return rest not in ("", word.value) and ".." not in from_dots.split("/")
 
 
-def _commands_in(words: tuple[Word, ...], depth: int = 0) -> Iterator[tuple[Word, ...]]:
-    """The words of a command, and of each command that it may run according to its arguments."""
+def _commands_in(
+    words: tuple[Word, ...], depth: int = 0, seen: set[tuple[int, tuple[Word, ...] | str]] | None = None
+) -> Iterator[tuple[Word, ...]]:
+    """The words of a command, and of each command that it may run according to its arguments.
+
+    Args:
+        depth: the number of shells around the command.
+        seen: the commands and texts that were searched already, with their depth. Without it, a line of runners that
+            run each other would take exponential time.
+    """
+    seen = set() if seen is None else seen
+    if (depth, words) in seen:
+        return
+    seen.add((depth, words))
     yield words
     name = program(words)
     if name in COMMAND_RUNNERS or is_wrapper(name, [word.value or "" for word in words[1:_MAX_WORDS]]):
         for index in range(1, min(len(words), _MAX_WORDS)):
             yield from (
-                _commands_in(words[index:], depth) if program(words[index:]) in _TEXT_RUNNERS else [words[index:]]
+                _commands_in(words[index:], depth, seen) if program(words[index:]) in _TEXT_RUNNERS else [words[index:]]
             )
     if name in _TEXT_RUNNERS and depth < _MAX_NESTING:
         texts = [word.value for word in words[1:_MAX_WORDS] if word.value]
         for text in [*texts, " ".join(texts)]:
-            for inner in parse(text).commands:
-                yield from _commands_in(inner.words, depth + 1)
+            if (depth, text) not in seen:
+                seen.add((depth, text))
+                for inner in parse(text).commands:
+                    yield from _commands_in(inner.words, depth + 1, seen)
 
 
 def _forbids(rule: Sequence[Word], words: Sequence[Word]) -> bool:

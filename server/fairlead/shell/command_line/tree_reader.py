@@ -275,7 +275,7 @@ class _Reader:
             return []
         target = self.word(children[1], depth + 1)
         if operator in _WRITING:
-            duplicated = operator == ">&" and target.text.isdigit()
+            duplicated = operator == ">&" and target.text.isascii() and target.text.isdigit()
             return [] if duplicated or target.value == "/dev/null" else [Write(operator, target)]
         if operator == "<" and (target.value or "/dev/").startswith("/dev/") and target.value != "/dev/null":
             self.note(f"It reads from {shorten(target.text)}, which may be a network connection.")

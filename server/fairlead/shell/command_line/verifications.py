@@ -121,7 +121,7 @@ def _verification(row: Verifier, words: Sequence[str], folder: str) -> Verificat
     if row.targets and not any(_matches(target, row.targets) for target in remaining):
         return None
     narrowing = [option for option in options if option.partition("=")[0] in row.narrowing.split()]
-    neutral = f"{row.neutral} {NEUTRAL}"
+    neutral = " ".join([row.neutral, *(option for option in NEUTRAL.split() if option not in row.values.split())])
     others = [option for option in options if option not in narrowing and not _is_neutral(option, neutral)]
     remaining = [target for target in remaining if not _matches(target, neutral)]
     found = Verification(

@@ -32,7 +32,10 @@ class Verifier:
     narrowing: str = ""
     """Options that restrict what is verified."""
     neutral: str = ""
-    """Arguments, mostly options, that only change the output or the speed."""
+    """Arguments, mostly options, that do not change what exit code 0 means.
+
+    They change the output, the speed, or how much runs after a failure.
+    """
     values: str = ""
     """Options that take the next word as their value."""
     numbers: str = ""
@@ -47,7 +50,7 @@ class Verifier:
 
 NEVER_WITH = (
     "-h --help* -help -[?] --usage -V --version* -version --list --list-* --list[A-Z]* --show* --print* --dump* --dry* "
-    "--init --init-* --collect-only --co --watch --watchAll --watch-all --exit-zero --no-fail --no-run "
+    "--init --init-* --collect-only --collectonly --co --watch --watchAll --watch-all --exit-zero --no-fail --no-run "
     "--pass-with-no* --passWithNo* --if-present --stdin* -"
 )
 """Arguments that keep every program from verifying anything.
@@ -55,10 +58,10 @@ NEVER_WITH = (
 They do not count if they are `neutral` for the program, or switched off (`--watch=false`).
 """
 NEUTRAL = "-v -vv -vvv --verbose -q -qq --quiet --silent -s --color --no-color --colors"
-"""Options that are neutral for every program."""
+"""Options that are neutral for every program for which they are not among its `values`."""
 OPTION_VARIABLES = (
     r"PYTEST_ADDOPTS MAKEFLAGS GNUMAKEFLAGS MFLAGS GOFLAGS MAVEN_ARGS SPEC_OPTS RUBYOPT PERL5OPT PYTHONINSPECT "
-    r"PYTHONOPTIMIZE BASH_ENV npm_config_\w*"
+    r"PYTHONOPTIMIZE BASH_ENV SKIP npm_config_\w*"
 )
 """Variables, as regular expressions, that give options to programs. A line that sets one verifies nothing."""
 
@@ -82,7 +85,7 @@ TABLE = (
             "-k -m --lf --last-failed --ff --failed-first --nf --sw --stepwise --deselect --ignore --ignore-glob"
         ),
         neutral=(
-            "-x --exitfirst -l --showlocals -ra -rA -rs -rx -rf -rP --tb --no-header --no-summary -n "
+            "-x --exitfirst -l --showlocals --color -ra -rA -rs -rx -rf -rP --tb --no-header --no-summary -n "
             "--durations --maxfail --cache-clear --show-capture"
         ),
         values=(
@@ -157,7 +160,7 @@ TABLE = (
         values="-t --testNamePattern -g --grep --reporter -c --config",
         not_with=(
             "bench watch dev list init -v -u --update* --clearCache -o --onlyChanged --lastCommit --changed* "
-            "--standalone --ui"
+            "--findRelatedTests --standalone --ui"
         ),
     ),
     Verifier(
@@ -181,14 +184,17 @@ TABLE = (
         by_path=True,
         neutral="--noEmit --pretty --incremental --listFiles --listEmittedFiles",
         values="-p --project",
-        not_with="-v --all --clean -d --noCheck -w --listFilesOnly --locale",
+        not_with=(
+            "-v --all --clean -d -w --locale -showConfig -init -watch --[nN]o[cC]heck -[nN]o[cC]heck "
+            "--[lL]ist[fF]iles[oO]nly -[lL]ist[fF]iles[oO]nly"
+        ),
         has_single_dash=True,
     ),
     Verifier(
         "eslint stylelint",
         by_path=True,
         targets="*",
-        neutral="--cache --no-cache --max-warnings --format -f",
+        neutral="--cache --no-cache --format -f",
         values="--max-warnings --format -f -c --config --ext",
         not_with=(
             "-v --fix* --env-info --inspect-config --suppress-* --pass-on-no-patterns --no-error-on-unmatched-pattern "

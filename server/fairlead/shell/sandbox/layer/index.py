@@ -5,13 +5,15 @@ and Git does not look for them. The format is `gitformat-index(5)`. The index is
 """
 
 import hashlib
+import re
 import struct
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from fairlead.workspace.repositories import read_start
+from fairlead.workspace.repositories import named_path, read_start
 
 MAX_BYTES = 200_000_000
+_SHA256 = re.compile(r'(?im)^\s*objectformat\s*=\s*"?sha256\b')
 _HEAD = struct.Struct(">4sLL")
 _STAT = 40  # the bytes of an entry before its hash
 _ASSUMED, _EXTENDED, _LENGTH = 0x80, 0x4000, 0x0FFF
@@ -23,7 +25,8 @@ def assume_rest_unchanged(folders: Sequence[bytes], index: Path) -> bytes | None
     None if there is no index, or if it cannot be read, is larger than MAX_BYTES, or has an unknown format.
     """
     shown = tuple(folder + b"/" for folder in folders)
-    sha256 = "sha256" in read_start(index.parent / "config").lower()
+    shared = named_path(index.parent, read_start(index.parent / "commondir"))  # of a worktree's own folder
+    sha256 = _SHA256.search(read_start(shared / "config")) is not None
     try:
         if index.stat().st_size > MAX_BYTES:
             return None
