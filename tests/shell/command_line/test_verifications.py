@@ -99,6 +99,7 @@ VERIFYING = {
     "go test -cover -run name ./...": "go test .",
     "gcc -fsanitize=thread -v a.c": "gcc a.c",
     "pre-commit run --all-files": "pre-commit run",
+    "cargo test -- --skip=slow": "cargo test --skip=slow",
     "just test": "just test",
     "isort -c .": "isort .",
     "(cd client && npm test) && pytest": "npm test in client, pytest .",

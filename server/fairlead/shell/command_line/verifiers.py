@@ -61,7 +61,7 @@ NEUTRAL = "-v -vv -vvv --verbose -q -qq --quiet --silent -s --color --no-color -
 """Options that are neutral for every program for which they are not among its `values`."""
 OPTION_VARIABLES = (
     r"PYTEST_ADDOPTS MAKEFLAGS GNUMAKEFLAGS MFLAGS GOFLAGS MAVEN_ARGS SPEC_OPTS RUBYOPT PERL5OPT PYTHONINSPECT "
-    r"PYTHONOPTIMIZE BASH_ENV SKIP npm_config_\w*"
+    r"PYTHONOPTIMIZE BASH_ENV (?-i:SKIP) npm_config_\w*"
 )
 """Variables, as regular expressions, that give options to programs. A line that sets one verifies nothing."""
 
