@@ -132,3 +132,13 @@ def test_which_files_a_recording_may_overwrite(workspace: Path, record: Record, 
         ended = run_plain("run", "a task", *task, path)
         assert (ended.code, f"Recorded 1 answer to {path}; play it with --replay." in ended.out) == (0, True), ended.out
         assert read_recording(path).turns == read_recording(replay).turns
+
+
+def test_a_run_without_an_answer_overwrites_no_recording(workspace: Path, record: Record) -> None:
+    """The output says so."""
+    older = record({"text": "Old."})
+    before = older.read_bytes()
+    ended = run_plain("run", "a task", "--workspace", workspace, "--record", older)
+    assert ended.code != 0
+    assert "Nothing was recorded" in ended.out
+    assert older.read_bytes() == before

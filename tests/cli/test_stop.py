@@ -42,9 +42,9 @@ def test_ctrl_c_while_it_starts(module: str) -> None:
 
 
 def test_ctrl_c_while_the_model_talks(workspace: Path, record: Record, tmp_path: Path) -> None:
-    """The first Ctrl-C cancels the run, shows its end, writes the recording and exits with 130."""
-    recording = tmp_path / "run.yaml"
-    with in_terminal(*task(workspace, record({"text": "one two three"}, pace=5), "--record", recording)) as terminal:
+    """The first Ctrl-C cancels the run, shows its end, records the complete answers and exits with 130."""
+    recording, replay = tmp_path / "run.yaml", record({"calls": [{"list_files": {}}]}, {"text": "one two"}, pace=5)
+    with in_terminal(*task(workspace, replay, "--record", recording)) as terminal:
         terminal.until("writing")
         children = terminal.children()
         terminal.press("\x03")
