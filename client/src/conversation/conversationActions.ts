@@ -94,7 +94,7 @@ export class ConversationActions implements vscode.Disposable {
    * in `mode` unless a slash command sets another one. A message has no mode. `/new` always starts a task.
    *
    * Returns false if the text was not sent. A task counts as sent after its run (`Runs.send`). If the text is a slash
-   * command that runs at once, calls `putBack`, so that the next task has the pictures.
+   * command that runs at once, calls `putBack`, so that the next task has the pictures and lacks what the user removed.
    */
   async send(
     text: string,
