@@ -108,6 +108,32 @@ async def test_fault_97_a_refusal_is_no_answer(workspace: Path) -> None:
             await server.request("textDocument/hover", PARAMS)
 
 
+async def test_fault_97_problems_arrive_when_another_question_replaces_the_text(workspace: Path) -> None:
+    """docs/faults.md 97: who waits for the problems of the replaced text gets those of the new one."""
+    path = workspace / "a.x"
+    async with Started(project(workspace, "checks the second version")) as servers:
+        server = await servers.server(path)
+        await server.show({path: "one"})
+        asking = asyncio.create_task(server.diagnostics([path]))
+        for _ in range(3):
+            await asyncio.sleep(0)  # afterwards, it waits for the problems of the first text
+        await server.show({path: "two"})
+        assert [each["message"] for each in (await asking)[path]] == ["wrong in version 2"]
+        asking = asyncio.create_task(server.diagnostics([path]))
+        await asyncio.sleep(0)
+        await server.show({})
+        assert (await asking)[path] == ()
+
+
+async def test_fault_97_a_refused_command_is_no_answer_about_problems(workspace: Path) -> None:
+    """docs/faults.md 97: a server that announces TypeScript's command, but refuses it, is read as other servers are."""
+    path = workspace / "a.x"
+    async with Started(project(workspace, "refuses TypeScript's requests")) as servers:
+        server = await servers.server(path)
+        await server.show({path: "one"})
+        assert [each["message"] for each in (await server.diagnostics([path]))[path]] == ["wrong in version 1"]
+
+
 async def test_fault_98_a_long_answer_arrives(workspace: Path) -> None:
     """docs/faults.md 98: 50,000 references."""
     async with Started(project(workspace, "answers 50,000 references")) as servers:

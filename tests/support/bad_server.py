@@ -93,14 +93,33 @@ def references(case: str) -> Any:
     return [HERE]
 
 
+def capabilities(case: str) -> dict[str, Any]:
+    found: dict[str, Any] = {"textDocumentSync": 1, "referencesProvider": True}
+    if case == "refuses TypeScript's requests":
+        found["executeCommandProvider"] = {"commands": ["typescript.tsserverRequest"]}
+    return found
+
+
+def publish(case: str, document: dict[str, Any]) -> None:
+    """Publishes a problem that names the version of the document; for one case, only for its second version."""
+    if case == "checks the second version" and document["version"] != 2:
+        return
+    problem = {"range": HERE["range"], "message": f"wrong in version {document['version']}"}
+    given = {"uri": document["uri"], "version": document["version"], "diagnostics": [problem]}
+    send({"method": "textDocument/publishDiagnostics", "params": given})
+
+
 def main(case: str) -> None:
     at_start(case)
     while True:
         message = receive()
         method, number = message.get("method"), message.get("id")
         if method == "initialize":
-            capabilities = {"textDocumentSync": 1, "referencesProvider": True}
-            send({"id": number, "result": {"capabilities": capabilities}})
+            send({"id": number, "result": {"capabilities": capabilities(case)}})
+        elif method in ("textDocument/didOpen", "textDocument/didChange"):
+            publish(case, message["params"]["textDocument"])
+        elif method == "workspace/executeCommand":
+            send({"id": number, "error": {"code": -32602, "message": "no such command"}})
         elif method is not None and method == UNANSWERED.get(case):
             continue
         elif method == "$/cancelRequest":

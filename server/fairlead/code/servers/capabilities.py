@@ -14,6 +14,7 @@ _CAPABILITY = {
     "textDocument/codeAction": "codeActionProvider",
     "textDocument/diagnostic": "diagnosticProvider",
     "workspace/symbol": "workspaceSymbolProvider",
+    "workspace/executeCommand": "executeCommandProvider",
 }
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import fairlead
 from fairlead.code.provider import ADVICE, NoAnswer
+from fairlead.code.servers import tsserver
 from fairlead.code.servers.capabilities import CAPABILITIES, capability_of, sync_kind
 from fairlead.code.servers.connection import Connection, Refused
 from fairlead.code.servers.mirror import Mirror
@@ -29,6 +30,7 @@ _ABOUT_ALL_FILES = (
     "textDocument/rename",
     "workspace/symbol",
 )
+_PULL = "textDocument/diagnostic"
 _RETRIED = (-32801, -32802)  # ContentModified, ServerCancelled
 _RETRIES = 3
 
@@ -80,7 +82,9 @@ class Server:
         self._noticed_at = 0.0
         """The event loop's time at which the server should have noticed which files were created or removed."""
         self._can_pull = asyncio.Event()
-        """Set while the server says that it answers requests for diagnostics. Some say so only after the start."""
+        """Set while the server answers requests for problems. Some say so only after the start."""
+        self._has_tsserver = False
+        """Whether problems can be asked for by `tsserver.COMMAND`."""
         self._scan = WorkspaceScan(spec.scanned_message, seconds.scan)
         self._exit: asyncio.Task[None] | None = None
         self._questions = 0
@@ -145,6 +149,7 @@ class Server:
         }
         answer = await self.connection.request("initialize", params, self._seconds.start)
         self._capabilities = fields_of(fields_of(answer).get("capabilities"))
+        self._has_tsserver = tsserver.is_available(self._capabilities)
         self._note_pull()
         self.connection.notify("initialized", {})
         self.connection.notify("workspace/didChangeConfiguration", {"settings": self._spec.initialization_options})
@@ -169,22 +174,26 @@ class Server:
         """Waits until the server has read the shown texts, at most `Seconds.index`.
 
         clangd answers from an index that it updates right before it publishes problems. A server that answers requests
-        for diagnostics reads the texts before it answers, so there is nothing to wait for.
+        for problems reads the texts before it answers, so there is nothing to wait for.
         """
         if self._can_pull.is_set() or not self._published:
             return
-        checked = asyncio.ensure_future(_all_set([published.first for published in self._published.values()]))
+        checked = asyncio.ensure_future(self._all_published())
         ended = self.connection.ended
         try:
             await asyncio.wait({checked, ended}, timeout=self._seconds.index, return_when=asyncio.FIRST_COMPLETED)
         finally:
             checked.cancel()
 
+    async def _all_published(self) -> None:
+        while unchecked := [published for published in self._published.values() if not published.first.is_set()]:
+            await unchecked[0].first.wait()
+
     async def show(self, texts: Mapping[Path, str]) -> None:
         for path in [path for path in self._shown if path not in texts]:
             self.connection.notify("textDocument/didClose", {"textDocument": {"uri": path.as_uri()}})
             del self._shown[path]
-            self._published.pop(path, None)
+            self._published.pop(path).wake()
             self._unsure.discard(path)
         for path, text in texts.items():
             shown = self._shown.get(path)
@@ -194,7 +203,9 @@ class Server:
     def _send_text(self, path: Path, text: str) -> None:
         version = self.versions[path] = self.versions.get(path, 0) + 1
         document: dict[str, Any] = {"uri": path.as_uri(), "version": version}
-        self._published[path] = _Published()  # the problems of the new text are not published yet
+        published, self._published[path] = self._published.get(path), _Published()
+        if published is not None:
+            published.wake()
         self._unsure.add(path) if self._is_noticing() else self._unsure.discard(path)
         if path not in self._shown:
             document |= {"languageId": self._spec.language_of(path), "text": text}
@@ -220,15 +231,10 @@ class Server:
                     task.cancel()
                 await asyncio.gather(*tasks.values(), return_exceptions=True)
 
-    async def _pulled(self, path: Path) -> Sequence[Any]:
-        answer = await self.request("textDocument/diagnostic", {"textDocument": {"uri": path.as_uri()}})
-        items = fields_of(answer).get("items")
-        return items if is_list(items) else []
-
     async def _checked(self, path: Path) -> Sequence[Any]:
         """The problems in an open document, once the server has checked its text. Has no time limit."""
-        while not self._can_pull.is_set():
-            found = await self._settled(path)
+        while not self.supports(_PULL):
+            found = await (self._from_tsserver(path) if self._has_tsserver else self._settled(path))
             if found is None:
                 continue
             if not (found and self._is_noticing()):
@@ -236,10 +242,37 @@ class Server:
             await asyncio.sleep(self._seconds.settle)
             if path in self._shown:
                 self._send_text(path, self._shown[path])
-        return await self._pulled(path)
+        answer = await self.request(_PULL, {"textDocument": {"uri": path.as_uri()}})
+        items = fields_of(answer).get("items")
+        return items if is_list(items) else []
+
+    async def _from_tsserver(self, path: Path) -> Sequence[Any] | None:
+        """The problems in an open document. None: the server cannot be asked in this way, and is not again.
+
+        Raises:
+            NoAnswer: the connection has ended, or there was no answer in time.
+        """
+        found: list[Any] = []
+        for request in tsserver.REQUESTS:
+            try:
+                answer = await self.request("workspace/executeCommand", tsserver.params(request, path))
+                part = tsserver.diagnostics(answer)
+            except (Refused, KeyError, TypeError) as error:
+                log.info("%s did not answer %s: %r", self.name, request, error)
+                part = None
+            if path not in self._shown:  # another question closed the document
+                return ()
+            if part is None:
+                self._has_tsserver = False
+                self._note_pull()
+                return None
+            found += part
+        return found
 
     async def _settled(self, path: Path) -> Sequence[Any] | None:
-        """The problems published for a document. None: more followed, or the server can be asked for them now.
+        """The problems published for a document.
+
+        None: ask again, because more followed, the text was sent again, or the server can be asked for them now.
 
         Raises:
             NoAnswer: the connection has ended.
@@ -250,7 +283,7 @@ class Server:
         waiting = [asyncio.ensure_future(event.wait()) for event in (published.first, self._can_pull)]
         try:
             await asyncio.wait({*waiting, ended}, return_when=asyncio.FIRST_COMPLETED)
-            if published.first.is_set():
+            if published.first.is_set() and self._published.get(path) is published:
                 published.again.clear()
                 waiting.append(asyncio.ensure_future(published.again.wait()))
                 done, _ = await asyncio.wait({waiting[-1], ended}, timeout=self._seconds.settle)
@@ -318,8 +351,7 @@ class Server:
             return
         items = given.get("diagnostics")
         published.items = items if is_list(items) else []
-        published.first.set()
-        published.again.set()
+        published.wake()
 
     def _answer(self, method: str, params: Any) -> Any:
         """The answer to a request from the server. No request makes Fairlead change a file.
@@ -351,7 +383,7 @@ class Server:
         self._note_pull()
 
     def _note_pull(self) -> None:
-        if self.supports("textDocument/diagnostic"):
+        if self.supports(_PULL) or self._has_tsserver:
             self._can_pull.set()
         else:
             self._can_pull.clear()
@@ -362,11 +394,6 @@ class Server:
         for name in section.split(".") if isinstance(section, str) and section else ():
             value = fields_of(value).get(name)
         return value
-
-
-async def _all_set(events: Sequence[asyncio.Event]) -> None:
-    for event in events:
-        await event.wait()
 
 
 def _registration_id(item: Mapping[str, Any]) -> str:
@@ -393,6 +420,11 @@ class _Published:
     def __init__(self) -> None:
         self.items: Sequence[Any] = []
         self.first = asyncio.Event()
-        """Set once problems have been published."""
+        """Set once problems have been published, or another version has been sent."""
         self.again = asyncio.Event()
         """Set each time, and cleared by `Server._settled`."""
+
+    def wake(self) -> None:
+        """Lets those who wait for problems look again."""
+        self.first.set()
+        self.again.set()
