@@ -139,7 +139,7 @@ LETTERS = random.Random(2).choices(["{\n", "}\n", "\n", "x\n"], k=N)
 LARGE = {
     "two changes far apart": (PLAIN, ["X\n", *PLAIN[1:-1], "Y\n"], 2),
     "1,000 changes": (PLAIN, ["x\n" if n % 50 == 0 else line for n, line in enumerate(PLAIN)], 1000),
-    "every second line": (PLAIN, [f"x{n}\n" if n % 2 else line for n, line in enumerate(PLAIN)], 1),
+    "every second line": (PLAIN, [f"x{n}\n" if n % 2 else line for n, line in enumerate(PLAIN)], 5000),
     "shuffled": (PLAIN, SHUFFLED, None),
     "all lines equal": (["0\n"] * N, ["X\n", *["0\n"] * 9, "Y\n", *["0\n"] * N, "Z\n"], None),
     "four kinds of lines": (LETTERS, [line for n, line in enumerate(LETTERS) if n % 17], None),
@@ -162,12 +162,22 @@ def test_large_files_take_bounded_time(name: str) -> None:
 
 
 def test_there_are_at_most_five_thousand_hunks() -> None:
-    """If there are more changes, the ones nearest to each other become one hunk; the others stay as they are."""
+    """If there are more changes, the ones nearest to each other are joined; the others stay as they are."""
     near = [f"x{n}\n" if n < 20_000 and n % 2 else line for n, line in enumerate(PLAIN)]
     new = [f"y{n}\n" if n > 20_000 and n % 10 == 0 else line for n, line in enumerate(near)]
     found = hunks("".join(PLAIN), "".join(new))
-    assert [len(hunk.new) for hunk in found] == [19_999, *[1] * 2_999]
+    assert [len(hunk.new) for hunk in found] == [*[9] * 2_000, *[1] * 2_999]
     assert patched("".join(PLAIN), found) == "".join(new)
+
+
+def test_changes_at_equal_distances_can_still_be_decided_separately() -> None:
+    """They do not all become one hunk, and deciding one of the joined hunks leaves the ids of the others."""
+    new = [f"x{n}\n" if n % 2 else line for n, line in enumerate(PLAIN)]
+    base, proposed = "".join(PLAIN), "".join(new)
+    first, *others = hunks(base, proposed)
+    assert {len(hunk.new) for hunk in (first, *others)} == {9}
+    rest = hunks(patched(base, [first]), proposed)
+    assert [hunk.id for hunk in rest] == [hunk.id for hunk in others]
 
 
 def test_deeply_nested_anchors_take_bounded_time() -> None:

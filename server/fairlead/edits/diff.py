@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import pairwise
+from math import ceil
 from operator import lt
 
 from fairlead.edits.sliders import Block, align_blocks
@@ -96,15 +97,25 @@ def changed_blocks(a: Sequence[str], b: Sequence[str]) -> list[Block]:
 
 
 def _joined(blocks: list[Block]) -> list[Block]:
-    """At most `_MAX_BLOCKS` runs. If there are more, those with the smallest gaps between them are joined."""
-    if len(blocks) <= _MAX_BLOCKS:
+    """At most `_MAX_BLOCKS` runs. If there are more, those with the smallest gaps between them are joined.
+
+    If only some of the gaps of one size must be closed, those that stay are spread evenly. Otherwise, changes at equal
+    distances would become one run, which can only be decided as a whole.
+    """
+    excess = len(blocks) - _MAX_BLOCKS
+    if excess <= 0:
         return blocks
-    gaps = sorted(later[0] - earlier[1] for earlier, later in pairwise(blocks))
-    widest_joined = gaps[len(blocks) - _MAX_BLOCKS - 1]
+    gaps = [later[0] - earlier[1] for earlier, later in pairwise(blocks)]
+    ordered = sorted(gaps)
+    widest = ordered[excess - 1]
+    smaller, equal = bisect_left(ordered, widest), gaps.count(widest)
+    interval = ceil((equal + 1) / (smaller + equal - excess + 1))  # every how many of the equal gaps one stays
+    seen = 0
     joined = blocks[:1]
-    for block in blocks[1:]:
-        last = joined[-1]
-        if block[0] - last[1] <= widest_joined:
+    for gap, block in zip(gaps, blocks[1:], strict=True):
+        seen += gap == widest
+        if gap < widest or (gap == widest and seen % interval):
+            last = joined[-1]
             joined[-1] = (last[0], block[1], last[2], block[3])
         else:
             joined.append(block)
