@@ -339,6 +339,14 @@ def test_a_second_rename_while_an_accept_was_under_way_stays_proposed() -> None:
     assert len(cs.accept(changes, before, done)) == 0
 
 
+def test_a_rename_that_was_taken_back_belongs_to_no_item() -> None:
+    """Only the file's other changes remain, under their own items."""
+    changes = cs.rename(proposed("a\n", "b\n", items=["1"]), PATH, OTHER, None, Author("2", "c"))
+    assert the(changes).item_ids == ("2", "1")
+    back = the(cs.rename(changes, OTHER, PATH, None, Author("3", "c")))
+    assert (back.kind, back.proposed, back.file_origin, back.item_ids) == ("modify", "b\n", None, ("1",))
+
+
 def test_a_created_file_that_was_accepted_is_modified_from_then_on() -> None:
     """The next proposal for it has the accepted text as its base."""
     changes = proposed(None, "a\n")

@@ -85,6 +85,8 @@ class Changeset:
         """The changeset with this proposal, rebased on its current text. Drops it if nothing is left to decide."""
         if proposal.base != proposal.current:
             proposal = proposal.rebased(proposal.current)
+        if proposal.file_origin is not None and not proposal.decided_as_whole:  # such as a rename that was taken back
+            proposal = replace(proposal, file_origin=None)
         files = {**self.files, proposal.path: proposal}
         if proposal.is_settled:
             del files[proposal.path]
@@ -130,8 +132,8 @@ def propose(
             changes = _split(changes, moved, moved_raw)
         old = empty_proposal(path, current if moved is None else moved.base)
         old = old if moved is None else replace(old, current=moved.current)
-    file_origin = origin if old.base is None and old.proposed is None else old.file_origin
-    new = replace(old, file_origin=None if old.kind == "delete" else file_origin).with_text(proposed, origin)
+    file_origin = origin if old.proposed is None else old.file_origin
+    new = replace(old, file_origin=file_origin).with_text(proposed, origin)
     if raw is not None:
         new = replace(new, raw=raw, file_origin=origin if raw != PLAIN and new.kind == "modify" else new.file_origin)
     return changes.with_proposal(new)
@@ -248,16 +250,25 @@ def accept(changes: Changeset, before: Proposal, done: Proposal) -> Changeset:
         done: the same proposal afterwards (see `accepted`).
     """
     now = changes.get(done.path)
+    if now is None and before.new_path is not None:  # the agent has removed the rename, and changed nothing else
+        now = empty_proposal(done.path, before.base)
     if now is None:
         return changes
-    if done.base is None:
-        return changes.without(done.path)
     raw = PLAIN if now.raw == before.raw else now.raw
-    new = replace(now, base=done.base, current=done.current, decided=done.decided, raw=raw)
-    if before.new_path is not None:  # the file has moved
-        further = None if now.new_path == before.new_path else now.new_path
-        return changes.without(done.path).with_proposal(replace(new, path=before.new_path, new_path=further))
-    return changes.with_proposal(new)
+    file_origin = now.file_origin or now.origins.latest  # a change of the file's text may now create or rename it
+    new = replace(now, base=done.base, current=done.current, decided=done.decided, raw=raw, file_origin=file_origin)
+    if before.new_path is None:
+        return changes.with_proposal(new)
+    # the file has moved
+    changes = changes.without(done.path)
+    at_target = changes.get(before.new_path)
+    if at_target is None:
+        further = None if now.target == before.new_path or now.proposed is None else now.target
+        return changes.with_proposal(replace(new, path=before.new_path, new_path=further))
+    # the agent has proposed separate files at both paths, or only at the new one
+    changes = changes.with_proposal(replace(new, base=None, current=None))
+    raw = PLAIN if at_target.proposed == done.base else at_target.raw
+    return changes.with_proposal(replace(at_target, base=done.base, current=done.current, raw=raw))
 
 
 def rejected(proposal: Proposal, hunk_ids: Collection[str] | None) -> Proposal:

@@ -51,6 +51,11 @@ class Origins:
         count = len(split_lines(text))
         return Origins((None,) * count, (None,) * (count + 1))
 
+    @property
+    def latest(self) -> Origin | None:
+        """The latest origin in the text; None if the text has none."""
+        return max((o for o in (*self.lines, *self.gaps) if o is not None), key=lambda o: o.order, default=None)
+
     def after(self, old: str, new: str, origin: Origin | None) -> "Origins":
         """The origins after a change of the text.
 
