@@ -14,8 +14,9 @@ _ESCAPES = re.compile(
     r"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
 )
 _COLOR = re.compile(r"\x1b\[[0-9;:]*m")
-# characters that change the direction of text or are invisible, so that a text looks like a different one
-_INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+# characters that are printable according to Unicode, but draw nothing, so that a text looks like a different one;
+# without the variation selectors, which emoji need
+_BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
 # the start of a terminal sequence, at the end of a text whose next part may contain the rest
 UNFINISHED_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]{0,60}[ -/]{0,4}|[\]PX^_][^\x07\x1b\n]{0,200}\x1b?|[ -/]{0,4})\Z")
 
@@ -35,15 +36,17 @@ def keep_colors(text: str) -> str:
 
 
 def escape_invisible(text: str) -> str:
-    """Writes characters that are not printable as escapes, such as `\\u202e`. Tabs, newlines and ordinary spaces stay.
+    """Writes invisible characters as escapes, such as `\\u202e` and `\\U000e0041`. Tabs, newlines and spaces stay.
 
-    These are control, direction and invisible characters, and spaces of other widths (`str.isprintable`).
+    These are all that are not printable (`str.isprintable`), which includes control and direction characters and spaces
+    of other widths, and printable ones that draw nothing.
     """
-    shown = _INVISIBLE.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
-    return "".join(
-        c if c in "\n\t" or c.isprintable() else f"\\x{ord(c):02x}" if ord(c) < 256 else f"\\u{ord(c):04x}"
-        for c in shown
-    )
+    return "".join(c if c in "\n\t" or (c.isprintable() and c not in _BLANK) else _escape(c) for c in text)
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def escape_to_one_line(text: str) -> str:

@@ -137,7 +137,9 @@ VISIBLE = {
     "zero\u200bwidth\ufeff": "zero\\u200bwidth\\ufeff",
     "line\u2028end no-break\u00a0": "line\\u2028end no-break\\xa0",
     "\u2066isolated\u2069": "\\u2066isolated\\u2069",
-    "\U000e0041 a tag": "\\ue0041 a tag",
+    "\U000e0041 a tag": "\\U000e0041 a tag",
+    "rm\u3164\uffa0-rf\u2800\u115f\u1160": "rm\\u3164\\uffa0-rf\\u2800\\u115f\\u1160",
+    "한글 ｱ ⠁ ❤\ufe0f": "한글 ｱ ⠁ ❤\ufe0f",
 }
 
 

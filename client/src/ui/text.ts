@@ -5,10 +5,11 @@ import { lexer, type Token, type Tokens } from "marked";
 
 /**
  * Writes invisible characters as escapes such as `\u{202e}`, so that the user sees exactly what is there: all of the
- * Unicode category Other (control, format, private-use, unassigned, unpaired surrogates), except line feeds and tabs.
+ * Unicode category Other (control, format, private-use, unassigned, unpaired surrogates), except line feeds and tabs,
+ * and characters of other categories that draw nothing, such as the Hangul filler.
  */
 export function escapeInvisible(text: string): string {
-  return text.replace(/[^\P{C}\n\t]/gu, escapeCharacter);
+  return text.replace(/(?![\n\t])[\p{C}\u034f\u17b4\u17b5\u115f\u1160\u2800\u3164\uffa0]/gu, escapeCharacter);
 }
 
 const escapeCharacter = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
