@@ -269,6 +269,17 @@ async def test_fault_30_a_fork_loop_is_ended(start: str, tmp_path: Path, nap: st
     assert await has_ended(nap)
 
 
+async def test_a_character_is_taken_as_a_whole(tmp_path: Path) -> None:
+    """Its beginning stays until the rest has been written, or until the command has ended."""
+    wait = "until [ -e go ]; do sleep 0.01; done"
+    watched = Watched(await launch(f"printf 'a\\xe6\\x97'; {wait}; printf '\\xa5b\\xe6'", tmp_path))
+    await watched.wait_for_output("a")
+    taken = watched.command.take_output()
+    (tmp_path / "go").touch()
+    await watched.task
+    assert (taken, watched.command.take_output()) == ("a", "日b\ufffd")
+
+
 @pytest.mark.parametrize("deaf", ["", "trap '' TERM; "])
 async def test_a_cancelled_command_leaves_no_process(tmp_path: Path, nap: str, deaf: str) -> None:
     """docs/faults.md 20: while it runs; its duration and its output so far are known."""

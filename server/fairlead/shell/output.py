@@ -43,6 +43,12 @@ class BoundedOutput:
             return _decode(self._head + self._tail)
         return _decode(self._head) + _omission(dropped) + _decode(self._tail[-self._tail_limit :])
 
+    def incomplete_character(self) -> bytes:
+        """The bytes at the end that are the beginning of a character; empty if there are none."""
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        decoder.decode(bytes((self._head[-3:] + self._tail)[-3:]))
+        return decoder.getstate()[0]
+
 
 class Stream:
     """What the user sees of a command while it runs: everything at first, then the newest output twice a second.

@@ -104,9 +104,16 @@ class Command:
         return self._output.text()
 
     def take_output(self) -> str:
-        """Returns the output since the last call, and discards it."""
-        text, self._output = self._output.text(), BoundedOutput()
-        return text
+        """Returns the output since the last call, and discards it.
+
+        While the command runs, the beginning of a character at the end stays for the next call.
+        """
+        taken, self._output = self._output, BoundedOutput()
+        incomplete = taken.incomplete_character() if self._total_seconds is None else b""
+        if not incomplete:
+            return taken.text()
+        self._output.add(incomplete)
+        return taken.text().removesuffix("\ufffd")
 
     async def run(self) -> CommandResult:
         """Runs until the command exits, its time is up or the task is cancelled; then ends its process group.
