@@ -6,13 +6,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from fairlead.agent.errors import ToolError
 from fairlead.workspace import safe_open
 from fairlead.workspace.disk import read_bytes
 from fairlead.workspace.paths import PathEscape, Roots
-from fairlead.workspace.safe_open import open_beneath
+from fairlead.workspace.safe_open import Folder, open_beneath
 from fairlead.workspace.write import FileChange, write_files
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="symbolic links")
@@ -152,3 +153,15 @@ def test_fault_43_a_root_may_be_a_link(workspace: Path, outside: Path) -> None:
     assert (workspace / "new 日本" / "er" / "a b").read_bytes() == b"1"
     assert (workspace / "sub" / "a").read_bytes() == b"2"
     assert read_bytes(named / "gone" / "x", named) is None
+
+
+def test_a_folder_in_place_of_a_file_leaves_no_descriptor_open(workspace: Path, outside: Path) -> None:
+    """The read fails each time, and a file is still read."""
+    folder = Folder(workspace / "sub", workspace)
+    before = psutil.Process().num_fds()
+    for _ in range(100):
+        with pytest.raises(IsADirectoryError):
+            folder.read("deep")
+    assert folder.read("a") == b"inside"
+    assert psutil.Process().num_fds() < before + 100
+    folder.close()

@@ -164,7 +164,8 @@ class Folder:
             PathEscape: it is a link.
         """
         try:
-            with open(self._open(name, os.O_RDONLY | _NO_BLOCK), "rb") as file:
+            # `open` refuses a folder, and then does not close its descriptor
+            with closing(self._open(name, os.O_RDONLY | _NO_BLOCK)) as fd, open(fd, "rb", closefd=False) as file:
                 return file.read()
         except (FileNotFoundError, NotADirectoryError):
             return None
