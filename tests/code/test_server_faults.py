@@ -5,14 +5,19 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from fairlead.agent.errors import ToolError
 from fairlead.code.provider import NoAnswer
+from fairlead.code.servers.process import ServerProcess
 from fairlead.code.servers.server import Seconds
 from fairlead.code.servers.servers import PAUSES, SessionServers
 from fairlead.code.servers.table import ServerSpec
-from fairlead.shell.layer import Limits
+from fairlead.shell.direct import DirectBox, DirectLayer
+from fairlead.shell.layer import DEFAULT_LIMITS, Changes, Limits, View
+from fairlead.workspace.paths import Roots
 from support.bad_server import ASKED
 from support.servers_workspace import BAD_SERVER, Clock, Started, Workspace, bad, processes_in
 
@@ -66,6 +71,28 @@ async def test_fault_97_a_missing_program_is_no_answer(workspace: Path) -> None:
         assert servers.name_for(workspace / "a.x") == ""
         with pytest.raises(NoAnswer, match=r"There is no language server for a\.x"):
             await servers.server(workspace / "a.x")
+
+
+class LostBox(DirectBox):
+    """A box that is removed by somebody else, with everything in it."""
+
+    async def close(self) -> Changes:
+        raise ToolError("The command's changes are lost.")
+
+
+class LostBoxes(DirectLayer):
+    """Makes boxes in which no program can be started."""
+
+    async def open(self, command: str, view: View, **options: Any) -> LostBox:
+        box = await super().open(command, view, **options)
+        return LostBox(replace(box.launch, cwd=self.roots.first.path / "gone"))
+
+
+async def test_fault_97_a_box_that_cannot_be_closed_hides_no_other_error(workspace: Path) -> None:
+    """docs/faults.md 97: the message says why the program cannot be started."""
+    layer = LostBoxes(Roots.of(workspace))
+    with pytest.raises(NoAnswer, match=r"bad cannot be started: .*No such file or directory"):
+        await ServerProcess.start(["bad"], layer, workspace, View(), DEFAULT_LIMITS)
 
 
 async def test_fault_97_a_server_that_crashes_is_started_again(workspace: Path) -> None:

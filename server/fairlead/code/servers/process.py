@@ -52,7 +52,8 @@ class ServerProcess:
             try:
                 process = await _spawn(box, mirror.descriptors if mirror is not None else ())
             except BaseException:
-                await box.close()
+                with contextlib.suppress(ToolError):  # it would replace the error that the caller needs
+                    await box.close()
                 raise
         except (OSError, ValueError, ToolError) as error:
             raise NoAnswer(f"{argv[0]} cannot be started: {str(error).rstrip('.')}. {ADVICE}") from error
