@@ -334,6 +334,43 @@ async def test_a_server_that_answers_is_not_stopped_for_another(workspace: Path)
         assert (one.is_running, two.is_running) == (False, True)
 
 
+async def test_a_server_that_is_shown_changes_before_a_question_is_not_stopped_for_another(workspace: Path) -> None:
+    """It answers the question first, and counts as failed in neither case."""
+    started = Started(project(workspace, ""), most=1)
+    async with started as servers:
+        one = await servers.server(workspace / "a.x")
+
+        async def ask() -> Any:
+            server = await servers.server(workspace / "a.x")
+            return await server.request("textDocument/references", PARAMS)
+
+        async def make_room() -> None:
+            async with started.pool.slot():
+                pass
+
+        asking = asyncio.create_task(ask())
+        await asyncio.sleep(0)  # afterwards, the files are searched for changes
+        making = asyncio.create_task(make_room())
+        await asyncio.sleep(0)
+        assert one.is_running
+        assert len(await asking) == 1
+        await making
+        assert not one.is_running
+        assert len(await ask()) == 1
+
+
+async def test_a_language_is_offered_only_while_its_server_may_start(workspace: Path) -> None:
+    """If the first server for a language is given up, another one does not make Fairlead look for its files."""
+    other = ServerSpec("other", (sys.executable, str(BAD_SERVER), ""), {".x": "x", ".y": "y"})
+    started = Workspace(workspace, "workspace", [bad("crashes at start"), other], allows=False)
+    async with Started(started) as servers:
+        assert {".x", ".y"} <= set(servers.suffixes())
+        with pytest.raises(NoAnswer, match="did not allow"):
+            await servers.server(workspace / "a.x")
+        assert (servers.name_for(workspace / "a.x"), servers.name_for(workspace / "a.y")) == ("", "other")
+        assert {".x", ".y"} & set(servers.suffixes()) == {".y"}
+
+
 async def test_a_stopped_request_hides_no_change_from_the_server(workspace: Path) -> None:
     """Wherever it is stopped while the server is shown the proposed files."""
     started = Workspace(workspace, "sandboxed", [bad("counts lines")])

@@ -117,7 +117,8 @@ class Server:
         return self._questions > 0
 
     @contextlib.contextmanager
-    def _question(self) -> Generator[None]:
+    def question(self) -> Generator[None]:
+        """Makes the server busy for the `with` block. Its own questions do this too."""
         self._questions += 1
         try:
             yield
@@ -157,7 +158,7 @@ class Server:
     async def request(self, method: str, params: dict[str, Any]) -> Any:
         if not self.supports(method):
             raise NoAnswer(f"{self.name} does not support {method}. {ADVICE}")
-        with self._question():
+        with self.question():
             if method in _ABOUT_ALL_FILES:
                 await self._scan.wait()
                 await self._wait_until_checked()
@@ -221,7 +222,7 @@ class Server:
             for path in self._unsure.intersection(shown):
                 self._send_text(path, self._shown[path])
         tasks = {path: asyncio.ensure_future(self._checked(path)) for path in shown}
-        with self._question():
+        with self.question():
             try:
                 if tasks:
                     await asyncio.wait(tasks.values(), timeout=self._seconds.diagnostics)

@@ -121,12 +121,8 @@ class SessionServers:
         return found[0].name if found is not None and not self._state(found[0]).given_up else ""
 
     def suffixes(self) -> Collection[str]:
-        return {
-            suffix
-            for spec in server_specs(self._workspace.specs())
-            if not self._state(spec).given_up and self._programs.find(spec.command[0]) is not None
-            for suffix in spec.languages
-        }
+        known = {suffix for spec in server_specs(self._workspace.specs()) for suffix in spec.languages}
+        return {suffix for suffix in known if self.name_for(Path(f"a{suffix}"))}
 
     async def server(self, path: Path) -> Server:
         found = self._choose(path)
@@ -145,7 +141,8 @@ class SessionServers:
                 server = await self._start(spec, program, state)
             self._pool.note_use(server)
             try:
-                await self._update_uncancelled(server, state)
+                with server.question():  # so that it is not stopped to make room for another one
+                    await self._update_uncancelled(server, state)
             except NoAnswer as error:
                 self._note_failure(spec, state, str(error))
                 raise
