@@ -79,8 +79,28 @@ test("changes to review and a plan that waits have their buttons, but not while 
   store.endRun("s", 1, { stopReason: "end_turn", message: "", record: "" });
   assert.deepEqual(
     cards(session).map(({ about }) => about),
-    ["plan", "review"],
+    ["plan-s", "review-s"],
   );
+});
+
+test("a click on a card that is no longer shown finds no card of another session", () => {
+  const idOf = objectIds();
+  const idsOf = (id: string, stopReason: string): string[] => {
+    const store = new Store();
+    const session = store.startRun(id, "Task", "plan");
+    store.setPlan({ ...params<Plan>("plan"), sessionId: id });
+    store.setEdits({ ...params<Edits>("edits"), sessionId: id });
+    store.endRun(id, 1, { stopReason, message: "", record: "" });
+    return cards(session).map((card) => cardView(card, idOf).id);
+  };
+  for (const stopReason of ["end_turn", "budget", "lost"]) {
+    const [one, other] = [idsOf("1", stopReason), idsOf("2", stopReason)];
+    assert.ok(one.length > 1);
+    assert.deepEqual(
+      other.filter((id) => one.includes(id)),
+      [],
+    );
+  }
 });
 
 test("without a folder or trust the conversation says what is missing, with a button", () => {

@@ -21,7 +21,7 @@ export type CardAction =
   | { readonly kind: "command"; readonly command: string };
 
 export interface Card {
-  /** What the card is about: an approval, a question, or a name that no other card has. */
+  /** What the card is about: an approval, a question, or a name without spaces that no card of any session shares. */
   readonly about: object | string;
   readonly title: string;
   /** The command that the agent asks to run, with invisible characters as escapes. */
@@ -86,7 +86,7 @@ export function cardsOf(
 
 function otherCard(session: Session): Card {
   const show = { label: t("Show"), action: { kind: "showSession", sessionId: session.id } } as const;
-  return { about: `session ${session.id}`, title: t("{0} is waiting for you.", sessionName(session)), buttons: [show] };
+  return { about: `other-${session.id}`, title: t("{0} is waiting for you.", sessionName(session)), buttons: [show] };
 }
 
 /** Returns the cards for what the user can do next while the session does not run. */
@@ -96,7 +96,7 @@ function idleCards(session: Session, usesKey: boolean): Card[] {
   if (pauseReason(session) !== undefined) {
     const action = { kind: "continueRun", sessionId: session.id } as const;
     cards.push({
-      about: "pause",
+      about: `pause-${session.id}`,
       title: t("The run paused before it finished."),
       buttons: [{ label: t("Continue"), action }],
     });
@@ -104,16 +104,18 @@ function idleCards(session: Session, usesKey: boolean): Card[] {
     const { title, button } = earlyEndTexts(end);
     const setKey = { label: t("Set API Key"), action: { kind: "setKey", sessionId: session.id } } as const;
     const retry = { label: button, action: { kind: "retry", sessionId: session.id } } as const;
-    cards.push({ about: "end", title, buttons: [...(usesKey && end.errorKind === "auth" ? [setKey] : []), retry] });
+    const buttons = [...(usesKey && end.errorKind === "auth" ? [setKey] : []), retry];
+    cards.push({ about: `end-${session.id}`, title, buttons });
   }
   if (isReadyToGo(session)) {
     const buttons = [commandButton(t("Go"), "fairlead.go"), commandButton(t("Show Plan"), "fairlead.plan.focus")];
-    cards.push({ about: "plan", title: t("The plan is ready. Edit it if you like, then choose Go."), buttons });
+    const title = t("The plan is ready. Edit it if you like, then choose Go.");
+    cards.push({ about: `plan-${session.id}`, title, buttons });
   }
   const files = session.edits?.files.length ?? 0;
   if (files > 0) {
     const buttons = [commandButton(t("Review Changes"), "fairlead.reviewAll")];
-    cards.push({ about: "review", title: t("{0} to review.", countText(files, "file")), buttons });
+    cards.push({ about: `review-${session.id}`, title: t("{0} to review.", countText(files, "file")), buttons });
   }
   return cards;
 }
