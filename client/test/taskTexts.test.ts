@@ -54,7 +54,7 @@ test("very many and very long problems are bounded, and the task says that there
   const lines = fixPrompt("a.ts", many).split("\n");
   assert.equal(problemsToFix(many).length, 20);
   assert.equal(lines.length, 22);
-  assert.equal(lines.at(-1), "Fix the other 30 problems in the same place too.");
+  assert.equal(lines.at(-1), "Also fix the 30 problems after these, up to line 50.");
   assert.ok(Math.max(...lines.map(({ length }) => length)) < 1100);
 });
 

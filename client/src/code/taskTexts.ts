@@ -54,18 +54,20 @@ export function problemsToFix<Found extends Problem>(problems: readonly Found[])
 }
 
 /**
- * Returns the prompt that asks the agent to fix problems in a file. Lists those of `problemsToFix`, and counts the
- * others.
+ * Returns the prompt that asks the agent to fix problems in a file. It lists those of `problemsToFix`, and says how
+ * many others there are and where.
  */
 export function fixPrompt(path: string, problems: readonly Problem[]): string {
-  const [first, ...others] = problemsToFix(problems);
+  const [first, ...following] = problemsToFix(problems);
   if (!first) return `Fix the problems in ${path}.`;
-  if (others.length === 0) return `Fix this problem in ${path}, ${problemText(first)}`;
-  const more = problems.length - others.length - 1;
-  const rest = more > 0 ? [`Fix the other ${more} problem${more === 1 ? "" : "s"} in the same place too.`] : [];
+  if (following.length === 0) return `Fix this problem in ${path}, ${problemText(first)}`;
+  const more = problems.length - following.length - 1;
+  const last = Math.max(...problems.map(({ line }) => line)) + 1;
+  const others = `${more} problem${more === 1 ? "" : "s"}`;
+  const rest = more > 0 ? [`Also fix the ${others} after these, up to line ${last}.`] : [];
   return [
     `Fix these problems in ${path}:`,
-    ...[first, ...others].map((each) => `- ${problemText(each)}`),
+    ...[first, ...following].map((each) => `- ${problemText(each)}`),
     ...rest,
   ].join("\n");
 }
