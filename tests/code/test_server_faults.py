@@ -335,7 +335,7 @@ async def test_a_server_that_answers_is_not_stopped_for_another(workspace: Path)
 
 
 async def test_a_server_that_is_shown_changes_before_a_question_is_not_stopped_for_another(workspace: Path) -> None:
-    """It answers the question first, and counts as failed in neither case."""
+    """It answers the question first. The next question starts it again."""
     started = Started(project(workspace, ""), most=1)
     async with started as servers:
         one = await servers.server(workspace / "a.x")

@@ -339,7 +339,7 @@ def test_a_second_rename_while_an_accept_was_under_way_stays_proposed() -> None:
     assert len(cs.accept(changes, before, done)) == 0
 
 
-def test_a_rename_that_was_taken_back_belongs_to_no_item() -> None:
+def test_a_reverted_rename_belongs_to_no_item() -> None:
     """Only the file's other changes remain, under their own items."""
     changes = cs.rename(proposed("a\n", "b\n", items=["1"]), PATH, OTHER, None, Author("2", "c"))
     assert the(changes).item_ids == ("2", "1")

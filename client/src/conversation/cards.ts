@@ -21,7 +21,10 @@ export type CardAction =
   | { readonly kind: "command"; readonly command: string };
 
 export interface Card {
-  /** What the card is about: an approval, a question, or a name without spaces that no card of any session shares. */
+  /**
+   * What the card is about: an approval, a question, or a name that no other card of any session has. The name contains
+   * no spaces, because it becomes a part of an element's id.
+   */
   readonly about: object | string;
   readonly title: string;
   /** The command that the agent asks to run, with invisible characters as escapes. */

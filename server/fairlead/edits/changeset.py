@@ -85,7 +85,7 @@ class Changeset:
         """The changeset with this proposal, rebased on its current text. Drops it if nothing is left to decide."""
         if proposal.base != proposal.current:
             proposal = proposal.rebased(proposal.current)
-        if proposal.file_origin is not None and not proposal.decided_as_whole:  # such as a rename that was taken back
+        if proposal.file_origin is not None and not proposal.decided_as_whole:  # such as a reverted rename
             proposal = replace(proposal, file_origin=None)
         files = {**self.files, proposal.path: proposal}
         if proposal.is_settled:
@@ -121,8 +121,8 @@ def propose(
             `capture`.
         current: the text of the user's file, None if there is none. Ignored if the file already has a proposal.
         raw: bytes and permissions. None: no bytes, and the permissions that are proposed already.
-        moved_raw: if a rename from this path is proposed, what its file must get besides text when it becomes a new
-            file at its new path.
+        moved_raw: only needed if a rename from this path is proposed. The rename becomes a new file at its new path,
+            with these bytes and permissions.
     """
     changes, origin = _with_next_origin(changes, author)
     old = changes.for_target(path)
@@ -184,7 +184,7 @@ def capture(
 ) -> Changeset:
     """Adds a command's change to a file, and precomputes the result.
 
-    The text is merged with what is proposed for the file now. A deletion, and the bytes of a binary file, replace that.
+    The text is merged with what is proposed for the file now. A deletion or the bytes of a binary file replace it.
 
     Args:
         before: the text when the command started, None if there was no file.
@@ -231,8 +231,7 @@ def regions_to_accept(proposal: Proposal, hunk_ids: Collection[str] | None, over
 def accepted(proposal: Proposal, regions: Collection[Region]) -> Proposal:
     """The proposal after some of its regions were written to the user's file.
 
-    An atomic one is always written completely. After that, a proposal that is decided as a whole has nothing left to
-    decide.
+    An atomic proposal is always written completely. If the proposal is decided as a whole, nothing is left to decide.
     """
     if proposal.is_atomic:
         return replace(proposal, base=proposal.proposed, current=proposal.proposed, new_path=None, raw=PLAIN)
