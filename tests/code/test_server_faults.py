@@ -32,7 +32,7 @@ AT_START = {
     "writes a list": "not an object",
     "writes no JSON": "not valid JSON",
 }
-QUICK = Seconds(start=1.0, request=1.0, diagnostics=1.0, exit=0.5, settle=0.1)
+QUICK = Seconds(request=1.0, diagnostics=1.0, exit=0.5, settle=0.1)
 PARAMS = {"textDocument": {"uri": "file:///a.x"}, "position": {"line": 0, "character": 0}}
 
 
@@ -45,7 +45,7 @@ def project(workspace: Path, case: str) -> Workspace:
 async def test_fault_97_a_server_that_cannot_start_is_given_up_with_the_reason(workspace: Path, case: str) -> None:
     """docs/faults.md 97: it is started again after a pause, a few times; no process is left."""
     clock, path = Clock(), workspace / "a.x"
-    seconds = QUICK if case == "never starts" else Seconds()
+    seconds = Seconds(start=1.0) if case == "never starts" else Seconds()
     async with Started(project(workspace, case), clock, seconds) as servers:
         with pytest.raises(NoAnswer, match=re.escape(AT_START[case])):
             await servers.server(path)
