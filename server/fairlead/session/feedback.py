@@ -1,6 +1,6 @@
 """Tells the model what the user decided and changed, at the next boundary: between rounds, or with a prompt."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,13 +36,21 @@ class PendingFeedback:
     plan_edits: tuple[str, ...] = ()
     """One line for each change to the plan."""
     accepted: tuple[tuple[str, str], ...] = ()
-    """Pairs of a file's name and a note on how many of its changes are undecided; the note is empty if none is."""
+    """The files of the latest accepts: pairs of a file's name and a note on how many of its changes are undecided.
+
+    The note is empty if none is undecided.
+    """
     items: tuple[str, ...] = ()
-    """The texts about all other decisions, in order."""
+    """The texts about the decisions before those accepts, in order."""
     rejected: bool = False
     """Whether a rejection is among `items`."""
     conflicts: tuple[tuple[str, str], ...] = ()
     """The conflicts that were reported to the model: the file's path, and the user's lines."""
+
+    @property
+    def decisions(self) -> tuple[str, ...]:
+        """The texts about all decisions, in order."""
+        return (*self.items, *_accept_texts(self.accepted))
 
 
 class Feedback:
@@ -74,7 +82,10 @@ class Feedback:
         return bool(self._said)
 
     def accepted(self, name: str, note: str) -> None:
-        """The user accepted changes to a file. The note says how many are still undecided; empty if none is."""
+        """The user accepted changes to a file. The note says how many are still undecided; empty if none is.
+
+        Replaces the text about an earlier accept in the file, unless the user made another decision in between.
+        """
         self._accepted[name] = note
 
     def rejected(self, name: str, before: Proposal, hunk_ids: Collection[str] | None, reason: str) -> None:
@@ -88,15 +99,15 @@ class Feedback:
         because = f' The reason given: "{reason}"' if reason else ""
         self._rejected = True
         if before.decided_as_whole or hunk_ids is None:
-            self._items.append(f"- rejected: {_whole(name, before)}.{because}")
+            self._add_decision(f"- rejected: {_whole(name, before)}.{because}")
             return
         shown = _diff([hunk for hunk in before.hunks if hunk.id in hunk_ids])
-        self._items.append(f"- rejected in {name}; the lines with - stay:{because}\n{shown}")
+        self._add_decision(f"- rejected in {name}; the lines with - stay:{because}\n{shown}")
 
     def amended(self, name: str, before: str, after: str) -> None:
         """The user replaced the proposed text of a file with their own."""
         shown = _diff(hunks(before, after))
-        self._items.append(f"- the user edited your proposal for {name}:\n{shown}")
+        self._add_decision(f"- the user edited your proposal for {name}:\n{shown}")
 
     def plan_edited(self, edits: Collection[str]) -> None:
         """The user changed the plan; one line for each change."""
@@ -104,11 +115,16 @@ class Feedback:
 
     def undone(self, label: str) -> None:
         """The user undid a decision."""
-        self._items.append(f"- undone: {label}")
+        self._add_decision(f"- undone: {label}")
 
     def redone(self, label: str) -> None:
         """The user redid a decision that was undone."""
-        self._items.append(f"- redone: {label}")
+        self._add_decision(f"- redone: {label}")
+
+    def _add_decision(self, item: str) -> None:
+        """Adds the text about a decision that is not an accept, after the accepts so far."""
+        self._items += [*_accept_texts(self._accepted.items()), item]
+        self._accepted = {}
 
     @property
     def pending(self) -> PendingFeedback:
@@ -121,11 +137,6 @@ class Feedback:
             self._rejected,
             tuple(self._conflicts),
         )
-
-    @property
-    def _decision_lines(self) -> tuple[str, ...]:
-        accepted = (f"- accepted: {name}{note}" for name, note in self._accepted.items())
-        return (*accepted, *self._items, *([DO_NOT_REPEAT] if self._rejected else []))
 
     def restore(self, pending: PendingFeedback) -> None:
         """Replaces the collected feedback and the reported conflicts with saved ones."""
@@ -140,7 +151,7 @@ class Feedback:
         """
         tracked = await self._files.read_tracker.take_changes()
         changed = [each for each in tracked if self._files.roots.contains(each.path)]
-        items = [*self._decision_lines, *self._new_conflicts()]
+        items = [*self.pending.decisions, *([DO_NOT_REPEAT] if self._rejected else []), *self._new_conflicts()]
         self._accepted, self._items, self._rejected = {}, [], False
         notes = [USER_MESSAGE.format(text=text) for text in self._said]
         self._said = []
@@ -173,6 +184,10 @@ class Feedback:
             return f"- {name}: deleted or not readable"
         spans = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in changed.spans)
         return f"- {name}: lines {spans}"
+
+
+def _accept_texts(accepted: Iterable[tuple[str, str]]) -> list[str]:
+    return [f"- accepted: {name}{note}" for name, note in accepted]
 
 
 def _whole(name: str, proposal: Proposal) -> str:

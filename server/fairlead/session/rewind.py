@@ -153,8 +153,8 @@ def conversation_rewound(state: SessionState, checkpoint: Checkpoint) -> Session
         pending_feedback=PendingFeedback(
             said=(*earlier.said, *later.said),
             plan_edits=(*earlier.plan_edits, CONVERSATION_REWOUND, *later.plan_edits),
-            accepted=tuple({**dict(earlier.accepted), **dict(later.accepted)}.items()),
-            items=(*earlier.items, *later.items),
+            accepted=later.accepted,
+            items=(*earlier.decisions, *later.items),
             rejected=earlier.rejected or later.rejected,
             conflicts=earlier.conflicts,
         ),
