@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 from fairlead.agent.messages import clean_text
 from fairlead.display import count_of
 from fairlead.edits.changeset import Changeset, changed_paths
-from fairlead.edits.diff import Hunk, hunks
+from fairlead.edits.diff import Hunk, content_key, hunks
 from fairlead.edits.proposal import Proposal
 from fairlead.edits.text import without_line_ending
 from fairlead.workspace.files import Files
@@ -45,7 +46,10 @@ class PendingFeedback:
     rejected: bool = False
     """Whether a rejection is among `items`."""
     conflicts: tuple[tuple[str, str], ...] = ()
-    """The conflicts that were reported to the model: the file's path, and the user's lines."""
+    """The conflicts that were reported to the model: pairs of the file's path and a digest of the conflict.
+
+    The digest is that of the base's and the user's lines.
+    """
 
     @property
     def decisions(self) -> tuple[str, ...]:
@@ -170,7 +174,9 @@ class Feedback:
         before, self._seen = self._seen, self._files.changes
         for proposal in filter(None, map(self._seen.get, changed_paths(before, self._seen))):
             for conflict in proposal.conflicts.values():
-                key = (proposal.path, conflict.current)
+                # without the proposed lines, which the agent may change
+                lines = content_key([conflict.base], [conflict.current])
+                key = (proposal.path, sha256(lines).hexdigest())
                 if key not in self._conflicts:
                     self._conflicts[key] = None
                     name = self._files.roots.relative(Path(proposal.path))
