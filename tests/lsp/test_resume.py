@@ -51,6 +51,20 @@ async def test_fault_22_a_session_outlives_a_kill(workspace: Path, replay: Repla
         assert client.events()[0]["seq"] > seq
 
 
+async def test_fault_02_a_new_file_has_its_byte_order_mark_after_a_restart(
+    workspace: Path, replay: Replay, storage: Path
+) -> None:
+    """docs/faults.md 2: the mark is saved with the proposal."""
+    call = {"write_file": {"path": "a.txt", "content": "\ufeffone\n"}}
+    async with Client(workspace, settings=replay({"calls": [call]}, {"text": "."}), storage=storage) as client:
+        session = (await client.run())["sessionId"]
+        await kill(client)
+    async with Client(workspace, storage=storage) as client:
+        await client.request("agent/sessions/open", {"sessionId": session})
+        await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
+    assert (workspace / "a.txt").read_bytes() == b"\xef\xbb\xbfone\n"
+
+
 async def test_fault_22_a_tool_that_was_interrupted_has_its_result(
     connect: Connect, workspace: Path, storage: Path
 ) -> None:

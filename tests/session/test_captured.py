@@ -178,6 +178,18 @@ def test_a_text_in_another_encoding_keeps_its_bytes(harness: SessionHarness) -> 
     assert (harness.folder / "wide.txt").read_bytes() == data
 
 
+def test_a_new_file_with_a_byte_order_mark_is_text(harness: SessionHarness) -> None:
+    """The agent can edit it, and so can another command. It is written with the mark, as commands see it."""
+    mark = b"\xef\xbb\xbf"
+    assert "new a.txt (+1 -0)" in capture_changes(harness, change("a.txt", None, mark + b"one\n"))[0]
+    assert harness.call("edit_file", path="a.txt", old_text="one", new_text="two") is not None
+    [seen] = proposed_entries(harness.session.files).values()
+    assert seen is not None and seen.data == mark + b"two\n"
+    assert "a.txt (+1 -1)" in capture_changes(harness, change("a.txt", seen.data, mark + b"three\n"))[0]
+    assert harness.accept() == ["applied"]
+    assert (harness.folder / "a.txt").read_bytes() == mark + b"three\n"
+
+
 @pytest.mark.parametrize("content", [b"#!/bin/sh\n", b"#!/bin/sh\necho\n"])
 def test_a_file_becomes_executable(harness: SessionHarness, content: bytes) -> None:
     """`chmod +x`, with or without other changes, is proposed, accepted and undone."""

@@ -32,10 +32,14 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """What is proposed besides text: the bytes of a binary file and the permission bits; None means unchanged."""
+    """What is proposed besides text."""
 
     data: bytes | None = None
+    """The bytes of a binary file; None means unchanged."""
     mode: int | None = None
+    """The permission bits; None means unchanged."""
+    bom: bool = False
+    """Whether the file begins with a UTF-8 byte order mark if it is new. An existing file keeps its own format."""
 
 
 PLAIN = Raw()

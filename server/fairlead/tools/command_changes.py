@@ -1,7 +1,7 @@
 """Turns proposals into files for a command's layer, and the command's changes into proposals."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fairlead.display import escape_to_one_line
@@ -10,11 +10,12 @@ from fairlead.edits.diff import hunks
 from fairlead.edits.origins import Author
 from fairlead.edits.proposal import Raw
 from fairlead.shell.layer import Change, Changes, Entry
-from fairlead.workspace.disk import DiskText, decode_or_describe, read_bytes
+from fairlead.workspace.disk import DiskText, decode_or_describe, new_file, read_bytes
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
 from fairlead.workspace.long_work import Yielder, compute
 from fairlead.workspace.paths import Roots
+from fairlead.workspace.user_files import encoded
 
 MAX_NAMED = 40
 MAX_IGNORED_NAMED = 5
@@ -57,14 +58,14 @@ def _entry(files: Files, changes: Changeset, path: Path, text: str) -> Entry | N
     except WorkspaceError:
         disk = None
     if disk is None:
-        return Entry(files.user_files.encoded(path, text, None), mode)
+        return Entry(encoded(text, new_file(proposal is not None and proposal.raw.bom)), mode)
     if source != path and mode is None:
         mode = source.stat().st_mode & 0o777
     if disk.text == text:
         if source == path and mode is None:
             return None
         return Entry(read_bytes(source) or b"", mode)
-    return Entry(files.user_files.encoded(path, text, disk), mode)
+    return Entry(encoded(text, disk), mode)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +140,11 @@ async def _propose_change(files: Files, change: Change, path: Path, author: Auth
         await files.capture(path, before, None, author)
         return [f"deleted {change.path}"]
     after = _decode(change.after.data, disk)
-    is_text_edit = after.encoding == "utf-8" and not after.bom if disk is None else _has_same_format(after, disk)
-    mode = _new_mode(path, change.after.mode)
+    is_text_edit = after.encoding == "utf-8" if disk is None else _has_same_format(after, disk)
+    raw = Raw(mode=_new_mode(path, change.after.mode))
+    raw = replace(raw, bom=disk is None and bool(after.bom)) if is_text_edit else replace(raw, data=change.after.data)
     old = files.changes.for_target(str(path))
-    await files.capture(path, before, after.text, author, Raw(None if is_text_edit else change.after.data, mode))
+    await files.capture(path, before, after.text, author, raw)
     new = files.changes.for_target(str(path))
     if new is old:
         return []

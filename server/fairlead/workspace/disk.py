@@ -73,6 +73,11 @@ class DiskText:
         return unusual_line_endings(self.text)
 
 
+def new_file(bom: bool) -> DiskText:
+    """The content of a file that does not exist yet: an empty text in UTF-8, with or without a byte order mark."""
+    return DiskText("", bom=BOM if bom else b"")
+
+
 def unusual_line_endings(text: str) -> str:
     """The line endings that an editor may not preserve, for messages; empty if there are none."""
     ends = distinct_line_endings(text)

@@ -69,6 +69,8 @@ class FileEdit:
     """The new bytes, if the file is binary or a deleted file is restored; None: those of `new`."""
     mode: int | None = None
     """The new permission bits; None if they stay."""
+    bom: bool = False
+    """Whether a file that the edit creates begins with a UTF-8 byte order mark, which is not in `new`."""
     digest: str | None = None
     """The SHA-256, in hexadecimal, of the bytes that the file must have; None: they are not compared.
 

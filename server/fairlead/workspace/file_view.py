@@ -12,7 +12,7 @@ from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.names import plain_parts
 from fairlead.workspace.paths import Roots
 from fairlead.workspace.secrets import secret_name_filter
-from fairlead.workspace.user_files import UserFiles
+from fairlead.workspace.user_files import UserFiles, encoded
 
 
 class FileView:
@@ -111,7 +111,7 @@ class FileView:
             return PLAIN
         data, mode = self.binary(Path(renamed.target)), renamed.raw.mode
         if data is None and (disk.encoding, disk.bom) != ("utf-8", b""):
-            data = self.user_files.encoded(path, renamed.proposed or "", disk)
+            data = encoded(renamed.proposed or "", disk)
         if mode is None:
             on_disk = path.stat().st_mode & 0o777
             mode = on_disk if on_disk & 0o100 else None

@@ -125,11 +125,15 @@ class Files(FileView):
         known = self._changes.for_target(str(path))
         source = Path(known.path) if known else path
         await self.user_files.preload(source)
-        text = self._without_bom(source, text)
+        raw = None
+        if text.startswith("\ufeff"):
+            if self._gets_bom(source):
+                raw = Raw(None, known.raw.mode if known is not None else None, bom=True)
+            text = text[1:]
         if known is None or known.base is not None:
             self.user_files.check_can_hold(source, text)
         current = self.current(path) if known is None and not self.proposal(path) else None
-        await self._apply(path, cs.propose, current, text, author, None, self.raw_of_renamed(path), over=over)
+        await self._apply(path, cs.propose, current, text, author, raw, self.raw_of_renamed(path), over=over)
 
     async def capture(
         self, path: Path, before: str | None, after: str | None, author: Author, raw: Raw = PLAIN
@@ -229,8 +233,6 @@ class Files(FileView):
             )
         await self._apply(path, cs.rename, str(new_path), current, author)
         self.read_tracker.note(new_path, self._read_or_none(new_path))
-        if path in self.user_files.new_with_bom:
-            self.user_files.new_with_bom.add(new_path)
 
     async def _compute(self, change: Callable[..., Changeset], path: str, *arguments: Any) -> Changeset:
         """The changeset after a change to one file. Does not apply it. Runs in a thread if a text is long."""
@@ -269,22 +271,18 @@ class Files(FileView):
             if proposal is not None:
                 self.rejections.check(self._changes.get(path), proposal)
 
-    def _without_bom(self, path: Path, text: str) -> str:
-        """The text without its byte order mark, which only a new file can get. Existing files keep theirs.
+    def _gets_bom(self, path: Path) -> bool:
+        """Whether a file gets the byte order mark with which its new text begins. Only a new file does.
 
         Raises:
             WorkspaceError: the file exists without a byte order mark.
         """
-        if not text.startswith("\ufeff"):
-            return text
         disk = self.user_files.on_disk(path)
-        if disk is None:
-            self.user_files.new_with_bom.add(path)
-        elif not disk.bom:
+        if disk is not None and not disk.bom:
             raise WorkspaceError(
                 "The content begins with a byte order mark (U+FEFF), but the file has none. Leave it out."
             )
-        return text[1:]
+        return disk is None
 
     async def observe(self, paths: Iterable[Path], allowed: Callable[[], bool] = lambda: True) -> None:
         """Reads the user's files again and rebases their proposals on them.

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Literal
 
 from fairlead.workspace.disk import (
-    BOM,
     BinaryFile,
     DiskText,
     Encoding,
@@ -41,8 +40,6 @@ class UserFiles:
         self._expected: dict[Path, str | None] = {}
         self._arrived: set[Path] = set()
         self._read: dict[Path, tuple[Signature, DiskText]] = {}
-        self.new_with_bom: set[Path] = set()
-        """The proposed new files that begin with a byte order mark."""
         self._encodings: dict[Path, Encoding] = {}
         self._written: dict[Path, tuple[bytes, DiskText]] = {}
         """What Fairlead wrote, where the bytes alone would be decoded differently."""
@@ -95,18 +92,6 @@ class UserFiles:
         if signature is not None:
             self._read[path] = (signature, found[1])
         return found[1]
-
-    def encoded(self, path: Path, text: str, disk: DiskText | None) -> bytes:
-        """A text as bytes, in the encoding of the file on disk.
-
-        In UTF-8 if there is no file, or if that encoding cannot represent the text.
-        """
-        if disk is None:
-            return (BOM if path in self.new_with_bom else b"") + text.encode("utf-8", _ERRORS)
-        try:
-            return disk.encode(text)
-        except WorkspaceError:  # the encoding cannot represent what was typed in the editor
-            return text.encode("utf-8", _ERRORS)
 
     async def preload(self, path: Path) -> None:
         """Reads a long closed file in a thread, so that the next `text` is quick."""
@@ -253,6 +238,14 @@ class UserFiles:
             buffer = self.buffer(expected) if expected not in self._arrived else None
             if buffer is not None and buffer.text == text:
                 self._arrived.add(expected)
+
+
+def encoded(text: str, disk: DiskText) -> bytes:
+    """A text as bytes, in the encoding of the file on disk; in UTF-8 if that encoding cannot represent it."""
+    try:
+        return disk.encode(text)
+    except WorkspaceError:  # the encoding cannot represent what was typed in the editor
+        return text.encode("utf-8", _ERRORS)
 
 
 def is_blank(text: str) -> bool:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from fairlead.plan.file_states import FileStates
 from fairlead.shell.layer import Where
-from fairlead.workspace.disk import DiskText
+from fairlead.workspace.disk import DiskText, new_file
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
+from fairlead.workspace.user_files import encoded
 
 ABSENT = "absent"
 EXECUTABLE = "+x"
@@ -92,7 +93,7 @@ class KnownFiles:
             mode = _mode(source) if raw.mode is None else raw.mode
             if raw.data is not None:
                 return self._hash(path, raw.data, None, mode)
-            return self._hash(path, proposal.proposed, self._disk_text(source), mode)
+            return self._hash(path, proposal.proposed, self._disk_text(source) or new_file(raw.bom), mode)
         if files.proposal(path) is not None:  # the proposal moves or deletes it
             return ABSENT
         try:
@@ -128,8 +129,7 @@ class KnownFiles:
             encoding, bom = (disk.encoding, disk.bom) if disk is not None else ("utf-8", b"")
             known = self._last_hashed.get(str(path))
             if known is None or known[0][0] is not content or known[0][1:] != (encoding, bom):
-                encoded = self._files.user_files.encoded
-                data = content if isinstance(content, bytes) else encoded(path, content, disk)
+                data = content if isinstance(content, bytes) else encoded(content, disk or new_file(bom=False))
                 known = self._last_hashed[str(path)] = (content, encoding, bom), sha256(data).hexdigest()
             digest = known[1]
         return digest + EXECUTABLE if mode & 0o100 else digest

@@ -15,7 +15,7 @@ from pathlib import Path
 from fairlead.edits.merge import MergeConflict, merged
 from fairlead.session.review.routing import Route, TargetState, choose_route
 from fairlead.session.session import Session
-from fairlead.workspace.disk import BOM, DiskText
+from fairlead.workspace.disk import DiskText, new_file
 from fairlead.workspace.editor import FileEdit
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.long_work import Yielder
@@ -112,7 +112,7 @@ async def _apply_in_editor(session: Session, label: str, edits: Sequence[FileEdi
         yielder = Yielder()
         for edit in edits:
             await yielder.yield_if_due()
-            requested.append(_against_document(session, _with_byte_order_mark(session, _with_digest(session, edit))))
+            requested.append(_against_document(session, _with_byte_order_mark(_with_digest(session, edit))))
     except WorkspaceError as error:
         return [EditResult(False, str(error)) for _ in edits]
     with session.files.user_files.expecting({edit.target: edit.new for edit in edits}):
@@ -222,9 +222,9 @@ class _EditCheck:
         return (NOT_APPLIED if self._last_text == self._edit.old else APPLIED_DIFFERENTLY).format(name=name)
 
 
-def _with_byte_order_mark(session: Session, edit: FileEdit) -> FileEdit:
+def _with_byte_order_mark(edit: FileEdit) -> FileEdit:
     """The edit, with the byte order mark in the text (where editors expect it) if it creates a file that gets one."""
-    if edit.old is None and edit.new is not None and edit.path in session.files.user_files.new_with_bom:
+    if edit.bom and edit.old is None and edit.new is not None:
         return replace(edit, new=f"\ufeff{edit.new}")
     return edit
 
@@ -334,7 +334,7 @@ def _expected_content(session: Session, edit: FileEdit) -> tuple[bytes | None, D
     user_files = session.files.user_files
     disk = user_files.on_disk(edit.path)
     if disk is None:
-        return None, DiskText("", bom=BOM if edit.path in user_files.new_with_bom else b"")
+        return None, new_file(edit.bom)
     if disk.encoding != "binary":
         return disk.encode(disk.text), disk
     return user_files.read(edit.path) or (None, disk)

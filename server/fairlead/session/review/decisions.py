@@ -166,6 +166,7 @@ def _prepare(
         new_path=Path(proposal.new_path) if proposal.new_path is not None else None,
         data=proposal.raw.data,
         mode=proposal.raw.mode,
+        bom=proposal.raw.bom,
     )
     return [_PreparedEdit(selection, proposal, after, edit)]
 

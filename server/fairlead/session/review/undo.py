@@ -203,7 +203,8 @@ def inverse_edit(session: Session, decision: FileDecision, changed: str = CHANGE
         if read_text(session, move_to) is not None:
             raise CannotUndo(f"{session.roots.relative(move_to)} exists again. Move it away first.")
         edit = replace(edit, new_path=move_to)
-    return replace(edit, data=decision.raw_before.data, mode=decision.raw_before.mode)
+    raw = decision.raw_before
+    return replace(edit, data=raw.data, mode=raw.mode, bom=raw.bom)
 
 
 def _check_open(session: Session, *paths: Path) -> None:

@@ -222,12 +222,12 @@ def _pairs(value: list[list[str]]) -> tuple[tuple[str, str], ...]:
 
 
 def _raw_json(raw: Raw) -> list[Any]:
-    return [b64encode(raw.data).decode() if raw.data is not None else None, raw.mode]
+    return [b64encode(raw.data).decode() if raw.data is not None else None, raw.mode, raw.bom]
 
 
 def _read_raw(value: list[Any]) -> Raw:
-    data, mode = value
-    return Raw(b64decode(data) if data is not None else None, mode)
+    data, *rest = value
+    return Raw(b64decode(data) if data is not None else None, *rest)
 
 
 def _origin_json(origin: Origin | None) -> list[Any] | None:
