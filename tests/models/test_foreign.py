@@ -24,6 +24,10 @@ PAGES = {
         'a web page instead of a stream of events: “Sign in to the "Guest" network”',
     ),
     "a page that calls itself a stream": (Page(STREAM, "<html><body><p>No  such<br>host</body>"), "“No such host”"),
+    "a page with a script": (
+        Page("text/html", f"<html><head><title>Blocked</title></head><script>log({OPENAI})</script></html>"),
+        "a web page instead of a stream of events: “Blocked”",
+    ),
     "JSON": (
         Page("application/json", '{"status": "ok"}'),
         'application/json instead of a stream of events: “{"status": "ok"}”',
@@ -37,6 +41,10 @@ PAGES = {
     "OpenAI's stream": (Page(STREAM, f"data: {CHUNK}\n\ndata: [DONE]\n\n"), "in the format of OpenAI's API"),
     "a complete message": (
         Page("application/json", '{"id":"msg_1","type":"message","content":[]}'),
+        "a complete message",
+    ),
+    "a complete message with a call": (
+        Page("application/json", '{"id":"msg_1","content":[{"type":"tool_use","input":{"choices":["a"]}}]}'),
         "a complete message",
     ),
 }

@@ -9,7 +9,7 @@ from fairlead.agent.messages import clean_text
 from fairlead.json_values import is_object
 
 MAX_QUOTED = 160  # characters
-MAX_SEARCHED = 20_000  # characters of a page
+MAX_SEARCHED = 20_000  # characters of a response
 
 _IS_PAGE = re.compile(r"\s*<(!--|(!doctype|html|head|body|title|h1|p|div)\b)", re.IGNORECASE)
 _HIDDEN = re.compile(r"<(script|style)\b.*?(</\1>|$)|<!--.*?(-->|$)", re.IGNORECASE | re.DOTALL)
@@ -50,11 +50,12 @@ def is_openai(event: dict[str, Any]) -> bool:
 def describe(where: str, content_type: str, beginning: bytes) -> str:
     """An error message: what `where` sent instead of a stream of events, and what to check."""
     text = beginning.decode("utf-8", "replace")
-    if _OPENAI.search(text):
-        return OPENAI.format(where=where, base_url=BASE_URL)
+    page = _IS_PAGE.match(text) is not None
     if _MESSAGE.match(text.lstrip()):
         return NO_STREAM.format(where=where)
-    kind, page = content_type.partition(";")[0].strip(), _IS_PAGE.match(text) is not None
+    if not page and _OPENAI.search(text):  # a page or a message may contain such JSON too
+        return OPENAI.format(where=where, base_url=BASE_URL)
+    kind = content_type.partition(";")[0].strip()
     what = "a web page" if page else readable(kind)[:MAX_QUOTED] or "something without a content type"
     return OTHER.format(where=where, what=what, quoted=quote(beginning), base_url=BASE_URL, proxy=PROXY if page else "")
 
