@@ -14,13 +14,15 @@ from fairlead.models.recording import Recording, Turn, read_recording
 class ReplayModel:
     """Answers each request with the next turn of a recording, and skips turns whose `when` does not apply.
 
-    Of a request, it reads only the last tool results.
+    It reads only the last tool results of a request.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._recording: Recording | None = None
         self._next = 0
+        """The index of the next turn."""
+        self._played = 0
 
     @property
     def name(self) -> str:
@@ -33,11 +35,11 @@ class ReplayModel:
         while self._next < len(recording.turns) and recording.turns[self._next].when not in results:
             self._next += 1
         if self._next >= len(recording.turns):
-            count = len(recording.turns)
-            played = "1 answer was" if count == 1 else f"{count} answers were"
+            played = "1 answer was" if self._played == 1 else f"{self._played} answers were"
             raise ModelError("replay", f"The recording {self._path.name} has ended ({played} played).")
         turn = recording.turns[self._next]
         self._next += 1
+        self._played += 1
         for delta in _deltas(turn):
             yield delta
             if recording.pace:
