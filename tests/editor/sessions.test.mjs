@@ -84,6 +84,19 @@ editorTest("a message to the agent reaches the run that is shown", async ({ page
   await page.webview().locator(".prompt", { hasText: "Be polite" }).waitFor();
 });
 
+editorTest("what is removed from the context stays removed when a message is sent", async ({ page }) => {
+  await page.openFile("b.txt");
+  await page.runCommand("Agent: Show Conversation in Editor");
+  const chip = page.webview().locator(".chip", { hasText: "b.txt" });
+  await chip.getByRole("button", { name: "Do not send b.txt" }).click();
+  await chip.waitFor({ state: "detached" });
+  const prompt = page.webview().locator("textarea");
+  await prompt.fill("And brief");
+  await prompt.press("Enter");
+  await page.webview().locator(".prompt", { hasText: "And brief" }).waitFor();
+  assert.equal(await chip.count(), 0);
+});
+
 editorTest("the run that is shown ends, and the other one is as it was", async ({ page }) => {
   await page.clickRow(PLAN, "Answer: Shall I go on?");
   await page.fillInput("Yes", { title: "Agent: Answer (“The second task”)" });

@@ -93,8 +93,9 @@ export class ConversationActions implements vscode.Disposable {
    * Sends what the user typed: as a message to the shown session if that is running, else as a task with the pictures,
    * in `mode` unless a slash command sets another one. A message has no mode. `/new` always starts a task.
    *
-   * Returns false if the text was not sent. A task counts as sent after its run (`Runs.send`). If the text is a slash
-   * command that runs at once, calls `putBack`, so that the next task has the pictures and lacks what the user removed.
+   * Returns false if the text was not sent. A task counts as sent after its run (`Runs.send`). A message and a slash
+   * command that runs at once have no pictures and no context. For these, calls `putBack`, so that the next task has the
+   * pictures and lacks what the user removed.
    */
   async send(
     text: string,
@@ -118,7 +119,10 @@ export class ConversationActions implements vscode.Disposable {
       );
       return false;
     }
-    if (session?.running) return this.sessions.sendMessage(session.id, sent.text);
+    if (session?.running) {
+      putBack();
+      return this.sessions.sendMessage(session.id, sent.text);
+    }
     return this.runs.send(session?.id, sent.text, sent.mode ?? mode, omitted, pictures);
   }
 
