@@ -224,15 +224,24 @@ class Files(FileView):
         check_parents(self.roots, self._changes, new_path)
         own = self._changes.for_target(str(path))
         renames_back = own is not None and own.path == str(new_path)
-        if not renames_back and (
-            self.read(new_path) is not None or self.user_files.text(new_path, binary=True) is not None
-        ):
+        if not renames_back and self._is_taken(new_path):
             raise WorkspaceError(
                 f"{self.roots.relative(new_path)} exists. Choose another name, or write its new content with "
                 f"write_file and delete {self.roots.relative(path)}."
             )
         await self._apply(path, cs.rename, str(new_path), current, author)
         self.read_tracker.note(new_path, self._read_or_none(new_path))
+
+    def _is_taken(self, path: Path) -> bool:
+        """Whether there is a file at a path: a proposed one, or the user's, even if its removal is proposed.
+
+        Raises:
+            WorkspaceError: it cannot be read.
+        """
+        proposed = self._changes.for_target(str(path))
+        if proposed is not None and proposed.proposed is not None:
+            return True
+        return self.user_files.text(path, binary=True) is not None
 
     async def _compute(self, change: Callable[..., Changeset], path: str, *arguments: Any) -> Changeset:
         """The changeset after a change to one file. Does not apply it. Runs in a thread if a text is long."""
