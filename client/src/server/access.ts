@@ -33,8 +33,8 @@ export type AccessChoice =
 /**
  * Returns the settings to change for a choice of access; a setting that is undefined gets its default.
  *
- * What an earlier choice set does not stay: the key must not go to another server, and a local server has no cloud's
- * model. A base URL stays only for the same cloud, whose gateway it is.
+ * Resets the settings of an earlier choice, because the key must not go to another server, and the model of a cloud is
+ * not that of a local server. Keeps a base URL only for the same cloud, whose gateway it is.
  */
 export function settingsFor(
   choice: AccessChoice,

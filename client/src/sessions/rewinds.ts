@@ -18,7 +18,7 @@ const SCOPES: readonly ScopeItem[] = [
   {
     scope: "everything",
     label: t("$(discard) Conversation, Plan and Changes"),
-    detail: t("Undoes what you accepted later, but not text that you changed since then."),
+    detail: t("Also undoes what you accepted later, except in files where that text has changed since."),
   },
   {
     scope: "conversation",
@@ -82,8 +82,8 @@ export class Rewinds {
   }
 
   /**
-   * Stops the session if it is running and the user agrees. Returns whether it can be rewound. A fork can begin while
-   * the session runs.
+   * If the session is running, asks whether to stop the run, and stops it. Returns false if the user does not agree. A
+   * fork does not need the run to stop.
    */
   private async ensureStopped({ id }: Session, scope: RewindScope): Promise<boolean> {
     if (scope === "fork" || !this.store.get(id)?.running) return true;

@@ -9,7 +9,10 @@ from fairlead.models.recording import Recording, Turn
 from fairlead.models.retry import RESTARTED
 
 ANSWER_STOP_REASONS = ("max_tokens", "refusal")
-"""The stop reasons of a run that are recorded with its last answer. The others are not replayed."""
+"""The stop reasons of a run that are recorded with its last answer.
+
+Any other one follows from the calls of the answer, or is not the model's.
+"""
 
 
 @dataclass

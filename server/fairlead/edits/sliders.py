@@ -1,14 +1,15 @@
-"""Chooses where a changed run is shown if equal lines allow several positions (a slider)."""
+"""Chooses where added or removed lines are shown if equal lines allow several positions (a slider)."""
 
 from collections.abc import Sequence
 
 Block = tuple[int, int, int, int]
+"""A change from `a` to `b`: the start and the end of the changed lines in `a`, then in `b`. The ends are exclusive."""
 
 _MAX_SLIDE = 100  # lines, up or down
 
 
 def align_blocks(blocks: Sequence[Block], a: Sequence[str], b: Sequence[str]) -> list[Block]:
-    """The same changes, with added and removed runs moved to the boundaries that a reader expects.
+    """The same changes, with added or removed lines moved to the boundaries that a reader expects.
 
     For example, a new function is shown from its first line to the blank line after it, and not from the last lines of
     the function before it.
@@ -24,7 +25,7 @@ def align_blocks(blocks: Sequence[Block], a: Sequence[str], b: Sequence[str]) ->
 def _aligned(block: Block, a: Sequence[str], b: Sequence[str], floor: int, ceiling: int) -> Block:
     """The block at its best position between `floor` and `ceiling` in `a`, which keep it apart from other blocks.
 
-    A block with lines on both sides stays where it is.
+    A block that removes lines and adds others stays where it is.
     """
     a0, a1, b0, b1 = block
     if a0 < a1 and b0 < b1:
@@ -41,9 +42,10 @@ def _aligned(block: Block, a: Sequence[str], b: Sequence[str], floor: int, ceili
 
 
 def _boundary_score(lines: Sequence[str], start: int, end: int) -> tuple[bool, int, bool]:
-    """How natural the boundaries of a run are: after a blank line, little indentation, ending with a blank line.
+    """How natural a position of added or removed lines is: the greater, the more natural.
 
-    The greater, the more natural.
+    It is natural that they begin after a blank line, that the first one has little indentation, and that the last one
+    is blank, in this order of importance.
     """
     first = lines[start]
     after_blank = start == 0 or not lines[start - 1].strip()

@@ -315,7 +315,9 @@ _Dumper.add_representer(str, _represent_text)
 
 
 def write_recording(path: Path, recording: Recording) -> None:
-    """Writes a recording so that `read_recording` returns an equal one. The file is replaced atomically.
+    """Writes a recording so that `read_recording` returns the same turns. The file is replaced atomically.
+
+    How many requests a turn took is not written: it is 1 for each turn that is read.
 
     Raises:
         OSError: the file cannot be written. Its previous content is unchanged.

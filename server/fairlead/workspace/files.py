@@ -1,4 +1,4 @@
-"""Owns a session's proposals: proposes changes of files, and rebases them when the user's files change."""
+"""Owns a session's proposals: adds and changes them, and rebases them when the user's files change."""
 
 import asyncio
 import copy
@@ -22,7 +22,10 @@ from fairlead.workspace.rejections import Rejections
 from fairlead.workspace.reread_queue import RereadQueue
 
 MAX_THREAD_ATTEMPTS = 2
-"""Attempts in a thread while the proposals change. The next one runs on the event loop, where nothing interrupts it."""
+"""How often a proposal is rebased in a thread if the proposals change meanwhile.
+
+The next attempt runs on the event loop, where nothing interrupts it.
+"""
 
 CHANGED = "The user changed {name} at the same moment, so nothing was proposed. Read it again, then edit it."
 
@@ -62,7 +65,7 @@ class Files(FileView):
             self._touched[Path(path)] = None
 
     def take_touched(self) -> Collection[Path]:
-        """The files that the agent read, or whose content may have changed, since the last call."""
+        """The files that the agent has read, or whose content may have changed, since the last call."""
         touched, self._touched = self._touched, {}
         return touched
 
@@ -83,7 +86,10 @@ class Files(FileView):
 
     @property
     def change_token(self) -> tuple[int, int, int]:
-        """Differs after each change of the proposals or the open documents, and after a warning (docs/plan.md L10)."""
+        """Differs after each change of the proposals or the open documents (docs/plan.md L10).
+
+        Also differs after a proposal was refused because the user had rejected the same change.
+        """
         return self.version, self.user_files.change_token, self.rejections.warnings
 
     async def read_for_agent(self, path: Path) -> str | None:

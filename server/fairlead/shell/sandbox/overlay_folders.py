@@ -21,6 +21,7 @@ class OverlayFolders:
         self.paths = [
             real for real in reals if not any(real != other and real.is_relative_to(other) for other in reals)
         ]
+        """The folders of the overlays. Links in them are resolved."""
 
     def containing(self, path: Path) -> Path | None:
         """The folder of the overlay that contains a path; None if none does. Links in the path must be resolved."""
@@ -55,7 +56,7 @@ class OverlayFolders:
         }
 
     def _by_overlay(self, names: Iterable[str]) -> Mapping[Path, Mapping[str, str]]:
-        """For each overlay, the names that are in it, by their path in it."""
+        """The names in each overlay, by their path in the overlay."""
         found: dict[Path, dict[str, str]] = {top: {} for top in self.paths}
         for name in names:
             path = self.path(name)
