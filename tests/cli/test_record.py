@@ -88,6 +88,17 @@ def test_what_was_not_the_models_answer_is_not_recorded(workspace: Path, tmp_pat
     assert (turn.text, turn.calls) == ("Writing.\n\nDone.", ())
 
 
+def test_a_result_that_reads_like_that_of_a_call_that_did_not_run(
+    workspace: Path, record: Record, tmp_path: Path
+) -> None:
+    """The call is recorded, because it ran."""
+    path = tmp_path / "run.yaml"
+    (workspace / "a.txt").write_text("Not run: the answer is 42.\n")
+    replay = record({"calls": [{"read_file": {"path": "a.txt"}}]}, {"text": "Done."})
+    run_plain("run", "a task", "--workspace", workspace, "--replay", replay, "--record", path)
+    assert read_recording(path).turns == read_recording(replay).turns
+
+
 def test_a_task_that_is_not_utf_8(workspace: Path, record: Record, tmp_path: Path) -> None:
     """Bytes that are not UTF-8 are replaced in the recording, which can be replayed."""
     path = tmp_path / "run.yaml"

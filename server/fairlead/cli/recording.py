@@ -66,7 +66,7 @@ class ConversationRecorder:
                 answer.thinking += event["text"]
             case "tool_started":
                 answer.calls[event["toolCallId"]] = event["name"], event["input"]
-            case "tool_finished" if is_of_refused_answer(event["text"]):
+            case "tool_finished" if event["isError"] and is_of_refused_answer(event["text"]):
                 answer.calls.pop(event["toolCallId"], None)
             case "room_made":
                 answer.is_complete = False  # the usage so far was that of a summary
