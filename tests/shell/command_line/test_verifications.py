@@ -108,6 +108,10 @@ VERIFYING = {
     "x=$(cd a && pwd) && pytest": "pytest .",
     "bash -c 'cd a && make' && pytest": "make in a, pytest .",
     "cd a || exit 1; pytest": "pytest a",
+    "cd client && npm test; pytest": "pytest client",
+    "mkdir -p a && cd a && make && pytest": "make in a, pytest a",
+    "ls && cd a && (cd b && make) && { cd c; pytest; }": "make in a/b, pytest a/c",
+    "ls || true && cd a && npm test 2>&1 | tail": "npm test in a",
 }
 INCONCLUSIVE = {
     "pytest; echo $?": "pytest",
@@ -226,6 +230,8 @@ UNKNOWN_FOLDER = [
     "pushd a && pytest", "popd; pytest", "command cd a && pytest", "cd a | cat; pytest", "cd a & pytest",
     "if ls; then cd a; fi; pytest", "cd a || cd b; pytest", "for x in a b; do cd $x; done; pytest",
     "ls || cd a || pytest",
+    "test -d a && cd a; pytest", "ls && { cd a; }; pytest", "ls && cd a || ls && pytest", "ls && cd $x && pytest",
+    "test -d a && cd a\npytest", "ls && cd a & pytest", "if ls && cd a; then ls; fi; pytest",
     "(cd $x; pytest)",
 ]  # fmt: skip
 EVERYWHERE = ["--help", "-h", "--version", "--dry-run", "--list", "$more"]

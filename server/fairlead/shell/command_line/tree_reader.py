@@ -184,10 +184,12 @@ class _Reader:
             if child.is_named:
                 outer = self.scopes
                 in_background = following is not None and following.type == "&"
-                is_skippable = node.type == "list" and before is not None and before.type == "||"
+                operator = before.type if node.type == "list" and before is not None else ""
                 if node.type in _SUBSHELLS:
                     self.scopes = (*outer, Scope(node.start_byte, is_subshell=True))
-                elif node.type not in _SAME_SHELL or in_background or is_skippable:
+                elif operator == "&&":
+                    self.scopes = (*outer, Scope(_start_of_chain(node), is_subshell=False))
+                elif node.type not in _SAME_SHELL or in_background or operator == "||":
                     self.scopes = (*outer, Scope(child.start_byte, is_subshell=False))
                 self.read(child, depth + 1)
                 self.scopes = outer
@@ -347,3 +349,14 @@ class _Reader:
     def _blank(self, start: int, end: int, allowed: bytes) -> bool:
         """Whether a range contains only `allowed` whitespace and the ends of continued lines."""
         return not self.source[start:end].replace(_CONTINUED, b"").strip(allowed)
+
+
+def _start_of_chain(node: "Node") -> int:
+    """The offset of the first `&&` in a chain of them, whose last part is the list `node`.
+
+    All commands after it share a scope: each runs only if those before it succeeded, so their `cd`s took effect.
+    """
+    start = node.start_byte
+    while node.type == "list" and node.child_count > 1 and node.children[1].type == "&&":
+        start, node = node.children[1].start_byte, node.children[0]
+    return start
