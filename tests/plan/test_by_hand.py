@@ -52,6 +52,7 @@ def test_p13_add_reword_move_drop_hold_mark() -> None:
     [
         PlanOp("update", "9", status="completed"),
         PlanOp("update", "1", status="done"),
+        PlanOp("update", "1", status="in_progress", held=True),
         PlanOp("update", "1", content="  "),
         PlanOp("add", content=""),
         PlanOp("add", content="x", after="9"),
@@ -113,12 +114,17 @@ def test_p14_a_held_item_is_not_started() -> None:
 
 
 def test_p14_a_held_item_is_not_in_progress() -> None:
-    """Holding the step that the agent works on makes it pending, so that another one can be in progress."""
+    """Holding the step that the agent works on makes it pending, so that another one can be in progress. Until it is
+    released, the user cannot set it to in progress either."""
     manager = planned("A", "B")
     manager.update([{"content": "A", "status": "in_progress"}, {"content": "B"}])
     edit(manager, PlanOp("update", "1", held=True))
     assert [(item.id, item.status) for item in manager.snapshot().items] == [("1", "pending"), ("2", "pending")]
+    with pytest.raises(PlanError, match="Step 1 is held"):
+        edit(manager, PlanOp("update", "1", status="in_progress"))
     manager.update([{"content": "A"}, {"content": "B", "status": "in_progress"}])
+    edit(manager, PlanOp("update", "2", status="pending"), PlanOp("update", "1", status="in_progress", held=False))
+    assert [item.status for item in manager.snapshot().items] == ["in_progress", "pending"]
 
 
 def test_p14_an_item_of_the_user_is_not_left_out() -> None:
@@ -176,8 +182,8 @@ def recognized_by_text(step: list[Any], before: tuple[PlanItem, ...]) -> dict[in
 @given(st.lists(REWRITE | st.lists(OP, min_size=1, max_size=3), max_size=12), st.booleans())
 def test_no_sequence_of_rewrites_and_edits_breaks_the_rules(steps: list[list[Any]], single: bool) -> None:
     """P6, P8, P13 to P15: ids are unique, stay with their step and are never given to another one; versions only grow;
-    one is in progress, unless that is relaxed; no dropped item comes back, by its id or in its words; a held one stays
-    as it is; what is on record stays with the step under which it happened."""
+    one is in progress, unless that is relaxed, and none that is held; no dropped item comes back, by its id or in its
+    words; a held one stays as it is; what is on record stays with the step under which it happened."""
     manager, record = TodoManager(max_items=8, single_in_progress=single), Record()
     dropped: set[str] = set()
     dropped_words: set[str] = set()
@@ -198,6 +204,7 @@ def test_no_sequence_of_rewrites_and_edits_breaks_the_rules(steps: list[list[Any
         assert len(set(ids)) == len(ids) <= 8
         assert state.version > before.version and state.revision >= before.revision
         assert not single or sum(item.status == "in_progress" for item in state.items) <= 1
+        assert not any(item.held and item.status == "in_progress" for item in state.items)
         if by_user:
             dropped |= known - set(ids)
             dropped_words |= {line.split(": ", 1)[1] for line in feedback if line.startswith("dropped ")}

@@ -16,7 +16,7 @@ class PlanOp:
 
     op: OpKind
     id: str = ""
-    """The item. Empty for `add`."""
+    """The id of the item; empty for `add`."""
     content: str | None = None
     """For `add` and `update`. `add` requires it."""
     after: str | None = None
@@ -24,7 +24,7 @@ class PlanOp:
     at_end: bool = False
     """For `add`: puts the item at the end, whatever `after` says."""
     status: str | None = None
-    """For `update`."""
+    """For `update`. A held item cannot be in progress."""
     held: bool | None = None
     """For `update`. Holding an item in progress makes it pending."""
     check: str | None = None
@@ -87,6 +87,8 @@ def _updated(item: PlanItem, op: PlanOp) -> tuple[PlanItem, list[str]]:
         if op.held and item.status == "in_progress":
             item = replace(item, status="pending")
         lines.append(f"holds #{item.id}: do not start it" if op.held else f"no longer holds #{item.id}")
+    if op.status == "in_progress" and item.held:
+        raise PlanError(f"Step {item.id} is held, so it cannot be in progress. Release it first.")
     if op.check is not None and one_line(op.check) != item.check:
         item = replace(item, check=one_line(op.check), checked_by_user=True)
         what = f"the check of #{item.id}, which must pass before it is completed: {item.check}"
