@@ -250,6 +250,39 @@ def test_fault_55_the_reason_is_what_failed(workspace: Path, failed: str, reason
     assert reasons.explain([failed], workspace).startswith(reason)
 
 
+APPARMOR = {"proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1"}
+DISABLED = {"proc/sys/user/max_user_namespaces": "0"}
+SEVERAL = {"proc/sys/user/max_user_namespaces": "9"}
+
+
+@pytest.mark.parametrize(
+    ("system", "failed", "reason"),
+    [
+        (APPARMOR | SEVERAL, "/proc/self/uid_map: Operation not permitted", "User namespaces are not available: AppA"),
+        (APPARMOR | SEVERAL, "mount  /: Permission denied", "User namespaces are not available: AppArmor restricts"),
+        (APPARMOR | SEVERAL, "mount overlay /ws: No such device", "This system supports no sandbox (mount overlay"),
+        (APPARMOR | SEVERAL, "namespaces: No space left on device", "This system supports no sandbox (namespaces: "),
+        (APPARMOR | DISABLED, "namespaces: No space left on device", "User namespaces are not available: they are dis"),
+        (APPARMOR | {".dockerenv": ""}, "namespaces: Operation not permitted", "This container allows no sandbox"),
+        ({}, "namespaces: Operation not permitted", "This system allows no sandbox (namespaces: Operation not perm"),
+    ],
+)
+def test_fault_55_a_setting_is_named_only_for_its_own_error(
+    workspace: Path, tmp_path: Path, system: dict[str, str], failed: str, reason: str
+) -> None:
+    """docs/faults.md 55: with the settings of a system, which are a machine's also within its containers."""
+    for name, text in system.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"{text}\n")
+    assert reasons.explain([failed], workspace, tmp_path).startswith(reason)
+
+
+def test_fault_55_a_workspace_that_vanishes_during_the_trial(tmp_path: Path) -> None:
+    """docs/faults.md 55: the reason is what failed; the missing folder is no second error."""
+    reason = reasons.explain(["mount overlay /ws: No such file or directory"], tmp_path / "gone")
+    assert reason.startswith("This system supports no sandbox (mount overlay /ws: No such file or directory)")
+
+
 async def test_a_state_folder_inside_the_workspace_is_not_used(workspace: Path) -> None:
     """The layer is stored elsewhere, so that it is not a part of its own lower layer."""
     found = await probe(Roots.of(workspace), workspace / "state")

@@ -7,25 +7,26 @@ import errno
 import os
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 # the launcher's names for the steps that the system may forbid (`box/kernel.py`, `box/launcher.py`)
 _STEPS = re.compile(r"namespaces: |/proc/self/\w+: |\bmount |open_tree |move_mount |mount_setattr|bubblewrap failed")
+_FULL, _REFUSED = (errno.ENOSPC, errno.EDQUOT), (errno.EPERM, errno.EACCES)
+# the kernel's settings that forbid user namespaces: the value that does, the errors that it causes, and what it means
 _SETTINGS = {
-    "/proc/sys/kernel/apparmor_restrict_unprivileged_userns": ("1", "AppArmor restricts them"),
-    "/proc/sys/kernel/unprivileged_userns_clone": ("0", "they are disabled for ordinary users"),
-    "/proc/sys/user/max_user_namespaces": ("0", "they are disabled"),
+    "kernel.apparmor_restrict_unprivileged_userns": ("1", _REFUSED, "AppArmor restricts them"),
+    "kernel.unprivileged_userns_clone": ("0", _REFUSED, "they are disabled for ordinary users"),
+    "user.max_user_namespaces": ("0", _FULL, "they are disabled"),
 }
-_CONTAINERS = ("/.dockerenv", "/run/.containerenv")
+_CONTAINERS = (".dockerenv", "run/.containerenv")
 NEEDED = "The sandbox needs Linux 5.12 or newer with user namespaces and overlayfs."
 TIMED_OUT = "the trial command timed out"
 
 
 def is_full(reason: str) -> bool:
     """Whether the reason is a full disk or quota. Too many namespaces cause the same error but do not count."""
-    full = any(os.strerror(number) in reason for number in (errno.ENOSPC, errno.EDQUOT))
-    return full and "namespaces: " not in reason
+    return _has_error(reason, _FULL) and "namespaces: " not in reason
 
 
 def is_temporary(reasons: Sequence[str]) -> bool:
@@ -33,15 +34,19 @@ def is_temporary(reasons: Sequence[str]) -> bool:
     return any(is_full(reason) or TIMED_OUT in reason for reason in reasons)
 
 
-def explain(reasons: Sequence[str], root: Path) -> str:
+def explain(reasons: Sequence[str], root: Path, system: Path = Path("/")) -> str:
     """Why there is no sandbox, and what to do, as text for the user. May run a program, so call it in a thread.
 
-    `reasons` are the errors, one for each kind of box that was tried. `root` is the first folder of the workspace.
+    Args:
+        reasons: the errors, one for each kind of box that was tried.
+        root: the first folder of the workspace.
+        system: the folder with the kernel's settings (`proc/sys`) and the files that mark a container.
     """
-    closed = _closed_to_owner(root)
-    if closed is not None:
+    found = _closed_to_owner(root)
+    if found is not None:
+        owner, closed = found
         return (
-            f"Commands run as the owner of the workspace (user {root.stat().st_uid}), who cannot enter {closed}. "
+            f"Commands run as the owner of the workspace (user {owner}), who cannot enter {closed}. "
             f"Work as that user, move the workspace, or let other users enter the folder (chmod o+x {closed})."
         )
     if any(map(is_full, reasons)):
@@ -51,13 +56,13 @@ def explain(reasons: Sequence[str], root: Path) -> str:
         first = reasons[0] if reasons else "there is no folder for its files"
         advice = "The next task tries again." if is_temporary(reasons) else NEEDED
         return f"A trial of the sandbox failed: {first.rstrip('.')}. {advice}"
-    for path, (value, why) in _SETTINGS.items():
-        if _text(path) == value:
-            name = path.removeprefix("/proc/sys/").replace("/", ".")
-            return f"User namespaces are not available: {why} ({name} = {value}). Ask an administrator to enable them."
-    refused = _is_refusal(forbidden)
-    if refused and any(map(os.path.exists, _CONTAINERS)):
+    refused = _has_error(forbidden, _REFUSED)
+    # before the settings, which are those of the machine and may not apply in the container
+    if refused and any((system / mark).exists() for mark in _CONTAINERS):
         return f"This container allows no sandbox ({forbidden}). Start it with permission to create user namespaces."
+    for name, (value, errors, why) in _SETTINGS.items():
+        if _has_error(forbidden, errors) and _text(system / "proc/sys" / name.replace(".", "/")) == value:
+            return f"User namespaces are not available: {why} ({name} = {value}). Ask an administrator to enable them."
     return f"This system {'allows' if refused else 'supports'} no sandbox ({forbidden}). {NEEDED}"
 
 
@@ -67,7 +72,7 @@ def explain_weakness(reason: str) -> str:
     `reason` is the error of the box that enforces permissions for root's commands.
     """
     advice = "Work as an ordinary user"
-    if _is_refusal(reason) and _STEPS.search(reason):
+    if _has_error(reason, _REFUSED) and _STEPS.search(reason):
         advice += ", or let root mount file systems (CAP_SYS_ADMIN)"
     return (
         "Commands in the sandbox can read some files that only root may read, because the box that prevents this could "
@@ -75,16 +80,19 @@ def explain_weakness(reason: str) -> str:
     )
 
 
-def _is_refusal(reason: str) -> bool:
-    return any(os.strerror(number) in reason for number in (errno.EPERM, errno.EACCES))
+def _has_error(reason: str, numbers: Collection[int]) -> bool:
+    return any(os.strerror(number) in reason for number in numbers)
 
 
-def _closed_to_owner(root: Path) -> Path | None:
-    """The outermost folder, among a workspace and its parents, that the workspace's owner cannot enter.
+def _closed_to_owner(root: Path) -> tuple[int, Path] | None:
+    """A workspace's owner, and the outermost folder among the workspace and its parents that the owner cannot enter.
 
-    None if the owner can enter all of them, or if commands do not run as another user.
+    None if the owner can enter all of them, if commands do not run as another user, or if the workspace is gone.
     """
-    owner = root.stat()
+    try:
+        owner = root.stat()
+    except OSError:
+        return None
     if os.geteuid() != 0 or owner.st_uid == 0:
         return None
     for folder in (*reversed(root.parents), root):
@@ -102,12 +110,12 @@ def _closed_to_owner(root: Path) -> Path | None:
         except (OSError, subprocess.SubprocessError):
             return None
         if entered.returncode:
-            return folder
+            return owner.st_uid, folder
     return None
 
 
-def _text(path: str) -> str:
+def _text(path: Path) -> str:
     try:
-        return Path(path).read_text().strip()
+        return path.read_text().strip()
     except OSError:
         return ""
