@@ -5,12 +5,10 @@ import { existsSync } from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import * as vscode from "vscode";
+import { EXAMPLE_MARK, EXAMPLE_PREFIX, isExampleFolder } from "./exampleFolder";
 import type { Prompts } from "./prompt";
 
 const TASK = "Refactor hello.py: add type hints, docstrings, and a main guard";
-const PREFIX = "fairlead-example-";
-/** Marks the example's folder, so that VS Code activates the extension in it. */
-const MARK = ".fairlead-example";
 const MARK_TEXT =
   "In this folder, Fairlead plays a recorded task instead of asking a model. You can delete the folder at any time.\n";
 const OFFERED = "fairlead.exampleOffered";
@@ -22,9 +20,9 @@ export function exampleRecording(extensionPath: string): string | undefined {
 
 /** Copies the example to a new folder and opens it, in another window if this one has a folder. */
 export async function openExample(extensionPath: string): Promise<void> {
-  const folder = await fs.mkdtemp(path.join(os.tmpdir(), PREFIX));
+  const folder = await fs.mkdtemp(path.join(os.tmpdir(), EXAMPLE_PREFIX));
   await fs.cp(path.join(exampleSource(extensionPath), "workspace"), folder, { recursive: true });
-  await fs.writeFile(path.join(folder, MARK), MARK_TEXT);
+  await fs.writeFile(path.join(folder, EXAMPLE_MARK), MARK_TEXT);
   const forceNewWindow = (vscode.workspace.workspaceFolders?.length ?? 0) > 0;
   await vscode.commands.executeCommand("vscode.openFolder", vscode.Uri.file(folder), { forceNewWindow });
 }
@@ -42,11 +40,11 @@ export async function offerExample(memory: vscode.Memento, prompts: Prompts): Pr
   await vscode.commands.executeCommand("fairlead.runTask");
 }
 
-/** The example's folder; undefined if the window shows anything else. Recognized by the beginning of its name. */
+/** The example's folder; undefined if the window shows anything else. */
 function exampleFolder(): vscode.Uri | undefined {
   const folders = vscode.workspace.workspaceFolders ?? [];
   const [uri] = folders.map((folder) => folder.uri);
-  return folders.length === 1 && uri && path.basename(uri.fsPath).startsWith(PREFIX) ? uri : undefined;
+  return folders.length === 1 && uri && isExampleFolder(uri.fsPath) ? uri : undefined;
 }
 
 /** The files of the example, in a package or in a checkout. */
