@@ -169,6 +169,10 @@ test("docs/faults.md 41: a message of the webview is an intention only if each f
     { kind: "open", uri: "file:///a", line: null },
     { kind: "rewind", entry: 0 },
     { kind: "send", text: "x", mode: "ask" },
+    // the server refuses this with a message; if it were ignored here, the text would be lost without one
+    { kind: "send", text: "x".repeat(1_000_001), mode: "agent" },
+    { kind: "draft", text: "x".repeat(1_000_001) },
+    { kind: "answer", card: "#1", text: "x".repeat(1_000_001) },
     { kind: "addPicture", name: "a.png", data: "iVBORw0KGgo=", thumbnail: "data:image/png;base64,iVBORw0KGgo=" },
     { kind: "addPicture", name: "a.png", data: "iVBORw0KGgo=", thumbnail: "" },
     { kind: "removeChip", chip: "picture-12" },

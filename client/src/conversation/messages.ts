@@ -155,9 +155,11 @@ type Predicate = (value: unknown) => boolean;
 
 /** The largest picture that a model reads, in bytes. The server checks it too. */
 export const MAX_PICTURE = 5 * 1024 * 1024;
-/** In UTF-16 units. A message with a longer text is ignored. */
+/** In UTF-16 units. A message with a longer text is ignored, unless the user has typed it. */
 const MAX_TEXT = 1_000_000;
 const isText: Predicate = (value) => typeof value === "string" && value.length <= MAX_TEXT;
+/** No limit, because the text would be lost. The server refuses one that is too long, and says so. */
+const isTypedText: Predicate = (value) => typeof value === "string";
 const isList: Predicate = (value) => Array.isArray(value) && value.length <= 1000 && value.every(isText);
 const isIndex: Predicate = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
 const isMode: Predicate = (value) => value === "agent" || value === "plan" || value === "ask";
@@ -176,7 +178,7 @@ const INTENTIONS: Readonly<Record<Intention["kind"], Readonly<Record<string, Pre
   ready: {},
   showFrom: { first: isIndex },
   press: { card: isText, button: isIndex },
-  answer: { card: isText, text: isText },
+  answer: { card: isText, text: isTypedText },
   open: { uri: isText, line: isLine },
   openPath: { path: isText, line: isLine },
   showWhole: { entry: isIndex },
@@ -184,9 +186,9 @@ const INTENTIONS: Readonly<Record<Intention["kind"], Readonly<Record<string, Pre
   edit: { entry: isIndex },
   rewind: { entry: isIndex },
   copyText: { text: isText },
-  send: { text: isText, mode: isMode },
+  send: { text: isTypedText, mode: isMode },
   stop: {},
-  draft: { text: isText },
+  draft: { text: isTypedText },
   complete: { request: isIndex, text: isText },
   addPicture: { name: isText, data: isData, thumbnail: isThumbnail },
   drop: { uris: isList },
