@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from support.client import Client
@@ -158,6 +159,26 @@ async def test_a_client_that_leaves_ends_the_server_and_its_command(workspace: P
     async with asyncio.timeout(30):
         await client.process.wait()
     assert not Path(f"/proc/{pid_file.read_text().strip()}").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="uses sh")
+async def test_a_client_that_only_stops_reading_ends_the_server_too(workspace: Path, replay: Replay) -> None:
+    """The pipe for the server's output breaks while a command writes; the one for its input stays open, as if another
+    process had inherited it."""
+    command = "echo $$ > pid; while :; do echo up; sleep 0.1; done"
+    settings = replay({"calls": [{"bash": {"command": command, "unsandboxed": True}}]})
+    client = Client(workspace, settings=settings, answers={"agent/approve": lambda _: {"option": "allow_once"}})
+    client.command = ["sh", "-c", '"$0" "$@" | cat', *client.command]
+    await client.start()
+    await client.request("initialize", client.initialize_params())
+    client.notify("initialized", {})
+    client.begin("agent/runTask", {"prompt": "go"})
+    await client.event("tool_output")
+    [reader] = [child for child in psutil.Process(client.process.pid).children() if child.name() == "cat"]
+    reader.kill()
+    async with asyncio.timeout(30):
+        await client.process.wait()
+    assert not Path(f"/proc/{(workspace / 'pid').read_text().strip()}").exists()
 
 
 async def test_fault_44_a_cancel_with_an_impossible_id(

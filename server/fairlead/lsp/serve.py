@@ -38,12 +38,11 @@ async def serve() -> int:
     _configure_log(os.environ.get("FAIRLEAD_LOG", ""))
     connection = ClientConnection()
     protocol, server = connection.protocol, None
-    disconnected = asyncio.Event()
-    protocol.set_writer(StdoutWriter(take_stdout(), disconnected.set))
     frames = StdioFrames(take_stdin(), asyncio.get_running_loop())
+    protocol.set_writer(StdoutWriter(take_stdout(), frames.end))
     code = 0
     try:
-        while protocol.exit_code is None and not disconnected.is_set():
+        while protocol.exit_code is None:
             frame = await frames.next()
             if frame is None:
                 break
@@ -104,7 +103,7 @@ async def _close(server: "AgentServer", serving: asyncio.Task[int] | None) -> No
 
 
 def _schedule_exit(code: int) -> None:
-    """Ends the process in `END_SECONDS` even if a thread is still running, because threads cannot be cancelled."""
+    """Ends the process after `END_SECONDS` even if a thread is still running, because threads cannot be cancelled."""
     timer = threading.Timer(END_SECONDS, os._exit, (code,))
     timer.daemon = True
     timer.start()

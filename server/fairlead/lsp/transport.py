@@ -66,7 +66,7 @@ class StdioFrames:
         threading.Thread(target=self._read, name="stdin", daemon=True).start()
 
     async def next(self) -> bytes | None:
-        """The body of the next frame; None at the end of the stream, or if the stream cannot be read.
+        """The body of the next frame; None at the end of the stream, if the stream cannot be read, or after `end`.
 
         Raises:
             FramingError: as `read_frame`, or there is not enough memory for the frame.
@@ -75,6 +75,10 @@ class StdioFrames:
         if isinstance(frame, FramingError):
             raise frame
         return frame
+
+    def end(self) -> None:
+        """Makes `next` return None after the frames that have arrived, although the stream may stay open."""
+        self._frames.put_nowait(None)
 
     def _read(self) -> None:
         frame: bytes | FramingError | None = b""
