@@ -131,7 +131,7 @@ def test_what_the_user_typed_since_stays_when_a_rejection_is_undone() -> None:
     assert (bench.disk, bench.proposal.proposed) == ("a\nb\nmine\n", "A\nb\nmine\n")
     bench.reject(None)
     bench.type("b\nmine\n")
-    with pytest.raises(CannotUndo):
+    with pytest.raises(CannotUndo, match="the same lines have changed since, in the file or in its proposal"):
         bench.undo()
     assert bench.disk == "b\nmine\n"
 
@@ -221,6 +221,19 @@ def test_the_amendment_of_a_withdrawn_new_file_is_not_undone() -> None:
     with pytest.raises(CannotUndo):
         bench.undo()
     assert len(bench.changes) == 0
+
+
+def test_the_amendment_of_a_file_that_the_user_changed_since_is_not_undone() -> None:
+    """The reason is the user's change, and not a proposal of the agent. Without it, the amendment is undone."""
+    bench = Bench(None)
+    bench.propose("agent\n")
+    bench.amend("amended\n")
+    bench.type("mine\n")
+    with pytest.raises(CannotUndo, match=r"has changed since\. First undo your own changes to it"):
+        bench.undo()
+    bench.type(None)
+    bench.undo()
+    assert bench.proposal.proposed == "agent\n"
 
 
 def test_a_rejected_file_is_proposed_again_on_what_the_user_has_now() -> None:

@@ -1,7 +1,7 @@
 """Undo and redo of the user's decisions: a linear log of decisions, and the effect of each on the proposals.
 
 A decision records each file before and after it, so redoing it is undoing its inverse. Later proposals stay, because
-an undo merges them. A user's file that the decision changed, however, must have the text that it had right after it.
+an undo merges them. However, a user's file that the decision changed must still have the text that the decision left.
 """
 
 from collections.abc import Collection
@@ -140,13 +140,15 @@ def revert(
         raise CannotUndo(changed.format(name=name))
     if before.decided_as_whole or after.decided_as_whole or now.decided_as_whole:
         if decision.in_file or not (now.is_settled and after.is_settled):
+            if now.current != after.current:
+                raise CannotUndo(changed.format(name=name))
             raise CannotUndo(f"{name}: the agent has proposed something else there since.")
         return before.rebased(current)
     try:
         base = merged(after.base or "", now.base or "", before.base or "")
         text = merged(after.proposed or "", now.proposed or "", before.proposed or "")
     except MergeConflict as error:
-        raise CannotUndo(f"{name}: the same lines have another proposal now.") from error
+        raise CannotUndo(f"{name}: the same lines have changed since, in the file or in its proposal.") from error
     return replace(
         now,
         base=base,

@@ -36,8 +36,8 @@ async def undo(session: Session) -> list[HunkOutcome]:
     """Undoes the last decision. The decision on files whose edit failed can still be undone.
 
     Raises:
-        RequestRefused: there is none, it can no longer be undone in one of its files, or no file could be edited;
-            nothing was done.
+        RequestRefused: there is no decision to undo, it can no longer be undone in one of its files, or no file could
+            be edited. Nothing was done.
     """
     async with session.review():
         if not session.decisions.done:
@@ -161,7 +161,8 @@ def _file_undo(session: Session, decision: FileDecision, changed: str) -> _FileU
     """How to undo a decision on a file, which the decision may have moved.
 
     Raises:
-        CannotUndo: as for `revert` and `inverse_edit`, or the agent now proposes another file at its path.
+        CannotUndo: as for `revert` and `inverse_edit`, or the agent now proposes another file at the path of the
+            proposal.
     """
     path, new_path = Path(decision.after.path), decision.before.new_path
     now_at = Path(new_path) if decision.in_file and new_path is not None else path
@@ -173,7 +174,8 @@ def _file_undo(session: Session, decision: FileDecision, changed: str) -> _FileU
     proposal = revert(decision, now, current, name, changed)
     other = session.files.changes.for_target(proposal.target)
     if other is not None and other.path not in (str(path), str(now_at)):
-        raise CannotUndo(f"{name}: the agent now proposes another file at this path, so this cannot be undone.")
+        taken = session.roots.relative(Path(proposal.target))
+        raise CannotUndo(f"{taken}: the agent now proposes another file at this path, so this cannot be undone.")
     return _FileUndo(decision, proposal, inverse_edit(session, decision, changed) if decision.in_file else None)
 
 
