@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fairlead.edits.merge import MergeConflict, merged
+from fairlead.edits.proposal import PLAIN, Raw
 from fairlead.session.review.routing import Route, TargetState, choose_route
 from fairlead.session.session import Session
-from fairlead.workspace.disk import DiskText, new_file
+from fairlead.workspace.disk import DiskText, new_file, read_bytes
 from fairlead.workspace.editor import FileEdit
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.long_work import Yielder
@@ -82,6 +83,23 @@ async def apply_edits(session: Session, label: str, edits: Sequence[FileEdit]) -
         await yielder.yield_if_due()
         results[id(edit)] = failed or _write_file(session, writer, edit, is_bulk)
     return [results[id(edit)] for edit in edits]
+
+
+def raw_on_disk(session: Session, edit: FileEdit) -> Raw:
+    """What a file that the edit creates, deletes or changes has besides text: what an undo or redo must restore.
+
+    Call it before the edit for an undo, and afterwards for a redo. `PLAIN` if the edit changes only text or moves the
+    file, or if the file does not exist or cannot be read.
+    """
+    replaces_bytes = edit.operation in ("create", "delete") or edit.data is not None
+    if not replaces_bytes and edit.mode is None:
+        return PLAIN
+    try:
+        mode = edit.path.stat().st_mode & 0o7777
+        root = session.roots.folder_of(edit.path)
+        return Raw(read_bytes(edit.path, root and root.path) if replaces_bytes else None, mode)
+    except (WorkspaceError, OSError):
+        return PLAIN
 
 
 def _route(session: Session, edit: FileEdit, is_bulk: bool) -> Route:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from fairlead.edits import changeset as cs
 from fairlead.edits.line_endings import match_line_endings
-from fairlead.edits.proposal import PLAIN, Proposal, Raw
+from fairlead.edits.proposal import Proposal, Raw
 from fairlead.edits.selection import Change
 from fairlead.edits.undo import Decision, FileDecision
 from fairlead.session.errors import RequestRefused, WrongRequest
-from fairlead.session.review.apply import EditResult, apply_edits
+from fairlead.session.review.apply import EditResult, apply_edits, raw_on_disk
 from fairlead.session.review.confirm import confirm_protected
 from fairlead.session.review.target import (
     NO_HUNK,
@@ -22,7 +22,6 @@ from fairlead.session.review.target import (
     target_paths,
 )
 from fairlead.session.session import Session
-from fairlead.workspace.disk import read_bytes
 from fairlead.workspace.editor import FileEdit
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.long_work import Yielder
@@ -188,7 +187,7 @@ async def _apply(
     overwritten: list[tuple[Raw, tuple[str, ...]]] = []
     for each in prepared:
         await yielder.yield_if_due()
-        overwritten.append((_raw_before(session, each), _missing_folders(each.edit)))
+        overwritten.append((raw_on_disk(session, each.edit), _missing_folders(each.edit)))
     label = _label("Accept", [FileDecision(each.before, each.after, True) for each in prepared])
     results = await _apply_checked(session, label, prepared)
     retry: list[Selection] = []
@@ -228,23 +227,6 @@ async def _apply_checked(session: Session, label: str, prepared: Sequence[_Prepa
     edits = [each.edit for index, each in enumerate(prepared) if index not in refused]
     results = iter(await apply_edits(session, label, edits))
     return [refused[index] if index in refused else next(results) for index in range(len(prepared))]
-
-
-def _raw_before(session: Session, prepared: _PreparedEdit) -> Raw:
-    """The bytes and permissions that the edit removes or replaces, which an undo needs.
-
-    `PLAIN` if it replaces only text, or if the file cannot be read.
-    """
-    path, raw = prepared.selection.path, prepared.before.raw
-    deletes = prepared.after.current is None
-    if raw == PLAIN and not deletes:
-        return PLAIN
-    try:
-        mode = path.stat().st_mode & 0o7777
-        root = session.roots.folder_of(path)
-        return Raw(read_bytes(path, root and root.path) if deletes or raw.data is not None else None, mode)
-    except (WorkspaceError, OSError):
-        return PLAIN
 
 
 def _missing_folders(edit: FileEdit) -> tuple[str, ...]:

@@ -5,14 +5,17 @@ from pathlib import Path
 
 from fairlead.edits import changeset as cs
 from fairlead.edits.merge import MergeConflict, merged
-from fairlead.edits.proposal import Proposal, empty_proposal
+from fairlead.edits.proposal import Proposal, Raw, empty_proposal
 from fairlead.edits.undo import CannotUndo, Decision, FileDecision
 from fairlead.session.errors import RequestRefused
-from fairlead.session.review.apply import apply_edits
+from fairlead.session.review.apply import apply_edits, raw_on_disk
 from fairlead.session.review.target import HunkOutcome
 from fairlead.session.review.undo import inverse_edit, read_text
 from fairlead.session.session import Session
 from fairlead.workspace.editor import FileEdit
+
+CHANGED_AGAIN = "{name} was changed again since. Undo that first, or edit the file yourself."
+SAME_LINES_CHANGED = "{name}: the same lines were changed again since. Undo that first, or edit the file yourself."
 
 
 async def undo_item(session: Session, item_id: str) -> list[HunkOutcome]:
@@ -20,8 +23,9 @@ async def undo_item(session: Session, item_id: str) -> list[HunkOutcome]:
 
     A file fails if the same lines were changed later; the other files are undone.
 
-    An accept of a file as a whole is undone only if it is the item's last one for the file. It is undone with the
-    changes of other items and without the item's earlier accepts, and fails after any later change.
+    An accept of a file as a whole (a new file, a deletion, a rename) cannot be undone in part. If it is the item's last
+    accept of the file, it is undone with the changes of other items in it; the item's earlier accepts of the file stay.
+    It fails if the file was changed later in any way. An earlier accept of a file as a whole stays.
 
     Raises:
         RequestRefused: no change of this item was accepted, or the accepts were undone.
@@ -42,14 +46,15 @@ async def undo_item(session: Session, item_id: str) -> list[HunkOutcome]:
                 edits.append(_edit(session, Path(path), files, item_id))
             except CannotUndo as error:
                 outcomes.append(HunkOutcome(Path(path), None, "failed", str(error)))
-        edits = [edit for edit in edits if edit.old != edit.new or edit.new_path is not None]
+        edits = [edit for edit in edits if _has_effect(session, edit)]
         label = f"Undo step {item_id}"
+        parts = [[(part, raw_on_disk(session, part)) for part in _parts(edit)] for edit in edits]
         undone: list[FileDecision] = []
-        for edit, result in zip(edits, await apply_edits(session, label, edits) if edits else [], strict=True):
+        results = await apply_edits(session, label, edits) if edits else []
+        for edit, its_parts, result in zip(edits, parts, results, strict=True):
             outcomes.append(HunkOutcome(edit.target, None, "applied" if result.done else "failed", result.message))
             if result.done:
-                before = session.files.proposal(edit.path) or empty_proposal(str(edit.path), edit.old)
-                undone.append(FileDecision(before, _proposal_after(before, edit), True))
+                undone += (_decision(session, part, raw_before, result.actual_text) for part, raw_before in its_parts)
         if undone:
             session.add_decision(Decision("undo", label, tuple(undone), item_id=item_id))
             session.feedback.undone(f"the accepted changes of step #{item_id}")
@@ -57,11 +62,32 @@ async def undo_item(session: Session, item_id: str) -> list[HunkOutcome]:
     return outcomes
 
 
-def _proposal_after(before: Proposal, edit: FileEdit) -> Proposal:
-    """The proposal after the edit, which counts as the user's own."""
-    if before.is_settled:
-        return empty_proposal(str(edit.path), edit.new)
-    return before.rebased(edit.new)
+def _has_effect(session: Session, edit: FileEdit) -> bool:
+    if edit.is_permissions_only:
+        return raw_on_disk(session, edit).mode != edit.mode
+    return edit.old != edit.new or edit.new_path is not None
+
+
+def _parts(edit: FileEdit) -> list[FileEdit]:
+    """An edit as the decision records it: a rename as a deletion and a new file.
+
+    A decision knows the two paths of a moved file only from its proposal, and for this edit there is none.
+    """
+    if edit.new_path is None:
+        return [edit]
+    return [FileEdit(edit.path, edit.old, None), FileEdit(edit.new_path, None, edit.new)]
+
+
+def _decision(session: Session, part: FileEdit, raw_before: Raw, actual_text: str | None) -> FileDecision:
+    """The decision for a part of an edit that was applied. `actual_text` is that of `EditResult`."""
+    text = part.new if part.new is None or actual_text is None else actual_text
+    before = session.files.proposal(part.path) or empty_proposal(str(part.path), part.old)
+    return FileDecision(before, _proposal_after(before, text), True, raw_before, raw_on_disk(session, part))
+
+
+def _proposal_after(before: Proposal, text: str | None) -> Proposal:
+    """The proposal after the edit to this text. The edit counts as the user's own change."""
+    return empty_proposal(before.path, text) if before.is_settled else before.rebased(text)
 
 
 def _edit(session: Session, path: Path, accepts: list[FileDecision], item_id: str) -> FileEdit:
@@ -75,19 +101,19 @@ def _edit(session: Session, path: Path, accepts: list[FileDecision], item_id: st
     """
     last = accepts[-1]
     if last.before.decided_as_whole:
-        return inverse_edit(session, last)
+        return inverse_edit(session, last, CHANGED_AGAIN)
     session.files.user_files.invalidate(path)
     current = read_text(session, path)
-    text = current or ""
+    name = session.roots.relative(path)
+    if current is None:
+        raise CannotUndo(CHANGED_AGAIN.format(name=name))
+    text = current
     for accepted in reversed(accepts):
         without = _text_without_item(accepted.before, accepted.after, item_id)
         try:
             text = merged(accepted.after.current or "", text, without)
         except MergeConflict as error:
-            name = session.roots.relative(path)
-            raise CannotUndo(
-                f"{name}: the same lines were changed again since. Undo that first, or edit the file yourself."
-            ) from error
+            raise CannotUndo(SAME_LINES_CHANGED.format(name=name)) from error
     buffer = session.files.user_files.buffer(path)
     return FileEdit(path, current, text, buffer.version if buffer is not None else None)
 

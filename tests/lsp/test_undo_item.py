@@ -1,0 +1,96 @@
+"""The undo of a plan item's accepted changes, which is itself a decision (docs/protocol.md, `agent/edits/undo`)."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from support.calls import edit, write
+from support.client import Client, Json
+from support.sandbox import needs_sandbox
+
+Replay = Callable[..., Json]
+
+
+@pytest.fixture
+def sandboxed() -> None:
+    needs_sandbox()
+
+
+def plan(*statuses: str) -> Json:
+    return {"todo": {"items": [{"content": f"Step {n}", "status": status} for n, status in enumerate(statuses, 1)]}}
+
+
+def files(workspace: Path) -> dict[str, tuple[bytes, int]]:
+    """The bytes and the permissions of each file."""
+    return {path.name: (path.read_bytes(), path.stat().st_mode & 0o777) for path in workspace.iterdir()}
+
+
+async def undo_item(client: Client, session: str, item_id: str) -> dict[str, tuple[str, str]]:
+    """The outcome and the message for each file."""
+    review = await client.request("agent/edits/undo", {"sessionId": session, "item": item_id})
+    return {Path(each["uri"]).name: (each["outcome"], each["message"]) for each in review["outcomes"]}
+
+
+async def check_round_trip(client: Client, workspace: Path) -> None:
+    """Accepts everything, undoes the item, and undoes and redoes that. Compares the files each time."""
+    before = files(workspace)
+    session = (await client.run())["sessionId"]
+    await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
+    accepted = files(workspace)
+    assert accepted != before
+    outcomes = await undo_item(client, session, "1")
+    assert {outcome for outcome, _ in outcomes.values()} == {"applied"}
+    assert files(workspace) == before
+    for method, wanted in (("undo", accepted), ("redo", before), ("undo", accepted)):
+        await client.request(f"agent/edits/{method}", {"sessionId": session})
+        assert files(workspace) == wanted
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions are POSIX")
+async def test_files_that_an_item_moved_and_deleted_come_back(workspace: Path, replay: Replay) -> None:
+    """Byte for byte and with their permissions, however often the undo is undone and redone."""
+    for name in ("moved.txt", "deleted.txt"):
+        (workspace / name).write_bytes("été\n".encode("latin-1"))
+        (workspace / name).chmod(0o750)
+    calls = [{"rename_file": {"path": "moved.txt", "new_path": "new.txt"}}, {"delete_file": {"path": "deleted.txt"}}]
+    settings = replay({"calls": [plan("in_progress"), *calls]}, {"text": "."})
+    async with Client(workspace, settings=settings) as client:
+        await check_round_trip(client, workspace)
+
+
+@pytest.mark.usefixtures("sandboxed")
+async def test_what_an_item_changed_besides_text_comes_back(workspace: Path, replay: Replay) -> None:
+    """A picture that a command made, and permissions that it set, alone and with the text."""
+    for name in ("run.sh", "both.sh"):
+        (workspace / name).write_text("ls\n")
+    command = "printf '\\211PNG\\0' > logo.png; chmod +x run.sh both.sh; echo ls -l > both.sh"
+    settings = replay({"calls": [plan("in_progress"), {"bash": {"command": command}}]}, {"text": "."})
+    async with Client(workspace, settings=settings) as client:
+        await check_round_trip(client, workspace)
+        session = client.events()[0]["sessionId"]
+        assert set(await undo_item(client, session, "1")) == {"logo.png", "run.sh", "both.sh"}
+
+
+async def test_a_new_file_that_another_item_changed_stays(workspace: Path, replay: Replay) -> None:
+    """The reason names what was changed since. After the undo of the later item, the file can be removed."""
+    settings = replay(
+        {"calls": [plan("in_progress", "pending"), write("new.txt", "one\n")]},
+        {"text": "."},
+        {"calls": [plan("completed", "in_progress"), edit("new.txt", "one", "two")]},
+        {"text": "."},
+    )
+    async with Client(workspace, settings=settings) as client:
+        session = (await client.run())["sessionId"]
+        accept = {"sessionId": session, "target": {"all": True}}
+        await client.request("agent/edits/accept", accept)
+        await client.run(sessionId=session)
+        await client.request("agent/edits/accept", accept)
+        reason = "new.txt was changed again since. Undo that first, or edit the file yourself."
+        assert await undo_item(client, session, "1") == {"new.txt": ("failed", reason)}
+        assert (workspace / "new.txt").read_text() == "two\n"
+        assert await undo_item(client, session, "2") == {"new.txt": ("applied", "")}
+        assert (workspace / "new.txt").read_text() == "one\n"
+        assert await undo_item(client, session, "1") == {"new.txt": ("applied", "")}
+        assert files(workspace) == {}
