@@ -98,6 +98,23 @@ async def test_l17_each_folder_has_its_rules(connect: Connect, workspace: Path, 
     assert "AGENTS.md" not in json.dumps(first.body["messages"])
 
 
+async def test_a_folder_that_cannot_be_used_does_not_affect_the_others(connect: Connect, web: Path) -> None:
+    """At the start and later: a warning names it, and the agent works in the others."""
+    third = web.with_name("third")
+    third.mkdir()
+    (third / "a.txt").write_text("third\n")
+    with FakeApi([read("ws/a.txt", "web/a.txt", "third/a.txt"), DONE]) as api:
+        async with connect(api, more_folders=[Path("/no\0folder"), web]) as client:
+            change(client, added=[Path("/also no\0folder"), third])
+            await client.run()
+            read_texts = [event["text"].split()[-1] for event in client.events("tool_finished")]
+            warnings = [message["message"] for message in client.all("window/showMessage")]
+    assert read_texts == ["ws", "web", "third"]
+    for warning, name in zip(warnings, ("/no%00folder", "/also%20no%00folder"), strict=True):
+        assert f"The workspace folder 'file://{name}' cannot be used" in warning
+        assert warning.endswith("The agent works in the other folders.")
+
+
 @pytest.mark.usefixtures("web")
 async def test_a_folder_that_is_added_is_reported_and_used(connect: Connect, workspace: Path, web: Path) -> None:
     """Within a conversation: paths of one folder get their folder's name, which the model reads at the next

@@ -98,33 +98,32 @@ def read_storage(given: Any) -> tuple[Path | None, str]:
 
 
 def read_folders(folders: Sequence[tuple[str, str]], path: str | None = None) -> tuple[list[tuple[Path, str]], str]:
-    """The folders on this machine with their names, and a warning for the user: "" unless some are elsewhere.
+    """The folders that can be used, with their names, and a warning for the user: "" unless others are left out.
 
     Args:
         folders: URIs and names.
         path: the folder if there are no URIs; None or "" if there is none.
 
     Raises:
-        WrongRequest: one of the URIs, or the path, cannot be used as a folder (`_folder_problem`).
+        WrongRequest: none can be used, although one is on this machine (`_folder_problem`).
     """
-    found = [(_folder(uri, file_path(uri)), name) for uri, name in folders if is_local(uri)]
-    elsewhere = next((uri for uri, _ in folders if not is_local(uri)), None)
-    if elsewhere is not None and found:
-        return (
-            found,
-            f"A folder of the workspace is not on this machine ({elsewhere[:200]!r}), so the agent ignores it.",
-        )
-    if elsewhere is not None:
-        where = f"The workspace is not a folder on this machine ({elsewhere[:200]!r})"
-        return [], f"{where}, so the agent cannot work in it. Open a local folder."
-    return found if found or not path else [(_folder(path, Path(path)), "")], ""
-
-
-def _folder(given: str, path: Path | None) -> Path:
-    problem = "it is not the path of a folder" if path is None else _folder_problem(path)
-    if path is None or problem:
-        raise WrongRequest(f"The workspace folder {given[:200]!r} cannot be used: {problem}. Open another folder.")
-    return path
+    found: list[tuple[Path, str]] = []
+    refused: list[str] = []
+    given = [(uri, file_path(uri), name) for uri, name in folders] or ([(path, Path(path), "")] if path else [])
+    for shown, folder, name in given:
+        problem = "it is not a folder on this machine" if folder is None else _folder_problem(folder)
+        if folder is None or problem:
+            refused.append(f"The workspace folder {shown[:200]!r} cannot be used: {problem}.")
+        else:
+            found.append((folder, name))
+    if not refused:
+        return found, ""
+    if found:
+        return found, " ".join([*refused, "The agent works in the other folders."])
+    message = f"{refused[0]} Open another folder."
+    if not folders or any(is_local(uri) for uri, _ in folders):
+        raise WrongRequest(message)
+    return [], message
 
 
 def _folder_problem(path: Path) -> str:

@@ -102,7 +102,7 @@ def _open_workspace(server: AgentServer) -> None:
 def change_folders(server: AgentServer, params: types.DidChangeWorkspaceFoldersParams) -> None:
     """`workspace/didChangeWorkspaceFolders`: removes and adds folders. Trust is for the workspace as a whole.
 
-    If one of the added folders cannot be used, none is added, and a warning gives the reason.
+    Added folders that cannot be used are left out, and a warning gives the reason.
     """
     removed = {path for folder in params.event.removed if (path := file_path(folder.uri)) is not None}
     before = [(root.path, root.name) for root in server.context.roots.folders if root.path not in removed]
