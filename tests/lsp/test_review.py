@@ -234,6 +234,20 @@ async def test_fault_14_a_rename_of_a_file_that_the_editor_still_shows(workspace
         assert (file["kind"], file["state"]) == ("rename", "pending")
 
 
+async def test_a_decision_on_a_rename_is_no_change_by_others(workspace: Path, replay: Replay) -> None:
+    """The model reads of it as the user's decision. The files that appear and disappear are not reported as changed."""
+    (workspace / "old").write_text("1\n")
+    rename = {"calls": [{"rename_file": {"path": "old", "new_path": "new"}}]}
+    async with Client(workspace, settings=replay(rename, *[{"text": "."}] * 4)) as client:
+        session = (await client.run())["sessionId"]
+        for method, target in (("reject", {"target": {"all": True}}), ("undo", {}), ("redo", {})):
+            await client.request(f"agent/edits/{method}", {"sessionId": session, **target})
+            await client.run(sessionId=session)
+        assert ["<files_changed>" in event["text"] for event in client.events("feedback")] == [False] * 3
+        notes = [event["text"].splitlines()[2] for event in client.events("feedback")]
+    assert notes == ["- rejected: the new name of old.", "- undone: Reject old", "- redone: Reject old"]
+
+
 async def test_an_error_answer_to_apply_edit_is_a_failed_outcome(workspace: Path, replay: Replay) -> None:
     """docs/protocol.md: the reason is passed on; nothing is lost."""
 

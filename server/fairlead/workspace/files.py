@@ -10,7 +10,7 @@ from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.merge import MergeConflict
 from fairlead.edits.origins import Author
-from fairlead.edits.proposal import PLAIN, Raw
+from fairlead.edits.proposal import PLAIN, Proposal, Raw
 from fairlead.workspace.editor import Buffers, FileEdit
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.file_view import FileView
@@ -172,6 +172,12 @@ class Files(FileView):
         self.read_tracker.acknowledge(path, before)
         self._on_interest(path)
         await self.observe([Path(known.path) if known is not None else path])
+
+    def replace_by_decision(self, before: Proposal, after: Proposal) -> None:
+        """Replaces a proposal. The model learns of the user's decision through feedback, not as a changed file."""
+        self.changes = self.changes.with_proposal(after)
+        for path in {before.path, before.target, after.path, after.target}:
+            self.read_tracker.acknowledge(Path(path), before.proposed if path == before.target else None)
 
     async def propose_all(self, edits: Sequence[FileEdit], author: Author) -> None:
         """Proposes changes of several files, all or none.

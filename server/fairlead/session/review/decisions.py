@@ -248,7 +248,7 @@ async def reject(session: Session, target: Target, seen_version: int | None, rea
             before = session.files.proposal(selection.path)
             assert before is not None
             after = cs.rejected(before, selection.hunk_ids)
-            _replace(session, before, after)
+            session.files.replace_by_decision(before, after)
             decision = FileDecision(before, after, False)
             hunk_ids = decision.hunk_ids
             session.files.rejections.remember(before, hunk_ids, reason)
@@ -289,17 +289,10 @@ async def amend(session: Session, path: Path, text: str, seen_version: int | Non
         if text == before.proposed:
             return
         after = cs.amended(before, text)
-        _replace(session, before, after)
+        session.files.replace_by_decision(before, after)
         session.feedback.amended(session.roots.relative(Path(before.target)), before.proposed, text)
         amended = (FileDecision(before, after, False),)
         _record(session, Decision("amend", _label("Change", amended), amended))
-
-
-def _replace(session: Session, before: Proposal, after: Proposal) -> None:
-    """Replaces a proposal. The model learns of it through feedback, not as a changed file."""
-    files = session.files
-    files.changes = files.changes.with_proposal(after)
-    files.read_tracker.acknowledge(Path(before.target), before.proposed)
 
 
 def _record(session: Session, decision: Decision) -> None:

@@ -238,9 +238,6 @@ def read_text(session: Session, path: Path) -> str | None:
 
 
 def _set_proposal(session: Session, undone: _FileUndo) -> None:
-    """Replaces the proposal. The model learns of it through feedback, not as a changed file."""
-    files = session.files
-    known = files.proposal(Path(undone.proposal.target))
-    before = known.proposed if known is not None else undone.decision.after.proposed
-    files.changes = files.changes.with_proposal(undone.proposal)
-    files.read_tracker.acknowledge(Path(undone.proposal.target), before)
+    files, proposal = session.files, undone.proposal
+    known = files.proposal(Path(proposal.path)) or files.proposal(Path(proposal.target))
+    files.replace_by_decision(known or undone.decision.after, proposal)
