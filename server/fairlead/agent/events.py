@@ -32,7 +32,7 @@ class RunStarted:
     checkpoint: int | None = None
     """The id of the session's checkpoint before the run's prompt.
 
-    None if the run continues an earlier run or an approved plan, so that the prompt is not the user's.
+    None if the run continues an earlier run or starts the work on an approved plan: its prompt is not the user's.
     """
 
 
@@ -107,7 +107,7 @@ class CommandStarted:
     where: Literal["sandboxed", "workspace"]
     network: bool
     handle: str | None = None
-    """Identifies a background command or a request for checks, so that the user can stop it; None for any other."""
+    """Identifies a background command or a request for checks, so that the user can stop it; else None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ class SmallestSet:
     needed: tuple[Change, ...]
     """The changes with which the checks pass. All of them are needed only if the outcome is `minimal`."""
     not_needed: tuple[Change, ...]
-    """The other undecided changes. Both are empty if no set was found that is minimal or smaller than all changes."""
+    """The other undecided changes. Like `needed`, empty if no set was found that is minimal or smaller than all."""
     version: int
     """The version of the proposals with which the search began (`Files.version`)."""
     message: str

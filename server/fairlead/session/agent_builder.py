@@ -68,7 +68,7 @@ class AgentBuilder:
         count_prompts: Callable[[], int],
         take_feedback: Callable[[], Awaitable[list[str]]],
     ) -> Agent:
-        """The agent of a run; call `begin_run` first, unless the run is stopped already.
+        """The agent of a run. Call `begin_run` first, unless the run has already been stopped.
 
         Args:
             checkpoint: the id of the checkpoint before the prompt; None if the run continues an earlier one.
@@ -126,8 +126,8 @@ class AgentBuilder:
         folders = self._folders_note.take(self.files.roots, self.history.messages)
         rules = await self._rules.take_new(self.files.read_tracker.folders, self.history.messages)
         await self.code.update_report(self.plan.snapshot())
-        # Nothing may be awaited after `Feedback.take`. What these two return counts as read at once, but is saved only
-        # with the history, so a cancellation in between would lose it.
+        # Nothing may be awaited after `Feedback.take`. What it and `take_report` return counts as read at once, but is
+        # saved only with the history, so a cancellation in between would lose it.
         feedback = await self.feedback.take()
         return [*folders, *feedback, *rules, *self.code.take_report()]
 

@@ -47,7 +47,10 @@ class EditsChanged:
     smallest: SmallestSet | None = None
     """The smallest set that was found last (P19), as long as it is valid."""
     errors: Mapping[Path, Sequence[Problem]] = field(default_factory=dict[Path, Sequence[Problem]])
-    """The new errors that the proposals cause (P20), by the proposed path of the file, which may have no proposal."""
+    """The new errors that the proposals cause (P20), by the file's path in the proposed state.
+
+    A file with such errors may have no proposal itself.
+    """
 
 
 SessionEvent = Event | PlanChanged | EditsChanged

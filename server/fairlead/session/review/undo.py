@@ -180,7 +180,7 @@ def _file_undo(session: Session, decision: FileDecision, changed: str) -> _FileU
 
 
 def inverse_edit(session: Session, decision: FileDecision, changed: str = CHANGED_SINCE_DECISION) -> FileEdit:
-    """The edit that restores the user's file from before a decision, which changed the file (`in_file`).
+    """The edit that restores a user's file to its state before a decision that changed it (`in_file`).
 
     Args:
         changed: the message if the file has changed since, with the placeholder `{name}`.

@@ -24,7 +24,7 @@ _STATEMENTS = {
     "program", "list", "pipeline", "negated_command", "subshell", "compound_statement", "if_statement", "elif_clause",
     "else_clause", "while_statement", "do_group",
 }  # fmt: skip
-# nodes whose statements run in the shell around the node; a `cd` in any other node may not affect the commands after it
+# nodes whose statements run in the shell around the node; a `cd` in any other node may have no effect after the node
 _SAME_SHELL = {"program", "list", "compound_statement", "negated_command"}
 _SUBSHELLS = {"subshell", "command_substitution", "process_substitution"}
 _TOKENS = {
