@@ -38,6 +38,8 @@ export class Prompt {
   private recall: Recall | undefined;
   /** The number of the last request for completions. Answers to earlier ones are ignored. */
   private lastRequest = 0;
+  /** The text before the cursor when completions were last requested. */
+  private completed = "";
 
   /** `saveState` saves a state, which the next page gets as `saved`. */
   constructor(
@@ -88,6 +90,10 @@ export class Prompt {
     this.input.addEventListener("blur", () => {
       this.list.hide();
     });
+    document.addEventListener("selectionchange", () => {
+      // the completions are for another place
+      if (this.list.highlighted && this.beforeCursor !== this.completed) this.list.hide();
+    });
     this.mode.addEventListener("change", () => {
       this.saveState({ mode: this.selectedMode });
     });
@@ -127,7 +133,8 @@ export class Prompt {
   }
 
   showCompletions(request: number, items: readonly CompletionView[]): void {
-    if (request === this.lastRequest && document.activeElement === this.input) this.list.show(items);
+    const isCurrent = request === this.lastRequest && this.beforeCursor === this.completed;
+    if (isCurrent && document.activeElement === this.input) this.list.show(items);
   }
 
   submit(): void {
@@ -177,13 +184,18 @@ export class Prompt {
     return value === "plan" || value === "ask" ? value : "agent";
   }
 
+  private get beforeCursor(): string {
+    return this.input.value.slice(0, this.input.selectionStart);
+  }
+
   private onInput(): void {
     this.recall = undefined;
     this.notice.textContent = "";
     this.save();
-    const before = this.input.value.slice(0, this.input.selectionStart);
+    const before = this.beforeCursor;
     const isCompletable = /^\/[a-z]*$/.test(before) || /#[^#\n]*$/.test(before);
     this.lastRequest += 1;
+    this.completed = before;
     if (isCompletable) this.send({ kind: "complete", request: this.lastRequest, text: before });
     else this.list.hide();
   }
@@ -217,7 +229,8 @@ export class Prompt {
   }
 
   private complete({ text }: CompletionView): void {
-    const after = this.input.value.slice(this.input.selectionStart);
+    // not from the cursor, which may have moved
+    const after = this.input.value.slice(this.completed.length);
     this.setText(text + after);
     this.input.setSelectionRange(text.length, text.length);
     this.input.focus();
