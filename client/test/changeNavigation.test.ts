@@ -8,6 +8,7 @@ import {
   editsOfStep,
   changeLocations,
   lineInFullText,
+  lineOfBaseInFullText,
   shownTarget,
 } from "../src/review/changeNavigation";
 import type { Target } from "../src/protocol";
@@ -210,4 +211,23 @@ test("line endings that VS Code preserves are distinguished from those that it c
   assert.deepEqual(["", "a", "a\nb\n", "a\r\nb\r\n"].map(hasUniformLineEndings), [true, true, true, true]);
   assert.deepEqual(["a\r\nb\n", "a\rb"].map(hasUniformLineEndings), [false, false]);
   assert.equal(normalizedText("\ufeffa\r\nb"), normalizedText("a\nb"));
+});
+
+test("a line of the base side corresponds to a line of the proposed text", () => {
+  const edited = file(
+    "one",
+    "modify",
+    { ...hunk("added", 3, 4), oldStart: 2, oldLines: 0 },
+    { ...hunk("changed", 9), oldStart: 5, oldLines: 2 },
+    { ...hunk("removed", 12, 0), oldStart: 10, oldLines: 1 },
+  );
+  assert.deepEqual(
+    [1, 2, 3, 4, 5, 6, 7, 9, 10, 11].map((line) => lineOfBaseInFullText(edited, line)),
+    [1, 2, 7, 8, 9, 9, 10, 12, 12, 13],
+    "the same line, moved by the changes above it; in a change, the line of the change",
+  );
+  const locations = changeLocations(sessionsWith(edited));
+  const position = { sessionId: "s", uri: edited.uri, line: lineOfBaseInFullText(edited, 5) };
+  assert.equal(adjacentChange(locations, position, "next")?.hunk?.id, "removed");
+  assert.equal(adjacentChange(locations, position, "previous")?.hunk?.id, "added");
 });

@@ -18,7 +18,7 @@ export interface ChangeLocation {
 export interface CursorPosition {
   readonly sessionId: string;
   readonly uri: string;
-  /** In the text where the cursor is, from 1. For the diff of one plan step, converted to the whole proposed text. */
+  /** In the whole proposed text, from 1. */
   readonly line: number;
 }
 
@@ -152,6 +152,22 @@ export function lineInFullText(file: FileEdits, item: string, line: number): num
   const before = editsOfStep(file, item).hunks.findLast(({ newStart }) => newStart <= line);
   const same = before && file.hunks.find(({ id }) => id === before.id);
   return same ? line - before.newStart + same.newStart : line;
+}
+
+/**
+ * Converts a line of the base text to the line of the whole proposed text next to it. For a line that a hunk replaces or
+ * removes, returns the hunk's line.
+ */
+export function lineOfBaseInFullText(file: FileEdits, line: number): number {
+  const before = file.hunks.findLast(({ oldStart, oldLines }) => (oldLines === 0 ? oldStart < line : oldStart <= line));
+  if (!before) return line;
+  if (line < before.oldStart + before.oldLines) return firstLine(before);
+  // for an empty side, a unified diff gives the line before
+  const [oldEnd, newEnd] = [
+    before.oldStart + Math.max(before.oldLines, 1),
+    before.newStart + Math.max(before.newLines, 1),
+  ];
+  return line - oldEnd + newEnd;
 }
 
 /**

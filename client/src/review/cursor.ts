@@ -13,6 +13,7 @@ import {
   changeLocations,
   isDecidedAsWhole,
   lineInFullText,
+  lineOfBaseInFullText,
   shownTarget,
   isSameChange,
   type CursorPosition,
@@ -157,12 +158,12 @@ export class ReviewCursor {
     const shown = this.shown();
     if (!shown) return undefined;
     const { side, file } = shown;
-    const line = (vscode.window.activeTextEditor?.selection.active.line ?? 0) + 1;
-    return {
-      sessionId: side.sessionId,
-      uri: file.uri,
-      line: side.item === undefined ? line : lineInFullText(file, side.item, line),
-    };
+    const editor = vscode.window.activeTextEditor;
+    const line = (editor?.selection.active.line ?? 0) + 1;
+    const { sessionId, item } = side;
+    if (editor?.document.uri.scheme === scheme.base)
+      return { sessionId, uri: file.uri, line: lineOfBaseInFullText(file, line) };
+    return { sessionId, uri: file.uri, line: item === undefined ? line : lineInFullText(file, item, line) };
   }
 
   /**
