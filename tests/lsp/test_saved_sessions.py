@@ -1,11 +1,12 @@
 """Saved sessions: which server sees them, when they are deleted, and what is never saved."""
 
+import contextlib
 import os
 import re
 from pathlib import Path
 
 from lsp.restarts import PLAN, SHOWING, Connect, Json, Replay, edit, edits, journal, journals, kill, listed
-from support.client import Client
+from support.client import Client, WireError
 from support.fake_api import Call, FakeApi, Text, Turn
 
 KEY = "test-key"
@@ -91,6 +92,23 @@ async def test_a_finished_session_can_be_opened_when_the_other_window_has_ended(
             await other.until(lambda: other.last("agent/plan"))
             assert len((await other.request("agent/sessions/open", {"sessionId": mine}))["transcript"]) == 3
             assert list(await listed(other)) == ["The first"]
+
+
+async def test_a_session_is_listed_once_if_the_request_that_loads_it_is_cancelled(
+    workspace: Path, replay: Replay, storage: Path
+) -> None:
+    """The session is loaded although the answer is no longer wanted."""
+    settings = replay({"calls": [{"todo": DONE}]}, {"text": "."})
+    async with Client(workspace, settings=settings, storage=storage) as client:
+        session = (await client.run("The first"))["sessionId"]
+    async with Client(workspace, settings=settings, storage=storage) as client:
+        number, answer = client.begin("agent/sessions/open", {"sessionId": session})
+        client.notify("$/cancelRequest", {"id": number})
+        with contextlib.suppress(WireError):
+            await answer
+        await client.until(lambda: client.last("agent/plan"))
+        rows = (await client.request("agent/sessions/list", {}))["sessions"]
+        assert [row["sessionId"] for row in rows] == [session]
 
 
 async def test_fault_52_a_window_closes_while_another_ones_session_comes_free(

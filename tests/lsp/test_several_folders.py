@@ -225,6 +225,22 @@ async def test_a_session_belongs_to_the_folders_that_it_began_with(
     assert ((web / "a.txt").read_text(), (workspace / "a.txt").read_text()) == ("new web\n", "ws\n")
 
 
+async def test_the_list_includes_the_sessions_of_a_folder_that_is_added_while_others_wait(
+    workspace: Path, web: Path, replay: Replay, storage: Path
+) -> None:
+    """The list waits for them, although a session of the first folder is still open in another window."""
+    settings = replay({"calls": [{"edit_file": edit("web", "new web")}]}, {"text": "Done."})
+    async with Client(web, settings=settings, storage=storage) as client:
+        await client.run("In web")
+    settings = replay({"calls": [{"edit_file": edit("ws", "new ws")}]}, {"text": "Done."})
+    async with Client(workspace, settings=settings, storage=storage) as other:
+        await other.run("In ws")
+        async with Client(workspace, settings=settings, storage=storage) as client:
+            assert await listed(client) == {}
+            change(client, added=[web])
+            assert list(await listed(client)) == ["In web"]
+
+
 @pytest.mark.usefixtures("sandboxed")
 async def test_a_command_in_one_folder_changes_another(connect: Connect, workspace: Path, web: Path) -> None:
     """It starts in the first folder, sees the proposals of both, and its changes are proposed with their names."""

@@ -58,6 +58,7 @@ class Sessions:
         self._to_load: dict[str, JournalInfo] = {}
         self._loading: dict[str, asyncio.Task[None]] = {}
         self._loader: asyncio.Task[None] | None = None
+        self._retry_timer: asyncio.TimerHandle | None = None
         self._loaded_once = asyncio.Event()
         self._loaded_once.set()
         self._typing: dict[Path, asyncio.TimerHandle] = {}
@@ -88,6 +89,8 @@ class Sessions:
 
     def _add(self, session: Session) -> Session:
         self._sessions[session.id] = session
+        self._unloaded.pop(session.id, None)
+        self._to_load.pop(session.id, None)
         session.change_folders(self._context.roots)  # they may have changed while it was loaded
         self._schedule_list()
         return session
@@ -123,31 +126,39 @@ class Sessions:
         mine = [info for info in found if not paths.isdisjoint(info.folders)]
         settled = self._prune([info for info in mine if info.summary is not None])
         self._unloaded |= {info.id: (info, settled_row(info)) for info in settled}
-        self._to_load |= {info.id: info for info in mine if info.summary is None}
-        self._start_loader()
+        unsettled = {info.id: info for info in mine if info.summary is None}
+        if unsettled:
+            self._to_load |= unsettled
+            self._loaded_once.clear()
+            self._start_loader()
         self._schedule_list()
 
     def _start_loader(self) -> None:
-        if self._loader is None and self._to_load:
-            self._loaded_once.clear()
+        if self._retry_timer is not None:
+            self._retry_timer.cancel()
+            self._retry_timer = None
+        if self._loader is None:
             self._loader = asyncio.ensure_future(self._load_all())
 
     async def _load_all(self) -> None:
-        """Loads the sessions in `_to_load`, and retries those that cannot be loaded yet until none is left.
+        """Tries once to load each session in `_to_load`. Does so again after a while if some cannot be loaded yet.
 
         Drops unreadable ones, with a warning. If `ServerContext.restores_sessions` is false, only lists the sessions.
         """
+        tried = set[str]()
         try:
-            while self._to_load:
-                for info in list(self._to_load.values()):
+            # `restore` may add sessions meanwhile
+            while untried := [info for info in self._to_load.values() if info.id not in tried]:
+                for info in untried:
                     await (self._try_load(info) if self._context.restores_sessions else self._list_unloaded(info))
-                self._loaded_once.set()
-                self._schedule_list()
-                if self._to_load:
-                    await asyncio.sleep(LOCK_CHECK_INTERVAL)
+                    tried.add(info.id)
         finally:
             self._loaded_once.set()
             self._loader = None
+        self._schedule_list()
+        if self._to_load:
+            loop = asyncio.get_running_loop()
+            self._retry_timer = loop.call_later(LOCK_CHECK_INTERVAL, self._start_loader)
 
     async def _list_unloaded(self, info: JournalInfo) -> None:
         try:
@@ -360,9 +371,9 @@ class Sessions:
 
     async def close(self) -> None:
         """Stops everything that runs in the sessions, and stops loading others. The journals stay open."""
-        for task in (self._loader, self._observing, *self._loading.values()):
-            if task is not None:
-                task.cancel()
+        for pending in (self._retry_timer, self._loader, self._observing, *self._loading.values()):
+            if pending is not None:
+                pending.cancel()
         await asyncio.gather(self._context.spare_model.aclose(), *(session.close() for session in self))
 
     def close_journals(self) -> None:
