@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import struct
 import subprocess
 from pathlib import Path
 
@@ -44,6 +45,36 @@ def test_files_outside_of_the_folder_are_not_reported_as_deleted(tmp_path: Path,
     assert git(top, "ls-files", "--stage", GIT_INDEX_FILE=str(made)) == tree
     shutil.copy(made, top / ".git/index")
     git(top, "fsck")
+
+
+def test_a_split_index_is_left_alone(tmp_path: Path) -> None:
+    """In its own part, a changed entry has no path, so an entry of the folder would count as outside of it."""
+    git(tmp_path, "init", "-q")
+    write(tmp_path, {"p/changed": "one\n", "q/other": "one\n"})
+    git(tmp_path, "add", ".")
+    assert assume_rest_unchanged([b"p"], tmp_path / ".git/index") is not None
+    git(tmp_path, "update-index", "--split-index")
+    write(tmp_path, {"p/changed": "two\n"})
+    git(tmp_path, "add", ".")
+    assert list((tmp_path / ".git").glob("sharedindex.*")) != []
+    assert assume_rest_unchanged([b"p"], tmp_path / ".git/index") is None
+
+
+def compressed_index(*entries: tuple[bytes, bytes]) -> bytes:
+    """An index in version 4, from how many bytes of the path before each entry drops, and what it adds."""
+    body = b"".join(b"\0" * 62 + dropped + added + b"\0" for dropped, added in entries)
+    return struct.pack(">4sLL", b"DIRC", 4, len(entries)) + body + b"\0" * 20
+
+
+def test_impossible_paths_are_not_followed(tmp_path: Path) -> None:
+    """A path that drops more than there is, a number without an end, and paths that grow without a limit."""
+    path = tmp_path / "index"
+    path.write_bytes(compressed_index((b"\0", b"p/a"), (b"\1", b"b")))
+    assert assume_rest_unchanged([b"p"], path) is not None
+    growing = [(b"\0", b"x" * 50)] * 100
+    for entries in ([(b"\0", b"p/a"), (b"\4", b"b")], [(b"\xff" * 100 + b"\0", b"a")], growing):
+        path.write_bytes(compressed_index(*entries))
+        assert assume_rest_unchanged([b"p"], path) is None
 
 
 def test_an_unknown_index_is_left_alone(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from fairlead.workspace.repositories import named_path, read_start
 
 MAX_BYTES = 200_000_000
+_MAX_PATH = 4096  # bytes; no system call takes a longer path
 _SHA256 = re.compile(r'(?im)^\s*objectformat\s*=\s*"?sha256\b')
 _HEAD = struct.Struct(">4sLL")
 _STAT = 40  # the bytes of an entry before its hash
@@ -22,7 +23,8 @@ _ASSUMED, _EXTENDED, _LENGTH = 0x80, 0x4000, 0x0FFF
 def assume_rest_unchanged(folders: Sequence[bytes], index: Path) -> bytes | None:
     """The content of an index, with every entry outside of `folders` (relative to the work tree) assumed unchanged.
 
-    None if there is no index, or if it cannot be read, is larger than MAX_BYTES, or has an unknown format.
+    None if there is no index, or if it cannot be read, is larger than MAX_BYTES, is split into two files
+    (`core.splitIndex`), or has an unknown format.
     """
     shown = tuple(folder + b"/" for folder in folders)
     shared = named_path(index.parent, read_start(index.parent / "commondir"))  # of a worktree's own folder
@@ -60,7 +62,10 @@ def _entries(data: bytearray, hash_size: int) -> Iterator[tuple[int, bytes]]:
         if version == 4:
             dropped, name = _read_number(data, name)
             end = data.index(0, name)
-            path = path[: len(path) - dropped] + bytes(data[name:end])
+            kept = len(path) - dropped
+            if kept < 0 or kept + end - name > _MAX_PATH:
+                raise ValueError("impossible path in the index")
+            path = path[:kept] + bytes(data[name:end])
             after = end + 1
         else:
             length = bits & _LENGTH
@@ -69,12 +74,21 @@ def _entries(data: bytearray, hash_size: int) -> Iterator[tuple[int, bytes]]:
             after = at + (end - at + 8) // 8 * 8
         yield flags, path
         at = after
+    # the first extension; most entries of a split index are in another file, and some of its own have no path
+    if data.startswith(b"link", at):
+        raise ValueError("split index")
 
 
 def _read_number(data: bytearray, at: int) -> tuple[int, int]:
-    """A variable-length number (how many bytes of the previous path to drop), and the offset after it."""
+    """A variable-length number (how many bytes of the previous path to drop), and the offset after it.
+
+    Raises:
+        ValueError: no path is that long.
+    """
     number = data[at] & 0x7F
     while data[at] & 0x80:
         at += 1
         number = ((number + 1) << 7) | (data[at] & 0x7F)
+        if number > _MAX_PATH:
+            raise ValueError("impossible path in the index")
     return number, at + 1
