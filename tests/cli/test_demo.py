@@ -2,6 +2,8 @@
 
 import ast
 import re
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -32,7 +34,10 @@ def check_demo(out: str, folder: Path) -> None:
     assert "\n✓ The record holds.\n" in out
     assert "✓ hello.py has type hints, docstrings and a main guard." in out
     assert re.search(r"Good \w+, Ada!\nGood \w+, 世界!\n✓ The changed script runs\.", out)
-    assert "ANTHROPIC_API_KEY" in out
+    programs = re.findall(r'^  (?:ANTHROPIC_API_KEY=\.\.\. )?(.+) run "your task"', out, re.M)
+    assert len(programs) == 2
+    for program in set(programs):
+        subprocess.run([*shlex.split(program), "--help"], check=True, stdout=subprocess.DEVNULL)
     assert "Ollama" in out
     assert f"The example is still in {folder}." in out
 

@@ -28,8 +28,8 @@ ARGUMENTS = ("Ada", "世界")
 TIME_LIMIT = 30  # seconds
 REAL_MODELS = """\
 To use a real model:
-  ANTHROPIC_API_KEY=... fairlead run "your task"
-  fairlead run "your task" --base-url http://localhost:11434 --model NAME
+  ANTHROPIC_API_KEY=... {program} run "your task"
+  {program} run "your task" --base-url http://localhost:11434 --model NAME
 The second command uses a local model: Ollama, llama.cpp, LM Studio, vLLM."""
 
 
@@ -55,9 +55,20 @@ async def run_demo(options: DemoOptions, terminal: Terminal, start_server: Start
         code = _check_result(folder / SCRIPT, terminal)
     if code == DONE:
         terminal.print("\nNo model was used: this was a recorded conversation.", "magenta")
-        terminal.print(REAL_MODELS)
+        terminal.print(REAL_MODELS.format(program=program_name()))
     _clean_up(folder, terminal, keep=options.keep is not None or code != DONE)
     return code
+
+
+def program_name() -> str:
+    """What the user types to start Fairlead: its name if it is on PATH, else its path."""
+    if shutil.which("fairlead"):
+        return "fairlead"
+    installed = shutil.which("fairlead", path=str(Path(sys.executable).parent))
+    if installed is None:
+        return f"{shlex.quote(sys.executable)} -m fairlead"
+    path = Path(installed)
+    return shlex.quote(str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path))
 
 
 def missing_parts(source: str) -> list[str]:
