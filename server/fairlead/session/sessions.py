@@ -336,7 +336,7 @@ class Sessions:
         self._unloaded.pop(session_id, None)
 
     def on_document_event(self, path: Path) -> None:
-        """Call it when the editor reports a change to a document. Updates proposals at most once in `TYPING_DELAY`."""
+        """Called when the editor reports a change to a document. Updates proposals at most once in `TYPING_DELAY`."""
         for session in self:
             session.files.user_files.note_document_event()
         if path not in self._typing:

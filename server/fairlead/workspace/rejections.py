@@ -32,7 +32,7 @@ class Rejections:
     def __init__(self) -> None:
         self._rejected: dict[_Key, Rejected] = {}
         self.all: tuple[Rejected, ...] = ()
-        """Another object after each change."""
+        """All rejected changes; a new tuple after each change."""
         self.warnings = 0
         """How often `check` has refused a proposal (docs/plan.md L10)."""
 

@@ -112,7 +112,7 @@ class Secrets:
 
 @dataclass(frozen=True, slots=True)
 class _Noted:
-    """What a folder contains. Paths are relative to the root."""
+    """What `_examine` noted about a folder. Paths are relative to the root."""
 
     secrets: list[str]
     links: list[str]
@@ -126,7 +126,7 @@ class _Noted:
 class SecretFinder:
     """Finds the files and links below a root that look like secrets, including ignored files.
 
-    At most 10,000 files outside of folders of dependencies, and 10,000 in them.
+    Finds at most 10,000 files outside of folders of dependencies, and 10,000 in them.
 
     Folders of dependencies are large, so they are searched at most once a minute. Other folders are searched again only
     if their names have changed. Skips `.git`, links in folders of dependencies, and keys and certificates of installed
@@ -141,7 +141,7 @@ class SecretFinder:
         self._next_search = float("-inf")
 
     async def find(self) -> Secrets:
-        """Searches now. Await one call before the next.
+        """Searches now. Do not call it again before it has returned.
 
         Raises:
             WorkspaceError: the search failed.
