@@ -4,14 +4,16 @@
 import * as vscode from "vscode";
 
 /**
- * Returns the URIs that a workspace path can mean: several if workspace folders have the same name; none if no folder
- * is open or, with several folders, if the path begins with no folder's name.
+ * Returns the URIs that a workspace path can mean: several if workspace folders have the same name, or if the only
+ * folder's name may be part of the path; none if no folder is open or, with several folders, if the path begins with no
+ * folder's name.
  */
 export function urisOfPath(path: string): vscode.Uri[] {
   const folders = vscode.workspace.workspaceFolders ?? [];
-  if (folders.length < 2) return folders.map(({ uri }) => vscode.Uri.joinPath(uri, path));
   const named = folders.filter(({ name }) => path === name || path.startsWith(`${name}/`));
-  return named.map(({ uri, name }) => vscode.Uri.joinPath(uri, path.slice(name.length)));
+  const inNamed = named.map(({ uri, name }) => vscode.Uri.joinPath(uri, path.slice(name.length)));
+  // if only one folder is left, the server still begins paths with its name
+  return folders.length < 2 ? [...folders.map(({ uri }) => vscode.Uri.joinPath(uri, path)), ...inNamed] : inNamed;
 }
 
 /**

@@ -12,7 +12,9 @@ const editorTest = useAgent(
     },
     { calls: [bash("cat ../web/main.txt; echo made > ../web/made.txt")] },
     { text: "Both are changed." },
-    { calls: [edit("api/main.txt", "ONE", "1"), edit("Web UI/main.txt", "WEB", "2")] },
+    { calls: [edit("api/main.txt", "ONE", "one")] },
+    { text: "One is waiting." },
+    { calls: [edit("api/main.txt", "one", "1"), edit("Web UI/main.txt", "WEB", "2")] },
     { text: "One is changed." },
   ],
   {
@@ -61,8 +63,14 @@ editorTest("the agent works in both folders, whose names begin its paths", async
 });
 
 editorTest("a folder that the user removes is not touched anymore", async ({ page, workspace }) => {
+  await followUp(page, "Change one");
+  await page.toast("One is waiting.");
+  await page.closeToast("One is waiting.");
+  await page.rows("Proposed Changes", (all) => files(all)[0]?.startsWith("main.txt api"));
   await page.runCommand("Workspaces: Remove Folder from Workspace...");
   await page.pick("Web UI");
+  // with one folder, no path begins with its name
+  await page.rows("Proposed Changes", (all) => files(all).length === 1 && !files(all)[0].includes("api"));
   await followUp(page, "Change both again");
   await page.toast("One is changed.");
   await page.runCommand("Agent: Show Conversation in Editor");

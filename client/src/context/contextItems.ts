@@ -31,7 +31,7 @@ async function contextItem(mention: Mention): Promise<ContextItem | undefined> {
       return text === undefined ? undefined : { kind: "changes", text };
     }
     case "path": {
-      const uri = await firstExisting(mention.paths);
+      const uri = await firstExisting(mention.paths.flatMap(urisOfPath));
       return uri && { kind: "file", uri: uri.toString() };
     }
   }
@@ -66,9 +66,9 @@ export function selectionItem(): ContextItem | undefined {
   return { kind: "selection", uri: editor.document.uri.toString(), range: toWireRange(editor.selection) };
 }
 
-/** Returns the URI of the first of these workspace paths that exists. */
-async function firstExisting(paths: readonly string[]): Promise<vscode.Uri | undefined> {
-  for (const uri of paths.flatMap(urisOfPath)) {
+/** Returns the first of these URIs that exists. */
+export async function firstExisting(uris: readonly vscode.Uri[]): Promise<vscode.Uri | undefined> {
+  for (const uri of uris) {
     const exists = await vscode.workspace.fs.stat(uri).then(
       () => true,
       () => false,

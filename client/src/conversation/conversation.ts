@@ -71,7 +71,11 @@ export class Conversation implements vscode.Disposable {
       this.visibility,
       this.redraw,
       vscode.workspace.onDidGrantWorkspaceTrust(schedule),
-      vscode.workspace.onDidChangeWorkspaceFolders(schedule),
+      vscode.workspace.onDidChangeWorkspaceFolders(() => {
+        // with several folders, paths begin with the folder's name
+        for (const page of this.pages) page.feed.reset();
+        schedule();
+      }),
       vscode.workspace.onDidChangeConfiguration(schedule),
       vscode.window.onDidChangeActiveTextEditor(schedule),
       vscode.window.onDidChangeTextEditorSelection((event) => {

@@ -6,6 +6,7 @@ import type { Card, CardAction } from "./cards";
 import { wholeText } from "./entryViews";
 import type { Intention } from "./messages";
 import { parseSent } from "./slashCommands";
+import { firstExisting } from "../context/contextItems";
 import type { Omission } from "../context/editorContext";
 import { relative, urisOfPath } from "../folders";
 import type { ImageItem, Mode } from "../protocol";
@@ -171,14 +172,14 @@ export class ConversationActions implements vscode.Disposable {
     }
   }
 
-  /** Opens the first file in the workspace that this path of the model can mean. Ignores a path that is outside. */
+  /**
+   * Opens the first file in the workspace that this path of the model can mean; one that exists, if there is one.
+   * Ignores a path that is outside.
+   */
   private async openPath(path: string, line: number | null): Promise<void> {
-    const uris = urisOfPath(path.replace(/^\.\//, ""));
-    for (const uri of uris) {
-      if (!vscode.workspace.getWorkspaceFolder(uri)) continue;
-      await this.open(uri, line);
-      return;
-    }
+    const uris = urisOfPath(path.replace(/^\.\//, "")).filter((uri) => vscode.workspace.getWorkspaceFolder(uri));
+    const uri = (await firstExisting(uris)) ?? uris[0];
+    if (uri) await this.open(uri, line);
   }
 
   private async showWhole(index: number): Promise<void> {

@@ -50,7 +50,19 @@ export abstract class StoreTree<Node> implements vscode.TreeDataProvider<Node>, 
       this.guard.treeShown();
       this.onShown?.();
     });
-    this.disposables = [{ dispose: unsubscribe }, visibility, this.update, this.guard, this.view, this.changed];
+    // with several folders, paths begin with the folder's name
+    const folders = vscode.workspace.onDidChangeWorkspaceFolders(() => {
+      this.update.schedule();
+    });
+    this.disposables = [
+      { dispose: unsubscribe },
+      visibility,
+      folders,
+      this.update,
+      this.guard,
+      this.view,
+      this.changed,
+    ];
   }
 
   /** Called whenever the view becomes visible. */
