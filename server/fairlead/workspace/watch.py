@@ -77,8 +77,9 @@ class Watcher:
                 while found is not None:
                     self._on_change({self._files[os.path.normcase(name)] for _, name in found})
                     found = await anext(changes, None)
-            except (OSError, RuntimeError) as error:  # the library raises RuntimeError for some file names
-                log.warning("watching failed and is retried: %s", error)
+            # the library raises RuntimeError, in a group for a file name that is not UTF-8
+            except (OSError, RuntimeError, ExceptionGroup) as error:
+                log.warning("watching failed and is retried: %r", error)
                 await asyncio.sleep(RETRY_SECONDS)
 
     def _is_watched(self, _: object, path: str) -> bool:
