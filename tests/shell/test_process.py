@@ -366,6 +366,22 @@ async def test_a_command_cut_in_the_middle_of_a_character_streams_it_whole(tmp_p
     assert result.output == watched.text == "日"
 
 
+async def test_git_does_not_wait_for_an_editor(tmp_path: Path) -> None:
+    """Whatever editor the user has set. Git takes the prepared message, which is empty for a commit."""
+    options = "-c user.name=x -c user.email=x@example.invalid -c core.editor='sleep 60;'"
+    result = await run_command(f"git init -q . && git {options} commit --allow-empty", tmp_path, 30)
+    assert (result.ended, "empty commit message" in result.output) == ("exited", True)
+
+
+async def test_the_output_of_a_python_program_is_read_while_it_runs(tmp_path: Path) -> None:
+    """Python would hold it back until there is much of it, and a server would seem not to start."""
+    watched = Watched(await launch(f"{sys.executable} -c \"print('on'); import time; time.sleep(60)\"", tmp_path))
+    await watched.wait_for_output("on")
+    watched.task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await watched.task
+
+
 def test_fault_40_a_commands_environment_holds_no_credentials() -> None:
     """docs/faults.md 40: none of Anthropic's variables or ours; the user's other ones stay, pagers are off."""
     given = {
@@ -381,6 +397,8 @@ def test_fault_40_a_commands_environment_holds_no_credentials() -> None:
         "GIT_TERMINAL_PROMPT": "0",
         "PAGER": "cat",
         "GIT_PAGER": "cat",
+        "GIT_EDITOR": "true",
+        "PYTHONUNBUFFERED": "1",
         "TERM": "dumb",
     }
 

@@ -12,8 +12,15 @@ from fairlead.workspace.paths import Roots
 
 Where = Literal["sandboxed", "workspace"]
 
-# variables that keep programs from waiting for input
-NON_INTERACTIVE = {"TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
+# variables that keep programs from waiting for input, and Python programs from holding back their output while they run
+NON_INTERACTIVE = {
+    "TERM": "dumb",
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_EDITOR": "true",  # takes the message or the list as it is
+    "PYTHONUNBUFFERED": "1",
+}
 
 # enough for the parallel jobs of a build, each of which is several processes or threads
 _MIN_PROCESSES, _PROCESSES_PER_CPU = 512, 64
