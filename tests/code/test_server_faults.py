@@ -161,6 +161,18 @@ async def test_fault_97_a_refused_command_is_no_answer_about_problems(workspace:
         assert [each["message"] for each in (await server.diagnostics([path]))[path]] == ["wrong in version 1"]
 
 
+async def test_fault_97_a_server_that_was_loading_the_workspace_is_asked_again(workspace: Path) -> None:
+    """docs/faults.md 97: rust-analyzer answers meanwhile that there is nothing."""
+    path = workspace / "a.x"
+    async with Started(project(workspace, "loads at the first question")) as servers:
+        server = await servers.server(path)
+        await server.show({path: "one"})
+        assert [each["message"] for each in (await server.diagnostics([path]))[path]] == ["wrong"]
+    async with Started(project(workspace, "loads at the first question")) as servers:
+        server = await servers.server(path)
+        assert len(await server.request("textDocument/references", PARAMS)) == 1
+
+
 async def test_fault_98_a_long_answer_arrives(workspace: Path) -> None:
     """docs/faults.md 98: 50,000 references."""
     async with Started(project(workspace, "answers 50,000 references")) as servers:

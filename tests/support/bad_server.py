@@ -97,6 +97,8 @@ def capabilities(case: str) -> dict[str, Any]:
     found: dict[str, Any] = {"textDocumentSync": 1, "referencesProvider": True}
     if case == "refuses TypeScript's requests":
         found["executeCommandProvider"] = {"commands": ["typescript.tsserverRequest"]}
+    if case == "loads at the first question":
+        found["diagnosticProvider"] = {"interFileDependencies": True, "workspaceDiagnostics": False}
     return found
 
 
@@ -109,8 +111,16 @@ def publish(case: str, document: dict[str, Any]) -> None:
     send({"method": "textDocument/publishDiagnostics", "params": given})
 
 
+def answer_while_loading(number: Any) -> None:
+    """Answers as rust-analyzer does before it has loaded the workspace: without an error, but with nothing."""
+    send({"method": "experimental/serverStatus", "params": {"health": "ok", "quiescent": False}})
+    send({"id": number, "result": None})
+    send({"method": "experimental/serverStatus", "params": {"health": "ok", "quiescent": True}})
+
+
 def main(case: str) -> None:
     at_start(case)
+    is_loaded = case != "loads at the first question"
     while True:
         message = receive()
         method, number = message.get("method"), message.get("id")
@@ -118,6 +128,11 @@ def main(case: str) -> None:
             send({"id": number, "result": {"capabilities": capabilities(case)}})
         elif method in ("textDocument/didOpen", "textDocument/didChange"):
             publish(case, message["params"]["textDocument"])
+        elif not is_loaded and method in ("textDocument/diagnostic", "textDocument/references"):
+            answer_while_loading(number)
+            is_loaded = True
+        elif method == "textDocument/diagnostic":
+            send({"id": number, "result": {"items": [{"range": HERE["range"], "message": "wrong"}]}})
         elif method == "workspace/executeCommand":
             send({"id": number, "error": {"code": -32602, "message": "no such command"}})
         elif method is not None and method == UNANSWERED.get(case):

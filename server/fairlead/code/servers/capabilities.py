@@ -68,5 +68,6 @@ CAPABILITIES = {
         "publishDiagnostics": {"versionSupport": True, "relatedInformation": True, "codeDescriptionSupport": True},
         "diagnostic": {"dynamicRegistration": True, "relatedDocumentSupport": False},
     },
+    "experimental": {"serverStatusNotification": True},
 }
-"""The `capabilities` of `initialize` (LSP 3.18)."""
+"""The `capabilities` of `initialize` (LSP 3.18, and an extension of rust-analyzer)."""

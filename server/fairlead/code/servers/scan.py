@@ -25,6 +25,10 @@ class WorkspaceScan:
         self._deadline = asyncio.get_running_loop().time() + seconds
         self._working: set[str] = set()
         self._done = asyncio.Event()
+        self._loaded = asyncio.Event()
+        self._loaded.set()
+        self.loading_reports = 0
+        """How often the server has reported that it is loading the workspace. Answers of that time are incomplete."""
         self._update()
 
     def on_message(self, text: str) -> None:
@@ -41,6 +45,14 @@ class WorkspaceScan:
             self._working.discard(token)
         self._update()
 
+    def on_status(self, params: Mapping[str, Any]) -> None:
+        """Call it with each status of the server (`experimental/serverStatus`, an extension of rust-analyzer)."""
+        if params.get("quiescent") is False:
+            self.loading_reports += 1
+            self._loaded.clear()
+        else:
+            self._loaded.set()
+
     def _update(self) -> None:
         self._done.set() if self._listed and not self._working else self._done.clear()
 
@@ -49,3 +61,7 @@ class WorkspaceScan:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout_at(self._deadline):
                 await self._done.wait()
+
+    async def wait_until_loaded(self) -> None:
+        """Returns when the latest status does not say that the server is loading the workspace. Has no time limit."""
+        await self._loaded.wait()

@@ -164,12 +164,23 @@ class Server:
                 await self._wait_until_checked()
             left = _RETRIES
             while True:
+                await self._wait_until_loaded()
+                reports = self._scan.loading_reports
                 try:
-                    return await self.connection.request(method, params, self._seconds.request)
+                    answer = await self.connection.request(method, params, self._seconds.request)
+                    if reports == self._scan.loading_reports or not left:
+                        return answer
                 except Refused as error:
                     if error.code not in _RETRIED or not left:
                         raise
-                    left -= 1
+                left -= 1
+
+    async def _wait_until_loaded(self) -> None:
+        try:
+            async with asyncio.timeout(self._seconds.request):
+                await self._scan.wait_until_loaded()
+        except TimeoutError as error:
+            raise NoAnswer(f"{self.name} is still loading the workspace. {ADVICE}") from error
 
     async def _wait_until_checked(self) -> None:
         """Waits until the server has read the shown texts, at most `Seconds.index`.
@@ -326,6 +337,7 @@ class Server:
         return self._exit
 
     def _ensure_ending(self, _: object = None) -> None:
+        self._scan.on_status({})  # who waits for the workspace to be loaded gets an error
         if self._exit is None:
             self._exit = asyncio.create_task(self._shut_down())
 
@@ -343,6 +355,8 @@ class Server:
             log.debug("%s: %s", self.name, message)
         if method == "$/progress":
             self._scan.on_progress(fields_of(params))
+        if method == "experimental/serverStatus":  # an extension of rust-analyzer
+            self._scan.on_status(fields_of(params))
         if method != "textDocument/publishDiagnostics":
             return
         given = fields_of(params)
