@@ -6,7 +6,7 @@ import { LSPErrorCodes, ResponseError, type LanguageClient } from "vscode-langua
 import type * as lsp from "vscode-languageclient/node";
 import { method } from "../protocol";
 import { messageOf } from "../server/errors";
-import { diagnostics, waitForDiagnostics } from "./diagnostics";
+import { diagnostics, openFile, waitForDiagnostics } from "./diagnostics";
 import {
   documentSymbols,
   hover,
@@ -86,7 +86,7 @@ class CodeAnswers {
     hover(await this.find<vscode.Hover>("vscode.executeHoverProvider", params, token));
 
   documentSymbols = async ({ textDocument }: lsp.DocumentSymbolParams, token: Token): Promise<lsp.DocumentSymbol[]> => {
-    const document = await open(textDocument.uri);
+    const document = await openFile(vscode.Uri.parse(textDocument.uri));
     const ask = (): Promise<vscode.DocumentSymbol[]> => execute("vscode.executeDocumentSymbolProvider", document.uri);
     return documentSymbols(await this.readiness.ask(document.languageId, ask, () => token.isCancellationRequested));
   };
@@ -157,7 +157,7 @@ class CodeAnswers {
     token: Token,
     ask: (uri: vscode.Uri, at: vscode.Position) => Promise<readonly Found[]>,
   ): Promise<readonly Found[]> {
-    const { uri, languageId } = await open(textDocument.uri);
+    const { uri, languageId } = await openFile(vscode.Uri.parse(textDocument.uri));
     const at = toPosition(position);
     const askWhenLoaded = async (): Promise<readonly Found[]> => {
       await waitForProject(uri, at);
@@ -169,11 +169,6 @@ class CodeAnswers {
 
 async function execute<Found>(...[command, ...args]: Command): Promise<Found[]> {
   return (await vscode.commands.executeCommand<Found[] | undefined>(command, ...args)) ?? [];
-}
-
-/** Opens a document without showing it. */
-async function open(uri: string): Promise<vscode.TextDocument> {
-  return vscode.workspace.openTextDocument(vscode.Uri.parse(uri));
 }
 
 /**

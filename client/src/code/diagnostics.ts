@@ -3,9 +3,13 @@
 import * as vscode from "vscode";
 import type { DiagnosticsParams, DiagnosticsResult } from "../protocol";
 import type { Diagnostic } from "../protocolStates";
+import { Analyses } from "./analysis";
 
-/** How long to wait for the diagnostics of a file that was not open, in milliseconds. */
-const ANALYSIS_LIMIT = 3000;
+const analyses = new Analyses((onReport) =>
+  vscode.languages.onDidChangeDiagnostics(({ uris }) => {
+    onReport(uris.map(String));
+  }),
+);
 
 /**
  * Returns the diagnostics as VS Code shows them: of one file, which is opened first if it is closed, so that they are
@@ -21,26 +25,17 @@ export async function diagnostics({ uri }: DiagnosticsParams): Promise<Diagnosti
   return { files: [{ uri, diagnostics: vscode.languages.getDiagnostics(file).map(toWireDiagnostic) }] };
 }
 
-/**
- * Opens a file without showing it, and waits for its diagnostics, at most `ANALYSIS_LIMIT`: a file without problems may
- * never get any. Does nothing if the file is open. Rejects if it cannot be opened.
- */
+/** Opens a file without showing it. Rejects if it cannot be opened. */
+export async function openFile(file: vscode.Uri): Promise<vscode.TextDocument> {
+  if (!vscode.workspace.textDocuments.some(({ uri }) => uri.toString() === file.toString()))
+    analyses.begin(file.toString());
+  return vscode.workspace.openTextDocument(file);
+}
+
+/** Opens a file, and waits for its diagnostics if it was opened just now. Rejects if it cannot be opened. */
 export async function waitForDiagnostics(file: vscode.Uri): Promise<void> {
-  const isThisFile = (other: vscode.Uri): boolean => other.toString() === file.toString();
-  if (vscode.workspace.textDocuments.some(({ uri }) => isThisFile(uri))) return;
-  const reported = new Promise<void>((resolve) => {
-    const timer = setTimeout(done, ANALYSIS_LIMIT);
-    const subscription = vscode.languages.onDidChangeDiagnostics(({ uris }) => {
-      if (uris.some(isThisFile)) done();
-    });
-    function done(): void {
-      clearTimeout(timer);
-      subscription.dispose();
-      resolve();
-    }
-  });
-  await vscode.workspace.openTextDocument(file);
-  await reported;
+  await openFile(file);
+  await analyses.whenEnded(file.toString());
 }
 
 export function toWireDiagnostic({ range, severity, message, source }: vscode.Diagnostic): Diagnostic {
