@@ -1,5 +1,6 @@
 """New errors of proposed texts (docs/plan.md P20, L18)."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -147,6 +148,23 @@ async def test_a_server_that_cannot_start_reports_nothing(checker: Checker) -> N
         assert await checker.report() == ""
         checker.problems.warm()
         await checker.problems.aclose()
+
+
+async def test_only_one_check_waits_for_a_server_that_is_starting(checker: Checker) -> None:
+    """L18: the user may not have answered whether it may run. What it could not check is checked later."""
+    checker.servers.allowed.clear()
+    checker.seconds = 0.01
+    await checker.propose("a.x", "error new\n")
+    checker.problems.warm()
+    assert await checker.report() == ""
+    checker.seconds = 300.0
+    for text in ("error a\n", "error b\n"):
+        await checker.propose("a.x", text)
+        assert await checker.report() == ""
+    checker.servers.allowed.set()
+    for _ in range(3):
+        await asyncio.sleep(0)  # afterwards, it has started
+    assert "error b" in await checker.report()
 
 
 async def test_checks_can_be_switched_off(checker: Checker) -> None:

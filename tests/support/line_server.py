@@ -1,5 +1,6 @@
 """A language server in this process. In its language, `error NAME` is an error, and equal lines are references."""
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -46,12 +47,17 @@ class LineServer:
 
 
 class LineServers:
-    """Language servers of which there is only one, for `*.x`. `failure` is why it cannot start."""
+    """Language servers of which there is only one, for `*.x`. It starts when `allowed` is set.
+
+    `failure` is why it cannot start.
+    """
 
     def __init__(self) -> None:
         self.only = LineServer()
         self.failure: ToolError | None = None
         self.started = 0
+        self.allowed = asyncio.Event()
+        self.allowed.set()
 
     def name_for(self, path: Path) -> str:
         return self.only.name if path.suffix == ".x" else ""
@@ -59,6 +65,7 @@ class LineServers:
     async def server(self, path: Path) -> LanguageServer:
         if self.failure is not None:
             raise self.failure
+        await self.allowed.wait()
         self.started += 1
         return self.only
 

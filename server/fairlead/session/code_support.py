@@ -1,5 +1,6 @@
 """The language support of a session: its language servers, queries to them, and the new errors that they find."""
 
+import asyncio
 from collections.abc import Callable
 
 from fairlead.code.provider import Provider, SessionLanguageServers
@@ -29,12 +30,13 @@ class CodeSupport:
         self.problems = ProposedProblems(files, servers, check_seconds)
 
     async def update_report(self, plan: PlanningState) -> None:
-        """Checks the proposals if a step was completed since the last call.
+        """Starts the language servers of newly proposed files, in the background.
 
-        Also starts the language servers of newly proposed files, in the background.
+        Then checks the proposals if a step was completed since the last call.
         """
-        await self.problems.check_once_per_step([item.id for item in plan.items if item.status == "completed"])
         self.problems.warm()
+        await asyncio.sleep(0)  # the starts begin, so that the check begins none: its time limit would cancel that
+        await self.problems.check_once_per_step([item.id for item in plan.items if item.status == "completed"])
 
     def take_report(self) -> list[str]:
         """The new errors that the model has not read yet, as at most one text. It counts as read afterwards (L18)."""

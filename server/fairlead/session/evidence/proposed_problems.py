@@ -59,9 +59,11 @@ class ProposedProblems:
         """Increases when a check finds different errors than the one before."""
         self._checked_state: object = None
         self._completed: set[str] | None = None
-        self._warmed: set[str] = set()
         self._warmed_for = Changeset()
-        self._warming: set[asyncio.Task[None]] = set()
+        self._starts: dict[str, asyncio.Task[None]] = {}
+        """What `warm` has begun, by the server's name."""
+        self._late: set[str] = set()
+        """The servers that were still starting when the time of the last check that waited for one was over."""
 
     def errors(self) -> Mapping[Path, Sequence[Problem]]:
         """The new errors by file. Omits files whose text has changed since they were checked."""
@@ -88,17 +90,17 @@ class ProposedProblems:
         before, self._warmed_for = self._warmed_for, self._files.changes
         changed = self._proposed(changed_paths(before, self._warmed_for))
         for name, paths in self._groups(changed).items():
-            if name not in self._warmed:
-                self._warmed.add(name)
-                task = asyncio.ensure_future(self._start(paths[0]))
-                self._warming.add(task)
-                task.add_done_callback(self._warming.discard)
+            if name not in self._starts:
+                self._starts[name] = asyncio.ensure_future(self._start(paths[0]))
 
     async def aclose(self) -> None:
         """Cancels the starts of servers that `warm` began. Does not stop the servers that are running."""
-        for task in self._warming:
+        for task in self._starts.values():
             task.cancel()
-        await asyncio.gather(*self._warming, return_exceptions=True)
+        await asyncio.gather(*self._starts.values(), return_exceptions=True)
+
+    def _starting(self) -> set[str]:
+        return {name for name, start in self._starts.items() if not start.done()}
 
     async def _start(self, path: Path) -> None:
         try:
@@ -120,6 +122,8 @@ class ProposedProblems:
         """Checks the proposals, unless nothing is proposed or nothing has changed since the last time.
 
         Files that could not be checked, or not before the time limit, count as free of errors until something changes.
+        Waits only once for a server that is still starting, such as one that the user has not allowed yet. Its files
+        are checked when it has started.
         """
         state = self._files.version, self._files.user_files.change_token
         proposed, seconds = self._proposed(self._files.changes.files), self._seconds()
@@ -128,16 +132,19 @@ class ProposedProblems:
         # nothing is new without a proposal, and then no server starts
         paths = [*proposed, *self._dependents(proposed)] if proposed else []
         checked: dict[Path, _Checked] = {}
+        late = self._late & self._starting()
         try:
             async with asyncio.timeout(seconds):
-                for group in self._groups(paths).values():
-                    checked |= await self._check_group(group)
+                for name, group in self._groups(paths).items():
+                    if name not in late:
+                        checked |= await self._check_group(group)
         except TimeoutError:
             log.info("the proposed texts were not checked within %.0f s", seconds)
+            late = self._late = self._starting()
         before, self._checked = self.errors(), checked
         if self.errors() != before:
             self.version += 1
-        self._checked_state = state
+        self._checked_state = state if not late else None
 
     def take_report(self) -> list[str]:
         """A text about the new errors that the model has not read yet; an empty list if there are none.
