@@ -17,26 +17,12 @@ import {
   type EditEntry,
 } from "./lspShapes";
 import { Readiness } from "./readiness";
+import { sourceFiles } from "./sourceFiles";
 
 type Token = vscode.CancellationToken;
 type Command = readonly [name: string, ...args: unknown[]];
 
 const MOST_ACTIONS = 50;
-/**
- * The file name endings of common languages, one entry for each language. Opening a file starts VS Code's support for
- * its language.
- */
-const SOURCE_ENDINGS = [
-  "ts,tsx,mts,cts,js,jsx,mjs,cjs",
-  "py,pyi",
-  "rs",
-  "go",
-  "c,cc,cpp,cxx,h,hpp",
-  "java",
-  "cs",
-  "php",
-  "rb",
-];
 /** The key in `Readiness` of a question about all languages. */
 const ALL_LANGUAGES = "";
 
@@ -183,10 +169,8 @@ async function waitForProject(uri: vscode.Uri, at: vscode.Position): Promise<voi
 
 /** Opens one file of each common language that the workspace contains, without showing it. */
 async function startLanguages(): Promise<void> {
-  const files = await Promise.all(
-    SOURCE_ENDINGS.map((endings) => vscode.workspace.findFiles(`**/*.{${endings}}`, undefined, 1)),
-  );
-  await Promise.all(files.flat().map((file) => vscode.workspace.openTextDocument(file)));
+  const files = await sourceFiles((include, exclude) => vscode.workspace.findFiles(include, exclude, 1));
+  await Promise.all(files.map(openFile));
 }
 
 /**
