@@ -171,6 +171,12 @@ async def test_an_ignored_folder_can_be_named(desk: Desk) -> None:
     assert await listed(desk, path="node_modules") == ["node_modules/x/index.js"]
 
 
+async def test_an_open_document_with_half_a_surrogate_pair_is_searched(desk: Desk) -> None:
+    """Such as half of an emoji. It hides no other line."""
+    desk.documents.type(desk.path / "a.txt", "\ud83d\nneedle\n")
+    assert await found(desk, "needle") == ["a.txt:2:needle"]
+
+
 async def test_proposals_and_buffers_are_seen_before_the_disk(desk: Desk) -> None:
     """In this order; a new file in a new folder is found too, and nothing is found twice."""
     desk.write("a.txt", "on disk\nneedle\n")

@@ -169,7 +169,7 @@ def _ignore_options(cwd: Path) -> Sequence[str]:
 async def _feed(process: asyncio.subprocess.Process, text: str) -> None:
     assert process.stdin is not None
     try:
-        process.stdin.write(text.encode())
+        process.stdin.write(text.encode("utf-8", "surrogatepass"))  # an unsaved document may contain lone surrogates
         await process.stdin.drain()
     except (BrokenPipeError, ConnectionResetError):
         pass
