@@ -8,7 +8,7 @@ from typing import Literal
 from fairlead.workspace.editor import Applied, ApprovalAnswer, ApprovalRequest, EditCapabilities, Editor, FileEdit
 
 _Wait = Literal["question", "server question", "server"]
-"""A question of a tool call, a question about a language server, or work of a run that waits for a language server."""
+"""A question of a tool call, a question whether a language server may run, or a run that waits for such a server."""
 
 
 class TimedEditor:

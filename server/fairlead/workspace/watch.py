@@ -33,7 +33,7 @@ class Watcher:
         self._task: asyncio.Task[None] | None = None
 
     def watch(self, path: Path) -> None:
-        """Starts watching a file. A folder that does not exist yet is watched from when another folder is added."""
+        """Starts watching a file. If its folder does not exist yet, has no effect until another folder is added."""
         name = os.path.normcase(path)
         if name in self._files:
             return

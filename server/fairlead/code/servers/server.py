@@ -42,7 +42,7 @@ class Seconds:
     start: float = 60.0
     """For the answer to `initialize`."""
     request: float = 30.0
-    """For the answer to any other request. Each retry has this time again."""
+    """For the answer to any other request, and before that for loading the workspace. Each retry has both again."""
     diagnostics: float = 60.0
     """For the problems in all files that are asked for together."""
     scan: float = 15.0
