@@ -185,6 +185,19 @@ editorTest("code actions have their edit", async ({ page, workspace }) => {
   );
 });
 
+editorTest("the problems of a file that another question has just opened are complete", async ({ page, workspace }) => {
+  await ask(page, "agent/editor/documentSymbols", document(workspace, "src/wrong.ts"));
+  const { result } = await ask(page, "agent/editor/diagnostics", { uri: uri(workspace, "src/wrong.ts") });
+  const [{ diagnostics }] = result.files;
+  assert.deepEqual(
+    diagnostics.map(({ range, severity }) => [range.start.line, severity]),
+    [
+      [0, 1],
+      [1, 1],
+    ],
+  );
+});
+
 editorTest("an impossible request says why, and an unknown answer is empty", async ({ page, workspace }) => {
   const string = { ...at(workspace, "src/one.ts", '"./shapes"'), newName: "x" };
   const keyword = { ...at(workspace, "src/one.ts", "import"), newName: "x" };
