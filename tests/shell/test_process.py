@@ -9,6 +9,7 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -375,7 +376,8 @@ async def test_git_does_not_wait_for_an_editor(tmp_path: Path) -> None:
 
 async def test_the_output_of_a_python_program_is_read_while_it_runs(tmp_path: Path) -> None:
     """Python would hold it back until there is much of it, and a server would seem not to start."""
-    watched = Watched(await launch(f"{sys.executable} -c \"print('on'); import time; time.sleep(60)\"", tmp_path))
+    program = await launch(f"{sys.executable} -c \"print('on'); import time; time.sleep(60)\"", tmp_path)
+    watched = Watched(replace(program, env=command_environment({"PATH": os.environ["PATH"]})))
     await watched.wait_for_output("on")
     watched.task.cancel()
     with pytest.raises(asyncio.CancelledError):
