@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 import type { DiagnosticsParams, DiagnosticsResult } from "../protocol";
 import type { Diagnostic } from "../protocolStates";
 import { Analyses } from "./analysis";
+import { joined, typeScriptProblems } from "./typescript";
 
 const analyses = new Analyses((onReport) =>
   vscode.languages.onDidChangeDiagnostics(({ uris }) => {
@@ -12,8 +13,8 @@ const analyses = new Analyses((onReport) =>
 );
 
 /**
- * Returns the diagnostics as VS Code shows them: of one file, which is opened first if it is closed, so that they are
- * computed. If `uri` is null, returns those of all files that have any now.
+ * Returns the diagnostics as VS Code shows them: of one file, or those that it would show if the file were in a tab. If
+ * `uri` is null, returns those of all files that have any now.
  */
 export async function diagnostics({ uri }: DiagnosticsParams): Promise<DiagnosticsResult> {
   if (uri === null) {
@@ -21,8 +22,12 @@ export async function diagnostics({ uri }: DiagnosticsParams): Promise<Diagnosti
     return { files: all.map(([file, found]) => ({ uri: file.toString(), diagnostics: found.map(toWireDiagnostic) })) };
   }
   const file = vscode.Uri.parse(uri);
-  await waitForDiagnostics(file);
-  return { files: [{ uri, diagnostics: vscode.languages.getDiagnostics(file).map(toWireDiagnostic) }] };
+  const { languageId } = await openFile(file);
+  const ask = (request: string): Thenable<unknown> =>
+    vscode.commands.executeCommand("typescript.tsserverRequest", request, { file });
+  const [ofTypeScript] = await Promise.all([typeScriptProblems(languageId, ask), waitForDiagnostics(file)]);
+  const shown = vscode.languages.getDiagnostics(file).map(toWireDiagnostic);
+  return { files: [{ uri, diagnostics: joined(shown, ofTypeScript) }] };
 }
 
 /** Opens a file without showing it. Rejects if it cannot be opened. */
