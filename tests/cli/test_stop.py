@@ -1,15 +1,18 @@
 """Ctrl-C and similar signals: the run ends cleanly and leaves no process."""
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
-from cli.command import DEADLINE, all_gone, environment, in_terminal
+from cli.command import DEADLINE, InTerminal, all_gone, environment, in_terminal, wait_until
+from support.sandbox import needs_sandbox
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pseudoterminals are POSIX")
 
@@ -130,3 +133,50 @@ def test_a_server_that_dies(workspace: Path, record: Record) -> None:
         terminal.children()[0].send_signal(signal.SIGKILL)
         assert terminal.end() == 1
         assert "The server ended (exit code -9)." in terminal.screen.text
+
+
+@contextlib.contextmanager
+def checking(hello: Path, record: Record, *options: object) -> Iterator[InTerminal]:
+    """A run after its review, in which one of two files was accepted, while its check runs."""
+    needs_sandbox()
+    edit = {"edit_file": {"path": "hello.py", "old_text": "night", "new_text": "x"}}
+    new = {"write_file": {"path": "new.py", "content": "x = 1\n"}}
+    replay = record({"calls": [edit, new]}, {"text": "Done."})
+    with in_terminal(*task(hello.parent, replay, "--check", "sleep 999", *options)) as terminal:
+        terminal.answer("Accept hello.py?", "y")
+        terminal.answer("Accept new.py?", "q")
+        terminal.until("run --continue")
+        wait_until(lambda: _runs_sleep(terminal), "the check runs")
+        yield terminal
+
+
+def _runs_sleep(terminal: InTerminal) -> bool:
+    with contextlib.suppress(psutil.NoSuchProcess):  # it has just ended
+        return any("sleep" in child.cmdline() for child in terminal.children())
+    return False
+
+
+def test_ctrl_c_while_the_checks_run(hello: Path, record: Record, tmp_path: Path) -> None:
+    """The checks end. What was accepted stays, and the record is saved."""
+    saved = tmp_path / "record.json"
+    with checking(hello, record, "--save-record", saved) as terminal:
+        children = terminal.children()
+        terminal.press("\x03")
+        assert terminal.end() == 130
+        assert all_gone(children)
+        assert "The checks were stopped." in terminal.screen.lines
+        assert '"x"' in hello.read_text()
+        assert saved.exists()
+
+
+def test_a_server_that_dies_while_the_checks_run(hello: Path, record: Record, tmp_path: Path) -> None:
+    """Each line of the end is shown once."""
+    recording, saved = tmp_path / "run.yaml", tmp_path / "record.json"
+    with checking(hello, record, "--record", recording, "--save-record", saved) as terminal:
+        children = terminal.children()
+        children[0].send_signal(signal.SIGKILL)
+        assert terminal.end() == 1
+        assert all_gone(children)
+        text = terminal.screen.text
+        for line in ("Recorded 2 answers", "run --continue", "The record was not saved.", "The server ended (exit"):
+            assert text.count(line) == 1, text

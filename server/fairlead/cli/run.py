@@ -85,8 +85,11 @@ class Run:
         self._window: Window = (0, None)
         self._session_id = ""
         self._cancelling: asyncio.Future[None] | None = None
+        self._checks: asyncio.Future[wire.ChecksResult] | None = None
+        """The request for the checks after the review."""
         self._is_running = False
         self._is_stopped = False
+        self._is_summarized = False
 
     async def execute(self) -> int:
         """Runs the task and reviews its changes. Returns the exit code."""
@@ -101,7 +104,8 @@ class Run:
         except (wire.RequestError, ServerExited, OSError) as error:
             self._show_error(error)
             self._write_recording()
-            if isinstance(error, ServerExited) and self._session_id and self._options.storage is not None:
+            can_continue = bool(self._session_id) and self._options.storage is not None
+            if isinstance(error, ServerExited) and can_continue and not self._is_summarized:
                 self._display.show([continue_line(self._options, finished=False)])
             return NOT_DONE
         except Interrupted:
@@ -131,12 +135,17 @@ class Run:
         self._transcript.begin_with_plan(opened["plan"])
 
     def interrupt(self) -> None:
-        """Cancels the run, or leaves the review. Called in the event loop after the first Ctrl-C (`ending_signals`)."""
+        """Cancels the run, leaves the review, or stops waiting for the checks.
+
+        Called in the event loop after the first Ctrl-C (`ending_signals`).
+        """
         self._is_stopped = True
         self._keyboard.interrupt()
         self._display.set_status("stopping")
         if self._is_running:
             self._cancelling = asyncio.ensure_future(self._cancel())
+        if self._checks is not None:
+            self._checks.cancel()
 
     def abort(self) -> None:
         """Restores the terminal. Called in the signal handler at the second Ctrl-C (`ending_signals`)."""
@@ -210,10 +219,14 @@ class Run:
         if not 0 < applied < sum(report.counts.total() for report in reports) or self._is_stopped:
             return
         params = {"sessionId": self._session_id, "base": True}
+        self._checks = asyncio.ensure_future(self._client.request(wire.RUN_CHECKS, params))
         try:
-            checked: wire.ChecksResult = await self._client.request(wire.RUN_CHECKS, params)
+            checked = await self._checks
         except wire.RequestError as error:
             self._display.show([Text(f"The checks did not run: {clean(str(error))}", style="red")])
+            return
+        except asyncio.CancelledError:  # by `interrupt`; they end with the server
+            self._display.show([Text("The checks were stopped.", style="yellow")])
             return
         marks = self._display.marks
         for result in checked["results"]:
@@ -228,6 +241,7 @@ class Run:
             chosen: as for `summary_lines`.
             finished: whether the model ended its turn.
         """
+        self._is_summarized = True
         self._display.show([Text(), *summary_lines(reports, self._accept, chosen=chosen)])
         undecided = any(report.counts["undecided"] or report.counts["refused"] for report in reports)
         if self._options.storage is not None and (undecided or not finished):
@@ -244,9 +258,11 @@ class Run:
         return "ask" if await ask(self._display, self._keyboard, question, REVIEW_OPTIONS) == "y" else None
 
     def _write_recording(self) -> bool:
-        if self._recorder is None or self._options.recording is None:
+        """Writes the recording, if there is one and it was not written yet. Returns False if that fails."""
+        recorder, self._recorder = self._recorder, None
+        if recorder is None or self._options.recording is None:
             return True
-        path, recording = self._options.recording, self._recorder.recording()
+        path, recording = self._options.recording, recorder.recording()
         if not recording.turns:
             self._display.show([Text(f"  Nothing was recorded, so {path} was not written.", style="dim")])
             return True
@@ -261,13 +277,21 @@ class Run:
         return True
 
     async def _save_record(self) -> bool:
+        """Saves the record, if that was requested. Returns False if that fails.
+
+        Raises:
+            ServerExited: as for `AgentClient.request`. The caller shows the reason.
+        """
         path = self._options.record
         if path is None:
             return True
         try:
             result: wire.RecordResult = await self._client.request(wire.RECORD, {"sessionId": self._session_id})
             replace_file(path, record_text(result["record"]))
-        except (wire.RequestError, ServerExited, OSError) as error:
+        except ServerExited:
+            self._display.show([Text("The record was not saved.", style="red")])
+            raise
+        except (wire.RequestError, OSError) as error:
             reason = error.strerror if isinstance(error, OSError) else None
             self._display.show([Text(f"The record was not saved: {clean(reason or str(error))}", style="red")])
             return False
