@@ -21,12 +21,13 @@ async def bad_server(log: IO[bytes]) -> asyncio.subprocess.Process:
 
 
 async def test_a_message_that_cannot_be_read_fails_the_requests(tmp_path: Path) -> None:
-    """They would otherwise wait forever, because nothing reads their answers."""
+    """Those that wait, and later ones. They would otherwise wait forever, because nothing reads their answers."""
     client = AgentClient(Roots.of(tmp_path), lambda *_: None, _never, bad_server)
     try:
-        with pytest.raises(ValueError, match="Expecting value"):
-            async with asyncio.timeout(60):
-                await client.start({})
+        for request in (client.start({}), client.request("agent/sessions/list", {})):
+            with pytest.raises(ValueError, match="Expecting value"):
+                async with asyncio.timeout(60):
+                    await request
     finally:
         await client.stop()
 

@@ -4,6 +4,7 @@ It imports no LSP library, because the import takes as long as the start of the 
 """
 
 import asyncio
+import contextlib
 import itertools
 import json
 import os
@@ -100,6 +101,8 @@ class AgentClient:
         self._pending: dict[int, asyncio.Future[Any]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._process: ServerProcess | None = None
+        self._read_error: BaseException | None = None
+        """Why no message is read anymore, unless the server ended."""
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed by stop()
 
     async def start(self, settings: Json, storage: Path | None = None) -> Json:
@@ -134,18 +137,19 @@ class AgentClient:
         return answer
 
     async def request(self, method: str, params: Any) -> Any:
-        """Sends a request and returns the result.
+        """Sends a request and returns the result. Cancelling the caller ends only the wait, not the server's work.
 
         Raises:
             RequestError: the server answered with an error.
             ServerExited: the process has ended, before the request or during it.
-            Exception: the error with which a message of the server could not be handled.
+            Exception: a message of the server could not be handled, before the request or during it. Its error is
+                raised for all requests, because nothing is read after it.
         """
         number = next(self._numbers)
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._pending[number] = answer
-        self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         try:
+            self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
             return await answer
         finally:
             self._pending.pop(number, None)
@@ -155,26 +159,32 @@ class AgentClient:
         self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
     async def stop(self) -> None:
-        """Shuts down the server, and kills it if it refuses or does not end within `STOP_SECONDS`."""
+        """Shuts down the server.
+
+        Kills it if it refuses, does not end within `STOP_SECONDS`, or its messages are not read anymore.
+        """
         process = self._process
         if process is None:
             return
         try:
-            async with asyncio.timeout(STOP_SECONDS):
-                if process.returncode is None:
-                    await self.request("shutdown", None)
-                    self.notify("exit", None)
-                await process.wait()
-        except (TimeoutError, ServerExited, wire.RequestError):
+            if self._read_error is None:
+                with contextlib.suppress(TimeoutError, ServerExited, wire.RequestError):
+                    async with asyncio.timeout(STOP_SECONDS):
+                        await self.request("shutdown", None)
+                        self.notify("exit", None)
+                        await process.wait()
+        finally:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
-        for task in list(self._tasks):
-            task.cancel()
-        self._log.close()
+            for task in list(self._tasks):
+                task.cancel()
+            self._log.close()
 
     def _send(self, message: Json) -> None:
         process = self._process
+        if self._read_error is not None:
+            raise self._read_error
         if process is None or process.stdin is None or process.returncode is not None:
             raise self._exit_error()
         body = json.dumps(message).encode()
@@ -195,9 +205,10 @@ class AgentClient:
         """Fails all requests when nothing is read anymore: the server ended, or a message could not be handled."""
         if reader.cancelled():
             return
+        self._read_error = reader.exception()
         for answer in self._pending.values():  # empty after `stop`, which closes the log that `_exit_error` reads
             if not answer.done():
-                answer.set_exception(reader.exception() or self._exit_error())
+                answer.set_exception(self._read_error or self._exit_error())
 
     def _dispatch(self, message: Json) -> None:
         method = message.get("method")
