@@ -40,30 +40,20 @@ class ReviewCount:
 
 
 def count_review(changes: Changeset, decisions: DecisionLog) -> ReviewCount:
-    """Counts the changes that were accepted, and all that were decided or are left to review, without undone ones."""
-    decided: dict[str, dict[str, tuple[ReviewStatus, str | None]]] = {}  # by file and hunk, with the author's item
-    for decision in decisions.done:
-        for file in decision.files:
-            known = decided.pop(file.before.path, {})
-            if decision.kind in ("accept", "reject"):
-                outcome: ReviewStatus = "accepted" if decision.kind == "accept" else "rejected"
-                known |= {part: (outcome, item_id) for part, item_id in _decided_parts(file.before, file.after)}
-            elif decision.kind == "undo":
-                undone = ("accepted", decision.item_id)
-                known = {part: found for part, found in known.items() if found != undone}
-            decided[file.before.target if decision.kind == "accept" else file.before.path] = known
-    outcomes = [outcome for parts in decided.values() for outcome, _ in parts.values()]
-    pending = sum(1 if proposal.decided_as_whole else len(proposal.hunks) for proposal in changes)
-    return ReviewCount(outcomes.count("accepted"), len(outcomes) + pending)
+    """Counts the changes that were accepted, and all that were decided or are left to review, without undone ones.
+
+    A change that was decided several times counts once, with its last outcome.
+    """
+    last: dict[tuple[str, str], ReviewStatus] = {}
+    for result in _all_outcomes(changes, decisions):
+        last[result.file, _part(result)] = result.outcome
+    outcomes = [outcome for outcome in last.values() if outcome != "undone"]
+    return ReviewCount(outcomes.count("accepted"), len(outcomes))
 
 
-def _decided_parts(before: Proposal, after: Proposal) -> list[tuple[str, str | None]]:
-    """The ids of the decided hunks, each with the item of its author; "" for a file that was decided as a whole."""
-    if before.decided_as_whole:
-        return [("", before.file_origin.item_id if before.file_origin is not None else None)]
-    ids = after.decided - before.decided
-    origins = {hunk.id: before.origin(hunk) for hunk in before.hunks if hunk.id in ids}
-    return [(hunk_id, origin.item_id if origin is not None else None) for hunk_id, origin in origins.items()]
+def _part(result: ReviewOutcome) -> str:
+    """The id of the hunk; "" if the file is decided as a whole."""
+    return "" if result.decided_as_whole or result.hunk is None else result.hunk.id
 
 
 def review_outcomes(changes: Changeset, decisions: DecisionLog) -> list[ReviewOutcome]:
@@ -77,19 +67,25 @@ def hunk_outcomes(changes: Changeset, decisions: DecisionLog) -> list[ReviewOutc
     Decisions that the user has undone are left out. Accepted changes that were undone with their plan item are included
     as `undone`.
     """
+    return list(dict.fromkeys(_all_outcomes(changes, decisions)))
+
+
+def _all_outcomes(changes: Changeset, decisions: DecisionLog) -> list[ReviewOutcome]:
+    """As `hunk_outcomes`, with duplicates."""
     found: list[ReviewOutcome] = []
     for decision in decisions.done:
         for file in decision.files:
             if decision.kind == "accept":
                 found += _decided(file, "accepted")
-                found = [_moved(result, file.before) for result in found]
+                if file.before.new_path is not None:
+                    found = [_moved(result, file.before) for result in found]
             elif decision.kind == "reject":
                 found += _decided(file, "rejected")
             elif decision.kind == "undo":
                 found = _undone(found, file.before.path, decision.item_id)
     for proposal in changes:
         found += _outcomes(proposal, _authored(proposal), "review")
-    return list(dict.fromkeys(found))
+    return found
 
 
 def _decided(file: FileDecision, outcome: ReviewStatus) -> list[ReviewOutcome]:
@@ -100,13 +96,13 @@ _AuthoredChange = tuple[Origin | None, HunkPosition | None]
 
 
 def _authored(proposal: Proposal, hunk_ids: frozenset[str] | None = None) -> list[_AuthoredChange]:
-    """Some hunks (None: all changes), each with its author."""
+    """Some hunks (None: all), each with its author; first the file itself if it is decided as a whole."""
 
     def authored(hunk: Hunk) -> _AuthoredChange:
         return proposal.origin(hunk), hunk.position
 
     found = [authored(hunk) for hunk in proposal.hunks if hunk_ids is None or hunk.id in hunk_ids]
-    return found if hunk_ids is not None or proposal.file_origin is None else [(proposal.file_origin, None), *found]
+    return [(proposal.file_origin, None), *found] if proposal.decided_as_whole else found
 
 
 def _outcomes(proposal: Proposal, changes: Iterable[_AuthoredChange], outcome: ReviewStatus) -> list[ReviewOutcome]:
@@ -127,8 +123,7 @@ def _outcomes(proposal: Proposal, changes: Iterable[_AuthoredChange], outcome: R
 
 
 def _moved(result: ReviewOutcome, accepted: Proposal) -> ReviewOutcome:
-    moved = accepted.new_path is not None and result.file == accepted.path
-    return replace(result, file=accepted.target) if moved else result
+    return replace(result, file=accepted.target) if result.file == accepted.path else result
 
 
 def _undone(found: list[ReviewOutcome], path: str, item_id: str | None) -> list[ReviewOutcome]:
