@@ -131,12 +131,14 @@ WRONG_SERVERS = [
     ("ty", {"command": ["ty"], "languages": [".py"]}),
     ("gopls", {"initializationOptions": 3}),
     ("gopls", {"arguments": []}),
+    ("pyrigth", False),
+    ("gopsl", {"initializationOptions": {}}),
 ]
 
 
 @pytest.mark.parametrize(("name", "value"), WRONG_SERVERS, ids=map(str, WRONG_SERVERS))
 def test_a_wrong_language_server_is_named_and_left_out(name: str, value: Any) -> None:
-    """The others apply."""
+    """Also one whose name is misspelled, so that it changes no known server and starts none. The others apply."""
     right = {"command": ["r"], "languages": {".r": "r"}}
     settings, problems = read_settings({"languageServers": {name: value, "right": right}})
     assert list(settings.language_servers) == ["right"]

@@ -27,15 +27,16 @@ def read_language_servers(given: Any, problems: list[str]) -> Mapping[str, Serve
 
 
 def _spec(name: str, value: Any) -> ServerSpec:
-    """The server that a value describes; `false` switches it off.
+    """The server that a value describes; `false` switches it off, like an empty command.
 
     A missing field has the value that the server has in `TABLE`, or is empty.
 
     Raises:
-        ValueError: the value is wrong; the message continues a sentence that begins with the name of the setting.
+        ValueError: the value is wrong, or the server is not in `TABLE` and has no command. The message continues a
+            sentence that begins with the name of the setting.
     """
     if value is False:
-        return ServerSpec(name, (), {})
+        value = {"command": []}
     if not is_object(value):
         raise ValueError("must be an object, or false to switch the server off")
     unknown = [field for field in value if field not in _FIELDS]
@@ -45,6 +46,9 @@ def _spec(name: str, value: Any) -> ServerSpec:
     command = value.get("command", list(known.command))
     if not is_list(command) or not all(isinstance(word, str) and word and "\0" not in word for word in command):
         raise ValueError('needs a "command" that is a list of strings, such as ["gopls", "serve"]')
+    if not command and known not in TABLE:
+        names = ", ".join(spec.name for spec in TABLE)
+        raise ValueError(f'has no "command", and Fairlead knows no server of this name, only {names}')
     languages = value.get("languages", known.languages)
     if not is_object(languages) or not all(_is_language(suffix, each) for suffix, each in languages.items()):
         raise ValueError('needs "languages" such as {".py": "python"}')
