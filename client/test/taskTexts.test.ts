@@ -3,6 +3,7 @@ import { test } from "node:test";
 import {
   explainPrompt,
   fixPrompt,
+  lineRangeOf,
   linesLabel,
   linesText,
   mergeRanges,
@@ -32,6 +33,13 @@ test("selections are in the order of the text, and those that touch a line are o
   assert.equal(linesText([{ start: 3, end: 3 }]), "line 4");
   assert.equal(linesLabel(selected), "lines 1 to 5, lines 9 to 10");
   assert.equal(linesText([1, 3, 5].map((line) => ({ start: line, end: line }))), "line 2, line 4 and line 6");
+});
+
+test("the line at whose start a selection ends is not selected", () => {
+  const selected = (line: number, character: number) => ({ start: { line: 1, character: 0 }, end: { line, character } });
+  assert.deepEqual(lineRangeOf(selected(3, 0)), { start: 1, end: 2 });
+  assert.deepEqual(lineRangeOf(selected(3, 1)), { start: 1, end: 3 });
+  assert.deepEqual(lineRangeOf(selected(1, 0)), { start: 1, end: 1 });
 });
 
 test("the task for one problem has its place, its text and its source", () => {

@@ -220,6 +220,40 @@ editorTest("files that are dropped from the Explorer become mentions at the curs
   await inView(page, "textarea").fill("");
 });
 
+editorTest("the chips show only what is sent with a task", async ({ page, workspace }) => {
+  const chips = (...wanted) =>
+    page.until(`the chips ${wanted.join(" and ")}`, async () => {
+      const labels = await inView(page, ".chip .label").allTextContents();
+      return labels.join() === wanted.join();
+    });
+  const selected = () => page.statusItem("status.editor.selection", ({ text }) => text.includes("selected"));
+  await page.openFile("greet.py");
+  await page.clickLine("# a greeting");
+  await page.press("Home");
+  await page.press("Shift+ArrowDown"); // up to the start of line 2, which is not sent
+  await chips("greet.py", "greet.py, line 1");
+  await page.clickTab("greet.py (proposed)");
+  await page.clickDiffLine("Good day");
+  await page.press("Shift+Home");
+  await chips("greet.py", "greet.py, line 2");
+  await page.clickDiffLine("Hello", { side: "original" });
+  await page.press("Shift+Home");
+  await selected();
+  await chips("greet.py"); // these are not lines of the file
+  const outside = path.join(workspace, "..", "outside.py");
+  fs.writeFileSync(outside, "# not in the workspace\n");
+  await page.runCommand("File: Open File...");
+  await page.fillInput(outside);
+  await page.clickLine("# not in the workspace");
+  await page.press("Shift+Home");
+  await selected();
+  await chips("open files");
+  await page.openFile("greet.py");
+  await chips("greet.py", "greet.py, line 1");
+  await inView(page, ".chip").first().getByRole("button").click();
+  await chips(); // without the file, no line of it is sent
+});
+
 editorTest("a new session begins empty, and earlier sessions remain", async ({ page }) => {
   await page.runCommand("Agent: New Session");
   await page.until("an empty conversation", async () => (await inView(page, ".entry").count()) === 0);

@@ -10,6 +10,7 @@ import type { Runs } from "../sessions/runs";
 import {
   explainPrompt,
   fixPrompt,
+  lineRangeOf,
   linesLabel,
   mergeRanges,
   problemsToFix,
@@ -102,11 +103,6 @@ function canRunOn({ uri }: vscode.TextDocument): boolean {
 
 function selectedRanges({ selections }: vscode.TextEditor): LineRange[] {
   return mergeRanges(selections.filter(({ isEmpty }) => !isEmpty).map(lineRangeOf));
-}
-
-/** The lines of a range. If a range of several lines ends at the start of a line, that line is not included. */
-function lineRangeOf({ start, end }: vscode.Range): LineRange {
-  return { start: start.line, end: end.character === 0 && end.line > start.line ? end.line - 1 : end.line };
 }
 
 /** The ranges as context items for `agent/runTask`, one for each. */

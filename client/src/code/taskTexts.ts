@@ -1,6 +1,7 @@
 // The prompts of tasks that are started in an editor, and texts for the lines that they concern. Pure.
 
 import { t } from "@vscode/l10n";
+import type { Range } from "../protocolStates";
 import { escapeInvisible } from "../ui/text";
 
 const MOST_PROBLEMS = 20;
@@ -10,6 +11,14 @@ const MOST_CHARACTERS = 1000;
 export interface LineRange {
   readonly start: number;
   readonly end: number;
+}
+
+/**
+ * Returns the lines of a range of text. If a range of several lines ends at the start of a line, that line is not
+ * included, as the server reads it.
+ */
+export function lineRangeOf({ start, end }: Range): LineRange {
+  return { start: start.line, end: end.character === 0 && end.line > start.line ? end.line - 1 : end.line };
 }
 
 export interface Problem {

@@ -2,7 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { linesLabel } from "../code/taskTexts";
+import { lineRangeOf, linesLabel } from "../code/taskTexts";
 import { urisOfPath, workspacePath } from "../folders";
 import type { ContextItem } from "../protocol";
 import type { Mentionable } from "./completions";
@@ -93,10 +93,10 @@ function pathsOf(uris: readonly vscode.Uri[]): string[] {
 
 function keywords(): Mentionable["keywords"] {
   const editor = fileEditor();
-  const { start, end } = editor?.selection ?? new vscode.Range(0, 0, 0, 0);
   const name = editor ? workspacePath(editor.document.uri) : "";
+  const lines = linesLabel([lineRangeOf(editor?.selection ?? new vscode.Range(0, 0, 0, 0))]);
   return {
-    ...(selectionItem() ? { selection: `${name}, ${linesLabel([{ start: start.line, end: end.line }])}` } : {}),
+    ...(selectionItem() ? { selection: `${name}, ${lines}` } : {}),
     problems: t("the problems that the editor shows"),
     ...(hasChanges() ? { changes: t("the uncommitted changes") } : {}),
   };

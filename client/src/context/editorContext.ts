@@ -30,6 +30,28 @@ export function fileEditor(): vscode.TextEditor | undefined {
   return lastEditor?.document.isClosed === false ? lastEditor : undefined;
 }
 
+/** A file that the user is looking at, and the lines of it that a task names. */
+interface ActiveFile {
+  readonly uri: vscode.Uri;
+  readonly visible?: vscode.Range | undefined;
+  readonly selection?: vscode.Range | undefined;
+}
+
+/**
+ * Returns the file that `fileEditor` shows. Undefined if there is none, or if it is outside of the workspace, because
+ * the agent does not learn of such a file.
+ */
+export function activeFile(): ActiveFile | undefined {
+  const editor = fileEditor();
+  const uri = editor && shownFile(editor.document.uri);
+  if (!uri || !vscode.workspace.getWorkspaceFolder(uri)) return undefined;
+  // the base text of a proposal is not the text of the file, so its line numbers would be wrong
+  if (editor.document.uri.scheme === scheme.base) return { uri };
+  const { visibleRanges, selection } = editor;
+  const [first, last] = [visibleRanges[0], visibleRanges.at(-1)];
+  return { uri, visible: first && last && first.union(last), selection: selection.isEmpty ? undefined : selection };
+}
+
 /** What the user does not want to send with a task: the whole context of the editor, or only the selection. */
 export type Omission = "editor" | "selection";
 
@@ -38,20 +60,14 @@ export type Omission = "editor" | "selection";
  * must not send a context at all.
  */
 export function editorContext(omitted: readonly Omission[] = []): EditorContext {
-  const editor = fileEditor();
-  const file = editor && shownFile(editor.document.uri);
+  const file = activeFile();
   const openFiles = openUris();
-  // the base text of a proposal is not the text of the file, so its line numbers would be wrong
-  const hasLines = editor !== undefined && editor.document.uri.scheme !== scheme.base;
-  const visible = hasLines ? editor.visibleRanges : [];
-  const [first, end] = [visible[0], visible.at(-1)];
   return {
-    activeFile: file?.toString() ?? null,
-    visibleRange: first && end ? toWireRange(first.union(end)) : null,
-    selection:
-      hasLines && !editor.selection.isEmpty && !omitted.includes("selection") ? toWireRange(editor.selection) : null,
+    activeFile: file?.uri.toString() ?? null,
+    visibleRange: file?.visible ? toWireRange(file.visible) : null,
+    selection: file?.selection && !omitted.includes("selection") ? toWireRange(file.selection) : null,
     openFiles: openFiles.slice(0, MAX_OPEN).map(String),
-    problems: problemsIn(file ? [...openFiles, file] : openFiles),
+    problems: problemsIn(file ? [...openFiles, file.uri] : openFiles),
     git: gitState(),
   };
 }

@@ -5,12 +5,12 @@ import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { ChipView, CompletionView } from "./messages";
 import { slashCompletions } from "./slashCommands";
-import { linesLabel } from "../code/taskTexts";
+import { lineRangeOf, linesLabel } from "../code/taskTexts";
 import { applyCompletion, completionsAt, type Mentionable } from "../context/completions";
 import { mentionable } from "../context/contextItems";
-import { fileEditor, type Omission } from "../context/editorContext";
+import { activeFile, openUris, type Omission } from "../context/editorContext";
+import { workspacePath } from "../folders";
 import type { ImageItem } from "../protocol";
-import { relative } from "../folders";
 import { visibleText } from "../ui/text";
 
 const DRAFT_KEY = "fairlead.conversationDraft";
@@ -59,7 +59,9 @@ export class PromptBox {
 
   /** The chips: what is sent with the next task unless the user removes it. */
   get chips(): ChipView[] {
-    return [...this.pictureChips(), ...this.contextChips().filter(({ label }) => !this.removed.has(label))];
+    const context = this.contextChips().filter(({ label }) => !this.removed.has(label));
+    // without the context of the editor, no selection is sent either
+    return [...this.pictureChips(), ...(context.some(({ id }) => id === "editor") ? context : [])];
   }
 
   /**
@@ -137,23 +139,22 @@ export class PromptBox {
   }
 
   private contextChips(): ChipView[] {
-    const editor = fileEditor();
-    if (!editor || !vscode.workspace.getConfiguration("fairlead").get<boolean>("context.editor", true)) return [];
-    const name = relative(editor.document.uri.with({ scheme: "file", authority: "", query: "" }).toString());
-    const { start, end, isEmpty } = editor.selection;
-    const lines = linesLabel([{ start: start.line, end: end.line }]);
-    const chips: ChipView[] = [
-      {
+    if (!vscode.workspace.getConfiguration("fairlead").get<boolean>("context.editor", true)) return [];
+    const file = activeFile();
+    const hasOpenFiles = openUris().some((uri) => vscode.workspace.getWorkspaceFolder(uri));
+    const name = file ? workspacePath(file.uri) : t("open files");
+    const chips: ChipView[] = [];
+    if (file || hasOpenFiles)
+      chips.push({
         id: "editor",
         label: name,
         title: t("The agent learns which files are open and visible, their problems and the Git branch."),
         thumbnail: "",
-      },
-    ];
-    if (!isEmpty)
+      });
+    if (file?.selection)
       chips.push({
         id: "selection",
-        label: `${name}, ${lines}`,
+        label: `${name}, ${linesLabel([lineRangeOf(file.selection)])}`,
         title: t("The agent learns which lines are selected."),
         thumbnail: "",
       });
