@@ -39,9 +39,12 @@ const FONTS = `<?xml version="1.0"?>
 <fontconfig><dir prefix="relative">fonts</dir><cachedir prefix="xdg">fontconfig</cachedir></fontconfig>
 `;
 
-// The browser can reach no other machine. Checking each request instead would take a sixth of the time that a window
-// needs to open.
-const ONLY_HERE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost";
+// The browser can reach no other machine, not even through a proxy that the environment names. Checking each request
+// instead would take a sixth of the time that a window needs to open.
+const ONLY_HERE = [
+  "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
+  "--no-proxy-server",
+];
 
 /**
  * Starts a headless browser and returns `{ name, browser, stop() }`. Tries one candidate after the other, because an
@@ -60,7 +63,7 @@ export async function startBrowser({ log = (line) => process.stderr.write(`${lin
         handleSIGHUP: closesOnSignal,
         executablePath: executable,
         env: { ...process.env, ...env },
-        args: ["--disable-gpu", "--disable-quic", "--font-render-hinting=none", ONLY_HERE],
+        args: ["--disable-gpu", "--disable-quic", "--font-render-hinting=none", ...ONLY_HERE],
       });
       const unregister = registerStop(() => browser.close());
       browser.on("disconnected", unregister);
@@ -78,11 +81,14 @@ export async function startBrowser({ log = (line) => process.stderr.write(`${lin
   );
 }
 
-// The program's own messages, without the rest of Playwright's report on the start.
+// What the program wrote, and how it ended.
+const OWN_LINE = /\[pid=\d+\](?:\[err\]|\[out\]| (?=<process did exit))(.*)/;
+
+// The first line of Playwright's report on the start, and the last of the program's own lines in it, each once.
 function reasons({ message }) {
-  const lines = message.split("\n");
-  const own = lines.filter((line) => line.includes("[err]")).map((line) => line.replace(/^.*\[err\]/, ""));
-  return (own.length ? own : lines.slice(0, 1)).slice(0, 8).map((line) => `  ${line.trim()}`);
+  const [first, ...lines] = message.split("\n");
+  const own = lines.map((line) => OWN_LINE.exec(line)?.[1].trim()).filter(Boolean);
+  return [first, ...[...new Set(own)].slice(-8)].map((line) => `  ${line}`);
 }
 
 async function* candidates(log) {

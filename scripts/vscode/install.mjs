@@ -34,7 +34,7 @@ const NODE = {
 // Native modules, which are not compiled here, and their replacements.
 const STAND_INS = { "@vscode/spdlog": "spdlog.mjs", "@vscode/native-watchdog": "watchdog.mjs" };
 // Increase this number when the steps below change, so that older installations are replaced.
-const STEPS = 1;
+const STEPS = 2;
 
 /**
  * Installs what is missing. Returns `{ dir, node, server, vscodeVersion, playwright }`: the paths of the installation,

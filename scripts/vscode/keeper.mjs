@@ -1,15 +1,17 @@
 // Runs a command in its own process group, and ends the group when the command ends or standard input closes. Standard
 // input also closes when the process on the other end is killed, so a test run leaves nothing behind, however it ends.
 // Usage: keeper.mjs MARK SCRATCH COMMAND [ARGUMENT...]. Writes the command's output to SCRATCH/server.log, and removes
-// the folder SCRATCH at the end. MARK identifies the command's descendants. The last line on standard output lists, as
-// JSON, those that had to be killed. Except on Linux, this list is always empty.
+// the folder SCRATCH at the end. MARK identifies the command's descendants. The last line on standard output is JSON:
+// `left` lists those that had to be killed (except on Linux, none), and `log` is the end of the log, because nobody
+// else may have read it before it was removed.
 import { execFileSync, spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
 const [mark, scratch, command, ...args] = process.argv.slice(2);
-const log = fs.openSync(path.join(scratch, "server.log"), "a");
+const logFile = path.join(scratch, "server.log");
+const log = fs.openSync(logFile, "a");
 const child = spawn(command, args, {
   detached: process.platform !== "win32",
   stdio: ["ignore", log, log],
@@ -42,8 +44,9 @@ for (const { pid } of left) {
   }
 }
 await within(3000, () => !groupAlive() && strays().length === 0);
+const report = { left, log: fs.readFileSync(logFile, "utf8").trim().slice(-2000) };
 fs.rmSync(scratch, { recursive: true, force: true, maxRetries: 5 });
-process.stdout.write(`${JSON.stringify(left)}\n`, () => process.exit());
+process.stdout.write(`${JSON.stringify(report)}\n`, () => process.exit());
 
 function signalGroup(signal) {
   try {

@@ -3,7 +3,9 @@
 import fs from "node:fs";
 import path from "node:path";
 
-const LEVELS = ["trace", "debug", "info", "warn", "error", "critical", "off"];
+// By number. The Output panel finds the level in each line.
+const LEVELS = ["trace", "debug", "info", "warning", "error", "critical"];
+const METHODS = ["trace", "debug", "info", "warn", "error", "critical"];
 
 export const version = 0;
 export function setLevel() {}
@@ -35,8 +37,7 @@ export class Logger {
 
   write(level, message) {
     if (level < this.#level) return;
-    const time = new Date().toISOString().replace("T", " ").replace("Z", "");
-    const line = this.#plain ? message : `${time} [${LEVELS[level]}] ${message}\n`;
+    const line = this.#plain ? message : `${localTime()} [${LEVELS[level]}] ${message}\n`;
     try {
       fs.appendFileSync(this.#file, line);
     } catch {
@@ -45,7 +46,14 @@ export class Logger {
   }
 }
 
-for (const [level, name] of LEVELS.slice(0, -1).entries()) {
+/** The time as VS Code's pattern `%Y-%m-%d %H:%M:%S.%e` writes it. */
+function localTime() {
+  const now = new Date();
+  const shifted = new Date(now.getTime() - now.getTimezoneOffset() * 60_000);
+  return shifted.toISOString().replace("T", " ").replace("Z", "");
+}
+
+for (const [level, name] of METHODS.entries()) {
   Logger.prototype[name] = function log(message) {
     this.write(level, message);
   };

@@ -77,7 +77,7 @@ export async function startVSCode({ port = 0, trust = "off", log, ...wanted } = 
     home: path.join(scratch, "home"),
     env,
     logs: () => logs(scratch),
-    stop: keeper.stop,
+    stop: async () => (await keeper.stop()).left,
   };
   server.port = await listening(path.join(scratch, "server.log"), keeper);
   server.url = `http://127.0.0.1:${server.port}/?${query(token, workspace)}`;
@@ -114,7 +114,7 @@ async function prepare(host, scratch, { workspace, extensions = [], settings = {
   return { workspace: opened, dirs, env: childEnv, token, tokenFile };
 }
 
-/** Runs the command under keeper.mjs. Returns `{ ended(), stop() }`. */
+/** Runs the command under keeper.mjs. Returns `{ ended(), stop() }`; `stop()` returns what keeper.mjs reports. */
 function startKeeper(scratch, env, command) {
   const child = spawn(
     process.execPath,
@@ -132,7 +132,7 @@ function startKeeper(scratch, env, command) {
   const stop = async () => {
     child.stdin.end();
     await gone;
-    return said.trim() ? JSON.parse(said) : [];
+    return said.trim() ? JSON.parse(said) : { left: [], log: "" };
   };
   const unregister = registerStop(stop);
   void gone.then(unregister);
@@ -181,8 +181,7 @@ async function listening(serverLog, keeper) {
     // If another program has the port, the server continues without one.
     const refused = text.includes("Error occurred in server");
     if (refused || keeper.ended() || Date.now() > deadline) {
-      await keeper.stop();
-      throw new Error(`VS Code's server did not start:\n${text.trim().slice(-2000)}`);
+      throw new Error(`VS Code's server did not start:\n${(await keeper.stop()).log}`);
     }
     await pause(20);
   }
