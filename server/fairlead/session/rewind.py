@@ -89,7 +89,7 @@ async def fork(sessions: Sessions, session: Session, checkpoint_id: int) -> Rewo
 
 
 def _checkpoint(session: Session, checkpoint_id: int) -> Checkpoint:
-    found = next((each for each in session.checkpoints if each.id == checkpoint_id), None)
+    found = next((each for each in session.decision_history.checkpoints if each.id == checkpoint_id), None)
     if found is None:
         raise WrongRequest(f"This session cannot be rewound to the message {checkpoint_id}. Open the session again.")
     return found

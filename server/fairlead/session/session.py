@@ -8,43 +8,28 @@ from pathlib import Path
 
 from fairlead.agent import loop
 from fairlead.agent.errors import ToolError
-from fairlead.agent.events import (
-    CheckFinished,
-    CommandEnded,
-    Event,
-    RunFinished,
-    RunStarted,
-    Steered,
-    StopReason,
-)
+from fairlead.agent.events import CheckFinished, CommandEnded, Event, RunFinished, RunStarted, Steered, StopReason
 from fairlead.agent.messages import Block, History
 from fairlead.agent.outcome import Outcome
 from fairlead.code.servers.servers import SessionServers
 from fairlead.edits.changeset import Changeset
-from fairlead.edits.undo import Decision, DecisionLog
+from fairlead.edits.undo import DecisionLog
 from fairlead.plan import PlanError, PlanOp, StalePlan, TodoManager
 from fairlead.session.agent_builder import AgentBuilder
-from fairlead.session.checkpoints import Checkpoint, with_split_decision, without_undone
 from fairlead.session.code_support import CodeSupport
 from fairlead.session.commands import SessionCommands
 from fairlead.session.current_run import CurrentRun
+from fairlead.session.decision_history import DecisionHistory
 from fairlead.session.errors import RequestRefused, Stale, WrongRequest
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.session.evidence.session_evidence import SessionEvidence
 from fairlead.session.feedback import Feedback
 from fairlead.session.language_servers import FolderServers, ServersWorkspace
-from fairlead.session.prompt import (
-    Continuation,
-    RunTask,
-    check_prompt,
-    shown_prompt,
-    title_of,
-    user_prompt,
-)
+from fairlead.session.prompt import Continuation, RunTask, check_prompt, shown_prompt, title_of, user_prompt
 from fairlead.session.publisher import Publisher
 from fairlead.session.server_context import ServerContext
 from fairlead.session.settings import Settings
-from fairlead.session.state import PAUSES, Phase, SessionState, checkpoint_of
+from fairlead.session.state import PAUSES, Phase, SessionState
 from fairlead.session.store.journal import Journal
 from fairlead.session.store.repair import repaired
 from fairlead.session.store.writer import JournalWriter
@@ -82,10 +67,8 @@ class Session:
         self.files = Files(roots, context.buffers, context.watch)
         self.plan = TodoManager()
         self.feedback = Feedback(self.files, self.plan.render)
-        self._decisions = DecisionLog()
+        self.decision_history = DecisionHistory()
         self.history = History()
-        self.checkpoints: tuple[Checkpoint, ...] = ()
-        self._last_checkpoint = 0
         self.editor = TimedEditor(context.editor, context.clock)
         self.reviewing = asyncio.Lock()
         """Held while a decision, an undo or a rewind changes the proposals."""
@@ -150,27 +133,7 @@ class Session:
     @property
     def decisions(self) -> DecisionLog:
         """The decisions that can be undone and redone."""
-        return self._decisions
-
-    def add_decision(self, decision: Decision) -> None:
-        """Records a decision, so that it can be undone. The undone ones can no longer be redone."""
-        if self._decisions.undone:
-            self.checkpoints = tuple(without_undone(each, self._decisions) for each in self.checkpoints)
-        self._decisions = self._decisions.with_decision(decision)
-
-    def mark_undone(self, files: Collection[int]) -> None:
-        """Records that the last decision was undone in some of its files, given by index."""
-        self._replace_decisions(self._decisions.undo(files), len(self._decisions.done))
-
-    def mark_redone(self, files: Collection[int]) -> None:
-        """Records that the last undone decision was redone in some of its files, given by index."""
-        self._replace_decisions(self._decisions.redo(files), len(self._decisions.done) + 1)
-
-    def _replace_decisions(self, decisions: DecisionLog, number: int) -> None:
-        """Replaces the log after the decision with this number, from 1, was undone or redone."""
-        if decisions.total > self._decisions.total:
-            self.checkpoints = with_split_decision(self.checkpoints, number)
-        self._decisions = decisions
+        return self.decision_history.decisions
 
     def change_folders(self, roots: Roots) -> None:
         """Continues with these folders. A sandboxed command that is already running still sees the earlier ones."""
@@ -228,7 +191,9 @@ class Session:
                 await self._agent_builder.begin_run()
             except asyncio.CancelledError:
                 stopped = True
-        checkpoint = self._add_checkpoint(task.prompt) if task.continues is None else None
+        checkpoint = None
+        if task.continues is None:
+            checkpoint = self.decision_history.add_checkpoint(self.snapshot(), shown_prompt(task.prompt))
         self._apply_plan_settings()
         agent = self._agent_builder.build(task.mode, checkpoint, lambda: self._prompt_count, self._take_feedback)
         current = asyncio.current_task()
@@ -243,13 +208,6 @@ class Session:
         else:
             self.commands.start_guarded_search()
         return await loop.run(agent, user_prompt(task, context))
-
-    def _add_checkpoint(self, prompt: str) -> int:
-        """Adds a checkpoint of the session as it is before a prompt. Returns the checkpoint's id."""
-        self._last_checkpoint += 1
-        new = checkpoint_of(self.snapshot(), self._last_checkpoint, shown_prompt(prompt))
-        self.checkpoints = (*self.checkpoints, new)
-        return new.id
 
     async def wait_for_end(self) -> None:
         """Waits until a stopped run has ended, if there is one.
@@ -283,7 +241,7 @@ class Session:
     def discard_changes(self) -> None:
         """Discards all proposals and decisions; the user's files do not change."""
         self.files.changes = Changeset()
-        self._decisions = DecisionLog()
+        self.decision_history.discard_decisions()
         self.publish()
 
     def cancel(self) -> None:
@@ -386,7 +344,7 @@ class Session:
             rejected=self.files.rejections.all,
             pending_feedback=self.feedback.pending,
             messages=tuple(self.history.messages),
-            checkpoints=self.checkpoints,
+            checkpoints=self.decision_history.checkpoints,
         )
 
     async def restore(self, state: SessionState) -> None:
@@ -407,12 +365,10 @@ class Session:
         self.feedback.restore(state.pending_feedback)
         self.plan.restore(state.plan, state.versions, state.user_edits)
         self._publisher.plan_version = state.plan.version
-        self._decisions = state.decisions
+        self.decision_history.restore(state)
         self.files.rejections.restore(state.rejected)
         await self.files.restore(state.changes, state.edits_version)
         self.evidence.restore(state)
-        self.checkpoints = state.checkpoints
-        self._last_checkpoint = max([self._last_checkpoint, *(each.id for each in state.checkpoints)])
         self.publish()
 
     def edit_plan(self, ops: Sequence[PlanOp], revision: int) -> None:

@@ -39,7 +39,7 @@ async def open_session(server: AgentServer, params: Params) -> wire.OpenResult:
         "plan": convert.plan(session.id, session.plan_state()),
         "edits": current_edits(server, session),
         "transcript": convert.transcript(
-            transcript(session.history.messages, session.evidence.recorder.record, session.checkpoints)
+            transcript(session.history.messages, session.evidence.recorder.record, session.decision_history.checkpoints)
         ),
     }
 

@@ -298,7 +298,7 @@ async def amend(session: Session, path: Path, text: str, seen_version: int | Non
 def _record(session: Session, decision: Decision) -> None:
     if not decision.files:
         return
-    session.add_decision(decision)
+    session.decision_history.add(decision)
     if decision.kind == "accept":
         for file in decision.files:
             rest = session.files.changes.get(file.before.path)

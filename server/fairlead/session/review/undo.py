@@ -44,7 +44,7 @@ async def undo(session: Session) -> list[HunkOutcome]:
             raise RequestRefused("There is nothing to undo.")
         decision = session.decisions.done[-1]
         outcomes, undone = await _undo(session, decision, f"Undo {decision.label}", CHANGED_SINCE_DECISION)
-        session.mark_undone(undone)
+        session.decision_history.mark_undone(undone)
         session.feedback.undone(decision.label)
         if decision.kind == "reject":
             undone_files = [decision.files[index] for index in undone]
@@ -64,7 +64,7 @@ async def redo(session: Session) -> list[HunkOutcome]:
             raise RequestRefused("There is nothing to redo.")
         decision = session.decisions.undone[-1]
         outcomes, redone = await _undo(session, decision.inverse, f"Redo {decision.label}", CHANGED_SINCE_UNDO)
-        session.mark_redone(redone)
+        session.decision_history.mark_redone(redone)
         session.feedback.redone(decision.label)
         if decision.kind == "reject":
             for file in (decision.files[index] for index in redone):

@@ -56,7 +56,7 @@ async def undo_item(session: Session, item_id: str) -> list[HunkOutcome]:
             if result.done:
                 undone += (_decision(session, part, raw_before, result.actual_text) for part, raw_before in its_parts)
         if undone:
-            session.add_decision(Decision("undo", label, tuple(undone), item_id=item_id))
+            session.decision_history.add(Decision("undo", label, tuple(undone), item_id=item_id))
             session.feedback.undone(f"the accepted changes of step #{item_id}")
         await session.files.observe_all()
     return outcomes
