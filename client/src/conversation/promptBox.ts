@@ -27,7 +27,7 @@ interface Picture {
 }
 
 export class PromptBox {
-  /** The labels of the context chips that the user removed for the next task. Another file's chip has another label. */
+  /** The labels of the context chips that the user removed for the next task. The chips of another file have others. */
   private readonly removed = new Set<string>();
   /** The pictures that are sent with the next task, by the id of their chip. */
   private readonly pictures = new Map<ChipView["id"], Picture>();
@@ -96,8 +96,8 @@ export class PromptBox {
   }
 
   /**
-   * Returns what the user removed from the context, and a function that removes it again if the task does not start.
-   * Forgets it, because it applies only to one task.
+   * Returns what the user removed from the context, and forgets it, because it applies only to one task. Also returns a
+   * function that restores it, for a task that does not start.
    */
   takeOmissions(): [Omission[], () => void] {
     const [left, removed] = [this.chips, [...this.removed]];

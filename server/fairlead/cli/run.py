@@ -184,7 +184,7 @@ class Run:
         return DONE if result["stopReason"] == "end_turn" and written and not refused else NOT_DONE
 
     async def _cancel(self) -> None:
-        with contextlib.suppress(wire.RequestError, ServerExited):  # the run has just ended
+        with contextlib.suppress(wire.RequestError, ServerExited):  # the run, or the server, has just ended
             await self._client.request(wire.CANCEL, {"sessionId": self._session_id})
 
     def _show_result(self, result: wire.RunResult, seconds: float) -> None:

@@ -20,11 +20,13 @@ class ReviewOutcome:
     file: str
     """The file's path now, which identifies it."""
     path: str
-    """The path in the proposal, like `new_path`."""
+    """As in the proposal (`Proposal.path`)."""
     new_path: str | None
+    """As in the proposal (`Proposal.new_path`)."""
     item_id: str | None
-    """The author's (`Origin`), like `call_id`; None if it has none, or the author is unknown."""
+    """The author's plan item (`Origin`); None if there is none, or the author is unknown."""
     call_id: str | None
+    """The author's tool call; None as for `item_id`."""
     decided_as_whole: bool
     outcome: ReviewStatus
     hunk: HunkPosition | None = None
@@ -129,7 +131,8 @@ def _moved(result: ReviewOutcome, accepted: Proposal) -> ReviewOutcome:
 def _undone(found: list[ReviewOutcome], path: str, item_id: str | None) -> list[ReviewOutcome]:
     """Marks the accepted changes of an item in a file as undone.
 
-    If the last of them was decided as a whole, marks all changes of the file that were, whoever made them.
+    If the last of them was decided as a whole, instead marks the changes of the file that were decided as a whole,
+    whoever made them.
     """
     accepted = [result for result in found if (result.file, result.outcome) == (path, "accepted")]
     of_item = [result for result in accepted if result.item_id == item_id]

@@ -355,7 +355,7 @@ class Session:
     async def adopt(self, state: SessionState) -> None:
         """Replaces the session's state, except for its title and the count of events.
 
-        Call it only without a run. If the state is from during a run, the session is paused, because that
+        Call it only without a run. If the state was saved during a run, the session is paused afterwards, because that
         run counts as unfinished.
         """
         self.state = "idle" if state.phase == "idle" else "paused"

@@ -16,11 +16,11 @@ class ServerSpec:
     languages: Mapping[str, str]
     """LSP's language id by suffix of a file, such as `.py`."""
     initialization_options: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Sent with `initialize`. Also the settings: a section in `workspace/configuration` is a dotted name in it."""
+    """Sent with `initialize`. Also answers `workspace/configuration`: a section is the dotted name of a part of it."""
     scanned_message: str = ""
-    """A part of what it logs when it has listed the workspace's files; empty if it logs nothing.
+    """A text in the message that it logs when it has listed the workspace's files; empty if it logs none.
 
-    Until then, it only knows open documents.
+    Until it has listed them, it only knows open documents.
     """
 
     def __hash__(self) -> int:
