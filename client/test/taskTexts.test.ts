@@ -36,7 +36,10 @@ test("selections are in the order of the text, and those that touch a line are o
 });
 
 test("the line at whose start a selection ends is not selected", () => {
-  const selected = (line: number, character: number) => ({ start: { line: 1, character: 0 }, end: { line, character } });
+  const selected = (line: number, character: number) => ({
+    start: { line: 1, character: 0 },
+    end: { line, character },
+  });
   assert.deepEqual(lineRangeOf(selected(3, 0)), { start: 1, end: 2 });
   assert.deepEqual(lineRangeOf(selected(3, 1)), { start: 1, end: 3 });
   assert.deepEqual(lineRangeOf(selected(1, 0)), { start: 1, end: 1 });

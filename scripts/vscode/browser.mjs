@@ -5,6 +5,7 @@ import os from "node:os";
 import path from "node:path";
 import zlib from "node:zlib";
 import { pipeline } from "node:stream/promises";
+import { stripVTControlCharacters } from "node:util";
 import { endsOnSignal, registerStop } from "./ending.mjs";
 import { ensureHost } from "./install.mjs";
 import { cacheDir, fetchPackage, installOnce, untar } from "./packages.mjs";
@@ -39,12 +40,9 @@ const FONTS = `<?xml version="1.0"?>
 <fontconfig><dir prefix="relative">fonts</dir><cachedir prefix="xdg">fontconfig</cachedir></fontconfig>
 `;
 
-// The browser can reach no other machine, not even through a proxy that the environment names. Checking each request
-// instead would take a sixth of the time that a window needs to open.
-const ONLY_HERE = [
-  "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
-  "--no-proxy-server",
-];
+// The browser can reach no other machine, not even through a proxy (`withoutProxies`). Checking each request instead
+// would take a sixth of the time that a window needs to open.
+const ONLY_HERE = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost", "--no-proxy-server"];
 
 /**
  * Starts a headless browser and returns `{ name, browser, stop() }`. Tries one candidate after the other, because an
@@ -62,7 +60,7 @@ export async function startBrowser({ log = (line) => process.stderr.write(`${lin
         handleSIGTERM: closesOnSignal,
         handleSIGHUP: closesOnSignal,
         executablePath: executable,
-        env: { ...process.env, ...env },
+        env: { ...withoutProxies(process.env), ...env },
         args: ["--disable-gpu", "--disable-quic", "--font-render-hinting=none", ...ONLY_HERE],
       });
       const unregister = registerStop(() => browser.close());
@@ -81,12 +79,17 @@ export async function startBrowser({ log = (line) => process.stderr.write(`${lin
   );
 }
 
+// The browser from npm does not know --no-proxy-server, and would use the proxies that the environment names.
+function withoutProxies(env) {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !/_proxy$/i.test(name)));
+}
+
 // What the program wrote, and how it ended.
 const OWN_LINE = /\[pid=\d+\](?:\[err\]|\[out\]| (?=<process did exit))(.*)/;
 
 // The first line of Playwright's report on the start, and the last of the program's own lines in it, each once.
 function reasons({ message }) {
-  const [first, ...lines] = message.split("\n");
+  const [first, ...lines] = stripVTControlCharacters(message).split("\n");
   const own = lines.map((line) => OWN_LINE.exec(line)?.[1].trim()).filter(Boolean);
   return [first, ...[...new Set(own)].slice(-8)].map((line) => `  ${line}`);
 }

@@ -43,7 +43,13 @@ test("the log of a server that ends at once is not lost", () => {
 
 test("if a browser does not start, the error has the last lines that it wrote, and its exit code", async () => {
   const program = temporaryFile("browser");
-  const lines = ["#!/bin/sh", "for n in 1 2 3 4 5 6 7 8 9; do echo noise $n >&2; done", "echo the reason", "exit 3"];
+  const lines = [
+    "#!/bin/sh",
+    "exec >&2",
+    "for n in 1 2 3 4 5 6 7 8 9; do echo noise $n; done",
+    "echo the reason",
+    "exit 3",
+  ];
   fs.writeFileSync(program, `${lines.join("\n")}\n`, { mode: 0o755 });
   const started = withBrowser({ FAIRLEAD_BROWSER: program }, () => {});
   await assert.rejects(started, ({ message }) => message.includes("the reason") && message.includes("exitCode=3"));
