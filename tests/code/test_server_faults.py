@@ -173,6 +173,17 @@ async def test_fault_97_a_server_that_was_loading_the_workspace_is_asked_again(w
         assert len(await server.request("textDocument/references", PARAMS)) == 1
 
 
+async def test_a_program_is_found_if_the_path_of_the_workspace_contains_a_colon(workspace: Path) -> None:
+    """A colon separates the folders on PATH, but not here."""
+    started = Workspace(workspace / "a:b", "workspace", [ServerSpec("own", ("own-language-server",), {".x": "x"})])
+    started.write({"node_modules/.bin/own-language-server": "#!/bin/sh\n"})
+    async with Started(started) as servers:
+        assert servers.name_for(started.root / "a.x") == ""
+    (started.root / "node_modules/.bin/own-language-server").chmod(0o755)
+    async with Started(started) as servers:
+        assert servers.name_for(started.root / "a.x") == "own"
+
+
 async def test_fault_98_a_long_answer_arrives(workspace: Path) -> None:
     """docs/faults.md 98: 50,000 references."""
     async with Started(project(workspace, "answers 50,000 references")) as servers:

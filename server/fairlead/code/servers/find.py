@@ -43,11 +43,12 @@ class Programs:
 
 
 def _search(name: str, root: Path) -> Program | None:
-    folders = os.pathsep.join(str(root / folder) for folder in FOLDERS)
     # `which` would take a relative path as relative to the current folder
     if os.path.dirname(name) and not os.path.isabs(name):
         name = str(root / name)
-    found = shutil.which(name, path=folders) or shutil.which(name)
+    # not as a list in the form of PATH, because the workspace's path may contain the separator
+    in_workspace = (shutil.which(str(root / folder / name)) for folder in FOLDERS)
+    found = next(filter(None, in_workspace), None) or shutil.which(name)
     if found is None:
         return None
     path = Path(os.path.abspath(found))
