@@ -152,6 +152,19 @@ async def test_fault_97_problems_arrive_when_another_question_replaces_the_text(
         assert (await asking)[path] == ()
 
 
+async def test_a_question_about_all_files_waits_for_the_first_report(workspace: Path) -> None:
+    """Right after its start, a server has not reported yet that it reads the workspace, and knows no other file."""
+    seconds = Seconds(report=30.0)
+    async with Started(project(workspace, "reads the workspace late"), seconds=seconds) as servers:
+        server = await servers.server(workspace / "a.x")
+        asking = asyncio.create_task(server.request("textDocument/references", PARAMS))
+        for _ in range(3):
+            await asyncio.sleep(0)  # afterwards, it waits for the report
+        server.connection.notify("test/read", {})
+        assert len(await asking) == 1
+        assert len(await server.request("textDocument/references", PARAMS)) == 1
+
+
 async def test_fault_97_a_refused_command_is_no_answer_about_problems(workspace: Path) -> None:
     """docs/faults.md 97: a server that announces TypeScript's command, but refuses it, is read as other servers are."""
     path = workspace / "a.x"

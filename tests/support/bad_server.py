@@ -21,6 +21,8 @@ ASKED = [
     ("no/such/method", {}),
 ]
 
+read: list[str] = []
+"""The files that it has read."""
 UNANSWERED = {"never answers": "textDocument/references", "does not shut down": "shutdown"}
 
 
@@ -79,6 +81,13 @@ def ask() -> list[Any]:
     return answers
 
 
+def read_workspace() -> None:
+    """Reports that it reads the workspace, and reads it."""
+    for kind in ("begin", "end"):
+        send({"method": "$/progress", "params": {"token": "scan", "value": {"kind": kind, "title": "Reading"}}})
+    read.append("a.x")
+
+
 def references(case: str) -> Any:
     if case == "crashes in the middle":
         print("panic: index out of range", file=sys.stderr)
@@ -87,6 +96,8 @@ def references(case: str) -> Any:
         return [HERE] * 50_000
     if case == "sends requests":
         return ask()
+    if case == "reads the workspace late":
+        return [HERE] * len(read)
     if case == "counts lines":
         with open("lines.x") as file:
             return [HERE] * len(file.readlines())
@@ -133,6 +144,8 @@ def main(case: str) -> None:
             is_loaded = True
         elif method == "textDocument/diagnostic":
             send({"id": number, "result": {"items": [{"range": HERE["range"], "message": "wrong"}]}})
+        elif method == "test/read":
+            read_workspace()
         elif method == "workspace/executeCommand":
             send({"id": number, "error": {"code": -32602, "message": "no such command"}})
         elif method is not None and method == UNANSWERED.get(case):

@@ -1,4 +1,4 @@
-"""Tells whether a language server is still reading the workspace, as far as the server reports that."""
+"""Finds out whether a language server is still reading the workspace, as far as the server reports that."""
 
 import asyncio
 import contextlib
@@ -23,13 +23,22 @@ class WorkspaceScan:
         """
         self._message, self._listed = message, not message
         self._deadline = asyncio.get_running_loop().time() + seconds
+        self._report_deadline = 0.0
         self._working: set[str] = set()
+        self._reported = asyncio.Event()
+        """Set once the server has reported work, or if the message tells more."""
         self._done = asyncio.Event()
         self._loaded = asyncio.Event()
         self._loaded.set()
         self.loading_reports = 0
         """How often the server has reported that it is loading the workspace. Answers of that time are incomplete."""
+        if message:
+            self._reported.set()
         self._update()
+
+    def expect_report(self, seconds: float) -> None:
+        """Call it when the server is ready. For this long, `wait` waits for the first report of work."""
+        self._report_deadline = min(self._deadline, asyncio.get_running_loop().time() + seconds)
 
     def on_message(self, text: str) -> None:
         """Call it with each message that the server logs."""
@@ -41,6 +50,7 @@ class WorkspaceScan:
         token, kind = str(params.get("token"))[:200], fields_of(params.get("value")).get("kind")
         if kind == "begin" and len(self._working) < MAX_WORKING:
             self._working.add(token)
+            self._reported.set()
         elif kind == "end":
             self._working.discard(token)
         self._update()
@@ -58,9 +68,10 @@ class WorkspaceScan:
 
     async def wait(self) -> None:
         """Returns when the server has read the workspace and reports no work, or the time is over."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout_at(self._deadline):
-                await self._done.wait()
+        for event, deadline in ((self._reported, self._report_deadline), (self._done, self._deadline)):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(deadline):
+                    await event.wait()
 
     async def wait_until_loaded(self) -> None:
         """Returns when the latest status does not say that the server is loading the workspace. Has no time limit."""

@@ -47,6 +47,8 @@ class Seconds:
     """For the problems in all files that are asked for together."""
     scan: float = 15.0
     """For this long after the start, questions about all files wait until the server has read the workspace."""
+    report: float = 0.5
+    """How long after `initialized` such a question waits for the server to report that it reads the workspace."""
     index: float = 5.0
     """How long such a question waits for the server to read the shown texts."""
     exit: float = 2.0
@@ -154,6 +156,7 @@ class Server:
         self._note_pull()
         self.connection.notify("initialized", {})
         self.connection.notify("workspace/didChangeConfiguration", {"settings": self._spec.initialization_options})
+        self._scan.expect_report(self._seconds.report)
 
     async def request(self, method: str, params: dict[str, Any]) -> Any:
         if not self.supports(method):
