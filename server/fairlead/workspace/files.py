@@ -44,6 +44,8 @@ class Files(FileView):
         self.rejections = Rejections()
         self._on_interest = on_interest
         self._changed_at: dict[str, int] = {}
+        self._item_changed_at: dict[str, int] = {}
+        """When a proposal that belonged to a plan item last changed. It may not belong to the item anymore."""
         self._touched: dict[Path, None] = {}
         self.version = 0
         """Increases with each change of the proposals."""
@@ -63,6 +65,9 @@ class Files(FileView):
         for path in cs.changed_paths(old, changes):
             self._changed_at[path] = self.version
             self._touched[Path(path)] = None
+            before = old.get(path)
+            if before is not None:
+                self._item_changed_at.update(dict.fromkeys(before.item_ids, self.version))
 
     def take_touched(self) -> Collection[Path]:
         """The files that the agent has read, or whose content may have changed, since the last call."""
@@ -83,6 +88,11 @@ class Files(FileView):
         if paths is None:
             return self.version > version
         return any(self._changed_at.get(str(path), 0) > version for path in paths)
+
+    def item_changed_since(self, version: int, item_id: str) -> bool:
+        """Whether a proposal that belongs to a plan item, or belonged to it until then, changed after a version."""
+        paths = [Path(proposal.path) for proposal in self._changes if item_id in proposal.item_ids]
+        return self._item_changed_at.get(item_id, 0) > version or self.changed_since(version, paths)
 
     @property
     def change_token(self) -> tuple[int, int, int]:
@@ -190,7 +200,7 @@ class Files(FileView):
                 proposals have changed in the meantime.
         """
         before, staged = self._changes, copy.copy(self)
-        staged._changed_at, staged._touched, staged._on_interest = {}, {}, _ignore
+        staged._changed_at, staged._item_changed_at, staged._touched, staged._on_interest = {}, {}, {}, _ignore
         staged.read_tracker = ReadTracker(staged.read, self.user_files.preload, self.user_files.open_paths)
         for edit in edits:
             if staged.read(edit.path) != edit.old:

@@ -14,6 +14,7 @@ Result = Literal["applied", "rejected", "conflict", "failed"]
 
 NO_PROPOSAL = "Nothing is proposed for this file anymore."
 NO_HUNK = "This change is no longer proposed."
+CHANGED = "The proposal changed. Review it again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +57,14 @@ class Selection:
 def resolve_target(
     session: Session, target: Target, seen_version: int | None
 ) -> tuple[list[Selection], list[HunkOutcome]]:
-    """Returns the selected hunks by file, and failed outcomes for files and hunks that are no longer proposed.
+    """Returns the selected hunks by file, and failed outcomes for named files and hunks that are no longer proposed.
 
     Args:
         seen_version: the version of the edits that the user saw. None: nothing is compared.
 
     Raises:
-        Stale: the target changed after `seen_version`. A named hunk that is still proposed and not in conflict counts
-            as unchanged.
+        Stale: the target changed after `seen_version`, or a file left the plan item. A named hunk that is still
+            proposed and not in conflict counts as unchanged.
     """
     if target.changes is not None:
         return _resolve_changes(session, target.changes, seen_version)
@@ -71,13 +72,14 @@ def resolve_target(
     if item_id is None:
         _check_seen(session, seen_version, None)
         return [_selection(proposal, _ids(proposal)) for proposal in proposals], []
-    proposals = [proposal for proposal in proposals if item_id in proposal.item_ids]
-    _check_seen(session, seen_version, [Path(proposal.path) for proposal in proposals])
-    return [_selection(proposal, proposal.hunks_of(item_id)) for proposal in proposals], []
+    if seen_version is not None and session.files.item_changed_since(seen_version, item_id):
+        raise Stale(CHANGED)
+    selected = [proposal for proposal in proposals if item_id in proposal.item_ids]
+    return [_selection(proposal, proposal.hunks_of(item_id)) for proposal in selected], []
 
 
 def target_paths(session: Session, target: Target) -> list[Path]:
-    """The proposed files that a decision may be about, by their current paths."""
+    """The current paths of the proposed files that a decision may be about."""
     pending = session.files.changes
     if target.changes is not None:
         named = (pending.get(change.path) or pending.for_target(change.path) for change in target.changes)
@@ -124,4 +126,4 @@ def _selection(proposal: Proposal, hunk_ids: frozenset[str]) -> Selection:
 
 def _check_seen(session: Session, seen_version: int | None, paths: Collection[Path] | None) -> None:
     if seen_version is not None and session.files.changed_since(seen_version, paths):
-        raise Stale("The proposal changed. Review it again.")
+        raise Stale(CHANGED)
