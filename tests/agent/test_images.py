@@ -4,7 +4,7 @@ from base64 import b64encode
 
 import pytest
 
-from fairlead.agent.images import MAX_TOKENS, REMOVED, image_block, image_tokens, media_type, without_images
+from fairlead.agent.images import MAX_TOKENS, REFUSED, image_block, image_tokens, media_type, without_images
 from fairlead.agent.messages import Message, text_block
 from fairlead.agent.window import CHARS_PER_TOKEN, size
 from support.pictures import GIF, HEIC, WEBP, jpeg, png
@@ -70,14 +70,14 @@ def test_only_the_pictures_of_the_refused_message_are_removed() -> None:
     first, last = user_message("a", "image"), user_message("b", "image", "image", "c")
     changed = without_images([first, ANSWER, last])
     assert changed[0] is first
-    assert [block.get("text") for block in changed[2]["content"]] == ["b", REMOVED, REMOVED, "c"]
+    assert [block.get("text") for block in changed[2]["content"]] == ["b", REFUSED, REFUSED, "c"]
 
 
 def test_all_pictures_are_removed_if_the_last_message_has_none() -> None:
     """The user may have switched to a model that reads only text."""
     first, last = user_message("a", "image"), user_message("b")
     changed = without_images([first, ANSWER, last])
-    assert [block["text"] for block in changed[0]["content"]] == ["a", REMOVED]
+    assert [block["text"] for block in changed[0]["content"]] == ["a", REFUSED]
     assert (changed[1] is ANSWER, changed[2] is last) == (True, True)
     assert without_images([]) == []
 

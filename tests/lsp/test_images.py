@@ -180,6 +180,22 @@ async def test_pictures_are_saved_and_rewound_with_the_conversation(
         assert [len(pictures(request)) for request in api.requests] == [1, 1, 1, 0]
 
 
+async def test_the_oldest_pictures_make_room_for_new_ones(connect: Connect) -> None:
+    """A request has at most 20 pictures and 20 MB of them. A note replaces those of the oldest prompts."""
+    ten = [image(f"{n}.png") for n in range(10)]
+    large = [image(f"{n}.png", sized(5 * MEGABYTE - n)) for n in range(4)]
+    with FakeApi([DONE] * 5) as api:
+        async with connect(api) as client:
+            session = (await client.run(context=ten))["sessionId"]
+            for context in (ten, [image("new.png", sized(MEGABYTE))], large, []):
+                assert (await client.run("Next.", sessionId=session, context=context))["stopReason"] == "end_turn"
+        assert api.refusals == []
+        assert [len(pictures(request)) for request in api.requests] == [10, 20, 11, 4, 4]
+        notes = [str(request.body["messages"]).count("to make room for newer ones") for request in api.requests]
+    assert notes == [0, 0, 10, 21, 21]
+    assert len(client.events("room_made")) == 2
+
+
 async def test_a_picture_does_not_fill_the_window_by_its_bytes(connect: Connect) -> None:
     """4 MB of base64 are about 1,600 tokens, so nothing is compacted."""
     with FakeApi([DONE, DONE]) as api:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from fairlead.agent.errors import ModelError
 from fairlead.agent.events import Compacted, Event
+from fairlead.agent.images import without_old_images
 from fairlead.agent.messages import History, Message
 from fairlead.agent.model import ServerClearing
 from fairlead.agent.shortening import (
@@ -24,6 +25,9 @@ LARGE_WINDOW = 65_536
 TOO_LONG = (
     "{reason} The conversation cannot be shortened any further: the instructions and the tools take about {prefix:,} "
     "tokens and the rest {rest:,}{window}.{advice}"
+)
+OLD_IMAGES = (
+    "Older pictures were removed from the conversation: a request can contain at most 20 pictures of 20 MB together."
 )
 SHORTEN_TASK = " Start a new task, or make this one shorter."
 ENLARGE_WINDOW = (
@@ -71,6 +75,13 @@ class Compactor:
         self._replace(clear_oldest(self.history.messages, count, self.keeps_results))
         results = count_of(count, "old tool result")
         self.emit(Compacted(f"The model's service cleared {results} from the conversation."))
+
+    def remove_old_images(self) -> None:
+        """Removes the oldest pictures if all together do not fit into a request."""
+        before = self.history.messages
+        self._replace(without_old_images(before))
+        if self.history.messages is not before:
+            self.emit(Compacted(OLD_IMAGES))
 
     async def compact(self) -> bool:
         """Shortens the conversation.

@@ -254,7 +254,7 @@ class UsageReported:
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """The conversation was shortened to fit into the model's window."""
+    """The conversation was shortened to fit into the model's window, or lost pictures to fit into a request."""
 
     text: str
     """What was cleared or replaced, for the user."""

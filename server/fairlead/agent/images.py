@@ -16,7 +16,13 @@ MIN_TOKENS = 50
 SEARCHED_CHARS = 400_000
 """How much of a picture's base64 is searched for its width and height: a JPEG may begin with a long preview."""
 
-REMOVED = "[A picture was here. The model's server refused it, so it was removed from the conversation.]"
+MAX_IN_REQUEST = 20
+"""With more pictures in a request, the Messages API refuses those of more than 2,000 pixels in width or height."""
+MAX_CHARS_IN_REQUEST = 28_000_000
+"""The length of all pictures as base64. The Messages API accepts requests of at most 32 MB."""
+
+REFUSED = "[A picture was here. The model's server refused it, so it was removed from the conversation.]"
+TOO_OLD = "[A picture was here. It was removed from the conversation to make room for newer ones.]"
 
 _JPEG_FRAME = re.compile(rb"\xff[\xc0-\xc3\xc5-\xc7\xc9-\xcb\xcd-\xcf]")
 
@@ -67,8 +73,22 @@ def without_images(messages: Sequence[Message]) -> list[Message]:
     """
     last = messages[-1:]
     if any(map(has_image, last)):
-        return [*messages[:-1], *map(_without_images, last)]
-    return [_without_images(message) if has_image(message) else message for message in messages]
+        return [*messages[:-1], *(_without_images(message, REFUSED) for message in last)]
+    return [_without_images(message, REFUSED) if has_image(message) else message for message in messages]
+
+
+def without_old_images(messages: Sequence[Message]) -> list[Message]:
+    """The messages with a note in place of the oldest images, if all together do not fit into a request.
+
+    The images of one message stay or go together. Unchanged messages are the same objects.
+    """
+    changed, images_left, chars_left = list(messages), MAX_IN_REQUEST, MAX_CHARS_IN_REQUEST
+    for index, message in reversed([*enumerate(messages)]):
+        sizes = [len(block["source"]["data"]) for block in message["content"] if block["type"] == "image"]
+        images_left, chars_left = images_left - len(sizes), chars_left - sum(sizes)
+        if sizes and min(images_left, chars_left) < 0:
+            changed[index] = _without_images(message, TOO_OLD)
+    return changed
 
 
 def has_image(message: Message) -> bool:
@@ -76,8 +96,8 @@ def has_image(message: Message) -> bool:
     return any(block["type"] == "image" for block in message["content"])
 
 
-def _without_images(message: Message) -> Message:
-    blocks = [text_block(REMOVED) if block["type"] == "image" else block for block in message["content"]]
+def _without_images(message: Message, note: str) -> Message:
+    blocks = [text_block(note) if block["type"] == "image" else block for block in message["content"]]
     return {**message, "content": blocks}
 
 

@@ -182,7 +182,7 @@ class _Run:
         )
 
     async def add_prompt(self, prompt: Sequence[Block]) -> None:
-        """Appends the prompt and the waiting feedback to the history.
+        """Appends the prompt and the waiting feedback to the history. Removes earlier pictures if there are too many.
 
         If reading the feedback is cancelled or fails, appends only the prompt.
         """
@@ -191,6 +191,7 @@ class _Run:
             feedback = await self.take_feedback()
         finally:
             self.agent.history.add_user_message([*prompt, *map(text_block, feedback)])
+            self.compactor.remove_old_images()
 
     async def rounds(self) -> Ending:
         """Asks the model and runs its calls until something ends the run (L1)."""

@@ -11,9 +11,12 @@ from fairlead.session.errors import WrongRequest
 MEGABYTE = 1 << 20
 MAX_IMAGES = 10
 MAX_BYTES = 5 * MEGABYTE
-"""The Messages API accepts no larger picture."""
+"""As base64 this is 6.7 MB. The Messages API accepts 10 MB, but Amazon Bedrock and Google Vertex AI only 5 MB."""
 MAX_TOTAL_BYTES = 20 * MEGABYTE
-"""The Messages API accepts requests of at most 32 MB, and base64 adds a third."""
+"""The Messages API accepts requests of at most 32 MB, and base64 adds a third.
+
+Earlier pictures of the conversation make room (`without_old_images`).
+"""
 MAX_NAME_CHARS = 200
 
 NO_IMAGE = "{name} is not a picture that the model can read. Use PNG, JPEG, GIF or WebP."
