@@ -11,6 +11,7 @@ import {
   type CheckChoice,
   type ListedCheck,
 } from "./checkChoices";
+import { resultToShow } from "./checkResults";
 import type { PlanEdits } from "./planEdits";
 import type { StepNode } from "./planNodes";
 import { method, type CheckResults, type RunChecksParams, type SuggestedCheck } from "../protocol";
@@ -45,7 +46,10 @@ export class Checks {
 
   /** Runs checks on the proposed files: that of a step, or one or all that the user chooses. */
   async run(step?: Partial<StepNode>): Promise<void> {
-    if (isStep(step)) return this.runAndReport({ sessionId: step.sessionId, check: step.item.check });
+    if (isStep(step)) {
+      await this.runAndReport({ sessionId: step.sessionId, check: step.item.check });
+      return;
+    }
     const session = this.activeSession();
     if (!session) return;
     const chosen = await this.choose(session, t("Agent: Run Check"), t("A command to run on the proposed files"));
@@ -62,17 +66,22 @@ export class Checks {
 
   /** Runs the check of a step, or all checks, on the files without the undecided changes. */
   async runWithoutChange(step?: Partial<StepNode>): Promise<void> {
-    if (isStep(step)) return this.runAndReport({ sessionId: step.sessionId, check: step.item.check, base: true });
+    if (isStep(step)) {
+      await this.runAndReport({ sessionId: step.sessionId, check: step.item.check, base: true });
+      return;
+    }
     const session = this.activeSession();
     if (session) await this.runAndReport({ sessionId: session.id, base: true });
   }
 
   /**
    * Runs all checks on what the user accepted, in every session with something to review, or else in the active one.
+   * Runs no more of them once the user has cancelled.
    */
   async runOnAccepted(): Promise<void> {
     const sessions = this.store.reviewable.length > 0 ? this.store.reviewable : [this.activeSession()];
-    for (const session of sessions) if (session) await this.runAndReport({ sessionId: session.id, base: true });
+    for (const session of sessions)
+      if (session && !(await this.runAndReport({ sessionId: session.id, base: true }))) return;
   }
 
   /**
@@ -85,7 +94,7 @@ export class Checks {
     const general = configuration.get<readonly string[]>("checks") ?? [];
     if (!configuration.get<boolean>("check.beforeAcceptAll") || (!hasStepCheck && general.length === 0)) return true;
     const results = await this.request({ sessionId });
-    if (!results) return false;
+    if (!results?.length) return false;
     const failed = results.find(({ passed }) => passed !== true);
     if (!failed) return true;
     const detail = `${withoutLinks(plainMessage(failed.message))}\n${t("Your files have not changed yet.")}`;
@@ -95,22 +104,24 @@ export class Checks {
     );
   }
 
-  private async runAndReport(params: RunChecksParams): Promise<void> {
+  /** Runs checks and shows the result that the user should know about. Returns false if the user cancelled. */
+  private async runAndReport(params: RunChecksParams): Promise<boolean> {
     const results = await this.request(params);
-    if (!results) return;
-    // without the changes, a failure that proves them is good news
-    const worst =
-      results.find(({ passed, proves }) => passed === false && !proves) ??
-      results.find(({ passed }) => passed === null);
-    const shown = worst ?? results.at(-1);
+    if (results) this.report(params.sessionId, results);
+    return results !== undefined;
+  }
+
+  private report(sessionId: string, results: readonly CheckResult[]): void {
+    const shown = resultToShow(results);
     if (!shown) return;
-    const text = withoutLinks(plainMessage(shown.message));
+    const { result, isProblem } = shown;
+    const text = withoutLinks(plainMessage(result.message));
     const allPass = results.length > 1 && results.every(({ passed }) => passed);
-    const show = worst ? vscode.window.showWarningMessage : vscode.window.showInformationMessage;
-    const actions = shown.toolCallId === null ? [] : [SHOW_OUTPUT];
+    const show = isProblem ? vscode.window.showWarningMessage : vscode.window.showInformationMessage;
+    const actions = result.toolCallId === null ? [] : [SHOW_OUTPUT];
     // not awaited: the user may leave the message open
     void show(allPass ? t("All {0} checks pass. {1}", results.length, text) : text, ...actions).then((action) => {
-      if (action !== undefined) this.showOutput(params.sessionId, shown);
+      if (action !== undefined) this.showOutput(sessionId, result);
     });
   }
 
@@ -119,15 +130,16 @@ export class Checks {
     if (toolCallId !== null) this.terminals.show({ sessionId, callId: toolCallId });
   }
 
-  /** Returns the results; undefined if the server refused, which is shown, or the user cancelled. */
+  /** Returns the results: none if the server refused, which is shown; undefined if the user cancelled. */
   private async request(params: RunChecksParams): Promise<readonly CheckResult[] | undefined> {
     const options = { location: vscode.ProgressLocation.Notification, title: t("Running checks"), cancellable: true };
     return vscode.window.withProgress(options, async (_, token) => {
       try {
         return (await this.server.request<CheckResults>(method.runChecks, params, token)).results;
       } catch (error) {
-        if (!token.isCancellationRequested) showFailure(error);
-        return undefined;
+        if (token.isCancellationRequested) return undefined;
+        showFailure(error);
+        return [];
       }
     });
   }

@@ -42,7 +42,8 @@ export class Review {
   ) {}
 
   /**
-   * Decides on all proposals of the sessions for which `allows` returns true. Asks the user first before it rejects.
+   * Decides on all proposals of all sessions, or on none if `allows` returns false for a session. Asks the user first
+   * before it rejects.
    */
   async decideAll(
     decision: Decision,
@@ -61,7 +62,8 @@ export class Review {
     const parts: { id: string; shown: Edits | undefined }[] = [];
     for (const session of sessions) {
       const shown = session.edits;
-      if (await allows(session)) parts.push({ id: session.id, shown });
+      if (!(await allows(session))) return;
+      parts.push({ id: session.id, shown });
     }
     const steps: DecisionSteps = [];
     for (const { id, shown } of parts)

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { resultToShow } from "../src/plan/checkResults";
+import type { CheckResult } from "../src/protocolStates";
+
+const result = (command: string, passed: boolean | null, proves = false): CheckResult => ({
+  toolCallId: "check-1.1",
+  itemId: null,
+  command,
+  changes: "none",
+  passed,
+  exitCode: passed ? 0 : 1,
+  seconds: 1,
+  accepted: 0,
+  total: 1,
+  proves,
+  outdated: false,
+  message: command,
+});
+
+const shown = (...results: CheckResult[]): unknown => {
+  const found = resultToShow(results);
+  return found && [found.result.command, found.isProblem];
+};
+const passes = result("passes", true);
+const fails = result("fails", false);
+const proves = result("proves", false, true);
+const stopped = result("stopped", null);
+
+test("of several checks, a message shows a failure, then one without a result", () => {
+  assert.deepEqual(shown(passes, stopped, fails, passes), ["fails", true]);
+  assert.deepEqual(shown(proves, stopped, passes), ["stopped", true]);
+  assert.deepEqual(shown(proves, fails), ["fails", true]);
+});
+
+test("without problems, a message shows a proof, wherever it is, or the last result", () => {
+  assert.deepEqual(shown(proves, passes), ["proves", false]);
+  assert.deepEqual(shown(passes, proves, passes), ["proves", false]);
+  assert.deepEqual(shown(result("first", true), result("last", true)), ["last", false]);
+  assert.equal(shown(), undefined);
+});
