@@ -15,6 +15,7 @@ import {
 } from "../src/review/editRows";
 import { fingerprint } from "../src/ui/fingerprint";
 import { isAllInConflict } from "../src/review/changeNavigation";
+import { problemLines } from "../src/review/problemTexts";
 import type { Diagnostic, Edits, Hunk } from "../src/protocolStates";
 import { withKnownRow } from "../src/ui/rowCommands";
 import type { Session } from "../src/session";
@@ -234,6 +235,11 @@ test("a file's row counts the errors of its proposed text, and its tooltip has t
       "2 more in the Problems view.",
     ],
   );
+});
+
+test("the tooltip has the first line of an error, whatever its line endings are", () => {
+  const problems = [problem(0, "Wrong.\r\nIn detail."), problem(1, "\nWrong too.\rIn detail."), problem(2, "")];
+  assert.deepEqual(problemLines(problems), ["Line 1: Wrong.", "Line 2: Wrong too.", "Line 3: "]);
 });
 
 test("a change's row counts the errors in its own new lines", () => {

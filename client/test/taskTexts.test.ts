@@ -53,6 +53,11 @@ test("the task for one problem has its place, its text and its source", () => {
   assert.equal(fixPrompt("a.py", [problem(0, "No.")]), "Fix this problem in a.py, line 1: No.");
 });
 
+test("the task for a problem with any line endings has its text on one line", () => {
+  const expected = "Fix this problem in a.cs, line 1: Not found. Add a reference. Then build.";
+  assert.equal(fixPrompt("a.cs", [problem(0, "\r\nNot found.\r\n  Add a reference.\rThen build.\r\n")]), expected);
+});
+
 test("the task for several problems lists them in the order of the text", () => {
   assert.equal(
     fixPrompt("a.ts", [problem(8, "Second.", "eslint"), problem(1, "First.")]),

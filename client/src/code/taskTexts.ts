@@ -82,7 +82,7 @@ export function fixPrompt(path: string, problems: readonly Problem[]): string {
 }
 
 function problemText({ line, message, source, code }: Problem): string {
-  const words = escapeInvisible(message.trim()).replace(/\s*\n\s*/g, " ");
+  const words = escapeInvisible(message.trim().replace(/\s*[\r\n]\s*/g, " "));
   const shown = words.length > MOST_CHARACTERS ? `${words.slice(0, MOST_CHARACTERS)}…` : words;
   const from = [source, code].filter(Boolean).join(" ");
   return `line ${line + 1}: ${shown}${from ? ` [${from}]` : ""}`;

@@ -11,11 +11,14 @@ export function errorCount(errors: number): string {
   return errors > 0 ? countText(errors, "error") : "";
 }
 
-/** Returns a line for each of the first problems and, if there are more, one that says how many. */
+/**
+ * Returns a line for each of the first problems, with the first line of its message. If there are more, a last line says
+ * how many.
+ */
 export function problemLines(problems: readonly Diagnostic[]): string[] {
   const lines = problems
     .slice(0, MOST_LINES)
-    .map(({ range, message }) => t("Line {0}: {1}", range.start.line + 1, message.split("\n", 1)[0] ?? ""));
+    .map(({ range, message }) => t("Line {0}: {1}", range.start.line + 1, message.trim().split(/[\r\n]/, 1)[0] ?? ""));
   const more = problems.length - lines.length;
   return more > 0 ? [...lines, t("{0} more in the Problems view.", more)] : lines;
 }
