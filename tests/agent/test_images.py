@@ -4,8 +4,10 @@ from base64 import b64encode
 
 import pytest
 
-from fairlead.agent.images import MAX_TOKENS, REFUSED, image_block, image_tokens, media_type, without_images
+from fairlead.agent.images import MAX_TOKENS, image_block, image_tokens, media_type, without_images, without_old_images
 from fairlead.agent.messages import Message, text_block
+from fairlead.agent.prompts import OLD_PICTURE, REFUSED_PICTURE
+from fairlead.agent.shortening import with_summary
 from fairlead.agent.window import CHARS_PER_TOKEN, size
 from support.pictures import GIF, HEIC, WEBP, jpeg, png
 
@@ -70,16 +72,34 @@ def test_only_the_pictures_of_the_refused_message_are_removed() -> None:
     first, last = user_message("a", "image"), user_message("b", "image", "image", "c")
     changed = without_images([first, ANSWER, last])
     assert changed[0] is first
-    assert [block.get("text") for block in changed[2]["content"]] == ["b", REFUSED, REFUSED, "c"]
+    assert [block.get("text") for block in changed[2]["content"]] == ["b", REFUSED_PICTURE, REFUSED_PICTURE, "c"]
 
 
 def test_all_pictures_are_removed_if_the_last_message_has_none() -> None:
     """The user may have switched to a model that reads only text."""
     first, last = user_message("a", "image"), user_message("b")
     changed = without_images([first, ANSWER, last])
-    assert [block["text"] for block in changed[0]["content"]] == ["a", REFUSED]
+    assert [block["text"] for block in changed[0]["content"]] == ["a", REFUSED_PICTURE]
     assert (changed[1] is ANSWER, changed[2] is last) == (True, True)
     assert without_images([]) == []
+
+
+def test_the_pictures_of_the_oldest_messages_make_room() -> None:
+    """At most 20 stay. Those of a message stay or go together."""
+    old, full, last = user_message("a", "image", "image"), user_message("b", *["image"] * 19), user_message("image")
+    changed = without_old_images([old, ANSWER, full, ANSWER, last])
+    assert [block["text"] for block in changed[0]["content"]] == ["a", OLD_PICTURE, OLD_PICTURE]
+    assert (changed[2] is full, changed[4] is last) == (True, True)
+    assert without_old_images(changed) == changed
+    assert without_old_images([]) == []
+
+
+@pytest.mark.parametrize("note", [OLD_PICTURE, REFUSED_PICTURE])
+def test_a_summary_does_not_repeat_the_notes_on_removed_pictures(note: str) -> None:
+    """They would count as words of the user."""
+    messages = [user_message("a", note), ANSWER, user_message("b"), ANSWER]
+    [summary, *_] = with_summary(messages, "Seen.", "", "", lambda _: False)
+    assert [block["text"] for block in summary["content"][:-1]] == ["a"]
 
 
 def test_an_image_block_has_the_format_of_the_api() -> None:

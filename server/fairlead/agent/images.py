@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
 from fairlead.agent.messages import Block, Message, text_block
+from fairlead.agent.prompts import OLD_PICTURE, REFUSED_PICTURE
 
 MediaType = Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
 
@@ -20,9 +21,6 @@ MAX_IN_REQUEST = 20
 """With more pictures in a request, the Messages API refuses those of more than 2,000 pixels in width or height."""
 MAX_CHARS_IN_REQUEST = 28_000_000
 """The length of all pictures as base64. The Messages API accepts requests of at most 32 MB."""
-
-REFUSED = "[A picture was here. The model's server refused it, so it was removed from the conversation.]"
-TOO_OLD = "[A picture was here. It was removed from the conversation to make room for newer ones.]"
 
 _JPEG_FRAME = re.compile(rb"\xff[\xc0-\xc3\xc5-\xc7\xc9-\xcb\xcd-\xcf]")
 
@@ -73,8 +71,8 @@ def without_images(messages: Sequence[Message]) -> list[Message]:
     """
     last = messages[-1:]
     if any(map(has_image, last)):
-        return [*messages[:-1], *(_without_images(message, REFUSED) for message in last)]
-    return [_without_images(message, REFUSED) if has_image(message) else message for message in messages]
+        return [*messages[:-1], *(_without_images(message, REFUSED_PICTURE) for message in last)]
+    return [_without_images(message, REFUSED_PICTURE) if has_image(message) else message for message in messages]
 
 
 def without_old_images(messages: Sequence[Message]) -> list[Message]:
@@ -87,7 +85,7 @@ def without_old_images(messages: Sequence[Message]) -> list[Message]:
         sizes = [len(block["source"]["data"]) for block in message["content"] if block["type"] == "image"]
         images_left, chars_left = images_left - len(sizes), chars_left - sum(sizes)
         if sizes and min(images_left, chars_left) < 0:
-            changed[index] = _without_images(message, TOO_OLD)
+            changed[index] = _without_images(message, OLD_PICTURE)
     return changed
 
 

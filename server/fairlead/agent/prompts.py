@@ -1,4 +1,4 @@
-"""Texts that the loop sends to the model, about continuations, refused calls and compaction.
+"""Texts that the loop sends to the model, about continuations, refused calls, compaction and removed pictures.
 
 Also recognizes Fairlead's own texts in user messages.
 """
@@ -36,6 +36,8 @@ NOT_IN_MODE: dict[Mode, str] = {
 
 CLEARED_RESULT = "[Cleared to save space: {what}, {lines}. If you need it, call again, or ask for a part of it.]"
 SHORTENED_RESULT = "[{what} left out here to fit your context window. Ask for a part if you need it.]"
+REFUSED_PICTURE = "[A picture was here. The model's server refused it, so it was removed from the conversation.]"
+OLD_PICTURE = "[A picture was here. It was removed from the conversation to make room for newer ones.]"
 SUMMARIZE = (
     "<summarize>This conversation no longer fits into your window. Write a summary to continue from: what it omits is "
     "lost. The user's words, the plan and the proposals are preserved separately. Say what you found out (files, "
@@ -57,7 +59,7 @@ NO_SUMMARY = "(It could not be summarized. Read what you need again before you c
 
 _GENERATED = re.compile(
     r"<(summary|summarize|reminder|files_changed|plan_changed|new_errors|cut_off|mode|folders|attached|context)>"
-    r"|<rules "
+    r"|<rules |\[A picture was here\. "
 )
 _CONTEXT = re.compile(r"<(attached|context)>|The user refers to:\n- ")
 

@@ -56,9 +56,9 @@ def clear_results(
 
 
 def clear_oldest(messages: Sequence[Message], count: int, keeps_results: KeepsResults) -> list[Message]:
-    """Replaces results with notes, as the provider did when it read the messages.
+    """Replaces the oldest `count` results that may be cleared with notes, as the provider did when it read them.
 
-    Of the results that may be cleared, these are the oldest `count`. Short ones among them stay (`MIN_CLEARED_CHARS`).
+    Short ones stay (`MIN_CLEARED_CHARS`).
     """
     oldest = islice(_results(messages, keeps_results), count)
     long = {block["tool_use_id"] for _, block in oldest if len(block["content"]) > MIN_CLEARED_CHARS}

@@ -26,7 +26,7 @@ class WorkspaceScan:
         self._report_deadline = 0.0
         self._working: set[str] = set()
         self._reported = asyncio.Event()
-        """Set once the server has reported work, or if the message tells more."""
+        """Set once the server has reported work; from the start if the message is awaited instead."""
         self._done = asyncio.Event()
         self._loaded = asyncio.Event()
         self._loaded.set()
