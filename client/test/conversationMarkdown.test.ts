@@ -106,6 +106,11 @@ test("links lead to the web, which shows their address, or to a file and line of
     ["#", "", "src/a.py", "12"],
     ["#", "", "./b.py", undefined],
   ]);
+  assert.deepEqual(links("[x](a.py:3) [y](Makefile:3-5) [z](a.py:12:4)"), [
+    ["#", "", "a.py", "3"],
+    ["#", "", "Makefile", "3"],
+    ["#", "", "a.py", "12"],
+  ]);
   assert.deepEqual(links("[x](command:a) [x](#top)"), [
     [null, "", undefined, undefined],
     [null, "", undefined, undefined],

@@ -22,8 +22,8 @@ const TAGS = "a blockquote br code del em h1 h2 h3 h4 h5 h6 hr li ol p pre stron
 );
 const ATTRIBUTES = ["href", "title", "align", "start", "data-path", "data-line"];
 const WEB = /^https?:\/\/[^\s]+$/i;
-/** A relative path, and the line in it, as in `a.py#L3`, `a.py:3` or `a.py:3-5`. */
-const FILE = /^(?!\/|[a-z][a-z0-9+.-]*:|#)([^?#]+?)(?:#L(\d+)(?:-L?\d+)?|:(\d+)(?:[:-]\d+)?)?$/i;
+/** A relative path, and the line in it, as in `a.py#L3`, `a.py:3` or `a.py:3-5`. Not an address with a scheme. */
+const FILE = /^(?!\/|[a-z][a-z0-9+.-]*:(?!\d+(?:[:-]\d+)?$)|#)([^?#]+?)(?:#L(\d+)(?:-L?\d+)?|:(\d+)(?:[:-]\d+)?)?$/i;
 
 const marked = new Marked({
   gfm: true,
