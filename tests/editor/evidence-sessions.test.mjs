@@ -27,7 +27,9 @@ const has =
 editorTest("a cancel after the check of one session accepts nothing at all", async ({ page, workspace }, context) => {
   await page.showContainer("Fairlead");
   await runTask(page, "First task");
-  const rows = await page.rows("Plan", (all) => all.some(({ label }) => label.startsWith("Allow") || label === COMMAND));
+  const rows = await page.rows("Plan", (all) =>
+    all.some(({ label }) => label.startsWith("Allow") || label === COMMAND),
+  );
   if (rows.some(({ label }) => label.startsWith("Allow"))) return context.skip("there is no sandbox on this machine");
   await page.toast("Changed.");
   await runTask(page, "Second task");

@@ -26,7 +26,7 @@ class WorkspaceScan:
         self._report_deadline = 0.0
         self._working: set[str] = set()
         self._reported = asyncio.Event()
-        """Set once the server has reported work; from the start if the message is awaited instead."""
+        """Set once the server has reported work or the time for it is over; at once if the message is awaited."""
         self._done = asyncio.Event()
         self._loaded = asyncio.Event()
         self._loaded.set()
@@ -68,11 +68,17 @@ class WorkspaceScan:
 
     async def wait(self) -> None:
         """Returns when the server has read the workspace and reports no work, or the time is over."""
-        for event, deadline in ((self._reported, self._report_deadline), (self._done, self._deadline)):
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout_at(deadline):
-                    await event.wait()
+        await _wait_until(self._report_deadline, self._reported)
+        self._reported.set()  # without a report by now, no other question waits for it
+        await _wait_until(self._deadline, self._done)
 
     async def wait_until_loaded(self) -> None:
         """Returns when the latest status does not say that the server is loading the workspace. Has no time limit."""
         await self._loaded.wait()
+
+
+async def _wait_until(deadline: float, event: asyncio.Event) -> None:
+    """Waits for an event, at most until this time of the event loop."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout_at(deadline):
+            await event.wait()
