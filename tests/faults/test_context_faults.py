@@ -67,6 +67,54 @@ async def test_fault_24_old_results_are_removed_before_the_limit(
         assert len(set(firsts)) == 2, "the beginning of the conversation changed more than once"
 
 
+BOUND = "The block is bound to a different conversation."
+
+
+def thoughts(api: FakeApi, number: int = -1) -> int:
+    """How many thinking blocks a request has."""
+    return sent_messages(api, number).count('"type": "thinking"')
+
+
+async def test_fault_24_thinking_does_not_outlive_what_was_before_it(connect: Connect, workspace: Path) -> None:
+    """docs/faults.md 24: after results were cleared, the API refuses earlier thinking, so it is removed once."""
+    with FakeApi(turns=[*reading(workspace, 12), DONE], binds_thinking=True) as api:
+        async with connect(api, settings={"contextTokens": 20_000}) as client:
+            assert (await client.run("Read them all, please."))["stopReason"] == "end_turn"
+            assert client.events("room_made")
+        assert api.refusals and all(BOUND in reason for reason in api.refusals)
+        assert "11: word" in sent_messages(api) and thoughts(api) > 0
+
+
+async def test_fault_24_thinking_does_not_outlive_the_rules(connect: Connect, workspace: Path) -> None:
+    """docs/faults.md 24: the user changes AGENTS.md between two prompts of a session."""
+    thinking = Turn((Thinking("Hm."), Text("Done.")))
+    with FakeApi(turns=[thinking, thinking, DONE], binds_thinking=True) as api:
+        async with connect(api) as client:
+            session = (await client.run("One."))["sessionId"]
+            (workspace / "AGENTS.md").write_text("Be brief.\n")
+            for prompt in ("Two.", "Three."):
+                assert (await client.run(prompt, sessionId=session))["stopReason"] == "end_turn"
+        assert [thoughts(api, number) for number in range(4)] == [0, 1, 0, 1]
+        assert len(api.refusals) == 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "messages.1.content.0: Invalid `signature` in `thinking` block",
+        "messages.1.content.0.thinking.signature: Field required",
+    ],
+)
+async def test_fault_24_thinking_of_another_server_is_removed(connect: Connect, said: str) -> None:
+    """docs/faults.md 24: after the user has switched to a server that cannot read it."""
+    thinking = Turn((Thinking("Hm."), Text("Done.")))
+    with FakeApi(turns=[thinking, HttpError(400, "invalid_request_error", said), DONE]) as api:
+        async with connect(api) as client:
+            session = (await client.run("One."))["sessionId"]
+            assert (await client.run("Two.", sessionId=session))["stopReason"] == "end_turn"
+        assert [thoughts(api, number) for number in range(3)] == [0, 1, 0]
+
+
 async def test_fault_24_then_a_summary_replaces_the_old_messages(connect: Connect, workspace: Path) -> None:
     """docs/faults.md 24: if clearing is not enough; the user's messages, plan and proposals stay as they are."""
     writes = [

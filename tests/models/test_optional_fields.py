@@ -67,18 +67,38 @@ async def test_a_refusal_that_names_no_field_is_retried_without_optional_fields(
         optional = [
             [name for name in ("cache_control", "thinking", "output_config") if name in r.body] for r in api.requests
         ]
-        assert optional == [["cache_control", "thinking", "output_config"], [], []]
+        assert optional == [["cache_control", "thinking", "output_config"], ["cache_control"], ["cache_control"]]
+
+
+async def test_the_cache_mark_is_the_last_field_to_be_omitted() -> None:
+    """Without it, each request costs much more."""
+    picky = [lambda body: REJECTED if "cache_control" in body else HELLO] * 4
+    with FakeApi(picky) as api:
+        async with opened(api) as model:
+            assert [shown(await events(model)) for _ in range(2)] == [ANSWER, ANSWER]
+        optional = [[name for name in ("cache_control", "thinking") if name in r.body] for r in api.requests]
+        assert optional == [["cache_control", "thinking"], ["cache_control"], [], []]
+
+
+async def test_a_model_without_effort_keeps_the_other_fields() -> None:
+    """The API does not call the field by its name."""
+    refusal = HttpError(400, "invalid_request_error", "This model does not support the effort parameter.")
+    with FakeApi([lambda body: refusal if "output_config" in body else HELLO] * 2) as api:
+        async with opened(api, effort="low") as model:
+            assert shown(await events(model)) == ANSWER
+        assert {"cache_control", "thinking"} <= api.requests[-1].body.keys()
+        assert len(api.requests) == 2
 
 
 async def test_a_refusal_for_another_reason_removes_no_field() -> None:
     """Neither does a refusal after the fields were accepted once; that request is not sent a second time."""
-    credit = HttpError(400, "invalid_request_error", "Your credit balance is too low")
-    with FakeApi([credit, credit, HELLO, credit]) as api:
+    other = HttpError(400, "invalid_request_error", "This workspace is archived")
+    with FakeApi([other, other, other, HELLO, other]) as api:
         async with opened(api) as model:
-            assert "credit balance" in (await failure(model)).message
+            assert "archived" in (await failure(model)).message
             assert shown(await events(model)) == ANSWER
-            assert "credit balance" in (await failure(model)).message
-        assert ["thinking" in request.body for request in api.requests] == [True, False, True, True]
+            assert "archived" in (await failure(model)).message
+        assert ["thinking" in request.body for request in api.requests] == [True, False, False, True, True]
 
 
 async def test_refused_fields_are_not_sent_again() -> None:
@@ -98,11 +118,12 @@ async def test_refused_fields_are_not_sent_again() -> None:
 
 
 async def test_a_refusal_of_a_thinking_block_keeps_the_field() -> None:
-    """A refused block of the conversation is an error for the user and does not mean that thinking is unsupported."""
+    """A refused block of the conversation does not mean that thinking is unsupported."""
     error = HttpError(400, "invalid_request_error", "messages.1.content.0: Invalid `signature` in `thinking` block")
     with FakeApi([error, HELLO]) as api:
         async with opened(api) as model:
-            assert (await failure(model)).kind == "invalid_request"
+            refused = await failure(model)
+            assert (refused.kind, refused.refuses) == ("invalid_request", "thinking")
             assert len(api.requests) == 1
             await events(model)
         assert "thinking" in api.requests[-1].body

@@ -11,7 +11,7 @@ def test_a_usage_is_priced_by_the_model() -> None:
     usage = Usage(1, input_tokens=100_000, cache_read_tokens=1_000_000, cache_write_tokens=10_000, output_tokens=5000)
     price = price_of("claude-sonnet-5-5-20261001")
     assert price is not None
-    assert price.of(usage) == pytest.approx(0.475)
+    assert price.of(usage) == pytest.approx(0.375)
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ class ModelError(FairleadError):
         retry_once: bool = False,
         loading: bool = False,
         overflow: Overflow = Overflow(),
-        refuses_images: bool = False,
+        refuses: Literal["images", "thinking"] | None = None,
     ) -> None:
         """
         Args:
@@ -62,7 +62,7 @@ class ModelError(FairleadError):
             retry_once: whether more than one retry is useless, because the server would only repeat itself.
             loading: whether the server is still loading its model.
             overflow: the sizes that a refusal of the kind `context_overflow` named.
-            refuses_images: whether the server refused a picture in the conversation.
+            refuses: what of the conversation the server refused: a picture, or the model's earlier thinking.
         """
         super().__init__(message)
         self.kind: ErrorKind = kind
@@ -72,7 +72,7 @@ class ModelError(FairleadError):
         self.retry_once = retry_once
         self.loading = loading
         self.overflow = overflow
-        self.refuses_images = refuses_images
+        self.refuses = refuses
 
 
 class ToolError(FairleadError):

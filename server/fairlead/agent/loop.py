@@ -32,7 +32,7 @@ from fairlead.agent.events import (
 )
 from fairlead.agent.guard import IdleGuard, RepeatGuard
 from fairlead.agent.images import without_images
-from fairlead.agent.messages import Block, History, Message, ToolCall, ToolResult, text_block
+from fairlead.agent.messages import Block, History, Message, ToolCall, ToolResult, text_block, without_thinking
 from fairlead.agent.model import Model, Reply, Request, Retrying, TextDelta, ThinkingDelta, Usage
 from fairlead.agent.outcome import DONE, NEW_BUDGET, REDIRECT, Ending, Outcome, ending_of, failure
 from fairlead.agent.prompts import (
@@ -289,16 +289,30 @@ class _Run:
     def remove_refused_images(self, error: ModelError) -> None:
         """Removes the pictures that the server refused, because it would also refuse all later requests with them."""
         history = self.agent.history
-        if error.refuses_images and history.messages:
+        if error.refuses == "images" and history.messages:
             history.replace(without_images(history.messages))
 
     async def send(self, messages: Sequence[Message], is_shown: bool = True) -> Reply:
-        """Sends one request and returns the answer.
+        """Sends a request and returns the answer. If earlier thinking is refused, removes it and sends the rest.
+
+        The Messages API refuses thinking if anything before it has changed (compaction, other rules or tools), or if it
+        comes from another server.
 
         Args:
             is_shown: whether to emit the deltas and to let the provider clear results. False for a summary. Retries
                 and usage are always emitted.
         """
+        try:
+            return await self.send_once(messages, is_shown)
+        except ModelError as error:
+            history, stripped = self.agent.history, without_thinking(messages)
+            if error.refuses != "thinking" or stripped == list(messages):
+                raise
+            log.info("earlier thinking is removed from the conversation: %s", error)
+        history.replace(without_thinking(history.messages))
+        return await self.send_once(stripped, is_shown)
+
+    async def send_once(self, messages: Sequence[Message], is_shown: bool) -> Reply:
         agent = self.agent
         self.answer_limit = agent.window.answer_limit(messages)
         clearing = self.compactor.server_clearing() if is_shown else None

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
+EMPTY = "(The answer was empty.)"
 _NOT_IN_ID = re.compile(r"[^a-zA-Z0-9_-]")
 
 Block = dict[str, Any]
@@ -115,7 +116,7 @@ class History:
                 block = {**block, "id": call.id, "name": _NOT_IN_ID.sub("_", call.name)[:128] or "_"}
             blocks.append(block)
         if not any(block["type"] in ("text", "tool_use") for block in blocks):
-            blocks.append(text_block("(The answer was empty.)"))
+            blocks.append(text_block(EMPTY))
         self._index(blocks)
         self._messages.append({"role": "assistant", "content": blocks})
         return renamed
@@ -130,6 +131,16 @@ class History:
         """If the last message is the user's, because a run stopped halfway, appends the note as the answer to it."""
         if self._messages and self._messages[-1]["role"] == "user":
             self._messages.append({"role": "assistant", "content": [text_block(note)]})
+
+
+def without_thinking(messages: Sequence[Message]) -> list[Message]:
+    """The messages without the model's thinking. Unchanged messages are the same objects."""
+    return [_without_thinking(message) for message in messages]
+
+
+def _without_thinking(message: Message) -> Message:
+    kept = [block for block in message["content"] if block["type"] not in ("thinking", "redacted_thinking")]
+    return message if len(kept) == len(message["content"]) else {**message, "content": kept or [text_block(EMPTY)]}
 
 
 def _valid_id(call_id: str, used: Container[str]) -> str:

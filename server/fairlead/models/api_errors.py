@@ -9,7 +9,7 @@ from fairlead.models import clouds
 from fairlead.models.endpoint import Endpoint
 from fairlead.models.fields import as_json, as_text, nonsense
 from fairlead.models.foreign import BASE_URL, MAX_SEARCHED, OPENAI, describe, error_in, is_openai, readable
-from fairlead.models.refusals import is_about_images, is_loading, is_too_long, parse_overflow
+from fairlead.models.refusals import is_about_images, is_about_thinking, is_loading, is_too_long, parse_overflow
 
 _KINDS: dict[str, tuple[ErrorKind, bool]] = {
     "authentication_error": ("auth", False),
@@ -52,6 +52,7 @@ IMAGES = (
     "The model's server refused a picture, so the conversation continues without it. Try again, or choose a model that "
     "reads pictures and send the picture again."
 )
+THINKING = "The model's server refused the model's earlier thoughts in this conversation. Start a new session."
 LOADING = "The server is still loading the model."
 SILENT = (
     "{where} is connected, but has sent nothing for {seconds:g} seconds. If the model needs more time to load or to "
@@ -83,10 +84,12 @@ def _refusal(
     said = readable(said)[:MAX_QUOTED]
     kind, retryable = _KINDS[name]
     advice = _advice(name, endpoint) or "The model's server refused the request."
+    if is_about_thinking(said):  # some proxies give it the status 429
+        return ModelError("invalid_request", f"{THINKING} ({status}: {said})", refuses="thinking")
     if name in ("invalid_request_error", "api_error") and is_too_long(said):
         kind, retryable, advice = "context_overflow", False, "The request is too long for the model."
     elif has_images and kind in ("invalid_request", "internal") and is_about_images(said):
-        return ModelError("invalid_request", f"{IMAGES} ({status}: {said})", refuses_images=True)
+        return ModelError("invalid_request", f"{IMAGES} ({status}: {said})", refuses="images")
     loading = retryable and is_loading(said)
     return ModelError(
         kind,

@@ -22,7 +22,7 @@ from fairlead.agent.model import ModelEvent, Request, ServerClearing, ToolSpec
 from fairlead.models import clouds
 from fairlead.models.api_errors import connection_error, event_error, foreign_error, is_broken, status_error
 from fairlead.models.endpoint import Endpoint
-from fairlead.models.refusals import is_about_images, is_too_long, parse_max_tokens
+from fairlead.models.refusals import is_about_images, is_about_thinking, is_too_long, parse_max_tokens
 from fairlead.models.reply import ReplyBuilder
 from fairlead.models.retry import with_retries
 from fairlead.models.sse import NotAnEventStream, read_events
@@ -34,6 +34,8 @@ DEFAULT_URL = "https://api.anthropic.com"
 KEEP_SECONDS = 120.0
 DRAIN_TIMEOUT = 0.5  # seconds
 CLEARING_BETA = "context-management-2025-06-27"
+_PARTS = {"output_config": "effort"}
+"""Optional fields that a refusal may call by the name of a part of them."""
 
 _import_lock = Lock()
 
@@ -180,14 +182,15 @@ class MessagesApiModel:
                 if limit is not None and limit < self._max_tokens and not lowered:
                     self._max_tokens, lowered = limit, True
                     continue
-                # it fails without the optional fields, too, or the server refuses the conversation, not a field
-                if suspects or "messages." in text or is_too_long(text) or is_about_images(text):
+                if "messages." in text or is_too_long(text) or is_about_images(text) or is_about_thinking(text):
+                    raise  # the server refuses the conversation, not a field
+                named = {name for name in fields if name in text or _PARTS.get(name, name) in text}
+                unproven = fields.keys() - self._accepted_fields
+                if not named and not unproven:
                     raise
-                named = {name for name in fields if name in text}
-                # if the error names no field, try once without all fields that this server has not accepted yet
-                suspects = frozenset() if named else fields.keys() - self._accepted_fields
-                if not named and not suspects:
-                    raise
+                # if the error names no field, try without those that this server has not accepted yet: the cache mark
+                # last, because without it each request costs much more
+                suspects = frozenset() if named else suspects | (unproven - {"cache_control"} or unproven)
                 self._refused_fields |= named
             except sdk.APIConnectionError as error:
                 # a server may close a connection after an answer; a new connection does not count as a retry

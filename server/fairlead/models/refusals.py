@@ -1,4 +1,4 @@
-"""Recognizes refusals: the request is too long or has a picture, `max_tokens` is too high, or the model is loading.
+"""Recognizes refusals: of the request's length, of a picture or of thinking in it, of `max_tokens`, or while loading.
 
 Each server words them differently; tests/support/fake_api/fixtures/refusals.yaml lists the texts with their sources.
 """
@@ -50,6 +50,11 @@ _LOADING = re.compile(
 )
 
 _IMAGES = re.compile(r"\bimages?\b|\bvision\b|multi-?modal|mmproj", re.IGNORECASE)
+_THINKING = re.compile(
+    r"invalid .?signature.? in .?thinking|bound to a different conversation|thinking\.signature: field required"
+    r"|.?(redacted_)?thinking.? blocks?\b.{0,80}cannot be modified",
+    re.IGNORECASE | re.DOTALL,
+)
 
 MAX_DIGITS = 12
 """A longer number cannot be the size of a window."""
@@ -82,6 +87,11 @@ def _size(digits: str) -> int | None:
 def is_about_images(said: str) -> bool:
     """Whether a refusal mentions pictures, because the server cannot read one, or pictures at all."""
     return _IMAGES.search(said) is not None
+
+
+def is_about_thinking(said: str) -> bool:
+    """Whether a refusal says that thinking in the conversation has no valid signature, or another one than before."""
+    return _THINKING.search(said) is not None
 
 
 def is_loading(said: str) -> bool:

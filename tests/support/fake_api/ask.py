@@ -20,20 +20,36 @@ Outline = tuple[tuple[str, ...], ...]
 class Handed:
     """The thinking and the tool calls that the server has sent, to recognize them later.
 
-    `signatures`: signature -> the text that came with it. `outlines`: tool_use id -> its answer's outline.
+    `signatures`: signature -> the text that came with it. `prefixes`: signature -> everything that came before it.
+    `outlines`: tool_use id -> its answer's outline.
     """
 
     signatures: dict[str, str] = field(default_factory=dict[str, str])
+    prefixes: dict[str, str] = field(default_factory=dict[str, str])
     outlines: dict[str, Outline] = field(default_factory=dict[str, Outline])
 
-    def record(self, content: list[Json]) -> None:
-        """Remembers an answer's content blocks, in wire form."""
+    def record(self, content: list[Json], body: Json) -> None:
+        """Remembers an answer's content blocks, in wire form, and the request that they answer."""
         outline = outline_of(content)
         for kind, key, *text in outline:
             if kind == "thinking":
                 self.signatures[key] = text[0]
+                self.prefixes[key] = prefix_of(body, len(body["messages"]))
             else:
                 self.outlines[key] = outline
+
+
+def prefix_of(body: Json, count: int) -> str:
+    """What a request has before its message with this index, without cache marks."""
+    before = [body.get("system"), body.get("tools"), body["messages"][:count]]
+    return json.dumps(_unmarked(before), sort_keys=True)
+
+
+def _unmarked(value: Any) -> Any:
+    if isinstance(value, dict):
+        given: Json = value
+        return {name: _unmarked(inner) for name, inner in given.items() if name != "cache_control"}
+    return [_unmarked(inner) for inner in value] if isinstance(value, list) else value
 
 
 @dataclass(frozen=True)

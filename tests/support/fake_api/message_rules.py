@@ -10,7 +10,7 @@ from base64 import b64decode
 from collections.abc import Iterator
 from typing import Any
 
-from .ask import Ask, blocks_of, extras, ids_of, list_of, outline_of
+from .ask import Ask, blocks_of, extras, ids_of, list_of, outline_of, prefix_of
 
 INNER = {"text", "image", "document", "search_result"}
 ROLES = {
@@ -228,11 +228,24 @@ def thinking_genuine(ask: Ask) -> Iterator[str]:
             yield f"{where}: {_CHANGED}"
 
 
+def thinking_bound(ask: Ask) -> Iterator[str]:
+    """Nothing before a thinking block has changed since the server sent it (preserved thinking)."""
+    for where, index, block in blocks_of(ask, "thinking"):
+        if ask.handed.prefixes.get(block["signature"]) != prefix_of(ask.body, index):
+            yield f"{where}: {_BOUND}"
+
+
 def thinking_kept(ask: Ask) -> Iterator[str]:
-    """The latest assistant message with a call has all of its thinking, at the same positions among the calls."""
+    """The latest assistant message with a call has all of its thinking, at the same positions among the calls.
+
+    With adaptive thinking, it may also have none.
+    """
     calling = [index for index, message in enumerate(ask.messages) if ids_of(message, "tool_use", "id")]
+    is_adaptive = ask.body.get("thinking", {}).get("type") == "adaptive"
     for index in calling[-1:]:
         got = outline_of(ask.messages[index]["content"])
+        if is_adaptive and all(kind == "tool_use" for kind, *_ in got):
+            continue
         calls = [entry for entry in got if entry[0] == "tool_use"]
         sent = ask.handed.outlines.get(calls[0][1], got)
         expected = tuple(entry for entry in sent if entry[0] == "thinking" or entry in calls)
@@ -242,6 +255,10 @@ def thinking_kept(ask: Ask) -> Iterator[str]:
             yield f"messages.{index}.content.0: {_CHANGED}"
 
 
+_BOUND = (
+    "Invalid `signature` in `thinking` block. The block is bound to a different conversation. Remove the block, or set "
+    '`thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
+)
 _CHANGED = (
     "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "
     "These blocks must remain as they were in the original response."

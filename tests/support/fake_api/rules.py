@@ -29,6 +29,7 @@ from .message_rules import (
     results_single,
     system_placement,
     text_blocks,
+    thinking_bound,
     thinking_genuine,
     thinking_kept,
 )
@@ -305,6 +306,7 @@ ALTERNATE_RULES: tuple[Rule, ...] = (alternating,)
 PLAIN_RULES: tuple[Rule, ...] = (plain_fields, plain_marks, plain_tools, plain_roles, plain_blocks)
 
 
-def rules(*, plain: bool, alternate: bool) -> tuple[Rule, ...]:
+def rules(*, plain: bool, alternate: bool, binds_thinking: bool = False) -> tuple[Rule, ...]:
     """The rules of a server: those of the newest API, then of the options that are on."""
-    return RULES + (ALTERNATE_RULES if alternate else ()) + (PLAIN_RULES if plain else ())
+    bound = (thinking_bound,) if binds_thinking else ()
+    return RULES + (ALTERNATE_RULES if alternate else ()) + (PLAIN_RULES if plain else ()) + bound

@@ -76,6 +76,7 @@ class FakeApi:
     - `plain`: speaks the Messages API without caching, thinking, output_config, eager_input_streaming and
       system messages in mid-conversation, as some local servers do.
     - `alternate`: refuses two messages of one role in a row, as some local servers do.
+    - `binds_thinking`: refuses thinking if anything before it has changed, as for accounts created since August 2026.
     - `caching`: reports usage as if prompts were cached (see `PromptCache`); otherwise nothing is ever cached.
     - `window`: refuses requests that are longer, and counts usage in its tokens. A refused request takes no turn.
 
@@ -90,6 +91,7 @@ class FakeApi:
         require_key: bool = True,
         plain: bool = False,
         alternate: bool = False,
+        binds_thinking: bool = False,
         caching: bool = False,
         window: FakeWindow | None = None,
     ) -> None:
@@ -101,7 +103,7 @@ class FakeApi:
         self._turns = list(turns)
         self._key = key if require_key else None
         self._plain = plain
-        self._rules = rules(plain=plain, alternate=alternate)
+        self._rules = rules(plain=plain, alternate=alternate, binds_thinking=binds_thinking)
         self._cache = PromptCache(enabled=caching)
         self._handed = Handed()
         self._minted: Counter[str] = Counter()
@@ -170,10 +172,17 @@ class FakeApi:
             if reason or not self._turns:
                 return self._refuse(reason or "the script has no more turns")
             answer = self._turns.pop(0)
+        asked = body
         body, edits = edited(body)
         try:
             scripted = answer(body) if callable(answer) else answer
-            return scripted if isinstance(scripted, HttpError | Page | Raw) else self._play(scripted, body, edits)
+            if isinstance(scripted, HttpError | Page | Raw):
+                return scripted
+            scripted = with_ids(scripted, self.mint)
+            answer, sent = self._play(scripted, body, edits)
+            with self._changed:
+                self._handed.record(sent, asked)
+            return answer
         except Exception as error:  # the script is the test's code, and the test checks the refusals
             with self._changed:
                 return self._refuse(f"the script failed: {type(error).__name__}: {error}")
@@ -211,8 +220,8 @@ class FakeApi:
         self._refusals.append(reason)
         return HttpError(400, "invalid_request_error", reason)
 
-    def _play(self, scripted: Streamed, body: Json, edits: Json | None) -> Json | list[Step]:
-        scripted = with_ids(scripted, self.mint)
+    def _play(self, scripted: Streamed, body: Json, edits: Json | None) -> tuple[Json | list[Step], list[Json]]:
+        """The answer, and its content blocks in wire form."""
         with self._changed:
             usage = self._cache.usage(body)
         if self._plain:
@@ -226,9 +235,7 @@ class FakeApi:
             answer = message(scripted, envelope)
         else:
             raise ValueError(f"{type(scripted).__name__} answers only a request that is streamed")
-        with self._changed:
-            self._handed.record(content(scripted, envelope))
-        return answer
+        return answer, content(scripted, envelope)
 
 
 def _shows_thinking(body: Json) -> bool:
