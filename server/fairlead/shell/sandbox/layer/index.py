@@ -74,9 +74,10 @@ def _entries(data: bytearray, hash_size: int) -> Iterator[tuple[int, bytes]]:
             after = at + (end - at + 8) // 8 * 8
         yield flags, path
         at = after
-    # the first extension; most entries of a split index are in another file, and some of its own have no path
-    if data.startswith(b"link", at):
-        raise ValueError("split index")
+    while at + 8 <= len(data) - hash_size:  # the extensions: a name and the length of what follows
+        if data.startswith(b"link", at):  # most entries of a split index are in another file, and some have no path
+            raise ValueError("split index")
+        at += 8 + int.from_bytes(data[at + 4 : at + 8])
 
 
 def _read_number(data: bytearray, at: int) -> tuple[int, int]:
