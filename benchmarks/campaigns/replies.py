@@ -37,6 +37,7 @@ from fairlead.agent.window import Window
 from fairlead.models.endpoint import Endpoint
 from fairlead.models.messages_api import MessagesApiModel
 from fairlead.models.recording import read_recording
+from fairlead.models.retry import MAX_ATTEMPTS
 from fairlead.plan import PlanItem, TodoManager
 from fairlead.tools.checks import Checked
 from fairlead.tools.todo import Todo
@@ -149,7 +150,7 @@ def batch(folder: Path, cases: int, number: int, endings: Counter[str]) -> None:
 
     @seed(number)
     @limits
-    @given(responses(), st.sampled_from([1, 1, 2, 9]))
+    @given(responses(), st.sampled_from([1, 1, 2, MAX_ATTEMPTS]))
     def answers(response: Raw, times: int) -> None:
         check(server, response, times, endings)
 

@@ -9,6 +9,7 @@ from typing import Any
 import psutil
 import pytest
 
+from fairlead.models.retry import MAX_ATTEMPTS
 from support.client import Client
 from support.fake_api import Call, Cut, FakeApi, HttpError, MidStreamError, Text, Turn, Wait, event_names
 
@@ -59,12 +60,12 @@ async def test_fault_18_overloaded_twice_then_fine(connect: Connect) -> None:
 
 async def test_fault_18_always_overloaded_ends_with_a_clear_error(connect: Connect) -> None:
     """docs/faults.md 18: the retries are bounded, and the session is usable afterwards."""
-    with FakeApi(turns=[OVERLOADED] * 5) as api:
+    with FakeApi(turns=[OVERLOADED] * MAX_ATTEMPTS) as api:
         async with connect(api) as client:
             result = await client.run()
             assert result["stopReason"] == "error"
             assert (result["error"]["kind"], result["error"]["retryable"]) == ("overloaded", True)
-            assert "overloaded" in result["message"] and "5 times" in result["message"]
+            assert "overloaded" in result["message"] and f"{MAX_ATTEMPTS} times" in result["message"]
             await still_works(client, api, result["sessionId"])
 
 

@@ -50,7 +50,9 @@ async def test_fault_25_an_error_says_its_kind_and_what_to_do(name: str) -> None
         assert (failed.kind, failed.retryable) == (kind, retryable)
         assert advice in failed.message
         assert f"({error.status}: {error.message})" in failed.message
-        assert retryable == ("Fairlead tried 5 times. Your task and proposals are saved" in failed.message)
+        assert retryable == (
+            f"Fairlead tried {MAX_ATTEMPTS} times. Your task and proposals are saved" in failed.message
+        )
         # after a 400 without details, two more requests are sent without the optional fields, the cache mark last
         assert len(api.requests) == (MAX_ATTEMPTS if retryable else 3 if "max_tokens" in error.message else 1)
 

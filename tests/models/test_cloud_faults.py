@@ -9,6 +9,7 @@ from threading import Event as Signal
 
 import pytest
 
+from fairlead.models.retry import MAX_ATTEMPTS
 from models.cloud_user import CLOUDS, DONE, SONNET, CloudUser, cloud_settings, failure
 from support.client import DEADLINE
 from support.fake_api import Cut, HttpError, MidStreamError, Wait
@@ -134,7 +135,7 @@ async def test_fault_25_a_clouds_refusal_has_advice_for_that_cloud(
         async with cloud_user.signed_in(api) as client:
             for name, (status, cloud_kind, said, kind, retryable, advice) in cases.items():
                 # after a 400, two more requests are sent without the optional fields, the cache mark last
-                times = 5 if retryable else 3 if status == 400 and kind != "context_overflow" else 1
+                times = MAX_ATTEMPTS if retryable else 3 if status == 400 and kind != "context_overflow" else 1
                 for _ in range(times):
                     api.push(HttpError(status, cloud_kind, said, AT_ONCE))
                 error = await failure(client)

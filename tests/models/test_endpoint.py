@@ -112,6 +112,21 @@ def test_a_providers_model_differs_from_the_users_own(settings: dict[str, Any], 
     assert endpoint(**settings).is_hosted is is_hosted
 
 
+def test_a_server_on_this_machine_is_recognized() -> None:
+    """By a name or an address of the loopback. Other names and addresses may be another machine's."""
+    here = [
+        "http://localhost:1",
+        "http://LOCALHOST",
+        "http://a.localhost",
+        "http://127.1.2.3",
+        "http://[::1]:8",
+        "http://0.0.0.0:1",
+    ]
+    elsewhere = ["http://gpu", "http://192.168.1.5:1", "http://localhost.example.com", "http://[bad", None]
+    assert {endpoint(base_url=url).is_loopback for url in here} == {True}
+    assert {endpoint(base_url=url).is_loopback for url in elsewhere} == {False}
+
+
 async def test_fault_40_a_password_in_an_address_is_not_shown() -> None:
     """docs/faults.md 40: it is used, but no message contains it."""
     with FakeApi() as api:
@@ -123,7 +138,9 @@ async def test_fault_40_a_password_in_an_address_is_not_shown() -> None:
 
 
 async def test_fault_25_without_a_network_the_error_says_what_to_check() -> None:
-    """docs/faults.md 25: after a limited number of retries, with the address."""
+    """docs/faults.md 25: after a limited number of retries, with the address. The user must start a server on this
+    machine, so it is given up sooner than an API that may be back after a minute.
+    """
     with FakeApi() as api:
         url = api.url
     async with opened(base_url=url) as model:
@@ -131,6 +148,7 @@ async def test_fault_25_without_a_network_the_error_says_what_to_check() -> None
     assert (failed.kind, failed.retryable) == ("network", True)
     assert f"No connection to {url}" in failed.message
     assert "Check whether the server is running, and the base URL" in failed.message
+    assert "Fairlead tried 5 times." in failed.message
 
 
 async def test_fault_40_credentials_are_never_shown(caplog: pytest.LogCaptureFixture) -> None:

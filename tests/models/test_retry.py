@@ -9,7 +9,7 @@ from hypothesis import given
 
 from fairlead.agent.errors import ModelError
 from fairlead.agent.model import ModelEvent, Reply, Retrying, TextDelta, ThinkingDelta, Usage
-from fairlead.models.retry import FIRST_DELAY, MAX_ATTEMPTS, MAX_DELAY, RESTARTED, with_retries
+from fairlead.models.retry import FIRST_DELAY, MAX_ATTEMPTS, MAX_BACKOFF, MAX_DELAY, RESTARTED, with_retries
 
 REPLY = Reply([], [], "end_turn", Usage(1))
 BROKEN = ModelError("network", "It broke.", retryable=True)
@@ -108,6 +108,14 @@ async def test_each_retry_is_reported_with_its_pause() -> None:
         assert 0.75 <= attempts.slept[number] / (FIRST_DELAY * 2**number) <= 1
 
 
+async def test_fault_18_retries_go_on_for_about_two_minutes() -> None:
+    """docs/faults.md 18 and 25: an overloaded API and a missing network are often back after a minute."""
+    attempts = Attempts(*[([], BROKEN)] * (MAX_ATTEMPTS - 1), ([], None))
+    assert (await played(attempts))[-1] == REPLY
+    assert 90 <= sum(attempts.slept) <= 150
+    assert max(attempts.slept) <= MAX_BACKOFF
+
+
 @pytest.mark.parametrize(("asked", "waited"), [(0, 0), (3600, MAX_DELAY)])
 async def test_no_pause_is_longer_than_the_limit(asked: float, waited: float) -> None:
     """A server may ask for an hour, which is too long to wait."""
@@ -123,19 +131,28 @@ async def test_the_last_error_says_how_often_it_was_tried() -> None:
         await played(attempts)
     assert (error.value.kind, error.value.retryable, attempts.made) == ("network", True, MAX_ATTEMPTS)
     assert (
-        error.value.message == "It broke. Fairlead tried 5 times. Your task and proposals are saved. Try again later."
+        error.value.message == "It broke. Fairlead tried 10 times. Your task and proposals are saved. Try again later."
     )
 
 
 async def test_fault_88_nonsense_is_requested_only_once_more() -> None:
     """docs/faults.md 88: a server would only repeat itself. Other failures in between have their own limit."""
-    nonsense = ModelError("network", "Odd.", retryable=True, retry_once=True)
+    nonsense = ModelError("network", "Odd.", retryable=True, max_attempts=2)
     assert (await played(Attempts(([], nonsense), ([], BROKEN), ([], BROKEN), ([], None))))[-1] == REPLY
     attempts = Attempts(([], BROKEN), ([], nonsense), ([], nonsense), ([], None))
     with pytest.raises(ModelError) as error:
         await played(attempts)
     assert (error.value.kind, error.value.retryable, attempts.made) == ("network", True, 3)
     assert error.value.message == "Odd. Fairlead tried 3 times. Your task and proposals are saved. Try again later."
+
+
+async def test_an_errors_own_limit_counts_only_such_errors() -> None:
+    """A broken stream does not use up the attempts to connect to a server that the user must start."""
+    stopped = ModelError("network", "No server.", retryable=True, max_attempts=3)
+    attempts = Attempts(([], BROKEN), ([], BROKEN), ([], BROKEN), *[([], stopped)] * 3)
+    with pytest.raises(ModelError) as error:
+        await played(attempts)
+    assert (attempts.made, "Fairlead tried 6 times." in error.value.message) == (6, True)
 
 
 async def test_an_error_that_a_retry_cannot_fix_is_raised_at_once() -> None:

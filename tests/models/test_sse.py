@@ -91,7 +91,7 @@ def test_data_that_is_not_json_is_a_garbled_stream(data: bytes) -> None:
     """The error is retryable, because a proxy or a broken connection caused it. Earlier events were yielded."""
     with pytest.raises(ModelError) as error:
         read([b"data: " + data + b"\n\n"])
-    assert (error.value.kind, error.value.retryable, error.value.retry_once) == ("network", True, True)
+    assert (error.value.kind, error.value.retryable, error.value.max_attempts) == ("network", True, 2)
     assert "sent an event that is not JSON: “" in error.value.message and len(error.value.message) < 300
 
 

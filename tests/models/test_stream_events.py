@@ -137,7 +137,7 @@ def test_fault_88_a_wrong_event_is_named_with_its_field(name: str) -> None:
         builder.feed(event)
     with pytest.raises(ModelError) as error:
         builder.feed(wrong)
-    assert (error.value.kind, error.value.retryable, error.value.retry_once) == ("network", True, True)
+    assert (error.value.kind, error.value.retryable, error.value.max_attempts) == ("network", True, 2)
     assert error.value.message.startswith("The model's server sent ")
     assert said in error.value.message
     assert error.value.message.endswith(". Check that server, and any proxy in front of it.")

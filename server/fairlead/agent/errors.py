@@ -48,7 +48,7 @@ class ModelError(FairleadError):
         *,
         retryable: bool = False,
         retry_after: float | None = None,
-        retry_once: bool = False,
+        max_attempts: int | None = None,
         loading: bool = False,
         overflow: Overflow = Overflow(),
         refuses: Literal["images", "thinking"] | None = None,
@@ -59,7 +59,7 @@ class ModelError(FairleadError):
             message: for the user.
             retryable: whether the same request may work later.
             retry_after: the pause that the server asked for, in seconds; None if it asked for none.
-            retry_once: whether more than one retry is useless, because the server would only repeat itself.
+            max_attempts: how many attempts may end with such an error if more are useless; None: the usual number.
             loading: whether the server is still loading its model.
             overflow: the sizes that a refusal of the kind `context_overflow` named.
             refuses: what of the conversation the server refused: a picture, or the model's earlier thinking.
@@ -69,7 +69,7 @@ class ModelError(FairleadError):
         self.message = message
         self.retryable = retryable
         self.retry_after = retry_after
-        self.retry_once = retry_once
+        self.max_attempts = max_attempts
         self.loading = loading
         self.overflow = overflow
         self.refuses = refuses

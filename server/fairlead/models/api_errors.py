@@ -48,6 +48,8 @@ _ADVICE: dict[str, str] = {
 }
 
 MAX_QUOTED = 500  # characters of the server's own words
+UNSTARTED_ATTEMPTS = 5
+"""For a server on this machine that does not run: the user must start it, so waiting for minutes is useless."""
 IMAGES = (
     "The model's server refused a picture, so the conversation continues without it. Try again, or choose a model that "
     "reads pictures and send the picture again."
@@ -163,7 +165,13 @@ def connection_error(error: Exception, endpoint: Endpoint) -> ModelError:
     check = "whether the server is running, and the base URL" if endpoint.is_local else "the network and the base URL"
     if cloud is not None:
         check = "the network and the region (setting cloud.region)"
-    return ModelError("network", f"No connection to {where} ({detail}). Check {check}.", retryable=True)
+    is_unstarted = endpoint.is_loopback and isinstance(cause, transport.ConnectError)
+    return ModelError(
+        "network",
+        f"No connection to {where} ({detail}). Check {check}.",
+        retryable=True,
+        max_attempts=UNSTARTED_ATTEMPTS if is_unstarted else None,
+    )
 
 
 def is_broken(error: Exception) -> bool:

@@ -60,18 +60,33 @@ class Endpoint:
         """Whether a provider runs the model: Anthropic or a cloud."""
         if self.cloud is not None or self.base_url is None:
             return True
-        return _is_address(self.base_url) and urlsplit(self.base_url).hostname == PROVIDER_HOST
+        return self.host == PROVIDER_HOST
+
+    @property
+    def host(self) -> str | None:
+        """The name or address in the base URL; None if there is none, or it is invalid."""
+        return urlsplit(self.base_url).hostname if self.base_url and _is_address(self.base_url) else None
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether the server is on this machine, judged by its name or address."""
+        if self.host is None:
+            return False
+        try:
+            address = ipaddress.ip_address(self.host)
+            return address.is_loopback or address.is_unspecified
+        except ValueError:
+            return self.host == "localhost" or self.host.endswith(".localhost")
 
     @property
     def is_local(self) -> bool:
         """Whether the server is on this machine or on the user's own network, judged by its name or address."""
-        host = urlsplit(self.base_url).hostname if self.base_url and _is_address(self.base_url) else None
-        if host is None or self.cloud is not None:
+        if self.host is None or self.cloud is not None:
             return False
         try:
-            return ipaddress.ip_address(host).is_private
+            return ipaddress.ip_address(self.host).is_private
         except ValueError:
-            return "." not in host or host.endswith(LOCAL_NAMES)
+            return "." not in self.host or self.host.endswith(LOCAL_NAMES)
 
     @property
     def silence(self) -> float:

@@ -22,7 +22,7 @@ def nonsense(what: str) -> ModelError:
     Args:
         what: completes “The model's server sent ...”.
     """
-    return ModelError("network", f"The model's server sent {what}. {_CHECK_SERVER}", retryable=True, retry_once=True)
+    return ModelError("network", f"The model's server sent {what}. {_CHECK_SERVER}", retryable=True, max_attempts=2)
 
 
 def check_encodable(value: Any) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing
 from itertools import count
@@ -9,9 +10,11 @@ from itertools import count
 from fairlead.agent.errors import ModelError
 from fairlead.agent.model import ModelEvent, Reply, Retrying, TextDelta, ThinkingDelta
 
-MAX_ATTEMPTS = 5
+MAX_ATTEMPTS = 10
 # seconds
 FIRST_DELAY = 0.5
+MAX_BACKOFF = 30.0
+"""The longest pause that a server did not ask for. With MAX_ATTEMPTS, the pauses take about two minutes."""
 MAX_DELAY = 60.0
 LOADING_DELAY = 3.0
 LOADING_LIMIT = 1800.0
@@ -25,8 +28,8 @@ async def with_retries(
 ) -> AsyncGenerator[ModelEvent, None]:
     """Runs attempts until one ends with a reply, at most MAX_ATTEMPTS. Yields a `Retrying` before each pause.
 
-    The pauses double from FIRST_DELAY seconds, with jitter; a server's `retry-after` takes precedence. No pause is
-    longer than MAX_DELAY. The second error with `retry_once` ends the attempts.
+    The pauses double from FIRST_DELAY to MAX_BACKOFF seconds, with jitter; a server's `retry-after` takes precedence.
+    No pause is longer than MAX_DELAY. An error's own `max_attempts` counts only the errors with the same limit.
 
     Attempts that fail because the server is still loading its model do not count. Instead, the pauses after them are
     added up, and once the sum has reached LOADING_LIMIT, the next such failure is final.
@@ -35,7 +38,8 @@ async def with_retries(
         ModelError: an error that a retry cannot fix, or the error of the last attempt.
     """
     shown = _ShownAnswer()
-    failed, repeated, waited = 0, 0, 0.0
+    failed, waited = 0, 0.0
+    failed_by_limit = Counter[int]()
     for number in count(1):
         try:
             async with aclosing(attempt()) as events:
@@ -48,8 +52,10 @@ async def with_retries(
                 raise
             is_loading = error.loading and waited < LOADING_LIMIT
             failed += not is_loading
-            repeated += error.retry_once
-            if failed == MAX_ATTEMPTS or repeated == 2 or (error.loading and not is_loading):
+            limit = error.max_attempts or MAX_ATTEMPTS
+            failed_by_limit[limit] += not is_loading
+            is_last = failed == MAX_ATTEMPTS or failed_by_limit[limit] == limit
+            if is_last or (error.loading and not is_loading):
                 saved = "Your task and proposals are saved. Try again later."
                 tried = f"waited {LOADING_LIMIT / 60:g} minutes" if error.loading else f"tried {failed} times"
                 raise ModelError(error.kind, f"{error.message} Fairlead {tried}. {saved}", retryable=True) from error
@@ -58,7 +64,7 @@ async def with_retries(
                 delay = min(MAX_DELAY, max(FIRST_DELAY, error.retry_after or LOADING_DELAY))
                 waited += delay
             else:
-                backoff = FIRST_DELAY * 2 ** (failed - 1) * random.uniform(0.75, 1.0)
+                backoff = min(MAX_BACKOFF, FIRST_DELAY * 2 ** (failed - 1)) * random.uniform(0.75, 1.0)
                 delay = min(MAX_DELAY, backoff if error.retry_after is None else error.retry_after)
             yield Retrying(number, delay, error.message)
             await sleep(delay)
