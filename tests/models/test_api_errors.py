@@ -1,6 +1,7 @@
 """Errors of the Messages API: their kind, their advice, and whether they are retried."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -10,9 +11,40 @@ from fairlead.models.retry import MAX_ATTEMPTS
 from models.asking import ANSWER, HELLO, MODEL, endpoint, events, failure, opened, shown
 from support.fake_api import FakeApi, HttpError, MidStreamError
 
+SPENT = "You have reached your specified API usage limits."
+
+
+def error_body(error_type: str, message: str, code: str) -> dict[str, Any]:
+    """The body of an error with a code, as the API sends it."""
+    return {
+        "type": "error",
+        "error": {"type": error_type, "message": message, "details": {"error_code": code}},
+    }
+
+
 ERRORS = {
+    "400, no credit": (
+        HttpError(400, "invalid_request_error", "Your credit balance is too low to access the Anthropic API."),
+        "billing",
+        False,
+        "Add credit, raise the limit or use another key",
+    ),
+    "429, until next month": (
+        HttpError(
+            429, "rate_limit_error", SPENT, body=error_body("rate_limit_error", SPENT, "enforced_spend_limit_reached")
+        ),
+        "billing",
+        False,
+        "Add credit, raise the limit or use another key",
+    ),
+    "429, too fast": (
+        HttpError(429, "rate_limit_error", "Wait", body=error_body("rate_limit_error", "Wait", "ramp_limit_exceeded")),
+        "rate_limit",
+        True,
+        "The rate limit is reached",
+    ),
     "401": (HttpError(401, "authentication_error", "invalid x-api-key"), "auth", False, "“Agent: Set API Key”"),
-    "402": (HttpError(402, "billing_error", "no credit"), "billing", False, "Add credit or use another key"),
+    "402": (HttpError(402, "billing_error", "no credit"), "billing", False, "Add credit, raise the limit"),
     "403": (HttpError(403, "permission_error", "not allowed"), "auth", False, "Choose another model"),
     "404": (HttpError(404, "not_found_error", "model: nope"), "invalid_request", False, f"model's name (“{MODEL}”)"),
     "413": (HttpError(413, "request_too_large", "too large"), "context_overflow", False, "too large"),

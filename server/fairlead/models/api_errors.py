@@ -9,7 +9,14 @@ from fairlead.models import clouds
 from fairlead.models.endpoint import Endpoint
 from fairlead.models.fields import as_json, as_text, nonsense
 from fairlead.models.foreign import BASE_URL, MAX_SEARCHED, OPENAI, describe, error_in, is_openai, readable
-from fairlead.models.refusals import is_about_images, is_about_thinking, is_loading, is_too_long, parse_overflow
+from fairlead.models.refusals import (
+    is_about_billing,
+    is_about_images,
+    is_about_thinking,
+    is_loading,
+    is_too_long,
+    parse_overflow,
+)
 
 _KINDS: dict[str, tuple[ErrorKind, bool]] = {
     "authentication_error": ("auth", False),
@@ -39,7 +46,9 @@ _STATUSES: dict[int, str] = {
 _ADVICE: dict[str, str] = {
     "authentication_error": "The API key was refused. Set another one with “Agent: Set API Key” or ANTHROPIC_API_KEY.",
     "permission_error": "This key has no access to the model or service. Choose another model (setting model) or key.",
-    "billing_error": "The account has no credit left. Add credit or use another key.",
+    "billing_error": (
+        "The account has no credit left or is at its spend limit. Add credit, raise the limit or use another key."
+    ),
     "rate_limit_error": "The rate limit is reached.",
     "overloaded_error": "The model is overloaded.",
     "timeout_error": "The model's server took too long.",
@@ -84,6 +93,9 @@ def _refusal(
         said = said.partition("\n")[0]  # the following lines from AWS contain the signed request with its token
         name = endpoint.cloud.error_name(status, said, headers) or name
     said = readable(said)[:MAX_QUOTED]
+    details = f"{said} {as_json(body)[:MAX_SEARCHED]}"
+    if name in ("invalid_request_error", "rate_limit_error") and is_about_billing(details):
+        name = "billing_error"
     kind, retryable = _KINDS[name]
     advice = _advice(name, endpoint) or "The model's server refused the request."
     if is_about_thinking(said):  # some proxies give it the status 429
@@ -99,7 +111,7 @@ def _refusal(
         retryable=retryable,
         retry_after=_retry_after(headers),
         loading=loading,
-        overflow=parse_overflow(f"{said} {as_json(body)[:MAX_SEARCHED]}"),
+        overflow=parse_overflow(details),
     )
 
 

@@ -22,7 +22,13 @@ from fairlead.agent.model import ModelEvent, Request, ServerClearing, ToolSpec
 from fairlead.models import clouds
 from fairlead.models.api_errors import connection_error, event_error, foreign_error, is_broken, status_error
 from fairlead.models.endpoint import Endpoint
-from fairlead.models.refusals import is_about_images, is_about_thinking, is_too_long, parse_max_tokens
+from fairlead.models.refusals import (
+    is_about_billing,
+    is_about_images,
+    is_about_thinking,
+    is_too_long,
+    parse_max_tokens,
+)
 from fairlead.models.reply import ReplyBuilder
 from fairlead.models.retry import with_retries
 from fairlead.models.sse import NotAnEventStream, read_events
@@ -182,8 +188,9 @@ class MessagesApiModel:
                 if limit is not None and limit < self._max_tokens and not lowered:
                     self._max_tokens, lowered = limit, True
                     continue
-                if "messages." in text or is_too_long(text) or is_about_images(text) or is_about_thinking(text):
-                    raise  # the server refuses the conversation, not a field
+                tests = (is_too_long, is_about_images, is_about_thinking, is_about_billing)
+                if "messages." in text or any(test(text) for test in tests):
+                    raise  # the server refuses the conversation or the account, not a field
                 named = {name for name in fields if name in text or _PARTS.get(name, name) in text}
                 unproven = fields.keys() - self._accepted_fields
                 if not named and not unproven:

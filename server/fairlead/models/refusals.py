@@ -1,4 +1,7 @@
-"""Recognizes refusals: of the request's length, of a picture or of thinking in it, of `max_tokens`, or while loading.
+"""Recognizes refusals by their texts.
+
+The request is too long, or has a picture or thinking that is refused; `max_tokens` is too high; the model is loading; or
+the account cannot pay.
 
 Each server words them differently; tests/support/fake_api/fixtures/refusals.yaml lists the texts with their sources.
 """
@@ -49,6 +52,7 @@ _LOADING = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
+_BILLING = re.compile(r"\bcredit balance is too low\b|error_code['\"]: ?['\"]\w*spend_limit_reached\b", re.IGNORECASE)
 _IMAGES = re.compile(r"\bimages?\b|\bvision\b|multi-?modal|mmproj", re.IGNORECASE)
 _THINKING = re.compile(
     r"invalid .?signature.? in .?thinking|bound to a different conversation|thinking\.signature: field required"
@@ -82,6 +86,11 @@ def parse_max_tokens(said: str) -> int | None:
 def _size(digits: str) -> int | None:
     """The number of tokens; None if it is impossible."""
     return int(digits) or None if len(digits) <= MAX_DIGITS else None
+
+
+def is_about_billing(said: str) -> bool:
+    """Whether a refusal says that the account has no credit or has reached its spend limit, whatever its status."""
+    return _BILLING.search(said) is not None
 
 
 def is_about_images(said: str) -> bool:
