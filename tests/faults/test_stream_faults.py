@@ -215,6 +215,30 @@ async def test_fault_25_no_network(workspace: Path) -> None:
         assert "http://127.0.0.1:9" in result["message"]
 
 
+@pytest.mark.parametrize("name", ["127.0.0.1", "localhost"])
+async def test_a_server_on_this_machine_is_asked_without_a_proxy(workspace: Path, name: str) -> None:
+    """A proxy could not reach it, and many users do not set NO_PROXY."""
+    with FakeApi(turns=[DONE]) as api:
+        url = api.url.replace("127.0.0.1", name)
+        async with Client(workspace, env={**through("http://127.0.0.1:9"), "ANTHROPIC_BASE_URL": url}) as client:
+            assert (await client.run())["message"] == "Done."
+
+
+async def test_another_server_is_asked_through_the_proxy(workspace: Path) -> None:
+    """The proxy of the environment gets the request."""
+    with FakeApi(turns=[DONE]) as proxy:
+        env = {**through(proxy.url), "ANTHROPIC_BASE_URL": "http://model.example.com"}
+        async with Client(workspace, env=env) as client:
+            result = await client.run()
+    assert result["stopReason"] == "error"
+    assert "404" in result["message"]
+
+
+def through(proxy: str) -> dict[str, str]:
+    """The environment of a user with this proxy and no exceptions."""
+    return {"ANTHROPIC_API_KEY": "test-key", "HTTP_PROXY": proxy, "http_proxy": proxy, "NO_PROXY": "", "no_proxy": ""}
+
+
 async def test_a_prompt_of_a_megabyte_is_refused_and_the_session_works(connect: Connect) -> None:
     """Bad input: the error says what to do instead, and nothing is lost."""
     with FakeApi() as api:

@@ -14,6 +14,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from functools import cache
 from threading import Lock
 from typing import Any
+from urllib.request import proxy_bypass
 
 from fairlead.agent.errors import ModelError
 from fairlead.agent.images import has_image
@@ -21,7 +22,7 @@ from fairlead.agent.messages import Message
 from fairlead.agent.model import ModelEvent, Request, ServerClearing, ToolSpec
 from fairlead.models import clouds
 from fairlead.models.api_errors import connection_error, event_error, foreign_error, is_broken, status_error
-from fairlead.models.endpoint import Endpoint
+from fairlead.models.endpoint import PROVIDER_HOST, Endpoint
 from fairlead.models.refusals import (
     is_about_billing,
     is_about_images,
@@ -255,7 +256,9 @@ class MessagesApiModel:
 
         limits = importlib.import_module("httpx2").Limits(keepalive_expiry=KEEP_SECONDS)
         hooks = {"response": [note_answer]}
-        self._http = sdk.DefaultAsyncHttpxClient(verify=_certificates(), event_hooks=hooks, limits=limits)
+        self._http = sdk.DefaultAsyncHttpxClient(
+            verify=_certificates(), event_hooks=hooks, limits=limits, mounts=_without_proxy(self._endpoint)
+        )
         return self._http
 
     def _head(self, request: Request, fields: dict[str, Any]) -> dict[str, Any]:
@@ -289,6 +292,17 @@ def _create_client(sdk: Any, endpoint: Endpoint, http_client: Callable[[Any], An
         max_retries=0,
         http_client=http_client(sdk),
     )
+
+
+def _without_proxy(endpoint: Endpoint) -> dict[str, None]:
+    """The transport's `mounts` that keep it from using a proxy for a host where none must be used.
+
+    These are this machine, and the exceptions of the system. The transport itself reads only those in `NO_PROXY`.
+    """
+    host = endpoint.host or PROVIDER_HOST
+    if not (endpoint.is_loopback or proxy_bypass(host)):
+        return {}
+    return {f"all://[{host}]" if ":" in host else f"all://{host}": None}
 
 
 async def _drain(events: AsyncIterator[Any]) -> None:
