@@ -139,12 +139,27 @@ async def test_l13_calls_in_an_ended_turn_are_not_run_and_the_third_such_answer_
 
 
 async def test_l13_a_refusal_says_what_to_do(connect: Connect) -> None:
-    """docs/plan.md L13: the message contains the model's words and advice; the session continues."""
-    with FakeApi(turns=[say(Text("I cannot."), stop_reason="refusal"), DONE]) as api:
+    """docs/plan.md L13: the message has the model's words, the server's explanation and advice; the session works."""
+    details = {"type": "refusal", "category": "cyber", "explanation": "This may break a rule."}
+    with FakeApi(turns=[say(Text("I cannot."), stop_reason="refusal", stop_details=details), DONE]) as api:
         async with connect(api) as client:
             result = await client.run()
             assert result["stopReason"] == "refusal"
-            assert result["message"].startswith("I cannot.") and "Rephrase the task" in result["message"]
+            assert result["message"].startswith("I cannot.") and "“Agent: Rewind...”" in result["message"]
+            assert "refused to continue (This may break a rule). What it refused" in result["message"]
+            assert (await client.run(sessionId=result["sessionId"]))["stopReason"] == "end_turn"
+        assert api.refusals == []
+
+
+async def test_l13_a_refusal_in_the_middle_of_a_call_ends_the_run(connect: Connect, workspace: Path) -> None:
+    """docs/plan.md L13: the model is not asked for the call again. Without an explanation, the message quotes none."""
+    refused = say(Text("I write."), Call("write_file", {"path": "a.txt", "content": "x"}), stop_reason="refusal")
+    with FakeApi(turns=[refused, DONE]) as api:
+        async with connect(api) as client:
+            result = await client.run()
+            assert (result["stopReason"], len(api.requests)) == ("refusal", 1)
+            assert "The model refused to continue. What it refused" in result["message"]
+            assert client.last("agent/edits") is None
             assert (await client.run(sessionId=result["sessionId"]))["stopReason"] == "end_turn"
         assert api.refusals == []
 

@@ -220,6 +220,8 @@ class _Run:
     async def run_calls(self, reply: Reply) -> Ending | None:
         """Runs or refuses an answer's calls (L13) and appends the results. Returns None if the run continues."""
         results = await self.answer_calls(reply)
+        if reply.stop_reason == "refusal":
+            return self.ending_of(reply)
         if self.dispatcher.is_looping:
             count = self.agent.limits.max_repeats
             return Ending("loop", f"Paused: the model made the same call {count} times in a row. {REDIRECT}")

@@ -108,6 +108,8 @@ class Reply:
     usage: Usage
     cleared_results: int = 0
     """How many of the oldest results the provider cleared from the request (`ServerClearing`)."""
+    explanation: str = ""
+    """Why the model refused, in the server's words; empty if there are none."""
 
     @property
     def text(self) -> str:

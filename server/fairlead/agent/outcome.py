@@ -12,7 +12,10 @@ DONE = ("end_turn", "stop_sequence")
 NEW_BUDGET = "You can continue with a new budget."
 REDIRECT = "Tell the agent what to do instead, or let it continue."
 PAUSED_BY_API = "Paused: the API paused the model's turn again instead of finishing it. You can let it continue."
-REFUSED = "The model refused to continue. Rephrase the task, or start a new one."
+REFUSED = (
+    "The model refused to continue{explanation}. What it refused is still in the conversation, so it is likely to "
+    "refuse again. Go back to before your message with “Agent: Rewind...”, or start a new session."
+)
 NO_CALL = (
     "The model stopped to run tools (stop reason tool_use), but its answer contained no call and no text, and the one "
     "before was incomplete too. Send a follow-up to try again. A local model may need a different chat template."
@@ -86,7 +89,8 @@ def ending_of(reply: Reply, text: str, answer_limit: int | None) -> Ending:
         case "pause_turn":
             return Ending("max_turn_requests", _with_hint(text, PAUSED_BY_API))
         case "refusal":
-            return Ending("refusal", _with_hint(text, REFUSED))
+            explanation = f" ({reply.explanation.rstrip('.')})" if reply.explanation else ""
+            return Ending("refusal", _with_hint(text, REFUSED.format(explanation=explanation)))
         case "tool_use":
             return failure(_retryable_error(NO_CALL))
         case "":

@@ -43,6 +43,7 @@ class ReplyBuilder:
         self._stop_reason = ""
         self._counts: dict[str, int] = {}
         self._cleared = 0
+        self._explanation = ""
         self.reply: Reply | None = None
 
     def feed(self, data: dict[str, Any]) -> TextDelta | ThinkingDelta | None:
@@ -70,15 +71,18 @@ class ReplyBuilder:
         match event:
             case MessageStart(counts):
                 self._counts |= counts
-            case MessageDelta(stop_reason, counts, cleared):
+            case MessageDelta(stop_reason, counts, cleared, explanation):
                 self._stop_reason = stop_reason or self._stop_reason
                 self._counts |= counts
                 self._cleared = cleared or self._cleared
+                self._explanation = explanation or self._explanation
             case MessageStop():
                 for index in list(self._open):
                     self._complete(index, is_whole=False)
                 usage = Usage(requests=1, **self._counts)
-                self.reply = Reply(self._content, self._calls, self._stop_reason, usage, self._cleared)
+                self.reply = Reply(
+                    self._content, self._calls, self._stop_reason, usage, self._cleared, self._explanation
+                )
             case _:
                 pass
 

@@ -24,7 +24,9 @@ BLOCK_TYPES = {block_type for _, block_type in _DELTAS.values()}
 """The types of the blocks that come in parts."""
 _USER_BLOCKS = ("tool_result", "image", "document")
 """Blocks that the API accepts only in messages of the user."""
-MAX_STOP_REASON = 100  # characters
+# characters
+MAX_STOP_REASON = 100
+MAX_EXPLANATION = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,8 @@ class MessageDelta:
     counts: dict[str, int]
     cleared_results: int
     """How many tool results the API cleared from the request."""
+    explanation: str = ""
+    """Why the model refused, in the server's words; empty if it did not refuse, or the server does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +106,12 @@ def parse_event(data: Any) -> StreamEvent | None:
         case "content_block_stop":
             return BlockStop(event.count("index"))
         case "message_delta":
-            stop_reason = clean_text(event.fields("delta").text("stop_reason", ""))[:MAX_STOP_REASON]
+            delta = event.fields("delta")
+            stop_reason = clean_text(delta.text("stop_reason", ""))[:MAX_STOP_REASON]
+            said = delta.fields("stop_details").text("explanation", "") if stop_reason == "refusal" else ""
             edits = event.fields("context_management").list("applied_edits")
             cleared = sum(edit.count("cleared_tool_uses", 0) for edit in edits)
-            return MessageDelta(stop_reason, _counts(event), cleared)
+            return MessageDelta(stop_reason, _counts(event), cleared, clean_text(said)[:MAX_EXPLANATION])
         case "message_stop":
             return MessageStop()
         case _:

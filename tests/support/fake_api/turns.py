@@ -65,7 +65,8 @@ class Turn:
 
     `stop_reason`: None means "tool_use" if a block calls a tool, else "end_turn". `chunk`: characters in each
     delta; None means a few deltas for each block, cut also inside the escapes of a tool's JSON. `usage`:
-    replaces single counts. `extra_events`: adds events, deltas and fields that no client knows.
+    replaces single counts. `stop_details`: what the API says about a refusal. `extra_events`: adds events, deltas
+    and fields that no client knows.
     """
 
     blocks: tuple[Block, ...]
@@ -73,6 +74,7 @@ class Turn:
     chunk: int | None = None
     usage: Mapping[str, int] = field(default_factory=dict[str, int])
     extra_events: bool = False
+    stop_details: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -328,7 +330,7 @@ def _known_events(turn: Turn, envelope: Envelope) -> Iterator[Event]:
     totals = {name: count for name, count in envelope.usage.items() if name.endswith("input_tokens")}
     usage = {**totals, "output_tokens": _output_tokens(turn), **turn.usage}
     edits = {} if envelope.context_management is None else {"context_management": envelope.context_management}
-    delta = {"stop_reason": _stop_reason(turn), "stop_sequence": None}
+    delta = {"stop_reason": _stop_reason(turn), "stop_sequence": None, "stop_details": turn.stop_details}
     yield _event("message_delta", delta=delta, usage=usage, **edits)
     yield _event("message_stop")
 
