@@ -1,7 +1,7 @@
 """Recognizes refusals by their texts.
 
-The request is too long, or has a picture or thinking that is refused; `max_tokens` is too high; the model is loading; or
-the account cannot pay.
+The request is too long, or has a picture or thinking that is refused; or `max_tokens` is too high, the model is
+loading, or the account cannot pay.
 
 Each server words them differently; tests/support/fake_api/fixtures/refusals.yaml lists the texts with their sources.
 """
