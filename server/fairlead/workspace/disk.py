@@ -8,22 +8,47 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from fairlead.edits.text import distinct_line_endings
+from fairlead.edits.text import distinct_line_endings, with_line_endings
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.safe_open import closing, open_beneath
 
 MAX_BYTES = 20_000_000  # of a file that is read
 BOM = codecs.BOM_UTF8
 
-Encoding = Literal["utf-8", "utf-16-le", "utf-16-be", "cp1252", "latin-1", "binary"]
+Encoding = Literal[
+    "utf-8",
+    "utf-16-le",
+    "utf-16-be",
+    "cp1252",
+    "latin-1",
+    "gbk",
+    "gb18030",
+    "cp950",
+    "cp932",
+    "euc_jp",
+    "cp949",
+    "cp1251",
+    "cp1250",
+    "binary",
+]
 _NAMES: dict[Encoding, str] = {
     "utf-8": "UTF-8",
     "utf-16-le": "UTF-16",
     "utf-16-be": "UTF-16",
     "cp1252": "Windows-1252",
     "latin-1": "Latin-1",
+    "gbk": "GBK",
+    "gb18030": "GB18030",
+    "cp950": "Big5",
+    "cp932": "Shift JIS",
+    "euc_jp": "EUC-JP",
+    "cp949": "EUC-KR",
+    "cp1251": "Windows-1251",
+    "cp1250": "Windows-1250",
     "binary": "binary",
 }
+_BY_TEXT: tuple[Encoding, ...] = tuple(name for name in _NAMES if name not in ("utf-8", "binary"))
+"""The encodings that an editor's text can identify where the bytes alone cannot."""
 _BOMS: tuple[tuple[bytes, Encoding], ...] = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -66,6 +91,11 @@ class DiskText:
             raise WorkspaceError(f"{name} is in {_NAMES[self.encoding]}, which cannot represent {bad}.") from error
 
     @property
+    def is_guess(self) -> bool:
+        """Whether the bytes do not show the encoding."""
+        return self.encoding != "utf-8" and not self.bom
+
+    @property
     def oddity(self) -> str:
         """What an editor may not preserve, for messages; empty if editors preserve everything."""
         if self.encoding != "utf-8":
@@ -93,6 +123,25 @@ def decode_or_describe(data: bytes, name: str) -> DiskText:
     except BinaryFile:
         digest = hashlib.sha256(data).hexdigest()
         return DiskText(f"(binary file, {len(data):,} bytes, SHA-256 {digest})", "binary", binary_sha256=digest)
+
+
+def decode_as(data: bytes, encoding: Encoding) -> DiskText | None:
+    """Decodes bytes without a byte order mark in an encoding, None if they are not text in it."""
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else DiskText(text, encoding)
+
+
+def decode_like(data: bytes, text: str) -> DiskText | None:
+    """Decodes bytes in an encoding in which they are this text, apart from line endings. None if there is none."""
+    plain = with_line_endings(text, "\n")
+    for encoding in _BY_TEXT:
+        disk = decode_as(data, encoding)
+        if disk is not None and with_line_endings(disk.text, "\n") == plain:
+            return disk
+    return None
 
 
 def read_bytes(path: Path, root: Path | None = None) -> bytes | None:

@@ -12,6 +12,8 @@ from fairlead.workspace.disk import (
     BinaryFile,
     DiskText,
     Encoding,
+    decode_as,
+    decode_like,
     decode_or_describe,
     read_bytes,
     unusual_line_endings,
@@ -39,7 +41,8 @@ class UserFiles:
         self._buffers = buffers
         self._expected: dict[Path, str | None] = {}
         self._arrived: set[Path] = set()
-        self._read: dict[Path, tuple[Signature, DiskText]] = {}
+        self._read: dict[Path, tuple[Signature, DiskText, str | None]] = {}
+        """What was read, and `_text_in_encoding` at that time."""
         self._encodings: dict[Path, Encoding] = {}
         self._written: dict[Path, tuple[bytes, DiskText]] = {}
         """What Fairlead wrote, where the bytes alone would be decoded differently."""
@@ -77,7 +80,9 @@ class UserFiles:
         return known[0] != signature or known[1].text != text
 
     def on_disk(self, path: Path) -> DiskText | None:
-        """The content on disk, None if there is no file. Reads it again only if its signature has changed.
+        """The content on disk, None if there is no file.
+
+        Reads it again only if its signature has changed, or if the open document may now show its encoding.
 
         Raises:
             WorkspaceError: the file cannot be read.
@@ -85,13 +90,20 @@ class UserFiles:
         signature = _signature(path)
         known = self._read.get(path)
         if known is not None and known[0] == signature:
-            return known[1]
+            _, disk, compared = known
+            if self._text_in_encoding(path, disk) in (None, disk.text, compared):
+                return disk
         found = self.read(path)
         if found is None:
             return None
         if signature is not None:
-            self._read[path] = (signature, found[1])
+            self._read[path] = (signature, found[1], self._text_in_encoding(path, found[1]))
         return found[1]
+
+    def _text_in_encoding(self, path: Path, disk: DiskText) -> str | None:
+        """The text of the open document if it may show the file's encoding, which the bytes do not show."""
+        document = self._buffers.open_buffer(path) if disk.is_guess else None
+        return document.text if document is not None else None
 
     async def preload(self, path: Path) -> None:
         """Reads a long closed file in a thread, so that the next `text` is quick."""
@@ -115,18 +127,27 @@ class UserFiles:
         return None if data is None else (data, self._decode(path, data))
 
     def _decode(self, path: Path, data: bytes) -> DiskText:
-        """Decodes a file, in its earlier encoding where the bytes alone do not show which one it has.
+        """Decodes a file. Where the bytes do not show its encoding, the open document or an earlier look may.
 
-        That is so after Fairlead wrote the file, and after its last non-ASCII character was removed.
+        The bytes do not show most encodings, nor that of a file that Fairlead wrote or whose last non-ASCII character
+        was removed. The open document shows it if it has no unsaved changes.
         """
         written = self._written.get(path)
         if written is not None and written[0] == data:
             return written[1]
         disk = decode_or_describe(data, path.name)
-        if disk.encoding in ("cp1252", "latin-1"):
-            self._encodings[path] = disk.encoding
-        elif disk.encoding == "utf-8" and not disk.bom and disk.text.isascii():
-            return replace(disk, encoding=self._encodings.get(path, "utf-8"))
+        earlier = self._encodings.get(path, "utf-8")
+        is_utf_16 = earlier in ("utf-16-le", "utf-16-be")
+        if disk.is_guess:
+            document = self._buffers.open_buffer(path)
+            found = decode_like(data, document.text) if document is not None else None
+            if found is None and is_utf_16 == (disk.encoding == "binary"):
+                found = decode_as(data, earlier)
+            disk = found or disk
+            if disk.encoding != "binary":
+                self._encodings[path] = disk.encoding
+        elif disk.encoding == "utf-8" and not disk.bom and disk.text.isascii() and not is_utf_16:
+            return replace(disk, encoding=earlier)
         return disk
 
     def invalidate(self, path: Path) -> None:
@@ -208,6 +229,8 @@ class UserFiles:
                 raise WorkspaceError(
                     f"{path.name} is open in the editor, which would not preserve {lost}. Close it there first."
                 )
+            if disk.is_guess and disk.encoding != "binary" and not _can_encode(disk, buffer.text):
+                return  # the guess is wrong: the editor uses an encoding that can represent its own text
         disk.encode(text, path.name)
 
     def needs_own_write(self, path: Path, text: str) -> bool:
@@ -246,6 +269,14 @@ def encoded(text: str, disk: DiskText) -> bytes:
         return disk.encode(text)
     except WorkspaceError:  # the encoding cannot represent what was typed in the editor
         return text.encode("utf-8", _ERRORS)
+
+
+def _can_encode(disk: DiskText, text: str) -> bool:
+    try:
+        disk.encode(text)
+    except WorkspaceError:
+        return False
+    return True
 
 
 def is_blank(text: str) -> bool:
