@@ -328,6 +328,23 @@ async def test_commands_see_unsaved_text(workspace: Path, replay: Replay) -> Non
     assert (workspace / "a").read_text() == "disk\n"
 
 
+async def test_commands_see_the_bytes_of_a_saved_document(workspace: Path, replay: Replay) -> None:
+    """An open file has no changes in the box, however the editor shows it. What saving it would lose is refused."""
+    (workspace / "latin").write_bytes(b"caf\xe9\nx\n")
+    (workspace / "mixed").write_bytes(b"1\r\n2\nx\n")
+    command = "cat latin mixed | od -An -tx1 -w99; echo y >> latin; echo z >> mixed"
+    settings = replay({"calls": [bash(command)]}, {"text": "Done."})
+    async with Client(workspace, settings=settings) as client:
+        client.open(workspace / "latin", "caf\ufffd\nx\n")
+        client.open(workspace / "mixed", "1\n2\nx\n")
+        await client.run()
+        [result] = texts(client)
+        assert result.startswith(" 63 61 66 e9 0a 78 0a 31 0d 0a 32 0a 78 0a\n")
+        assert "latin: latin is open in the editor, which would not preserve its encoding (Windows-1252)." in result
+        assert "mixed: mixed is open in the editor, which would not preserve its mixed line endings." in result
+        assert proposals(client) == {}
+
+
 async def test_the_user_saves_a_file_while_a_command_changes_it(workspace: Path, replay: Replay) -> None:
     """docs/faults.md 6: the user's saved text stays, and the model reads that the command's change was dropped."""
     (workspace / "a").write_text("1\n2\n3\n4\n5\n")

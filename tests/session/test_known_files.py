@@ -170,6 +170,39 @@ async def test_the_digest_of_a_proposal_is_that_of_the_bytes_that_a_command_sees
     assert found.known.on_disk() == {str(found.path): sha256(data).hexdigest()}
 
 
+SHOWN = {
+    "Windows-1252 as UTF-8": (b"sch\xf6n\nx\n", "sch\ufffdn\nx\n"),
+    "Latin-1 as UTF-8, with mixed line endings": (b"\x81 sch\xf6n\r\nx\n", "\ufffd sch\ufffdn\r\nx\r\n"),
+    "binary as UTF-8": (b"\0\xff\nx\n", "\0\ufffd\nx\n"),
+    "mixed line endings": (b"1\r\n2\nx\n", "1\n2\nx\n"),
+    "carriage returns": (b"1\r2\rx\r", "1\n2\nx\n"),
+    "GBK": ("\u4e2d\nx\n".encode("gbk"), "\u4e2d\nx\n"),
+    "UTF-16 without a byte order mark": ("one\nx\n".encode("utf-16-le"), "one\nx\n"),
+}
+
+
+@pytest.mark.parametrize(("data", "shown"), SHOWN.values(), ids=SHOWN.keys())
+async def test_a_command_sees_the_bytes_of_a_file_that_is_open_without_unsaved_changes(
+    tmp_path: Path, data: bytes, shown: str
+) -> None:
+    """However the editor shows them. Once the user types, it sees the text of the document."""
+    found = ByteFiles(tmp_path, data)
+    found.documents.type(found.path, shown)
+    assert (found.bytes_in_sandbox(found.path), proposed_entries(found.files)) == (data, {})
+    assert found.digest_in_sandbox(found.path) == sha256(data).hexdigest()
+    found.documents.type(found.path, shown.replace("x", "typed"))
+    seen = found.bytes_in_sandbox(found.path)
+    assert b"typed" in seen.replace(b"\0", b"")
+    assert found.digest_in_sandbox(found.path) == sha256(seen).hexdigest()
+
+
+async def test_a_change_of_line_endings_in_the_editor_is_unsaved(tmp_path: Path) -> None:
+    """The file's own are uniform, so the editor would have shown them."""
+    found = ByteFiles(tmp_path, b"1\r\n2\r\n")
+    found.documents.type(found.path, "1\n2\n")
+    assert found.bytes_in_sandbox(found.path) == b"1\n2\n"
+
+
 async def test_the_digests_of_unsaved_new_binary_and_executable_files(tmp_path: Path) -> None:
     found = ByteFiles(tmp_path, b"sch\xf6n\n")
     found.documents.type(found.path, "schöner \u4e16\n")  # Windows-1252 cannot represent it

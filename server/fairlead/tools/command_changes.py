@@ -61,6 +61,8 @@ def _entry(files: Files, changes: Changeset, path: Path, text: str) -> Entry | N
         return Entry(encoded(text, new_file(proposal is not None and proposal.raw.bom)), mode)
     if source != path and mode is None:
         mode = source.stat().st_mode & 0o777
+    if proposal is None and files.user_files.is_shown_as_saved(path):
+        return None
     if disk.text == text:
         if source == path and mode is None:
             return None
@@ -141,6 +143,10 @@ async def _propose_change(files: Files, change: Change, path: Path, author: Auth
         return [f"deleted {change.path}"]
     after = _decode(change.after.data, disk)
     is_text_edit = after.encoding == "utf-8" if disk is None else _has_same_format(after, disk)
+    document = files.user_files.buffer(path)
+    is_shown_differently = disk is not None and document is not None and document.text != disk.text
+    if is_shown_differently and files.user_files.is_shown_as_saved(path):  # the command saw the bytes on disk
+        files.user_files.check_can_hold(path, after.text)
     raw = Raw(mode=_new_mode(path, change.after.mode))
     raw = replace(raw, bom=disk is None and bool(after.bom)) if is_text_edit else replace(raw, data=change.after.data)
     old = files.changes.for_target(str(path))

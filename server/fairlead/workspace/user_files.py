@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+from fairlead.edits.text import with_line_endings
 from fairlead.workspace.disk import (
     BinaryFile,
     DiskText,
@@ -206,6 +207,25 @@ class UserFiles:
             return "new"
         return "saved" if disk.text == buffer.text else "unsaved"
 
+    def is_shown_as_saved(self, path: Path) -> bool:
+        """Whether a document is open that has no unsaved changes, even if its text is not the text on disk.
+
+        Editors make mixed line endings uniform, and show bytes that are not UTF-8 as replacement characters.
+        """
+        buffer = self.buffer(path)
+        try:
+            disk = self.on_disk(path) if buffer is not None else None
+            if buffer is None or disk is None:
+                return False
+            if _is_shown_as(disk.text, buffer.text):
+                return True
+            if disk.encoding == "utf-8" or "\ufffd" not in buffer.text:
+                return False
+            found = self.read(path)
+        except WorkspaceError:
+            return False
+        return found is not None and _is_shown_as(found[0].decode("utf-8", "replace"), buffer.text)
+
     def note_removal(self, path: Path) -> None:
         """Records that Fairlead removed a file, which may be open."""
         self._buffers.note_removal(path)
@@ -282,6 +302,13 @@ def _can_encode(disk: DiskText, text: str) -> bool:
 def is_blank(text: str) -> bool:
     """Whether a document is empty, apart from one newline."""
     return text in ("", "\n", "\r\n")
+
+
+def _is_shown_as(text: str, buffer: str) -> bool:
+    """Whether a buffer is a text as an editor shows it, perhaps with uniform line endings."""
+    if not unusual_line_endings(text) or unusual_line_endings(buffer):
+        return text == buffer
+    return with_line_endings(text, "\n") == with_line_endings(buffer, "\n")
 
 
 def _lost(buffer: str, disk: DiskText) -> str:

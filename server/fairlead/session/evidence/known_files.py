@@ -96,6 +96,8 @@ class KnownFiles:
             return self._hash(path, proposal.proposed, self._disk_text(source) or new_file(raw.bom), mode)
         if files.proposal(path) is not None:  # the proposal moves or deletes it
             return ABSENT
+        if files.user_files.is_shown_as_saved(path):
+            return self._on_disk(path)
         try:
             text = files.user_files.text(path, binary=True)
         except WorkspaceError:
