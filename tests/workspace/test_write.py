@@ -1,7 +1,9 @@
-"""What a killed process leaves beside the files that it wrote (ARCHITECTURE.md, Writes)."""
+"""What a write keeps of a file, and what a killed process leaves beside it (ARCHITECTURE.md, Writes)."""
 
 import os
+import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -9,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from fairlead.cli.apply import apply_workspace_edit
 from fairlead.workspace.paths import Roots
 from fairlead.workspace.write import FileChange, write_files
 
@@ -66,3 +69,75 @@ def test_a_deleted_file_that_was_set_aside_stays(workspace: Path) -> None:
     make_old(left)
     write_files([FileChange(path, None, b"newer")], Roots.of(workspace))
     assert left.read_bytes() == b"old"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may set the owner")
+def test_a_written_file_keeps_its_owner(workspace: Path) -> None:
+    """Root's write, as in a container, does not take the file from the user; nor does a rename."""
+    path, moved = workspace / "a.txt", workspace / "b.txt"
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+    os.chown(path, 1000, 1001)
+    write_files([FileChange(path, b"old", b"new")], Roots.of(workspace))
+    rename = {"kind": "rename", "oldUri": path.as_uri(), "newUri": moved.as_uri()}
+    assert path.read_bytes() == b"new"
+    for file in (path, moved):
+        if file == moved:
+            assert apply_workspace_edit({"edit": {"documentChanges": [rename]}}) == {"applied": True}
+        status = file.stat()
+        assert (status.st_uid, status.st_gid, status.st_mode & 0o7777) == (1000, 1001, 0o640)
+    assert list(workspace.iterdir()) == [moved]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the attribute is Linux's")
+def test_a_written_file_keeps_its_access_control_list(workspace: Path) -> None:
+    path, name = workspace / "a.txt", "system.posix_acl_access"
+    path.write_bytes(b"old")
+    nobody = 0xFFFFFFFF
+    entries = [(1, 6, nobody), (2, 6, 1234), (4, 4, nobody), (16, 6, nobody), (32, 0, nobody)]
+    acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+    try:
+        os.setxattr(path, name, acl)
+    except OSError:
+        pytest.skip("the file system has no access control lists")
+    write_files([FileChange(path, b"old", b"new")], Roots.of(workspace))
+    assert (path.read_bytes(), os.getxattr(path, name)) == (b"new", acl)
+
+
+def test_a_file_with_hard_links_is_written_in_place(workspace: Path) -> None:
+    """All its names show the new bytes. If another file of the group cannot be written, all show the old ones."""
+    path, other, folder = workspace / "a.txt", workspace / "other.txt", workspace / "folder"
+    path.write_bytes(b"old")
+    os.link(path, other)
+    folder.mkdir()
+    with pytest.raises(IsADirectoryError):
+        write_files([FileChange(path, b"old", b"new"), FileChange(folder, None, b"new")], Roots.of(workspace))
+    assert (path.read_bytes(), other.read_bytes()) == (b"old", b"old")
+    write_files([FileChange(path, b"old", b"new")], Roots.of(workspace))
+    assert (path.read_bytes(), other.read_bytes(), path.stat().st_nlink) == (b"new", b"new", 2)
+    assert sorted(workspace.iterdir()) == [path, folder, other]
+
+
+MOUNTED = """
+mount --bind "$1/host" "$1/a.txt" || exit 9
+exec "$2" -c 'import sys
+from pathlib import Path
+from fairlead.workspace.write import FileChange, write_files
+write_files([FileChange(Path(sys.argv[1]), b"old", b"new")])' "$1/a.txt"
+"""
+
+
+def test_a_mounted_file_is_written_in_place(workspace: Path) -> None:
+    """The system refuses to replace a file that a container gets from its host."""
+    path, host = workspace / "a.txt", workspace / "host"
+    path.write_bytes(b"")
+    host.write_bytes(b"old")
+    if shutil.which("unshare") is None:
+        pytest.skip("needs unshare")
+    command = ["unshare", "--mount", "sh", "-c", MOUNTED, "sh", str(workspace), sys.executable]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    if ended.returncode in (1, 9) and "Traceback" not in ended.stderr:
+        pytest.skip("mounts are not allowed here")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert (path.read_bytes(), host.read_bytes()) == (b"", b"new")
+    assert sorted(workspace.iterdir()) == [path, host]

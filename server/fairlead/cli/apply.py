@@ -1,6 +1,8 @@
 """Applies a workspace edit to files on disk, all or nothing, as an editor without open documents does."""
 
 import hashlib
+import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +43,7 @@ def _file_changes(params: Json, encoding: str) -> list[FileChange]:
     digests = {_path(uri): digest for uri, digest in params.get("digests", {}).items()}
     before: dict[Path, bytes | None] = {}
     after: dict[Path, bytes | None] = {}
-    modes: dict[Path, int] = {}
+    moved: dict[Path, os.stat_result] = {}
 
     def current(path: Path) -> bytes | None:
         if path not in after:
@@ -75,13 +77,19 @@ def _file_changes(params: Json, encoding: str) -> list[FileChange]:
                 require_absent(new)
                 after[new], after[old] = existing(old), None
                 if old.exists():
-                    modes[new] = old.stat().st_mode & 0o7777
+                    moved[new] = old.stat()
             case _:
                 path = _path(change["textDocument"]["uri"])
                 disk = decode(existing(path), path.name)
                 after[path] = disk.encode(apply_text_edits(disk.text, change["edits"], encoding), path.name)
-    changed = [path for path in after if after[path] != before[path]]
-    return [FileChange(path, before[path], after[path], modes.get(path)) for path in changed]
+    changes: list[FileChange] = []
+    for path, data in after.items():
+        if data != before[path]:
+            old = moved.get(path)
+            mode = stat.S_IMODE(old.st_mode) if old is not None else None
+            owner = (old.st_uid, old.st_gid) if old is not None else None
+            changes.append(FileChange(path, before[path], data, mode, owner))
+    return changes
 
 
 def _path(uri: str) -> Path:

@@ -9,8 +9,10 @@ import contextlib
 import errno
 import functools
 import os
+import stat
 import sys
 from collections.abc import Callable, Generator
+from dataclasses import dataclass
 from pathlib import Path
 
 from fairlead.workspace.paths import PathEscape, below
@@ -22,6 +24,7 @@ _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | g
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
 _NO_BLOCK = getattr(os, "O_NONBLOCK", 0)
+_ACL = "system.posix_acl_access"
 
 OpenAt = Callable[[int, str, int], int]  # (folder descriptor, relative path, flags) -> descriptor
 
@@ -120,6 +123,18 @@ def _has_link(path: Path, root: Path) -> bool:
     return any(part.is_symlink() for part in (path, *path.parents) if part != root and part.is_relative_to(root))
 
 
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """What a new file gets besides its bytes."""
+
+    mode: int
+    """The permission bits."""
+    owner: tuple[int, int] | None = None
+    """The ids of its user and group, as far as this process may set them; None: those of the process."""
+    acl: bytes | None = None
+    """Its access control list, as Linux stores it; None if it has none."""
+
+
 class Folder:
     """An open folder. Its files are addressed by name, so operations stay in it even if its path changes.
 
@@ -157,6 +172,14 @@ class Folder:
         """The status of an entry. For a link, its own status, not that of its target."""
         return os.stat(self._name(name), dir_fd=self._fd, follow_symlinks=False)
 
+    def attributes(self, name: str) -> Attributes:
+        """The attributes of a file."""
+        status, acl = self.status(name), None
+        if sys.platform == "linux":
+            with contextlib.suppress(OSError), closing(self._open(name, os.O_RDONLY | _NO_BLOCK)) as descriptor:
+                acl = os.getxattr(descriptor, _ACL)
+        return Attributes(stat.S_IMODE(status.st_mode), (status.st_uid, status.st_gid), acl)
+
     def read(self, name: str) -> bytes | None:
         """The bytes of a file, None if there is no file.
 
@@ -174,13 +197,17 @@ class Folder:
                 raise _link_escape(name) from error
             raise
 
-    def write(self, name: str, data: bytes, mode: int | None = None) -> None:
-        """Overwrites an existing file. With a `mode`, creates a file instead, which must not exist."""
-        how = os.O_CREAT | os.O_EXCL if mode is not None else os.O_TRUNC
+    def write(self, name: str, data: bytes, new: Attributes | None = None) -> None:
+        """Overwrites an existing file. With attributes, creates a file instead, which must not exist."""
+        how = os.O_CREAT | os.O_EXCL if new is not None else os.O_TRUNC
         with open(self._open(name, os.O_WRONLY | how), "wb") as file:
             file.write(data)
-            if mode is not None:
-                os.chmod(file.fileno() if os.chmod in os.supports_fd else self._name(name), mode)
+            if new is not None:
+                _set_owner(file.fileno(), new.owner)  # first, because it clears bits of the mode
+                os.chmod(file.fileno() if os.chmod in os.supports_fd else self._name(name), new.mode)
+                if sys.platform == "linux" and new.acl is not None:
+                    with contextlib.suppress(OSError):
+                        os.setxattr(file.fileno(), _ACL, new.acl)
 
     def _open(self, name: str, flags: int) -> int:
         return os.open(self._name(name), flags | _NO_FOLLOW | _BINARY, 0o600, dir_fd=self._fd)
@@ -200,3 +227,12 @@ class Folder:
     def rmdir(self, name: str) -> None:
         """Removes an empty folder."""
         os.rmdir(self._name(name), dir_fd=self._fd)
+
+
+def _set_owner(descriptor: int, owner: tuple[int, int] | None) -> None:
+    """Sets the user and the group of a file. Only root may set any; others may set a group that they are in."""
+    if sys.platform == "win32" or owner is None:
+        return
+    for user, group in ((-1, owner[1]), (owner[0], -1)):
+        with contextlib.suppress(OSError):
+            os.fchown(descriptor, user, group)

@@ -1,10 +1,14 @@
 """Writes several files: all or none, each atomically, and only over the expected bytes.
 
+A file with other hard links, and one that is itself a mount (a file that a container gets from its host), is written in
+place, so not atomically: to replace it would separate it from the other names, or is impossible.
+
 A process that is killed while it writes leaves temporary files. Those with new bytes are removed when the same file is
 written again at least an hour later. A deleted file that was set aside stays, because it may be the only copy.
 """
 
 import contextlib
+import errno
 import os
 import re
 import secrets
@@ -18,7 +22,7 @@ from pathlib import Path
 
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.paths import PathEscape, Roots
-from fairlead.workspace.safe_open import Folder
+from fairlead.workspace.safe_open import Attributes, Folder
 
 _LEFTOVER_AGE = 3600.0  # seconds; no process still writes a temporary file that is older
 _NEW, _SET_ASIDE = "fairlead-new", "fairlead-old"
@@ -35,6 +39,8 @@ class FileChange:
     """The new bytes; None deletes the file."""
     mode: int | None = None
     """The permission bits of a new file; None: the system's default. An existing file keeps its own."""
+    owner: tuple[int, int] | None = None
+    """The ids of the user and the group of a new file (`Attributes.owner`). An existing file keeps its own."""
 
 
 class FileWriter:
@@ -46,7 +52,7 @@ class FileWriter:
         self._leftovers = _Leftovers()
 
     def write(self, changes: Sequence[FileChange]) -> None:
-        """Makes all changes. Each file is written under a temporary name and then moved.
+        """Makes all changes. Each file is written under a temporary name and then moved, or else written in place.
 
         A failure undoes all changes, as far as the system allows.
 
@@ -85,13 +91,15 @@ class _Transaction:
         self._folders: dict[str, Folder] = {}
         self._created: list[Path] = []
         self._temporaries: set[tuple[Folder, str]] = set()
+        self._linked: set[Path] = set()
+        """The files that have other hard links."""
         self._done: list[tuple[FileChange, str]] = []
 
     def set_aside(self, change: FileChange) -> None:
         """Deletes a file by moving it to a temporary name."""
         folder, name = self._place(change.path)
         temporary = self._temporary(folder, name, _SET_ASIDE)
-        folder.write(temporary, b"", 0o600)
+        folder.write(temporary, b"", Attributes(0o600))
         self._move(change, name, temporary)
 
     def stage(self, change: FileChange) -> str:
@@ -102,15 +110,27 @@ class _Transaction:
         self._leftovers.remove(folder, name)
         temporary = self._temporary(folder, name, _NEW)
         if change.before is not None:
-            mode = folder.status(name).st_mode & 0o7777
+            attributes = folder.attributes(name)
+            if folder.status(name).st_nlink > 1:
+                self._linked.add(change.path)
         else:
-            mode = change.mode if change.mode is not None else _new_file_mode()
-        folder.write(temporary, change.after or b"", mode)
+            attributes = Attributes(change.mode if change.mode is not None else _new_file_mode(), change.owner)
+        folder.write(temporary, change.after or b"", attributes)
         return temporary
 
     def commit(self, change: FileChange, temporary: str) -> None:
-        """Moves the new bytes to the file."""
-        self._move(change, temporary, change.path.name)
+        """Moves the new bytes to the file, or writes them in place."""
+        if change.path not in self._linked:
+            try:
+                self._move(change, temporary, change.path.name)
+                return
+            except OSError as error:
+                if change.before is None or error.errno not in (errno.EBUSY, errno.EXDEV):
+                    raise
+        self._check_bytes(change)
+        self._done.append((change, change.path.name))  # first, because a failure may leave half of the bytes
+        folder, name = self._place(change.path)
+        folder.write(name, change.after or b"")
 
     def undo(self) -> None:
         """Restores everything as far as the system allows."""
@@ -151,12 +171,16 @@ class _Transaction:
         return temporary
 
     def _move(self, change: FileChange, moved: str, to: str) -> None:
-        folder, name = self._place(change.path)
-        if folder.read(name) != change.before:
-            raise WorkspaceError(f"{name} changed at the same time.")
+        self._check_bytes(change)
+        folder, _ = self._place(change.path)
         folder.move(moved, to)
         self._temporaries.discard((folder, moved))
         self._done.append((change, to))
+
+    def _check_bytes(self, change: FileChange) -> None:
+        folder, name = self._place(change.path)
+        if folder.read(name) != change.before:
+            raise WorkspaceError(f"{name} changed at the same time.")
 
     def _make_folders(self, path: Path) -> None:
         for folder in reversed(missing_folders(path)):
@@ -212,7 +236,8 @@ def _leftovers(folder: Folder) -> dict[str, list[str]]:
 
 
 def _is_leftover(status: os.stat_result) -> bool:
-    is_own = not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
+    # root's have the owner of the file that they are for
+    is_own = not hasattr(os, "geteuid") or os.geteuid() in (0, status.st_uid)
     return stat.S_ISREG(status.st_mode) and is_own and time.time() - status.st_mtime > _LEFTOVER_AGE
 
 

@@ -320,7 +320,8 @@ def _write_file(session: Session, writer: FileWriter, edit: FileEdit, is_bulk: b
         after = edit.data
         if after is None and edit.new is not None:
             after = data if edit.new == edit.old else disk.encode(edit.new, edit.path.name)
-        changes = [FileChange(edit.target, data if edit.target == edit.path else None, after, _permission_bits(edit))]
+        before = data if edit.target == edit.path else None
+        changes = [FileChange(edit.target, before, after, _permission_bits(edit), _owner(edit))]
         if edit.target != edit.path:
             changes.append(FileChange(edit.path, data, None))
         writer.write(changes)
@@ -373,3 +374,11 @@ def _permission_bits(edit: FileEdit) -> int | None:
     if edit.mode is not None or edit.new_path is None:
         return edit.mode
     return edit.path.stat().st_mode & 0o7777
+
+
+def _owner(edit: FileEdit) -> tuple[int, int] | None:
+    """The user and the group of a file that the edit moves; None if it stays."""
+    if edit.new_path is None:
+        return None
+    status = edit.path.stat()
+    return status.st_uid, status.st_gid
