@@ -129,8 +129,20 @@ def test_fault_83_a_local_server_may_be_silent_for_long() -> None:
         "http://192.168.1.5:1",
         "http://gpu",
         "http://x.local",
+        "http://100.64.0.1:11434",
+        "http://100.127.255.254",
+        "http://[fd7a:115c:a1e0::1]:8",
+        "https://gpu.tail1234.ts.net",
     ]
-    remote = ["https://api.anthropic.com", "https://8.8.8.8", "http://127.0.0.1.example.com", None]
+    remote = [
+        "https://api.anthropic.com",
+        "https://8.8.8.8",
+        "http://100.63.255.255",
+        "http://100.128.0.1",
+        "http://127.0.0.1.example.com",
+        "http://ts.net",
+        None,
+    ]
     assert {endpoint(base_url=url).silence for url in local} == {LOCAL_SILENCE}
     assert {endpoint(base_url=url).silence for url in remote} == {SILENCE}
     assert endpoint(base_url=local[0], max_silence=7).silence == 7

@@ -13,7 +13,8 @@ MAX_URL = 2000  # characters
 # while the model thinks, and a local server while it loads a model or reads a long prompt.
 SILENCE, CLOUD_SILENCE, LOCAL_SILENCE = 180.0, 600.0, 3600.0
 PROVIDER_HOST = "api.anthropic.com"
-LOCAL_NAMES = (".local", ".localhost", ".lan", ".internal", ".home.arpa")
+LOCAL_NAMES = (".local", ".localhost", ".lan", ".internal", ".home.arpa", ".ts.net")
+CARRIER_GRADE_NAT = ipaddress.ip_network("100.64.0.0/10")  # Tailscale's addresses; `is_private` is False for them
 
 NO_KEY = (
     "No API key is set. In VS Code run “Agent: Set API Key”; in a terminal set ANTHROPIC_API_KEY. "
@@ -84,7 +85,8 @@ class Endpoint:
         if self.host is None or self.cloud is not None:
             return False
         try:
-            return ipaddress.ip_address(self.host).is_private
+            address = ipaddress.ip_address(self.host)
+            return address.is_private or address in CARRIER_GRADE_NAT
         except ValueError:
             return "." not in self.host or self.host.endswith(LOCAL_NAMES)
 

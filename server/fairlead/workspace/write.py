@@ -1,7 +1,8 @@
 """Writes several files: all or none, each atomically, and only over the expected bytes.
 
-A file with other hard links, and one that is itself a mount (a file that a container gets from its host), is written in
-place, so not atomically: to replace it would separate it from the other names, or is impossible.
+A file that is itself a mount (one that a container gets from its host) is written in place, so not atomically, because
+it cannot be replaced. A file with other hard links is replaced, so that the other names, such as those in a package
+manager's store, keep their bytes.
 
 A process that is killed while it writes leaves temporary files. Those with new bytes are removed when the same file is
 written again at least an hour later. A deleted file that was set aside stays, because it may be the only copy.
@@ -91,8 +92,6 @@ class _Transaction:
         self._folders: dict[str, Folder] = {}
         self._created: list[Path] = []
         self._temporaries: set[tuple[Folder, str]] = set()
-        self._linked: set[Path] = set()
-        """The files that have other hard links."""
         self._done: list[tuple[FileChange, str]] = []
 
     def set_aside(self, change: FileChange) -> None:
@@ -111,8 +110,6 @@ class _Transaction:
         temporary = self._temporary(folder, name, _NEW)
         if change.before is not None:
             attributes = folder.attributes(name)
-            if folder.status(name).st_nlink > 1:
-                self._linked.add(change.path)
         else:
             attributes = Attributes(change.mode if change.mode is not None else _new_file_mode(), change.owner)
         folder.write(temporary, change.after or b"", attributes)
@@ -120,13 +117,12 @@ class _Transaction:
 
     def commit(self, change: FileChange, temporary: str) -> None:
         """Moves the new bytes to the file, or writes them in place."""
-        if change.path not in self._linked:
-            try:
-                self._move(change, temporary, change.path.name)
-                return
-            except OSError as error:
-                if change.before is None or error.errno not in (errno.EBUSY, errno.EXDEV):
-                    raise
+        try:
+            self._move(change, temporary, change.path.name)
+            return
+        except OSError as error:
+            if change.before is None or error.errno not in (errno.EBUSY, errno.EXDEV):
+                raise
         self._check_bytes(change)
         self._done.append((change, change.path.name))  # first, because a failure may leave half of the bytes
         folder, name = self._place(change.path)
