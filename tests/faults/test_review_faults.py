@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -402,23 +403,53 @@ async def test_fault_68_an_editor_that_changes_other_lines(workspace: Path, repl
         assert [Path(left["uri"]).name for left in client.last("agent/edits")["files"]] == ["a"]
 
 
-async def test_fault_68_a_formatter_that_runs_with_the_save(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 68: changes to the accepted lines before the editor answers count as the user's own."""
+@pytest.mark.parametrize("hunks", [1, 2])
+async def test_fault_68_a_formatter_that_runs_with_the_save(workspace: Path, replay: Replay, hunks: int) -> None:
+    """docs/faults.md 68: changes to the accepted lines before the editor answers count as the user's own. An undo
+    restores the text before the accept, also if another hunk of the file is left.
+    """
     file = workspace / "a"
     file.write_text(LINES)
-    settings = replay({"calls": [edit("a", "line 5\n", "LINE   5\n")]}, {"text": "."})
+    calls = [edit("a", "line 5\n", "LINE   5\n"), edit("a", "line 9\n", "LINE   9\n")][:hunks]
+    async with Client(workspace, settings=replay({"calls": calls}, {"text": "."})) as client:
+        uri = client.open(file)
+
+        def apply(params: Json) -> Json:
+            answer = client.apply_edit(params)
+            client.type(file, re.sub(" +", " ", client.buffers[uri][0]))
+            client.save_buffer(file)
+            return answer
+
+        client.answers["workspace/applyEdit"] = apply
+        session = (await client.run())["sessionId"]
+        hunk = client.last("agent/edits")["files"][0]["hunks"][0]["id"]
+        assert await accept(client, session, target={"uri": uri, "hunk": hunk}) == {"a": ("applied", "")}
+        assert file.read_text() == LINES.replace("line 5", "LINE 5")
+        await client.request("agent/edits/undo", {"sessionId": session})
+        assert file.read_text() == client.buffers[uri][0] == LINES
+        assert len(client.last("agent/edits")["files"][0]["hunks"]) == hunks
+
+
+async def test_fault_68_typing_while_an_accept_is_under_way_is_not_undone(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 68: unlike a formatter's changes, text that is not saved may be the user's, so it stays."""
+    file = workspace / "a"
+    file.write_text(LINES)
+    settings = replay({"calls": [edit("a", "line 5\n", "LINE 5\n")]}, {"text": "."})
     async with Client(workspace, settings=settings) as client:
         uri = client.open(file)
 
         def apply(params: Json) -> Json:
             answer = client.apply_edit(params)
-            client.type(file, client.buffers[uri][0].replace("LINE   5", "LINE 5"))
+            client.save_buffer(file)
+            client.type(file, f"typed\n{client.buffers[uri][0]}")
             return answer
 
         client.answers["workspace/applyEdit"] = apply
         session = (await client.run())["sessionId"]
         assert await accept(client, session) == {"a": ("applied", "")}
-        assert client.buffers[uri][0] == LINES.replace("line 5", "LINE 5")
+        error = await client.error("agent/edits/undo", {"sessionId": session})
+        assert "a has changed since" in error.message
+        assert client.buffers[uri][0] == f"typed\n{LINES}".replace("line 5", "LINE 5")
 
 
 async def test_fault_69_an_editor_that_never_answers_blocks_nothing(workspace: Path, replay: Replay) -> None:

@@ -230,6 +230,12 @@ class Client:
         document = {"uri": uri, "version": version}
         self.notify("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]})
 
+    def save_buffer(self, path: Path) -> None:
+        """Writes the text of an open buffer to its file."""
+        uri = path.as_uri()
+        path.write_bytes(self.buffers[uri][0].encode())
+        self.notify("textDocument/didSave", {"textDocument": {"uri": uri}})
+
     def close(self, uri: str) -> str:
         """Closes an open buffer and returns its text."""
         self.notify("textDocument/didClose", {"textDocument": {"uri": uri}})

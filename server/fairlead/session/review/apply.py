@@ -52,7 +52,7 @@ class EditResult:
     retryable: bool = True
     """Whether another attempt may succeed. Only for a failed edit."""
     actual_text: str | None = None
-    """The file's text, if the editor added a newline to the end of the new text."""
+    """The file's text after the edit, if it is not the requested one (`_EditCheck.actual_text`)."""
 
 
 async def apply_edits(session: Session, label: str, edits: Sequence[FileEdit]) -> list[EditResult]:
@@ -198,7 +198,7 @@ async def _confirm_edits(session: Session, edits: Sequence[FileEdit]) -> list[Ed
     return [
         EditResult(False, check.difference, retryable=False)
         if check in waiting
-        else replace(_set_permissions(edit), actual_text=check.text_with_newline)
+        else replace(_set_permissions(edit), actual_text=check.actual_text)
         for check, edit in zip(checks, edits, strict=True)
     ]
 
@@ -210,8 +210,6 @@ class _EditCheck:
         self._session = session
         self._edit = edit
         self._last_text: str | None = edit.old
-        self.text_with_newline: str | None = None
-        """The file's text, if the editor added a newline to the end of the new text."""
 
     def is_done(self) -> bool:
         """Whether the file contains the edit, alone or together with later changes."""
@@ -225,8 +223,7 @@ class _EditCheck:
             return True
         if self._last_text == before or self._last_text is None or edit.new is None:
             return False
-        if self._last_text in (f"{edit.new}\n", f"{edit.new}\r\n"):  # Neovim adds a newline to each document
-            self.text_with_newline = self._last_text
+        if self._last_text in _with_newline(edit.new):
             return True
         try:
             return merged(edit.old or "", self._last_text, edit.new) == self._last_text
@@ -234,10 +231,29 @@ class _EditCheck:
             return False
 
     @property
+    def actual_text(self) -> str | None:
+        """The file's text now, if the editor changed it further; None if it is the requested one or may be the user's.
+
+        An editor may add a newline, or save the document in another form, as formatters do. Text that is not saved may
+        be the user's.
+        """
+        new, path, user_files = self._edit.new, self._edit.target, self._session.files.user_files
+        text = _file_text(self._session, path)
+        if new is None or text is None or text == new:
+            return None
+        is_saved = user_files.has_arrived(path) and user_files.document_state(path) in ("closed", "saved")
+        return text if is_saved or text in _with_newline(new) else None
+
+    @property
     def difference(self) -> str:
         """What is wrong with the file, for the user."""
         name = self._edit.path.name
         return (NOT_APPLIED if self._last_text == self._edit.old else APPLIED_DIFFERENTLY).format(name=name)
+
+
+def _with_newline(text: str) -> tuple[str, str]:
+    """The texts that a document may get instead of this one, because Neovim adds a newline to each document."""
+    return f"{text}\n", f"{text}\r\n"
 
 
 def _with_byte_order_mark(edit: FileEdit) -> FileEdit:

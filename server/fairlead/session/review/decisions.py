@@ -196,7 +196,7 @@ async def _apply(
         await yielder.yield_if_due()
         if result.done:
             session.files.changes = cs.accept(session.files.changes, each.before, each.after)
-            after = _with_actual_text(each.after, result.actual_text)
+            after = each.after if result.actual_text is None else each.after.rebased(result.actual_text)
             accepted.append(FileDecision(each.before, after, True, raw_before, each.before.raw, folders))
             outcomes += each.selection.outcomes("applied", result.message)
         elif is_last or not result.retryable:
@@ -204,13 +204,6 @@ async def _apply(
         else:
             retry.append(each.selection)
     return retry
-
-
-def _with_actual_text(proposal: Proposal, text: str | None) -> Proposal:
-    if text is None:
-        return proposal
-    settled = {"base": text, "proposed": text} if proposal.is_settled else {}
-    return replace(proposal, current=text, **settled)
 
 
 async def _apply_checked(session: Session, label: str, prepared: Sequence[_PreparedEdit]) -> list[EditResult]:
