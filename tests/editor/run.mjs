@@ -25,6 +25,7 @@ const OWN = [
   "code",
   "editor-tasks",
   "problems",
+  "saving",
 ];
 const { values, positionals } = parseArgs({
   options: { grep: { type: "string", default: "" }, concurrency: { type: "string" } },

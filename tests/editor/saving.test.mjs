@@ -1,16 +1,26 @@
-// The save after an accept.
+// What the save after an accept changes, and line endings that a change replaces.
 
 import fs from "node:fs";
 import path from "node:path";
-import { edit, runTask, useAgent } from "./agent.mjs";
+import { edit, runTask, useAgent, write } from "./agent.mjs";
 
 const VIEW = "Proposed Changes";
 
-const editorTest = useAgent([{ calls: [edit("form.txt", "two", "TWO   ")] }, { text: "Proposed." }], {
-  workspace: { "form.txt": "one\ntwo\n" },
-  settings: { "files.trimTrailingWhitespace": true },
-  own: true,
-});
+const editorTest = useAgent(
+  [
+    { calls: [edit("form.txt", "two", "TWO   ")] },
+    { calls: [write("open.bat", "one\r\ntwo\r\n"), write("both.bat", "ONE\r\ntwo\r\n")] },
+    { calls: [write("closed.bat", "one\r\ntwo\r\n")] },
+    { text: "Proposed." },
+  ],
+  {
+    workspace: Object.fromEntries(
+      ["form.txt", "open.bat", "both.bat", "closed.bat"].map((name) => [name, "one\ntwo\n"]),
+    ),
+    settings: { "files.trimTrailingWhitespace": true },
+    own: true,
+  },
+);
 const read = (workspace, name) => fs.readFileSync(path.join(workspace, name), "utf8");
 
 editorTest("an accept that VS Code saves in another form can be undone", async ({ page, workspace }) => {
@@ -22,4 +32,18 @@ editorTest("an accept that VS Code saves in another form can be undone", async (
   await page.runCommand("Agent: Undo Review");
   await page.until("the text before the accept", () => read(workspace, "form.txt") === "one\ntwo\n");
   await page.rows(VIEW, (rows) => rows.some(({ label }) => label === "form.txt"));
+});
+
+editorTest("a change of all line endings is accepted and undone, open or closed", async ({ page, workspace }) => {
+  const before = "one\ntwo\n";
+  const after = { "open.bat": "one\r\ntwo\r\n", "both.bat": "ONE\r\ntwo\r\n", "closed.bat": "one\r\ntwo\r\n" };
+  for (const [name, text] of Object.entries(after)) {
+    if (name !== "closed.bat") await page.openFile(name);
+    await page.rowAction(VIEW, name, "Accept");
+    await page.until(`${name} on disk`, () => read(workspace, name) === text);
+    await page.rows(VIEW, (rows) => rows.every(({ label }) => label !== name));
+    await page.runCommand("Agent: Undo Review");
+    await page.until(`${name} as before`, () => read(workspace, name) === before);
+    await page.rows(VIEW, (rows) => rows.some(({ label }) => label === name));
+  }
 });

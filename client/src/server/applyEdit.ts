@@ -152,12 +152,29 @@ function textFor(uri: string, change: Change): string {
   return change.edits.map((one) => ("newText" in one ? one.newText : "")).join("");
 }
 
-function textEdits(change: TextDocumentEdit): vscode.TextEdit[] {
-  return change.edits.flatMap((one) => {
+function textEdits({ textDocument, edits }: TextDocumentEdit): vscode.TextEdit[] {
+  const found = edits.flatMap((one) => {
     if (!("newText" in one)) return [];
     const { start, end } = one.range;
     return [new vscode.TextEdit(new vscode.Range(start.line, start.character, end.line, end.character), one.newText)];
   });
+  const eol = newEndOfLine(openDocument(vscode.Uri.parse(textDocument.uri)), found);
+  return eol === undefined ? found : [...found, vscode.TextEdit.setEndOfLine(eol)];
+}
+
+/**
+ * Returns the line ending that edits give to all lines of a document; undefined if it stays or would differ by line.
+ * VS Code would give the new lines the present line ending of the document.
+ */
+function newEndOfLine(
+  document: vscode.TextDocument | undefined,
+  edits: readonly vscode.TextEdit[],
+): vscode.EndOfLine | undefined {
+  const replaced = edits.reduce((count, { range }) => count + range.end.line - range.start.line, 0);
+  if (!document || replaced < document.lineCount - 1) return undefined;
+  const endings = new Set(edits.flatMap(({ newText }) => newText.match(/\r?\n/g) ?? []));
+  const eol = endings.has("\n") ? vscode.EndOfLine.LF : vscode.EndOfLine.CRLF;
+  return endings.size === 1 && eol !== document.eol ? eol : undefined;
 }
 
 const baseName = (uri: vscode.Uri): string => uri.path.split("/").at(-1) ?? "";
