@@ -93,9 +93,14 @@ async def test_edits_build_on_each_other_and_know_their_item_and_call(desk: Desk
 
 
 async def test_a_rewrite_that_changes_nothing_is_not_proposed(desk: Desk) -> None:
-    """Neither a rewrite with other line endings nor one back to the base."""
+    """Neither a rewrite with other line endings, which the model reads about, nor one back to the base."""
     desk.write("a.txt", "a\r\nb\r\n")
-    assert "nothing was proposed" in await desk.call("write_file", path="a.txt", content="a\nb\n")
+    assert await desk.call("write_file", path="a.txt", content="a\nb\n") == (
+        "The file already has this content, apart from its line endings, which stay as they are; nothing was proposed."
+    )
+    assert await desk.call("write_file", path="a.txt", content="a\r\nb\r\n") == (
+        "The file already has this content; nothing was proposed."
+    )
     await desk.call("write_file", path="a.txt", content="x\n")
     await desk.call("write_file", path="a.txt", content="a\nb\n")
     assert len(desk.files.changes) == 0

@@ -46,7 +46,8 @@ class WriteFile:
         if old is not None and "\r" not in content:
             content = await compute(match_line_endings, old, content)
         if content == old:
-            return "The file already has this content; nothing was proposed."
+            kept = "" if content == input["content"] else ", apart from its line endings, which stay as they are"
+            return f"The file already has this content{kept}; nothing was proposed."
         await self._files.propose(path, content, call.author)
         what = "new file" if old is None else "rewrite"
         count = len(await compute(split_lines, content))
