@@ -43,6 +43,23 @@ async def test_a_match_comes_with_its_path_and_line(desk: Desk) -> None:
     assert await found(desk, "nothing like it") == []
 
 
+@pytest.mark.parametrize("name", ["saved.txt", "typed.txt", "proposed.txt"])
+async def test_the_end_of_a_line_is_found_before_any_line_ending(desk: Desk, name: str) -> None:
+    """Also in open documents and proposals. A pattern with a carriage return finds Windows line endings."""
+    text = "one;\r\n\r\ntwo;\r\n"
+    desk.write("saved.txt", text)
+    desk.documents.type(desk.path / "typed.txt", text)
+    await desk.call("write_file", path="proposed.txt", content=text)
+    desk.write("lf.txt", "one;\n\ntwo;\n")
+    for pattern in (";$", r"^\w+;$", r"[^x]$"):
+        assert await found(desk, pattern, path=name) == [f"{name}:1:one;", f"{name}:3:two;"]
+        assert await found(desk, pattern, path="lf.txt") == ["lf.txt:1:one;", "lf.txt:3:two;"]
+    assert await found(desk, "^$", path=name) == [f"{name}:2:"]
+    for pattern in (r";\r$", ";\r", r";\x0D", r";[\r]"):
+        assert await found(desk, pattern, path=name) == [f"{name}:1:one;", f"{name}:3:two;"]
+        assert await found(desk, pattern, path="lf.txt") == []
+
+
 async def test_lines_around_a_match_are_shown_on_request(desk: Desk) -> None:
     """With a dash instead of a colon, and a line of dashes where lines are skipped."""
     desk.write("a.txt", "".join(f"{n}\n" for n in range(1, 10)))

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ MAX_LINE = 300
 MAX_CONTEXT = 10
 MAX_FILES = 1_000_000
 LEAD = 100  # characters before the match in a shortened line
+NAMES_CR = re.compile(r"\r|\\(?:r|x0d|x\{0*d\})", re.IGNORECASE)
 TOO_LONG = "(a line of several megabytes)"
 
 SPEC = ToolSpec(
@@ -80,6 +82,8 @@ class Search:
         unsaved = await self._unsaved(targets, texts)
         options = ["--json", "--context", str(min(input.get("context") or 0, MAX_CONTEXT))]
         options += ["--ignore-case"] if input.get("ignoreCase") else []
+        # lets $ match before \r\n, but refuses patterns that name \r
+        options += [] if NAMES_CR.search(input["pattern"]) else ["--crlf"]
         options += ["--regexp", input["pattern"], "--"]
         found: list[Found] = []
         secrets = {name for name, text in unsaved.items() if text is not None and matches(name) and is_secret(name)}
