@@ -147,6 +147,19 @@ async def test_ignored_files_are_left_out_and_hidden_ones_are_not(desk: Desk) ->
     assert set(await listed(desk)) == {*seen, ".gitignore", ".ignore", "sub/.gitignore"}
 
 
+@pytest.mark.parametrize("folder", [".git", ".svn", ".hg", ".jj", ".bzr", "CVS", "sub/.svn", "sub/CVS"])
+async def test_the_data_of_version_control_is_left_out(desk: Desk, folder: str) -> None:
+    """It contains copies of the files. Similar names are ordinary, and so is everything next to it."""
+    desk.write(f"{folder}/pristine/a.py", "needle\n")
+    desk.write(f"{folder}/server.pem", "needle\n")
+    seen = [f"{folder}ignore", "a.py", "cvs2/a.py"]
+    for name in seen:
+        desk.write(name, "needle\n")
+    assert await listed(desk) == sorted(seen)
+    assert await listed(desk, glob="**") == sorted(seen)
+    assert await found(desk, "needle") == sorted(f"{name}:1:needle" for name in seen)
+
+
 @pytest.mark.parametrize(
     "glob", ["*", "**", "*.log", "**/*", "**/*.log", "build/**", "*.{py,log}", ".git/**", "!*.py", "*config*"]
 )

@@ -11,9 +11,11 @@ from pathlib import Path
 
 from fairlead.workspace.errors import WorkspaceError
 
-# Hidden files are included, such as the configuration of CI, but not .git. Another `--glob` or `--iglob` would include
-# files that this one or an ignore rule excludes, so callers must not add one unless they want that (`secret_globs`).
-_COMMON_OPTIONS = ("--no-config", "--no-messages", "--hidden", "--glob", "!.git", "--color", "never")
+# Hidden files are included, such as the configuration of CI, but not the data of version control. Another `--glob` or
+# `--iglob` would include files that this one or an ignore rule excludes, so callers must not add one unless they want
+# that (`secret_globs`).
+_NO_VERSION_CONTROL = ("--glob", "!{.git,.svn,.hg,.jj,.bzr,CVS}")
+_COMMON_OPTIONS = ("--no-config", "--no-messages", "--hidden", *_NO_VERSION_CONTROL, "--color", "never")
 MAX_RECORD = 1 << 22
 """The maximum length of a record in bytes. A record is usually a line of output."""
 
