@@ -9,10 +9,8 @@ import time
 import pytest
 
 from fairlead.agent.errors import ToolError
-from fairlead.tools.globs import glob_filter
 from fairlead.tools.list_files import MAX_FILES
 from fairlead.tools.search import MAX_LINES
-from fairlead.workspace.paths import Roots
 from tools.stand_ins import Desk
 
 CODE = "import os\n\ndef alpha():\n    return Beta\n\nclass Beta:\n    pass\n"
@@ -378,52 +376,3 @@ def test_titles_say_what_is_searched_for(desk: Desk) -> None:
     assert desk.tools["search"].describe({"pattern": "日本"}) == ("Search 日本", ())
     assert desk.tools["list_files"].describe({}) == ("List files", ())
     assert desk.tools["list_files"].describe({"path": "src"}) == ("List src", ())
-
-
-GLOBS = {
-    "*.py": ({"a.py", "src/b.py", "src/x/c.py"}, {"a.txt", "py", "a.pyc"}),
-    "src/*.py": ({"src/b.py"}, {"a.py", "src/x/c.py"}),
-    "src/**/*.py": ({"src/b.py", "src/x/c.py"}, {"a.py"}),
-    "**/*.py": ({"a.py", "src/x/c.py"}, {"a.txt"}),
-    "*.{py,ts}": ({"a.py", "b.ts", "src/b.ts"}, {"a.js", "a.{py,ts}"}),
-    "{src,lib}/**": ({"src/a", "lib/x/b"}, {"a", "other/src/a"}),
-    "{a,{b,c}}.txt": ({"a.txt", "b.txt", "c.txt"}, {"d.txt"}),
-    "src": ({"src/a.py", "src/x/b"}, {"a.py"}),
-    "src/": ({"src/a.py", "x/src/b"}, {"src"}),
-    "!*.py": ({"a.txt", "src/b"}, {"a.py", "src/b.py"}),
-    "!*.{py,txt}": ({"a.md"}, {"a.py", "a.txt"}),
-    "test_?.py": ({"test_a.py", "x/test_b.py"}, {"test_ab.py"}),
-    "[ab].txt": ({"a.txt", "b.txt"}, {"c.txt"}),
-    "日*.md": ({"日本.md", "x/日.md"}, {"本.md"}),
-    "/a.py": ({"a.py"}, {"src/a.py"}),
-    "": ({"a", "b/c"}, set()),
-    "*": ({"a", "b/c"}, set()),
-}
-
-
-@pytest.mark.parametrize("glob", GLOBS)
-def test_a_glob_reads_like_a_line_of_a_gitignore_file(glob: str) -> None:
-    """With braces too, and inverted by an exclamation mark."""
-    fits = glob_filter(glob, Roots())
-    good, bad = GLOBS[glob]
-    assert {name for name in good | bad if fits(name)} == good
-
-
-@pytest.mark.parametrize("glob", ["x" * 501, "{a,b}" * 100, "{" * 400, "[", "{a,b", "a{b}c}", "\\", "**", "{}", "{,}"])
-def test_no_glob_takes_long_or_fails_in_another_way(glob: str) -> None:
-    """It is valid, or the error says that it is not."""
-    began = time.process_time()
-    try:
-        glob_filter(glob, Roots())("a/b.py")
-        said = ""
-    except ToolError as error:
-        said = str(error)
-    assert said == "" or said.startswith("Invalid glob")
-    assert time.process_time() - began < 1
-
-
-def test_a_glob_with_too_many_alternatives_is_refused() -> None:
-    """Otherwise those beyond the limit would match nothing, and files would silently be missing."""
-    assert glob_filter("{a,b}" * 9, Roots())("b" * 9)
-    with pytest.raises(ToolError, match="more than 1000 alternatives"):
-        glob_filter("{a,b}" * 10, Roots())

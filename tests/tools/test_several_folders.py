@@ -33,9 +33,12 @@ async def test_list_files_lists_all_folders(desk: Desk) -> None:
 
 @pytest.mark.parametrize("glob", ["src/*.py", "/src/*.py", "*.py", "**/main.py"])
 async def test_a_glob_is_relative_to_each_folder(desk: Desk, glob: str) -> None:
-    """Or begins with the name of one."""
+    """Or begins with the name of one, or is absolute or relative to the path."""
     assert (await desk.call("list_files", glob=glob)).splitlines() == ["api/src/main.py", "web/src/main.py"]
-    assert (await desk.call("list_files", glob="web/**/*.py")).splitlines() == ["web/src/main.py"]
+    for of_web in ("web/**/*.py", "./web/src/*.py", f"{desk.path.as_posix()}/web/src/*.py"):
+        assert (await desk.call("list_files", glob=of_web)).splitlines() == ["web/src/main.py"]
+    for within in ("src/*.py", "main.py", "web/src/*.py", "./main.py"):
+        assert (await desk.call("list_files", path="web/src", glob=within)).splitlines() == ["web/src/main.py"]
 
 
 async def test_search_finds_in_all_folders(desk: Desk) -> None:

@@ -1,8 +1,9 @@
 """Globs that filter the workspace's files, both on disk and proposed."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
+from pathlib import Path
 
 from fairlead.agent.errors import ToolError
 from fairlead.workspace.paths import Roots
@@ -11,12 +12,15 @@ from fairlead.workspace.pattern_limits import check_pattern
 MAX_ALTERNATIVES = 1000
 
 
-def glob_filter(glob: str | None, roots: Roots) -> Callable[[str], bool]:
+def glob_filter(glob: str | None, roots: Roots, searched: Sequence[Path]) -> Callable[[str], bool]:
     """A predicate on names (`Roots.relative`): whether they match a glob. Without a glob, all match.
 
     A glob has the format of a line in .gitignore (`*.py`, `src/**/test_*`, `docs/`), with `{a,b}` for alternatives. A
-    leading `!` negates it. If the workspace has several folders, it may begin with the name of one; otherwise it is
-    relative to each.
+    leading `!` negates it. It is relative to the workspace or to a searched folder, or absolute. If the workspace has
+    several folders, it may begin with the name of one; otherwise it is relative to each.
+
+    Args:
+        searched: the absolute paths of the searched files and folders.
 
     Raises:
         ToolError: the glob is invalid, or has more than `MAX_ALTERNATIVES` alternatives.
@@ -31,15 +35,24 @@ def glob_filter(glob: str | None, roots: Roots) -> Callable[[str], bool]:
         globs = list(islice(_alternatives(glob.removeprefix("!")), MAX_ALTERNATIVES + 1))
         if len(globs) > MAX_ALTERNATIVES:
             raise ValueError(f"its braces make more than {MAX_ALTERNATIVES} alternatives")
-        spec = pathspec.GitIgnoreSpec.from_lines(globs)
+        spec = pathspec.GitIgnoreSpec.from_lines(_anchored(each, roots) for each in globs)
     except ValueError as error:
         raise ToolError(f"Invalid glob {glob[:100]!r}: {error}.") from error
 
+    prefixes = {f"{roots.relative(path)}/" for path in (*roots.paths, *searched)}
+
     def is_match(name: str) -> bool:
-        found = roots.split(name) if roots.has_names else None
-        return (spec.match_file(name) or (found is not None and spec.match_file(found[1]))) != negated
+        names = (name, *(name.removeprefix(prefix) for prefix in prefixes if name.startswith(prefix)))
+        return any(map(spec.match_file, names)) != negated
 
     return is_match
+
+
+def _anchored(glob: str, roots: Roots) -> str:
+    """The glob with a leading `/` instead of `./` or the path of the workspace."""
+    if roots.contains(Path(glob)):
+        return f"/{roots.relative(Path(glob))}{'/' if glob.endswith('/') else ''}"
+    return glob[1:] if glob.startswith("./") else glob
 
 
 def _alternatives(glob: str) -> Iterator[str]:

@@ -19,7 +19,10 @@ SPEC = ToolSpec(
         "type": "object",
         "properties": {
             "path": {"type": "string", "description": "Folder or file, default all"},
-            "glob": {"type": "string", "description": "Only matching files, such as **/*.py"},
+            "glob": {
+                "type": "string",
+                "description": "Only matching files, such as *.py or src/**; relative to path or the workspace",
+            },
         },
     },
 )
@@ -41,7 +44,7 @@ class ListFiles:
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         roots = self._files.roots
         targets, texts = search_scope(self._files, input.get("path"))
-        matches = glob_filter(input.get("glob"), roots)
+        matches = glob_filter(input.get("glob"), roots, [target.path for target in targets])
         not_deleted = [path for path, text in texts.items() if text is not None]
         names = {name for target in targets for name in await target.names(MAX_COLLECTED)}
         at_least = "at least " if len(names) >= MAX_COLLECTED else ""

@@ -40,7 +40,10 @@ SPEC = ToolSpec(
         "properties": {
             "pattern": {"type": "string", "description": "Regular expression"},
             "path": {"type": "string", "description": "File or folder to search, default all"},
-            "glob": {"type": "string", "description": "Only matching files, such as *.py"},
+            "glob": {
+                "type": "string",
+                "description": "Only matching files, such as *.py or src/**; relative to path or the workspace",
+            },
             "context": {"type": "integer", "minimum": 0, "description": "Lines shown around each match"},
             "ignoreCase": {"type": "boolean"},
         },
@@ -78,7 +81,8 @@ class Search:
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         targets, texts = search_scope(self._files, input.get("path"))
-        matches, is_secret = glob_filter(input.get("glob"), self._files.roots), self._files.secret_filter()
+        matches = glob_filter(input.get("glob"), self._files.roots, [target.path for target in targets])
+        is_secret = self._files.secret_filter()
         unsaved = await self._unsaved(targets, texts)
         options = ["--json", "--context", str(min(input.get("context") or 0, MAX_CONTEXT))]
         options += ["--ignore-case"] if input.get("ignoreCase") else []
