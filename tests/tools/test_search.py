@@ -199,6 +199,45 @@ async def test_an_ignored_folder_can_be_named(desk: Desk) -> None:
     assert await listed(desk, path="node_modules") == ["node_modules/x/index.js"]
 
 
+IGNORED = "\n(Left out because ignored: {}. Give one as path to use it.)"
+
+
+async def test_ignored_files_at_a_path_are_named_if_there_are_no_others(desk: Desk) -> None:
+    """Otherwise the model concludes that there are none. Secrets, and files that do not match, are not named."""
+    desk.write(".git/HEAD")
+    desk.write(".gitignore", "*.log\n*.txt\n.env\n")
+    desk.write("logs/.gitkeep", "\n")
+    for name in ("a.log", "b.log"):
+        desk.write(f"logs/{name}", "needle\n")
+    desk.write("logs/c.txt", "other\n")
+    desk.write("logs/.env", "needle\n")
+    expected = IGNORED.format("logs/a.log, logs/b.log")
+    assert await desk.call("search", pattern="needle", path="logs") == f"No matches.{expected}"
+    assert await desk.call("search", pattern="needle", path="logs", context=1) == f"No matches.{expected}"
+    assert await desk.call("list_files", path="logs", glob="*.log") == f"No files.{expected}"
+    assert await found(desk, "needle", path="logs/a.log") == ["logs/a.log:1:needle"]
+    assert await found(desk, "nothing like it", path="logs") == []
+    assert await found(desk, "needle", path="logs", glob="*.py") == []
+    assert await listed(desk, path="logs", glob="*.py") == []
+    assert await listed(desk, path="logs") == ["logs/.gitkeep"]
+    for everything in ({}, {"path": "."}):
+        assert await found(desk, "needle", **everything) == []
+    desk.write("logs/d.md", "needle\n")
+    assert await found(desk, "needle", path="logs") == ["logs/d.md:1:needle"]
+
+
+async def test_only_some_ignored_files_are_named(desk: Desk) -> None:
+    """There may be thousands. A file that the agent proposed to delete is none of them."""
+    desk.write(".git/HEAD")
+    desk.write(".gitignore", "*.log\n")
+    for number in range(8):
+        desk.write(f"logs/{number}.log", "needle\n")
+    await desk.call("delete_file", path="logs/0.log")
+    expected = IGNORED.format("logs/1.log, logs/2.log, logs/3.log, logs/4.log, logs/5.log, ..")
+    assert await desk.call("list_files", path="logs") == f"No files.{expected}"
+    assert await desk.call("search", pattern="needle", path="logs") == f"No matches.{expected}"
+
+
 async def test_an_open_document_with_half_a_surrogate_pair_is_searched(desk: Desk) -> None:
     """Such as half of an emoji. It hides no other line."""
     desk.documents.type(desk.path / "a.txt", "\ud83d\nneedle\n")

@@ -5,7 +5,7 @@ from typing import Any
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.tools.globs import glob_filter
-from fairlead.tools.search_scope import search_scope
+from fairlead.tools.search_scope import WITH_IGNORED, omitted_ignored, search_scope
 from fairlead.tools.secret_files import omitted_secrets
 from fairlead.workspace.files import Files
 
@@ -50,12 +50,15 @@ class ListFiles:
         at_least = "at least " if len(names) >= MAX_COLLECTED else ""
         # leaves out open documents whose files exist but were not listed: a rule ignores them
         names |= {roots.relative(path) for path in not_deleted if self._files.is_proposed(path) or not path.exists()}
-        names -= {roots.relative(path) for path, text in texts.items() if text is None}
-        matching = set(filter(matches, names))
-        secrets = set(filter(self._files.secret_filter(), matching))
+        deleted = {roots.relative(path) for path, text in texts.items() if text is None}
+        matching, is_secret = set(filter(matches, names - deleted)), self._files.secret_filter()
+        secrets = set(filter(is_secret, matching))
         ordered = sorted(matching - secrets)
         if not ordered:
-            return "No files." + omitted_secrets(len(secrets))
-        omitted = len(ordered) - MAX_FILES
-        more = f"\n({at_least}{omitted:,} more files; narrow it with path or glob.)" if omitted > 0 else ""
+            named = [target for target in targets if not target.is_whole_folder]
+            ignored = {name for target in named for name in await target.names(MAX_COLLECTED, [WITH_IGNORED])}
+            omitted = [name for name in ignored - deleted if matches(name) and not is_secret(name)]
+            return "No files." + omitted_ignored(omitted) + omitted_secrets(len(secrets))
+        left = len(ordered) - MAX_FILES
+        more = f"\n({at_least}{left:,} more files; narrow it with path or glob.)" if left > 0 else ""
         return "\n".join(ordered[:MAX_FILES]) + more + omitted_secrets(len(secrets))

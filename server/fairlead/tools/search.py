@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.tools.globs import glob_filter
-from fairlead.tools.search_scope import SearchTarget, search_scope
+from fairlead.tools.search_scope import WITH_IGNORED, SearchTarget, omitted_ignored, search_scope
 from fairlead.tools.secret_files import omitted_secrets
 from fairlead.workspace.files import Files
 from fairlead.workspace.ripgrep import plain_name, records
@@ -106,8 +106,15 @@ class Search:
         for name, text in unsaved.items():
             if text is not None and matches(name) and not is_secret(name):
                 found += await _collect(_hits([*options, "-"], targets[0].root.path, lambda _, name=name: name, text))
+        ignored = set[str]()
+        if not any(hit.match for hit in found):
+            for target in targets:
+                if target.path.exists() and not target.is_whole_folder:
+                    arguments = [WITH_IGNORED, *options, target.inner]
+                    hits = await _collect(_hits(arguments, target.root.path, partial(named, target)))
+                    ignored |= {hit.path for hit in hits if hit.match}
         # counts all secrets in the scope: the number of those with a match would reveal their content
-        return _show(sorted(found)) + omitted_secrets(len(secrets))
+        return _show(sorted(found)) + omitted_ignored(ignored) + omitted_secrets(len(secrets))
 
     async def _unsaved(self, targets: Sequence[SearchTarget], texts: dict[Path, str | None]) -> dict[str, str | None]:
         """The texts by name (None: no file), without those of ignored files. Proposed files are never ignored."""

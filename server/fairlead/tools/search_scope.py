@@ -1,7 +1,7 @@
 """Where `search` and `list_files` look: files and folders on disk, and the texts of proposed and open files."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,10 @@ from fairlead.workspace.secrets import secret_globs
 
 MAX_NAMED = 200
 """The most names in the arguments of one `rg` command."""
+MAX_IGNORED = 5
+"""The most ignored files that a result names."""
+WITH_IGNORED = "--no-ignore"
+"""The option of `rg` that includes ignored files."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +33,20 @@ class SearchTarget:
         """The path relative to `root`, with `/`."""
         return (below(self.path, self.root.path) or ".").replace(os.sep, "/")
 
-    async def names(self, limit: int) -> set[str]:
-        """The names (`Roots.relative`) of at most `limit` files in it on disk that no rule ignores."""
+    @property
+    def is_whole_folder(self) -> bool:
+        """Whether it is a folder of the workspace, not a path in one."""
+        return self.path == self.root.path
+
+    async def names(self, limit: int, options: Sequence[str] = ()) -> set[str]:
+        """The names (`Roots.relative`) of at most `limit` files in it on disk that no rule ignores.
+
+        Args:
+            options: further options of `rg`.
+        """
         if not self.path.exists():
             return set()
-        found = await file_names(self.inner, self.root.path, limit)
+        found = await file_names(self.inner, self.root.path, limit, options)
         return {name for name, _ in self.roots.names_in(self.root, found)}
 
     async def secrets(self, is_secret: Callable[[str], bool], limit: int) -> set[str]:
@@ -79,3 +92,11 @@ def search_scope(files: Files, given: str | None) -> tuple[list[SearchTarget], d
     if not any(path.exists() for path in within) and all(text is None for text in texts.values()):
         raise ToolError(f"No such file or folder: {given or '.'}")
     return targets, texts
+
+
+def omitted_ignored(names: Collection[str]) -> str:
+    """A line about the ignored files that a result omits, with a leading newline; empty if there are none."""
+    if not names:
+        return ""
+    shown = ", ".join(sorted(names)[:MAX_IGNORED]) + (", ..." if len(names) > MAX_IGNORED else ".")
+    return f"\n(Left out because ignored: {shown} Give one as path to use it.)"
