@@ -87,6 +87,26 @@ async def test_a_wrong_pattern_is_a_clear_error(desk: Desk, pattern: str) -> Non
     assert "regex" in str(error.value)
 
 
+UNSUPPORTED = {
+    r"foo(?!bar)": "Write the pattern without look-around and backreferences.",
+    r"(?<=foo)bar": "Write the pattern without look-around and backreferences.",
+    r"(a)\1": "Write the pattern without look-around and backreferences.",
+    r"a\nb": "A pattern matches within one line. Search for each line on its own.",
+    "a\r\nb": "A pattern matches within one line. Search for each line on its own.",
+    r"\x00": "",
+}
+
+
+@pytest.mark.parametrize("pattern", UNSUPPORTED)
+async def test_an_unsupported_pattern_is_refused_with_what_to_do_instead(desk: Desk, pattern: str) -> None:
+    """Not with the advice to set an option of ripgrep, which the tool does not have."""
+    desk.write("a.txt", "x\n")
+    with pytest.raises(ToolError) as error:
+        await desk.call("search", pattern=pattern)
+    assert str(error.value).endswith(UNSUPPORTED[pattern])
+    assert "--" not in str(error.value)
+
+
 @pytest.mark.parametrize("pattern", ["-x", "--files", "--", "-", "a b", "'", '"', "$HOME", "`id`", "日本"])
 async def test_a_pattern_is_a_pattern_whatever_it_looks_like(desk: Desk, pattern: str) -> None:
     """It is never read as an option, nor by a shell."""

@@ -16,6 +16,7 @@ from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.tools.globs import glob_filter
 from fairlead.tools.search_scope import WITH_IGNORED, SearchTarget, omitted_ignored, search_scope
 from fairlead.tools.secret_files import omitted_secrets
+from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
 from fairlead.workspace.ripgrep import plain_name, records
 
@@ -29,6 +30,11 @@ MAX_CONTEXT = 10
 MAX_FILES = 1_000_000
 LEAD = 100  # characters before the match in a shortened line
 NAMES_CR = re.compile(r"\r|\\(?:r|x0d|x\{0*d\})", re.IGNORECASE)
+INSTEAD_OF_OPTIONS = {
+    "--pcre2": "Write the pattern without look-around and backreferences.",
+    "--multiline": "A pattern matches within one line. Search for each line on its own.",
+}
+"""What the model can do instead of setting an option that `rg` suggests."""
 TOO_LONG = "(a line of several megabytes)"
 
 SPEC = ToolSpec(
@@ -137,13 +143,22 @@ async def _both(first: Awaitable[A], second: Awaitable[B]) -> tuple[A, B]:
 
 
 async def _collect(hits: AsyncGenerator[Found, None]) -> list[Found]:
-    """At most the first `MAX_COLLECTED` hits. Ends the search after them."""
+    """At most the first `MAX_COLLECTED` hits. Ends the search after them.
+
+    Raises:
+        WorkspaceError: as for `records`.
+    """
     found: list[Found] = []
-    async with aclosing(hits):
-        async for hit in hits:
-            found.append(hit)
-            if len(found) >= MAX_COLLECTED:
-                break
+    try:
+        async with aclosing(hits):
+            async for hit in hits:
+                found.append(hit)
+                if len(found) >= MAX_COLLECTED:
+                    break
+    except WorkspaceError as error:
+        message, _, options = str(error).partition("\n\nConsider enabling")
+        advice = [instead for option, instead in INSTEAD_OF_OPTIONS.items() if option in options]
+        raise WorkspaceError("\n".join([message, *advice])) from error
     return found
 
 
