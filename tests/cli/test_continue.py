@@ -207,16 +207,18 @@ def test_unfinished_sessions_are_limited(hello: Path, undecided: Ended, record: 
     assert len(journals(state)) == 21
 
 
-def test_sessions_that_cannot_be_saved(hello: Path, record: Record, tmp_path: Path) -> None:
-    """If sessions cannot be saved, the output says so once, and the run continues."""
+@pytest.mark.parametrize("accept", ["all", "none"])
+def test_sessions_that_cannot_be_saved(hello: Path, record: Record, tmp_path: Path, accept: str) -> None:
+    """If sessions cannot be saved, the output says so once, and the run continues. It cannot be continued later."""
     blocked = tmp_path / "file"
     blocked.write_text("")
     replay = record({"calls": [{"edit_file": EDIT}]}, {"text": "."})
-    task = ("run", "a task", "--workspace", hello.parent, "--replay", replay, "--accept", "all")
+    task = ("run", "a task", "--workspace", hello.parent, "--replay", replay, "--accept", accept)
     ended = run_plain(*task, XDG_STATE_HOME=str(blocked), WIN_PD_OVERRIDE_LOCAL_APPDATA=str(blocked))
     assert ended.code == 0, ended.out + ended.err
     assert ended.out.count("cannot be saved") == 1
-    assert "Changed: hello.py" in ended.out
+    assert ("Changed: hello.py" if accept == "all" else "Not applied: hello.py") in ended.out
+    assert "run --continue" not in ended.out
 
 
 def test_the_demo_saves_nothing(state: Env) -> None:

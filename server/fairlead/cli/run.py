@@ -42,6 +42,7 @@ from fairlead.lsp import protocol as wire
 from fairlead.lsp import protocol_states as states
 from fairlead.models.recording import write_recording
 from fairlead.session.record.shape import record_text
+from fairlead.session.store.saving_messages import says_saved
 from fairlead.workspace.replace_file import replace_file
 
 DONE, NOT_DONE, NOTHING_TO_CONTINUE = 0, 1, 2
@@ -87,6 +88,7 @@ class Run:
         self._cancelling: asyncio.Future[None] | None = None
         self._checks: asyncio.Future[wire.ChecksResult] | None = None
         """The request for the checks after the review."""
+        self._is_saved = options.storage is not None
         self._is_running = False
         self._is_stopped = False
         self._is_summarized = False
@@ -104,7 +106,7 @@ class Run:
         except (wire.RequestError, ServerExited, OSError) as error:
             self._show_error(error)
             self._write_recording()
-            can_continue = bool(self._session_id) and self._options.storage is not None
+            can_continue = bool(self._session_id) and self._is_saved
             if isinstance(error, ServerExited) and can_continue and not self._is_summarized:
                 self._display.show([continue_line(self._options, finished=False)])
             return NOT_DONE
@@ -235,7 +237,7 @@ class Run:
             self._display.show(wrap(line, self._display.console, self._display.width))
 
     def _summarize(self, reports: Sequence[FileReport], *, chosen: bool, finished: bool) -> None:
-        """Shows what happened to the files, and how to continue if the run is unfinished or something is undecided.
+        """Shows what happened to the files, and how to continue if something is undecided or unfinished, and saved.
 
         Args:
             chosen: as for `summary_lines`.
@@ -244,7 +246,7 @@ class Run:
         self._is_summarized = True
         self._display.show([Text(), *summary_lines(reports, self._accept, chosen=chosen)])
         undecided = any(report.counts["undecided"] or report.counts["refused"] for report in reports)
-        if self._options.storage is not None and (undecided or not finished):
+        if self._is_saved and (undecided or not finished):
             self._display.show([continue_line(self._options, finished=finished)])
 
     async def _choose_accept(self, files: int) -> Accept | None:
@@ -319,6 +321,8 @@ class Run:
                 if self._recorder is not None:
                     self._recorder.add_event(params)
             case _ if method == SHOW_MESSAGE and params["type"] <= INFO:
+                saved = says_saved(params["message"])
+                self._is_saved = self._is_saved if saved is None else saved
                 self._transcript.note(params["message"], style="yellow")
             case _:
                 pass

@@ -21,6 +21,7 @@ from fairlead.session.store.codec import Json
 from fairlead.session.store.entries import EntryEncoder
 from fairlead.session.store.lock import Lock, Locked
 from fairlead.session.store.reader import FORMAT, JournalInfo
+from fairlead.session.store.saving_messages import NOT_SAVED, SAVED_AGAIN
 
 log = logging.getLogger(__name__)
 
@@ -28,11 +29,6 @@ RETRY_DELAY = 5.0  # seconds from a failed write to the next attempt
 MAX_GROWTH = 4  # a journal is rewritten when it is this many times as large as after the last rewrite
 SMALL_BYTES = 1_000_000  # smaller journals are not rewritten
 
-NOT_SAVED = (
-    "{session} cannot be saved: {reason} ({folder}). You can continue, but what happens from now on is lost when the "
-    "server ends. Saving is retried every few seconds."
-)
-SAVED_AGAIN = "{session} is saved again."
 UNREADABLE = (
     "The session {name} cannot be read: {reason}. Its file stays unchanged: {path}. "
     "If a newer version of Fairlead wrote it, update Fairlead; otherwise move the file away to hide this message."
