@@ -150,6 +150,10 @@ class InTerminal:
             pass
         return self._process.wait(timeout=DEADLINE)
 
+    def signal(self, number: int) -> None:
+        """Sends a signal to the command only, not to the processes that it started."""
+        os.kill(self._process.pid, number)
+
     def kill(self) -> None:
         """Sends SIGKILL and waits until the processes of the command have ended too."""
         children = self.children()

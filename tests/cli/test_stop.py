@@ -96,6 +96,23 @@ def test_the_proposals_of_a_stopped_run(hello: Path, record: Record) -> None:
         assert '"x"' in hello.read_text()
 
 
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_run_that_another_program_ends_asks_nothing(hello: Path, record: Record, name: str) -> None:
+    """Nobody may be there to answer. The proposals are not applied, and the output says how to continue."""
+    before = hello.read_bytes()
+    edit = {"edit_file": {"path": "hello.py", "old_text": "night", "new_text": "x"}}
+    with in_terminal(*task(hello.parent, record({"calls": [edit]}, {"text": "one two"}, pace=5))) as terminal:
+        terminal.until("writing")
+        children = terminal.children()
+        terminal.signal(getattr(signal, name))
+        assert terminal.end() == 130
+        assert all_gone(children)
+        assert "Review the changes" not in terminal.screen.text
+        assert "Not applied: hello.py" in terminal.screen.text
+        assert "run --continue" in terminal.screen.text
+        assert hello.read_bytes() == before
+
+
 def test_accept_all_does_not_apply_to_a_stopped_run(hello: Path, record: Record) -> None:
     """`--accept all` applies only the changes of a complete run."""
     before = hello.read_bytes()

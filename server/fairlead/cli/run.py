@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import shlex
+import signal
 import time
 from collections.abc import Generator, Sequence
 from typing import Any
@@ -91,6 +92,8 @@ class Run:
         self._is_saved = options.storage is not None
         self._is_running = False
         self._is_stopped = False
+        self._may_ask = True
+        """False after a signal other than Ctrl-C: nobody may be there to answer."""
         self._is_summarized = False
 
     async def execute(self) -> int:
@@ -136,12 +139,13 @@ class Run:
         self._display.show(continued_lines(row["title"], opened["plan"], files, self._display))
         self._transcript.begin_with_plan(opened["plan"])
 
-    def interrupt(self) -> None:
+    def interrupt(self, number: int) -> None:
         """Cancels the run, leaves the review, or stops waiting for the checks.
 
-        Called in the event loop after the first Ctrl-C (`ending_signals`).
+        Called in the event loop with the number of the first signal, such as that of Ctrl-C (`ending_signals`).
         """
         self._is_stopped = True
+        self._may_ask = number == signal.SIGINT
         self._keyboard.interrupt()
         self._display.set_status("stopping")
         if self._is_running:
@@ -253,7 +257,7 @@ class Run:
         """How to decide on the changes. None: the run was stopped, and the changes are not reviewed."""
         if not self._is_stopped:
             return self._accept
-        if self._accept != "ask":
+        if self._accept != "ask" or not self._may_ask:
             return None
         self._display.show([Text()])
         question = f"The run was stopped. Review the changes to {files} file{'s' if files > 1 else ''}?"

@@ -13,8 +13,8 @@ NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
 
 
 @contextmanager
-def ending_signals(stop: Callable[[], None], abort: Callable[[], None]) -> Generator[None]:
-    """Calls `stop` in the event loop at the first signal. At the second, calls `abort` and exits.
+def ending_signals(stop: Callable[[int], None], abort: Callable[[], None]) -> Generator[None]:
+    """Calls `stop` with the number of the first signal, in the event loop. At the second, calls `abort` and exits.
 
     The exit closes the server's stdin, so the server ends too, with its commands. `abort` runs in the signal handler
     and must not use buffered files.
@@ -22,13 +22,13 @@ def ending_signals(stop: Callable[[], None], abort: Callable[[], None]) -> Gener
     loop = asyncio.get_running_loop()
     count = 0
 
-    def on_signal(_: int, __: FrameType | None) -> None:
+    def on_signal(number: int, _: FrameType | None) -> None:
         nonlocal count
         count += 1
         if count > 1:
             abort()
             os._exit(CANCELLED)
-        loop.call_soon_threadsafe(stop)
+        loop.call_soon_threadsafe(stop, number)
 
     numbers = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
     # signals that were ignored at the start, by nohup for example, stay ignored
