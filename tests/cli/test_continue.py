@@ -2,6 +2,8 @@
 
 import os
 import re
+import shlex
+import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 
 from cli.command import Ended, in_terminal, run_plain
+from fairlead.cli.program import program_name
 from support.fake_api import Call, FakeApi, Text, Turn, Wait
 
 Record = Callable[..., Path]
@@ -18,8 +21,8 @@ Env = dict[str, Any]
 PLAN = Call("todo", {"items": [{"content": "Greet 世界", "status": "in_progress", "activeForm": "Greeting"}]})
 EDIT = {"path": "hello.py", "old_text": "night", "new_text": "夜"}
 DONE = Turn((Text("All done."),))
-CONTINUE = "To continue where it stopped: fairlead run --continue --workspace "
-UNDECIDED = "Undecided changes are saved. To review them: fairlead run --continue --workspace "
+CONTINUE = f"To continue where it stopped: {program_name()} run --continue --workspace "
+UNDECIDED = f"Undecided changes are saved. To review them: {program_name()} run --continue --workspace "
 
 in_a_terminal = pytest.mark.skipif(os.name != "posix", reason="pseudoterminals are POSIX")
 
@@ -73,7 +76,7 @@ def test_fault_22_a_killed_run_can_be_continued(hello: Path, state: Env) -> None
         assert "Continues “Greet in Chinese” (0 of 1 step, 1 file to review)" in head
         assert "[>] #1: Greet 世界 (Greeting)" in head
         assert "Changed: hello.py" in tail
-        assert "fairlead run --continue" not in tail
+        assert "run --continue" not in tail
         assert '"夜"' in hello.read_text(encoding="utf-8")
         assert last_prompt(api) == "Continue where you stopped."
         assert api.requests[-1].body["messages"][0]["content"][0]["text"] == "Greet in Chinese"
@@ -97,7 +100,7 @@ def test_stopped_with_ctrl_c(hello: Path, state: Env) -> None:
             terminal.answer("Accept hello.py?", "y")
             assert terminal.end() == 0
             assert "“a task” (1 file to review)" in terminal.screen.text
-            assert "fairlead run --continue" not in terminal.screen.text
+            assert "run --continue" not in terminal.screen.text
         assert '"夜"' in hello.read_text(encoding="utf-8")
         assert last_prompt(api) == "Use tabs."
         assert api.refusals == []
@@ -130,9 +133,12 @@ def test_a_run_that_failed(workspace: Path, state: Env) -> None:
 
 
 def test_the_current_folder_needs_no_option(workspace: Path, state: Env) -> None:
-    """In the workspace itself, the command needs no `--workspace`."""
+    """In the workspace itself, the command needs no `--workspace`. It works there even if `fairlead` is not on PATH."""
     failed = run_plain("run", "a task", cwd=workspace, **state)
-    assert failed.out.rstrip().splitlines()[-1] == "To continue where it stopped: fairlead run --continue"
+    command = failed.out.rstrip().splitlines()[-1].removeprefix("To continue where it stopped: ")
+    program, *arguments = shlex.split(command)
+    assert arguments[-2:] == ["run", "--continue"]
+    assert shutil.which(program)
 
 
 def test_undecided_changes_are_accepted_later(hello: Path, undecided: Ended, record: Record, state: Env) -> None:
@@ -154,7 +160,7 @@ def test_nothing_to_continue(workspace: Path, state: Env) -> None:
     with FakeApi() as api:
         ended = continue_run(workspace, **state, **model(api))
         assert (ended.code, api.requests) == (2, [])
-    assert 'no saved session to continue. Start one: fairlead run "your task"' in ended.out
+    assert f'no saved session to continue. Start one: {program_name()} run "your task"' in ended.out
     assert journals(state) == []
 
 

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from cli.command import Ended, run_plain
+from fairlead.cli.program import program_name
 from support.fake_api import FakeApi, HttpError, Text, Turn
 from support.fake_clouds import FakeBedrock
 
@@ -197,7 +198,7 @@ def test_a_run_that_the_api_pauses(workspace: Path, record: Record) -> None:
     assert ended.code == 1, ended.out
     assert "✗ Paused before the task was finished" in ended.out and "rounds" not in ended.out
     assert "the API paused the model's turn" in ended.out
-    assert "To continue where it stopped: fairlead run --continue" in ended.out
+    assert f"To continue where it stopped: {program_name()} run --continue" in ended.out
 
 
 def test_a_cloud_serves_the_model(workspace: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 from cli.command import Ended, all_gone, in_terminal, run_plain
 from cli.conftest import EXAMPLE
 from fairlead.cli.main import run_command_line
+from fairlead.cli.program import program_name
 from fairlead.session.record.shape import record_json
 from protocol.examples import a_session_record
 from support.sandbox import needs_sandbox
@@ -70,7 +71,7 @@ def test_the_record_of_the_example_holds_until_a_byte_or_a_check_changes(
     task = ("run", "Refactor hello.py", "--workspace", records.workspace, "--replay", example)
     saved = run_plain(*task, "--accept", "all", "--save-record", records.path)
     assert saved.code == 0, saved.out
-    verify = f"fairlead verify {records.path} --workspace {records.workspace}"
+    verify = f"{program_name()} verify {records.path} --workspace {records.workspace}"
     assert f"Saved the record to {records.path}. To verify it: {verify}\n" in saved.out
 
     unchanged = records.verify()

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from fairlead.cli.client import StartServer
 from fairlead.cli.options import DemoOptions, RunOptions, VerifyOptions
+from fairlead.cli.program import program_name
 from fairlead.cli.run import DONE, NOT_DONE, run_task
 from fairlead.cli.saved_record import load_record
 from fairlead.cli.verify import run_verify
@@ -58,17 +59,6 @@ async def run_demo(options: DemoOptions, terminal: Terminal, start_server: Start
         terminal.print(REAL_MODELS.format(program=program_name()))
     _clean_up(folder, terminal, keep=options.keep is not None or code != DONE)
     return code
-
-
-def program_name() -> str:
-    """What the user types to start Fairlead: its name if it is on PATH, else its path."""
-    if shutil.which("fairlead"):
-        return "fairlead"
-    installed = shutil.which("fairlead", path=str(Path(sys.executable).parent))
-    if installed is None:
-        return f"{shlex.quote(sys.executable)} -m fairlead"
-    path = Path(installed)
-    return shlex.quote(str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path))
 
 
 def missing_parts(source: str) -> list[str]:

@@ -17,6 +17,7 @@ from fairlead.cli.client import AgentClient, ServerExited, StartServer
 from fairlead.cli.keys import Interrupted, Keyboard
 from fairlead.cli.mentions import mentioned
 from fairlead.cli.options import Accept, RunOptions
+from fairlead.cli.program import program_name
 from fairlead.cli.recording import ConversationRecorder
 from fairlead.cli.review import FileReport, Review
 from fairlead.cli.saved_sessions import NoSavedSession, delete_old_sessions, newest_session
@@ -301,8 +302,8 @@ class Run:
             reason = error.strerror if isinstance(error, OSError) else None
             self._display.show([Text(f"The record was not saved: {clean(reason or str(error))}", style="red")])
             return False
-        verify = f"fairlead verify {shlex.quote(str(path))}{workspace_arguments(self._options.workspace)}"
-        text = f"Saved the record to {path}. To verify it: {verify}"
+        verify = f"verify {shlex.quote(str(path))}{workspace_arguments(self._options.workspace)}"
+        text = f"Saved the record to {path}. To verify it: {program_name()} {verify}"
         self._display.show([Text(escape_hidden(text), style="dim")])
         return True
 

@@ -2,6 +2,7 @@
 
 from fairlead.agent.errors import FairleadError
 from fairlead.cli.client import AgentClient
+from fairlead.cli.program import program_name
 from fairlead.lsp import protocol as wire
 from fairlead.lsp import protocol_states as states
 
@@ -9,7 +10,7 @@ MAX_UNFINISHED = 20
 """How many sessions of a folder that are unfinished or have undecided changes are saved."""
 
 DELETED = "Deleted, because only the newest {count} unfinished sessions of a folder are saved: “{title}”"
-NOTHING = 'This folder has no saved session to continue. Start one: fairlead run "your task"'
+NOTHING = 'This folder has no saved session to continue. Start one: {program} run "your task"'
 
 
 class NoSavedSession(FairleadError):
@@ -25,7 +26,7 @@ async def newest_session(client: AgentClient) -> states.SessionRowWire:
     """
     rows = await _rows(client)
     if not rows:
-        raise NoSavedSession(NOTHING)
+        raise NoSavedSession(NOTHING.format(program=program_name()))
     return rows[0]
 
 

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from fairlead import __version__
 from fairlead.cli.options import Accept, RunOptions
+from fairlead.cli.program import program_name
 from fairlead.cli.review import FileReport
 from fairlead.cli.view.display import Display
 from fairlead.cli.view.terminal import Marks
@@ -72,9 +73,9 @@ def workspace_arguments(roots: Roots) -> str:
 
 def continue_line(options: RunOptions, *, finished: bool) -> Text:
     """How to continue a session that is unfinished or has undecided changes."""
-    where = workspace_arguments(options.workspace)
+    command = f"{program_name()} run --continue{workspace_arguments(options.workspace)}"
     why = "Undecided changes are saved. To review them" if finished else "To continue where it stopped"
-    return Text(f"{why}: fairlead run --continue{escape_hidden(where)}", style="dim")
+    return Text(f"{why}: {escape_hidden(command)}", style="dim")
 
 
 def result_lines(result: wire.RunResult, shown: str, window: Window, seconds: float, marks: Marks) -> list[Text]:
