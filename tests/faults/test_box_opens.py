@@ -23,7 +23,7 @@ from support.client import Client
 from support.sandbox import needs_sandbox
 
 LONG = "x" * 300
-LEFT = {"lock", "no-file", "no-folder", "upper-1"}
+LEFT = {"lock", "no-file", "no-folder", "no-settings", "upper-1"}
 
 
 @pytest.fixture(autouse=True)

@@ -241,20 +241,21 @@ async def test_a_secret_that_appears_while_the_question_is_open_is_hidden(worksp
     async with Client(workspace, settings=settings, answers={"agent/approve": allow}) as client:
         await client.run()
         [result] = texts(client)
-        assert "Permission denied" in result and "s3cret" not in result
+        assert "# hidden by Fairlead" in result and "s3cret" not in result
 
 
 async def test_a_failed_command_reports_its_hidden_files(workspace: Path, replay: Replay) -> None:
     """Otherwise the model would look for the reason in the program. Other commands get no note."""
     (workspace / ".env").write_text("s3cret\n")
-    calls = [bash("cat .env; true"), bash("exit 1"), bash("echo Permission denied")]
+    commands = ("cat .env; true", "echo x > .env; true", "exit 1", "cat .env > /dev/null; echo Permission denied")
+    calls = [bash(command) for command in commands]
     async with Client(workspace, settings=replay({"calls": calls}, {"text": "Done."})) as client:
         await client.run()
         line = (
             "(1 file that looks like a secret is hidden from commands: .env. "
             "`unsandboxed` shows them, if the user allows it.)"
         )
-        assert [line in result for result in texts(client)] == [True, True, False]
+        assert [line in result for result in texts(client)] == [True, True, True, False]
 
 
 async def test_a_failed_command_reports_files_of_another_group(workspace: Path, replay: Replay) -> None:

@@ -110,8 +110,8 @@ async def test_32_bit_system_calls_are_denied(box: Boxes) -> None:
 async def test_a_failed_box_is_an_error_and_no_exit_code(box: Boxes, workspace: Path) -> None:
     """Whatever fails: the command was not run, which is an error and not an exit code; a command's own code is no
     error."""
-    write(workspace, {".env": "KEY"})
-    opened = await box.layer.open("echo ran", View(hidden=[".env"]))
+    write(workspace, {"a.pem": "KEY"})
+    opened = await box.layer.open("echo ran", View(hidden=["a.pem"]))
     nothing = box.layer._folder / "no-file"
     nothing.unlink()
     output, _ = await (await start(opened)).communicate()

@@ -87,7 +87,8 @@ async def test_a_box_that_is_never_started_leaves_nothing(workspace: Path, tmp_p
     async with boxes(workspace, tmp_path / "state") as box:
         opened = await box.layer.open("true", seen(**{"a.txt": "a"}), background=background)
         assert (await opened.close()).files == []
-        assert {path.name for path in box.layer._folder.iterdir()} <= {"lock", "no-file", "no-folder", "upper-1"}
+        left = {path.name for path in box.layer._folder.iterdir()}
+        assert left <= {"lock", "no-file", "no-folder", "no-settings", "upper-1"}
         assert list((box.layer._folder / "upper-1").iterdir()) == []
 
 

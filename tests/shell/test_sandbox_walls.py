@@ -67,6 +67,27 @@ async def test_other_processes_are_hidden(box: Boxes) -> None:
     assert "No such process" in ran.output
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_programs_can_read_placeholders_of_settings(workspace: Path, tmp_path: Path, backend: str) -> None:
+    """They skip a `.env` that does not exist, but end if it cannot be read. Nothing can write or replace it."""
+    if not is_installed(backend):
+        pytest.skip("bubblewrap is not installed")
+    names = [".env", ".ENV", ".env.test", "app/.npmrc"]
+    write(workspace, dict.fromkeys([*names, "a.pem", "app/.netrc"], "HUNTER\n"))
+    hidden = View(hidden=[*names, "a.pem", "app/.netrc"])
+    async with boxes(workspace, tmp_path / "state", backend) as box:
+        for name in names:
+            read = f"python3 -c \"print(open('{name}').read(), end='')\""
+            assert await box.output(read, hidden) == "# hidden by Fairlead\n"
+        assert (await box.run("cat a.pem", hidden)).code != 0
+        assert (await box.run("cat app/.netrc", hidden)).code != 0
+        assert await box.output("set -a; . ./.env; grep -rs HUNTER . || echo none", hidden) == "none\n"
+        writes = "echo x > .env; echo x >> .env; rm .env; mv .env b; touch .env; chmod 777 .env; sed -i s/h/x/ .env"
+        assert (await box.run(f"{writes}; cat .env", hidden)).output.endswith("# hidden by Fairlead\n")
+        ran = await box.run(f"{writes}; true", hidden)
+        assert ran.changes.files == []
+
+
 async def test_the_users_secrets_are_hidden(box: Boxes) -> None:
     """The home contains only tools; root's command cannot read root's files."""
     shown = (await box.output("ls -A ~")).split()
@@ -179,9 +200,9 @@ async def test_a_workspace_that_only_its_owner_may_enter(tmp_path: Path, backend
         link = tmp_path / "link"
         os.symlink(real, link)
         async with boxes(link, tmp_path / "state", backend) as box:
-            write(link, {".env": "KEY"})
-            command = f"echo a > {link}/a.txt; cat {real}/a.txt; pwd; cat {link}/.env 2>/dev/null"
-            ran = await box.run(command, View(hidden=[".env"]))
+            write(link, {"a.pem": "KEY"})
+            command = f"echo a > {link}/a.txt; cat {real}/a.txt; pwd; cat {link}/a.pem 2>/dev/null"
+            ran = await box.run(command, View(hidden=["a.pem"]))
         assert (ran.output, ran.contents) == (f"a\n{real}\n", {"a.txt": b"a\n"})
 
 

@@ -22,6 +22,9 @@ NON_INTERACTIVE = {
     "PYTHONUNBUFFERED": "1",
 }
 
+# what a command reads instead of a hidden `.env` or `.npmrc`; a comment there
+HIDDEN_TEXT = "# hidden by Fairlead\n"
+
 # enough for the parallel jobs of a build, each of which is several processes or threads
 _MIN_PROCESSES, _PROCESSES_PER_CPU = 512, 64
 _CONTAINER_MEMORY = Path("/sys/fs/cgroup/memory.max")

@@ -17,7 +17,7 @@ from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.display import escape_invisible, escape_to_one_line
 from fairlead.shell.background import BackgroundCommand
 from fairlead.shell.command_line.verifications import find_verifications
-from fairlead.shell.layer import Layer, NotRun, View
+from fairlead.shell.layer import HIDDEN_TEXT, Layer, NotRun, View
 from fairlead.shell.process import Command
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.check_run import find_check
@@ -57,7 +57,7 @@ FOREIGN = (
     f'("{_TOO_LARGE}": a sandboxed command cannot change a file of another owner or group, or create one in such a '
     "folder. Edit it with edit_file or write_file, or use `unsandboxed`, if the user allows it.)"
 )
-REFUSALS = ("Permission denied", "Device or resource busy")
+REFUSALS = ("Permission denied", "Read-only file system", "Device or resource busy")
 
 
 class Bash:
@@ -202,9 +202,9 @@ def _validate(command: str) -> None:
 
 
 def _hidden_files(names: Collection[str], exit_code: int | None, output: str) -> str:
-    """A line about hidden files if the command may have failed because of them, else empty."""
+    """A line about hidden files if the command may have failed because of them or printed one, else empty."""
     refused = any(words in output for words in REFUSALS) and any(PurePath(name).name in output for name in names)
-    if not names or not (exit_code or refused):
+    if not names or not (exit_code or refused or HIDDEN_TEXT.strip() in output):
         return ""
     named = map(escape_to_one_line, sorted(names)[:MAX_NAMED])
     shown = ", ".join([*named, *(["..."] if len(names) > MAX_NAMED else [])])

@@ -1,17 +1,21 @@
 """What a box shows of the machine and of the workspace, as binds and links; `mounts.py` has the rules."""
 
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from fairlead.shell.layer import View
+from fairlead.shell.layer import HIDDEN_TEXT, View
 from fairlead.shell.sandbox import gitconfig, repository
 from fairlead.shell.sandbox.box import installed, mounts
 from fairlead.shell.sandbox.layer.upper_layer import Owner
 from fairlead.shell.sandbox.overlay_folders import OverlayFolders
 from fairlead.workspace.paths import real_path
 from fairlead.workspace.repositories import read_start
+
+# names of files of settings in which `#` begins a comment
+_SETTINGS = re.compile(r"\.env(?:\..*)?|\.npmrc", re.IGNORECASE | re.DOTALL)
 
 
 class ShownPaths:
@@ -137,15 +141,21 @@ class ShownPaths:
             yield made, str(path), False
 
     def _placeholder(self, path: Path) -> str:
-        """The path of an empty file or folder without permissions, which is shown in place of a hidden one."""
+        """The path of what is shown in place of a hidden file or folder.
+
+        It is empty and has no permissions. Settings are a readable comment instead: programs skip them if they do not
+        exist, but fail if they cannot be read.
+        """
         is_folder = os.path.isdir(path)
-        name = "no-folder" if is_folder else "no-file"
-        made = self._folder / name
+        is_settings = not is_folder and _SETTINGS.fullmatch(path.name) is not None
+        made = self._folder / ("no-folder" if is_folder else "no-settings" if is_settings else "no-file")
         if not made.exists():
             if is_folder:
                 made.mkdir(mode=0)
             else:
-                os.close(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0))
+                with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0), "w") as file:
+                    file.write(HIDDEN_TEXT if is_settings else "")
+                    os.fchmod(file.fileno(), 0o444 if is_settings else 0)
             os.chown(made, self._owner.uid, self._owner.gid, follow_symlinks=False)
         return str(made)
 
