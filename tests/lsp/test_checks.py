@@ -178,9 +178,16 @@ async def test_p17_a_check_that_needs_the_network_is_run_with_bash(workspace: Pa
     async with Client(workspace, settings=replay(*turns), capabilities=ABLE, answers=answers) as client:
         await client.run()
         _, refused, passed = results(client)
-        assert "Checks have no network." in refused
+        assert "Checks have no network and their own localhost" in refused
         assert "The check of #1 holds" in passed
         assert steps(client)[0][0] == "completed"
+
+
+async def test_p17_a_check_that_needs_docker(workspace: Path, replay: Replay) -> None:
+    """The refusal names the way that reaches it."""
+    said = "Checks cannot reach Docker's and other programs' Unix sockets."
+    check = "echo Cannot connect to the Docker daemon at unix:///var/run/docker.sock; false"
+    await check_does_not_pass(workspace, replay, check, said, {})
 
 
 async def test_p17_a_killed_server_leaves_no_result(workspace: Path, replay: Replay, storage: Path) -> None:

@@ -258,6 +258,21 @@ async def test_a_failed_command_reports_its_hidden_files(workspace: Path, replay
         assert [line in result for result in texts(client)] == [True, True, True, False]
 
 
+async def test_a_failed_command_reports_what_it_cannot_reach(workspace: Path, replay: Replay) -> None:
+    """The servers of the machine need the network, Docker needs more. Commands that succeed get no note."""
+    refused = "(exec 3<> /dev/tcp/127.0.0.1/9) 2>&1"
+    docker = "echo Cannot connect to the Docker daemon at unix:///var/run/docker.sock."
+    lines = (refused, "echo connect ECONNREFUSED ::1:6379; false", f"{docker}; false", f"{refused}; true", "false")
+    calls = [*map(bash, lines), bash(f"{refused}; false", network=True), bash(f"{docker}; false", unsandboxed=True)]
+    answers = {"agent/approve": lambda _: {"option": "allow_once"}}
+    settings = replay({"calls": calls}, {"text": "Done."})
+    async with Client(workspace, settings=settings, answers=answers) as client:
+        await client.run()
+        hints = [("`network`" in result, "`unsandboxed`" in result) for result in texts(client)]
+        nothing = (False, False)
+        assert hints == [(True, False), (True, False), (False, True), nothing, nothing, nothing, nothing]
+
+
 async def test_a_failed_command_reports_files_of_another_group(workspace: Path, replay: Replay) -> None:
     """The kernel's words ("Value too large for defined data type") do not say so; other commands get no note."""
     if os.geteuid() != 0:

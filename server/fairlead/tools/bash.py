@@ -22,6 +22,7 @@ from fairlead.shell.process import Command
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.check_run import find_check
 from fairlead.tools.commands import Commands, Job
+from fairlead.tools.unreachable import unreachable_hint
 from fairlead.workspace.files import Files
 
 MAX_SECONDS = 3600
@@ -154,13 +155,15 @@ class Bash:
             changed = await job.end(result.ended, result.exit_code)
         except NotRun as error:
             raise ToolError(_lines(*notes, str(error), result.output)) from error
+        is_boxed_failure = job.where == "sandboxed" and result.exit_code != 0
+        unreachable = unreachable_hint(result.output, network=job.network) if is_boxed_failure else ""
         if result.ended == "timeout":
             limit = f"Killed at the time limit of {running.timeout:g} s. Output so far:"
-            raise VerbatimToolError(_lines(*notes, changed, limit, result.output))
+            raise VerbatimToolError(_lines(*notes, changed, limit, result.output, unreachable))
         hidden = _hidden_files(job.hidden_files, result.exit_code, result.output)
         foreign = FOREIGN if job.where == "sandboxed" and _TOO_LARGE in result.output else ""
         code = f"({result.exit_text}, {result.seconds:.1f} s)"
-        return _lines(*notes, result.output, changed, hidden, foreign, _inconclusive(job), code)
+        return _lines(*notes, result.output, changed, hidden, foreign, unreachable, _inconclusive(job), code)
 
     def _in_background(self, job: Job) -> str:
         assert job.handle is not None

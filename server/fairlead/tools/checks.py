@@ -1,6 +1,5 @@
 """Runs the checks of the plan items that the model completes (docs/plan.md P17)."""
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,18 +11,8 @@ from fairlead.tools.approvals import Approvals
 from fairlead.tools.check_queue import CheckQueue, Stopped
 from fairlead.tools.check_run import CheckEnd, CheckRun, allow_check, run_check
 from fairlead.tools.commands import Commands
+from fairlead.tools.unreachable import unreachable_hint
 from fairlead.workspace.files import Files
-
-# what common programs print when a name cannot be resolved
-NEEDS_NETWORK = re.compile(
-    "could not resolve|name resolution|name or service not known|network is unreachable|"
-    "getaddrinfo|enotfound|eai_again",
-    re.IGNORECASE,
-)
-NO_NETWORK = (
-    " Checks have no network. If this one needs it, run the same command with bash and `network`, which asks the user; "
-    "if it passes, complete the item."
-)
 
 
 @dataclass(frozen=True)
@@ -86,7 +75,8 @@ class Checks:
             call.output(f"({end.summary})\n")
             took = f"`{command}` ({end.summary})"
             if not end.passed:
-                hint = NO_NETWORK if NEEDS_NETWORK.search(end.result.output) and check.where == "sandboxed" else ""
+                is_sandboxed = check.where == "sandboxed"
+                hint = unreachable_hint(end.result.output, network=False, of_check=True) if is_sandboxed else ""
                 failed = f"{name} failed: {took}.{end.discarded}{hint} The end of its output:\n{end.tail}"
                 return Checked(False, failed.rstrip())
             return Checked(True, f"{name} passed: {took}.{end.discarded}{await self._proof(check, end, call)}")
