@@ -23,6 +23,7 @@ SECRETS = [
     *(".npmrc", ".netrc", ".pypirc", "cert.p12", "cert.pfx", "pass.kdbx", "credentials.json", "client_secret_1.json"),
     *("service-account.json", ".ssh/config", "home/.aws/credentials", ".docker/config.json", "config/secrets.yml"),
     *("prod.tfvars", "terraform.tfstate", ".git-credentials", "gha-creds-12.json", ".kube/config"),
+    *("auth.json", ".codex/auth.json", "app/release.keystore", "debug.keystore"),
 ]
 ORDINARY = [
     *(
@@ -36,6 +37,7 @@ ORDINARY = [
         "keys/a.txt",
     ),
     *("package.json", "credentials.py", ".envs", "secrets/README.md", "pem", ".sshx/a", "x.ssh/a", "auth.py"),
+    *("locales/en/auth.json", "android/app/debug.keystore", "apps/a/android/app/debug.keystore"),
 ]
 
 
@@ -83,6 +85,18 @@ def test_an_unusable_rule_changes_nothing(tmp_path: Path, data: bytes) -> None:
 def test_any_name_has_an_answer(name: str) -> None:
     """Whatever a model sends."""
     secret_path_filter(Path("/nowhere"))(name)
+
+
+async def test_the_tokens_of_composer_are_secret_in_each_of_its_packages(workspace: Path) -> None:
+    """Also if the package is created later. Other files of that name, such as translations, are ordinary."""
+    for name in ("shop/auth.json", "shop/lang/de/auth.json", "later/Auth.json"):
+        (workspace / name).parent.mkdir(parents=True, exist_ok=True)
+        (workspace / name).touch()
+    (workspace / "shop/composer.json").touch()
+    finder = SecretFinder(workspace)
+    assert (await finder.find()).names == {"shop/auth.json"}
+    (workspace / "later/composer.json").touch()
+    assert (await finder.find()).names == {"shop/auth.json", "later/Auth.json"}
 
 
 async def test_existing_secrets_are_found(workspace: Path) -> None:

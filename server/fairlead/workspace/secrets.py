@@ -1,6 +1,7 @@
 """Files that look like secrets. The model needs permission to read them; sandboxed commands cannot read them.
 
-They are recognized by name: by the rules in `.fairleadignore`, else by a list of common names.
+They are recognized by name: by the rules in `.fairleadignore`, else by a list of common names. Only `auth.json` needs a
+look at the folder.
 """
 
 import asyncio
@@ -37,8 +38,10 @@ _NAMES = (
 )
 _FOLDERS = frozenset((".ssh", ".gnupg", ".aws", ".azure", ".kube"))
 _PATHS = ("/.docker/config.json", "/.cargo/credentials", "/.config/gcloud/credentials.db")
+_TOKENS = "auth.json"  # of Composer and some agents; deeper in a project, it is usually a translation
+_PUBLIC_KEY = "/android/app/debug.keystore"  # every React Native project has the same
 _HARMLESS = (".pub", ".example", ".sample", ".template", ".dist", ".tmpl", ".defaults")
-_EXACT = frozenset(name for name in _NAMES if "*" not in name)
+_EXACT = frozenset(name for name in _NAMES if "*" not in name and name != _TOKENS)
 _ENDS = tuple(name[1:] for name in _NAMES if name.startswith("*"))
 _STARTS = {name.split("*")[0]: name.split("*")[1] for name in _NAMES if "*" in name[1:]}
 _ANY_START = tuple(_STARTS)
@@ -61,7 +64,7 @@ def secret_path_filter(root: Path) -> IsSecret:
 
     `.fairleadignore` in the root has the format of a `.gitignore`: a line names secrets, or exempts files with `!`.
     """
-    return _rules(_read_rules(root))
+    return _rules(root, _read_rules(root))
 
 
 def secret_name_filter(roots: Roots) -> IsSecret:
@@ -81,7 +84,7 @@ def secret_name_filter(roots: Roots) -> IsSecret:
     def is_secret(name: str) -> bool:
         found = roots.split(name)
         if found is None:
-            return _by_name(name.casefold())
+            return _by_name(name)
         root, inner = found
         return any(rule(f"{prefix}{inner}") for rule, prefix in applying[root.name])
 
@@ -231,27 +234,31 @@ def _lines(data: bytes) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=16)
-def _rules(data: bytes) -> IsSecret:
+def _rules(root: Path, data: bytes) -> IsSecret:
     lines = _lines(data)
     if not lines:
-        return lambda name: _by_name(name.casefold())
+        return lambda name: _by_name(name, root)
     import pathspec  # noqa: PLC0415  slow to import, and rarely needed
 
     spec = pathspec.GitIgnoreSpec.from_lines(lines)
 
     def is_secret(name: str) -> bool:
-        name = name.casefold()
-        match = spec.check_file(name).include
-        return _by_name(name) if match is None else match
+        match = spec.check_file(name.casefold()).include
+        return _by_name(name, root) if match is None else match
 
     return is_secret
 
 
-def _by_name(name: str) -> bool:
-    """Whether a case-folded path looks like a secret by the list of common names."""
+def _by_name(path: str, root: Path | None = None) -> bool:
+    """Whether a path looks like a secret by the list of common names. `root` is what it is relative to, if known."""
+    name = path.casefold()
     folders, _, last = name.rpartition("/")
-    if last.endswith(_HARMLESS):
+    if last.endswith(_HARMLESS) or f"/{name}".endswith(_PUBLIC_KEY):
         return False
+    if last == _TOKENS and (root is None or not folders or "/." in f"/{folders}"):
+        return True
+    if last == _TOKENS and root is not None and os.path.exists(root / path.rpartition("/")[0] / "composer.json"):
+        return True
     if last in _EXACT or last.endswith(_ENDS) or f"/{name}".endswith(_PATHS):
         return True
     if last.startswith(_ANY_START) and any(
