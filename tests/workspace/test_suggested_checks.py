@@ -28,6 +28,13 @@ WORKSPACES: dict[str, tuple[dict[str, str], list[str]]] = {
     "pytest by a dependency": ({"pyproject.toml": '[project]\ndependencies = ["pytest>=8"]\n'}, ["pytest -q"]),
     "pytest by its file": ({"tests/conftest.py": "", "tests/test_a.py": ""}, ["pytest -q"]),
     "uv": ({"pytest.ini": "", "uv.lock": ""}, ["uv run pytest -q"]),
+    "pdm": ({"pytest.ini": "", "pdm.lock": "", ".venv/bin/pytest": ""}, ["pdm run pytest -q"]),
+    "pipenv": ({"pytest.ini": "", "Pipfile.lock": ""}, ["pipenv run pytest -q"]),
+    "an environment": (
+        {"pyproject.toml": "[tool.pytest]\n[tool.ruff]\n[tool.mypy]\n", ".venv/bin/pytest": "", ".venv/bin/ruff": ""},
+        [".venv/bin/pytest -q", ".venv/bin/ruff check .", "mypy ."],
+    ),
+    "an environment with another name": ({"pytest.ini": "", "venv/bin/pytest": ""}, ["venv/bin/pytest -q"]),
     "unittest": ({"tests/test_a.py": ""}, ["python3 -m unittest discover tests"]),
     "unittest at the top": ({"test_a.py": ""}, ["python3 -m unittest"]),
     "Python's linters": ({"pyproject.toml": "[tool.ruff]\n[tool.mypy]\n"}, ["ruff check .", "mypy ."]),
@@ -35,6 +42,7 @@ WORKSPACES: dict[str, tuple[dict[str, str], list[str]]] = {
     "Rust": ({"Cargo.toml": ""}, ["cargo test"]),
     "Go": ({"go.mod": ""}, ["go test ./..."]),
     "Java": ({"gradlew": "", "pom.xml": ""}, ["./gradlew test", "mvn -q test"]),
+    "Maven's wrapper": ({"mvnw": "", "pom.xml": ""}, ["./mvnw -q test"]),
     "make, tests first": ({"Makefile": "lint: a\n\t@b\ntest::\nX := 1\n"}, ["make test", "make lint"]),
 }
 
@@ -43,7 +51,7 @@ WORKSPACES: dict[str, tuple[dict[str, str], list[str]]] = {
 async def test_p18_the_files_suggest_checks(tmp_path: Path, name: str) -> None:
     files, commands = WORKSPACES[name]
     for path, text in files.items():
-        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
     found = await suggested_checks(Roots.of(tmp_path))
     assert [suggestion.command for suggestion in found] == commands

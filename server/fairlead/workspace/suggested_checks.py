@@ -25,7 +25,8 @@ PACKAGE_MANAGERS = {
     "bun.lock": "bun",
     "bun.lockb": "bun",
 }
-RUNNERS = {"uv.lock": "uv run ", "poetry.lock": "poetry run "}
+RUNNERS = {"uv.lock": "uv run ", "poetry.lock": "poetry run ", "pdm.lock": "pdm run ", "Pipfile.lock": "pipenv run "}
+ENVIRONMENTS = (".venv/bin/", "venv/bin/")
 LINTERS = (
     ("ruff", "ruff check .", "ruff.toml"),
     ("mypy", "mypy .", "mypy.ini"),
@@ -105,22 +106,26 @@ def _node(root: Path, read: Read) -> Iterator[Suggestion]:
 
 
 def _python(root: Path, read: Read) -> Iterator[Suggestion]:
-    project, runner = read("pyproject.toml"), _runner(root)
+    project = read("pyproject.toml")
     tools = _tools(project)
     source = _pytest_source(root, read, project, tools)
     if source:
-        yield Suggestion(f"{runner}pytest -q", source)
+        yield Suggestion(f"{_runner(root, 'pytest')}pytest -q", source)
     elif tests := next((folder for folder in ("tests", "test") if any((root / folder).glob("test*.py"))), ""):
         yield Suggestion(f"python3 -m unittest discover {tests}", tests)
     elif any(root.glob("test_*.py")):
         yield Suggestion("python3 -m unittest", next(root.glob("test_*.py")).name)
     for name, command, own_file in LINTERS:
         if name in tools or os.path.exists(root / own_file):
-            yield Suggestion(f"{runner}{command}", "pyproject.toml" if name in tools else own_file)
+            yield Suggestion(f"{_runner(root, name)}{command}", "pyproject.toml" if name in tools else own_file)
 
 
-def _runner(root: Path) -> str:
-    return next((runner for lock, runner in RUNNERS.items() if os.path.exists(root / lock)), "")
+def _runner(root: Path, program: str) -> str:
+    """What comes before a Python program: the project's runner, else the environment that contains the program."""
+    for lock, runner in RUNNERS.items():
+        if os.path.exists(root / lock):
+            return runner
+    return next((folder for folder in ENVIRONMENTS if os.path.exists(root / folder / program)), "")
 
 
 def _tools(project: str) -> dict[str, Any]:
@@ -149,7 +154,7 @@ def _others(root: Path) -> Iterator[Suggestion]:
         "Cargo.toml": "cargo test",
         "go.mod": "go test ./...",
         "gradlew": "./gradlew test",
-        "pom.xml": "mvn -q test",
+        "pom.xml": "./mvnw -q test" if os.path.exists(root / "mvnw") else "mvn -q test",
     }
     for name, command in commands.items():
         if os.path.exists(root / name):
