@@ -400,6 +400,7 @@ def test_fault_40_a_commands_environment_holds_no_credentials() -> None:
         "PAGER": "cat",
         "GIT_PAGER": "cat",
         "GIT_EDITOR": "true",
+        "GIT_SEQUENCE_EDITOR": "true",
         "PYTHONUNBUFFERED": "1",
         "TERM": "dumb",
     }

@@ -18,7 +18,8 @@ NON_INTERACTIVE = {
     "PAGER": "cat",
     "GIT_PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
-    "GIT_EDITOR": "true",  # takes the message or the list as it is
+    "GIT_EDITOR": "true",  # takes the message as it is
+    "GIT_SEQUENCE_EDITOR": "true",  # for the list of a rebase, for which git prefers `sequence.editor` to GIT_EDITOR
     "PYTHONUNBUFFERED": "1",
 }
 
