@@ -8,7 +8,9 @@ import pytest
 
 # these modules import only on Linux
 collect_ignore_glob = (
-    [] if sys.platform == "linux" else ["test_overlay*.py", "test_upper.py", "test_sandbox_walls.py", "test_boxed.py"]
+    []
+    if sys.platform == "linux"
+    else ["test_overlay*.py", "test_upper.py", "test_sandbox_walls.py", "test_shown_tools.py", "test_boxed.py"]
 )
 
 

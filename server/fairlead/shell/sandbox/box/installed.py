@@ -42,6 +42,9 @@ _OF_INSTALLED = _parts(
     *("sdk", "shared", "host", "packs", "templates", "sdk-manifests", "metadata", "README*", "LICENSE*", "NOTICE*"),
     *("CHANGELOG*", "COPYING*", "AUTHORS*", "CONTRIBUTING*", "SECURITY*", "PATENTS", "CODEOWNERS"),
 )
+# what the programs in `bin` need of the folder that contains `bin`, such as `~/.npm-global` or Homebrew's
+_BESIDE_PROGRAMS = _parts("lib", "lib64", "libexec", "include", "Cellar", "opt")
+_UNPACKED = ("go", "mvn")  # programs in `bin` that show that the whole folder is an installation
 _ENVIRONMENTS = _parts("*/<installed>")
 _CONDA = _parts("<installed>", "envs/*/<installed>", "pkgs/*/<installed>")
 _PLUGIN = ("bin", "lib", "libexec", "etc", "share", "shims", "hooks", "*.lua")
@@ -131,6 +134,13 @@ BY_VARIABLE: Mapping[str, Parts] = {
 def parts_of_path_folder(folder: Path) -> Parts:
     """The shown parts of a folder in `PATH`."""
     return Parts() if folder.name in _PROGRAM_FOLDERS else _parts(_PROGRAMS)
+
+
+def parts_beside_path_folder(folder: Path) -> Parts | None:
+    """The shown parts of the parent of a folder in `PATH`; None if the folder is no `bin`, so its parent is unknown."""
+    if folder.name not in ("bin", "sbin"):
+        return None
+    return _OF_INSTALLED if any(os.path.isfile(folder / name) for name in _UNPACKED) else _BESIDE_PROGRAMS
 
 
 class Listing:

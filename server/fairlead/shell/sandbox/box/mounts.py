@@ -99,11 +99,13 @@ def tool_paths(roots: Sequence[Path], environment: Mapping[str, str], listing: i
     found += [
         (Path(environment[name]), parts) for name, parts in installed.BY_VARIABLE.items() if environment.get(name)
     ]
-    found += [
-        (path, installed.parts_of_path_folder(path))
-        for path in map(Path, environment.get("PATH", "").split(os.pathsep))
-    ]
     private = [folder.path for folder in private_folders()]
+    known = {*private, *(real_path(folder) for folder, _ in found)}
+    for path in map(Path, environment.get("PATH", "").split(os.pathsep)):
+        found.append((path, installed.parts_of_path_folder(path)))
+        beside = installed.parts_beside_path_folder(path)
+        if beside is not None and real_path(path.parent) not in known:
+            found.append((path.parent, beside))
     hidden = [(folder, parts) for folder, parts in found if _is_hidden(folder, private)]
     paths = {path for folder, parts in hidden for path in installed.shown_paths(folder, parts, listing)}
     paths |= {path for root in roots for path in _interpreters(root)}

@@ -1,0 +1,137 @@
+"""What a box shows of the tools in the user's home: programs and libraries, but no credentials."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from fairlead.shell.sandbox.box import installed, mounts
+from shell.boxes import BACKENDS, boxes, is_installed, write
+from support.sandbox import needs_sandbox
+
+
+@pytest.fixture(autouse=True)
+def sandboxed() -> None:
+    needs_sandbox()
+
+
+CREDENTIALS = (
+    *(".local/share/uv/credentials/x.json", ".local/share/uv/tools/ruff/uv-receipt.toml", ".local/share/pnpm/rc"),
+    *(
+        ".local/share/mise/config.toml",
+        ".local/share/mise/installs/node/22/etc/npmrc",
+        ".conda/aau_token",
+        ".conda/x/y",
+    ),
+    *("miniconda3/.condarc", "miniconda3/etc/conda/x", "miniconda3/envs/a/pip.conf", ".dotnet/corefx/cryptography/k"),
+    *(".dotnet/NuGet.Config", ".sdkman/etc/config", ".sdkman/candidates/maven/3/conf/settings.xml", ".rvm/user/db"),
+    *(".pyenv/.git/config", ".pyenv/plugins/p/.git/config", ".pyenv/versions/3.12/pip.conf", ".nvm/.cache/x"),
+    *(".nvm/versions/node/v22/etc/npmrc", ".rbenv/plugins/p/token", ".asdf/plugins/p/.git/config", ".volta/hooks.json"),
+    *(
+        ".asdf/installs/nodejs/22/etc/npmrc",
+        ".deno/credentials",
+        ".bun/install/cache/x",
+        ".bun/.npmrc",
+        ".rustup/token",
+    ),
+    *(".cargo/credentials.toml", ".cargo/config.toml", ".gem/credentials", ".m2/settings.xml", ".nuget/NuGet/x"),
+    *(".gradle/gradle.properties", ".config/pypoetry/auth.toml", ".config/pip/pip.conf", ".virtualenvs/a/pip.conf"),
+    *(
+        ".local/share/virtualenvs/a/.env",
+        ".local/share/pipx/venvs/b/pipx_metadata.json",
+        "go/pkg/mod/cache/vcs/x/config",
+    ),
+    *(".opam/config", ".ghcup/config.yaml", ".juliaup/x", ".config/git/credentials", ".goenv/x", "scripts/token.txt"),
+)
+PROGRAMS = (
+    *(".local/share/uv/python/cpython-3.12/bin/python", ".local/share/uv/tools/ruff/bin/ruff", ".local/bin/uv"),
+    *(".local/share/pnpm/global/5/node_modules/a/x.js", ".local/share/mise/installs/node/22/bin/node"),
+    *(
+        ".local/share/mise/shims/node",
+        "miniconda3/bin/python",
+        "miniconda3/envs/a/lib/x.py",
+        "miniconda3/ssl/cacert.pem",
+    ),
+    *(".dotnet/sdk/9/x.dll", ".sdkman/candidates/java/21/conf/security/java.security", ".rvm/rubies/3/lib/x.rb"),
+    *(".sdkman/candidates/maven/3/boot/x.jar", ".pyenv/shims/python", ".pyenv/versions/3.12/lib/x.py", ".nvm/nvm.sh"),
+    *(".pyenv/version", ".pyenv/plugins/p/bin/x", ".nvm/versions/node/v22/lib/x.js", ".rbenv/versions/3/bin/ruby"),
+    *(".asdf/installs/nodejs/22/bin/node", ".volta/tools/image/node/22/bin/node", ".volta/bin/node", ".deno/bin/deno"),
+    *(".volta/tools/image/packages/tsc/bin/tsc", ".bun/install/global/node_modules/a/x.js", ".rustup/settings.toml"),
+    *(".rustup/toolchains/stable/lib/x.so", ".cargo/bin/cargo", ".cargo/registry/src/x.rs", ".m2/repository/a/x.jar"),
+    *(".nuget/packages/a/x.dll", ".gradle/wrapper/dists/x", ".virtualenvs/a/lib/x.py", ".virtualenvs/a/pyvenv.cfg"),
+    *(".local/share/virtualenvs/a/bin/python", ".local/share/pipx/venvs/b/lib/x.py", "go/pkg/mod/github.com/a/x.go"),
+    *("go/pkg/mod/cache/download/a/x.mod", ".opam/default/bin/ocaml", ".ghcup/ghc/9/bin/ghc", "scripts/run"),
+)
+
+
+async def test_fault_60_only_programs_and_libraries_of_tools_are_visible(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Commands see the programs of a tool in the home, and none of its credentials, also if it stores them later.
+
+    A link that cannot be followed is not shown.
+    """
+    home = tmp_path / "home"
+    write(home, dict.fromkeys(PROGRAMS, "PROGRAM\n"))
+    os.symlink("loop", home / ".virtualenvs/loop")
+    (home / "scripts/run").chmod(0o755)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("PATH", f"{home}/scripts:{home}/.local/share/pnpm:/usr/bin:/bin")
+    for backend in filter(is_installed, BACKENDS):
+        async with boxes(workspace, tmp_path / "state", backend) as box:
+            ran = await box.run(f"cd ~ && cat {' '.join(PROGRAMS)}")
+            assert (ran.code, ran.output) == (0, "PROGRAM\n" * len(PROGRAMS))
+            assert home / ".rustup/toolchains" in mounts.tool_paths([workspace], os.environ, installed.Listing())
+            write(home, dict.fromkeys(CREDENTIALS, "HUNTER\n"))
+            assert "HUNTER" not in (await box.run("grep -r HUNTER ~; true")).output
+        async with boxes(workspace, tmp_path / "state", backend) as box:  # it lists the tools with their credentials
+            assert "HUNTER" not in (await box.run("grep -r HUNTER ~; true")).output
+            assert (await box.run(f"cd ~ && cat {' '.join(PROGRAMS)}")).code == 0
+
+
+INSTALLATIONS = {
+    ".npm-global": ("bin/tsc", "lib/node_modules/tsc/cli.js"),
+    "fnm/v22/installation": ("bin/npm", "lib/node_modules/npm/cli.js"),
+    "brew": ("bin/jq", "Cellar/jq/1/bin/jq"),
+    "sdk/go1.26": ("bin/go", "pkg/tool/link"),
+    "apache-maven": ("bin/mvn", "boot/plexus.jar"),
+}
+
+
+async def test_programs_of_path_find_what_is_beside_their_folder(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Node's and Homebrew's programs are links out of `bin`. Nothing else is visible, and nothing beside `~/bin`."""
+    home = tmp_path / "home"
+    for folder, (program, library) in INSTALLATIONS.items():
+        write(home / folder, {library: "PROGRAM\n", "etc/npmrc": "HUNTER\n", ".npmrc": "HUNTER\n"})
+        (home / folder / "bin").mkdir(exist_ok=True)
+        os.symlink(f"../{library}", home / folder / program)
+    os.symlink("v22/installation", home / "fnm/shell")
+    write(home, {"bin/run": "PROGRAM\n", "lib/key": "HUNTER\n", ".local/bin/x": "x", ".local/opt/key": "HUNTER\n"})
+    os.symlink(home, home / "self")
+    folders = [".npm-global", "fnm/shell", *list(INSTALLATIONS)[2:]]
+    on_path = [f"{home}/{folder}/bin" for folder in (*folders, ".", "fnm/..", "self", ".local")]
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("PATH", ":".join((*on_path, "/usr/bin", "/bin")))
+    programs = [f"{folder}/{program}" for folder, (program, _) in zip(folders, INSTALLATIONS.values(), strict=True)]
+    for backend in filter(is_installed, BACKENDS):
+        async with boxes(workspace, tmp_path / "state", backend) as box:
+            assert await box.output(f"cd ~ && cat {' '.join(programs)} bin/run") == "PROGRAM\n" * 6
+            assert "HUNTER" not in (await box.run("grep -r HUNTER ~; true")).output
+
+
+def test_only_programs_and_libraries_of_an_environments_python_are_visible(workspace: Path) -> None:
+    """No other file there is shown. A path with a link in it, or without a Python, is not shown at all."""
+    with tempfile.TemporaryDirectory(prefix="fairlead-python-", dir="/var/tmp") as folder:
+        write(Path(folder), {f"python/{name}": "" for name in ("bin/python3", "lib/python3.12/os.py", "share/secret")})
+        write(Path(folder), {"plain/bin/tool": "", "plain/secret": ""})
+        os.symlink(f"{folder}/python", f"{folder}/link")
+        shown = {"python/bin": ["bin", "lib/python3.12"], "python": [], "link/bin": [], "plain/bin": []}
+        for home, parts in shown.items():
+            write(workspace, {".venv/pyvenv.cfg": f"home = {folder}/{home}\n"})
+            found = [
+                path for path in mounts.tool_paths([workspace], {}, installed.Listing()) if path.is_relative_to(folder)
+            ]
+            assert found == [Path(folder, "python", part) for part in parts]
