@@ -32,6 +32,14 @@ VERIFYING = {
     "python manage.py test shop": "django shop",
     "uv run --frozen pytest": "pytest .",
     "CI=1 env A=b timeout -k 5 60 poetry run python -m mypy server": "mypy server",
+    "uvx --from ruff ruff check": "ruff check .",
+    "hatch test tests/unit": "hatch test tests/unit",
+    "npx turbo run test lint --filter=web": "turbo run test lint",
+    "npx nx run web:test": "nx run web:test",
+    "yarn workspace web test": "yarn test",
+    "yarn workspace web run lint": "yarn lint",
+    "php artisan test tests/Unit": "artisan test tests/Unit",
+    "vendor/bin/pest": "pest .",
     "bash -c 'ruff check .'": "ruff check .",
     "ruff format --check": "ruff format .",
     "node --test tests/": "node-test tests",
@@ -171,6 +179,8 @@ NOTHING = [
     "ls", "git status", "python hello.py", "python -c 'import pytest'", "echo pytest", "cat pytest.ini", "npm install",
     "npm start", "npm run dev", "make clean", "make install", "pytest --version", "pytest --collect-only",
     "tsc --watch", "ruff check --fix", "ruff format", "prettier --write .", "eslint --fix .", "cargo run", "go run .",
+    "uvx ruff format", "hatch test --show", "turbo run dev", "turbo run test --dry-run",
+    "nx run web:serve", "yarn workspace web start", "php artisan migrate", "php test.php", "pest --todos",
     "black .", "docker build .", "pytest-watch", "$RUNNER tests", "'", "",
 ]  # fmt: skip
 # similar to verifying commands, but they print something, list tests, pass whatever they find, or may not run at all

@@ -106,6 +106,7 @@ TABLE = (
             "list l devenv d config c depends de exec e quickstart q schema man -l --listenvs* -a -n --notest --devenv"
         ),
     ),
+    Verifier("hatch", subcommands="test", by_path=True, narrowing="-k -m", values="-k -m -py --python", not_with="-s"),
     Verifier("nox", values="-s -e -k -p -t -f --session --sessions", not_with="-l --install-only --json"),
     Verifier("doctest compileall", by_path=True, targets="*", neutral="-f"),
     Verifier(
@@ -226,6 +227,16 @@ TABLE = (
         values="-t --target",
         not_with="-v -w --graph --fix",
     ),
+    Verifier(
+        "turbo",
+        subcommands="run",
+        targets=SCRIPTS,
+        narrowing="--filter -F",
+        values="--filter -F --cache-dir --concurrency --output-logs --log-order --env-mode",
+        not_with="-v --affected --graph",
+        other_targets=OTHER_TASKS,
+    ),
+    Verifier("nx", subcommands="run", targets="*:test *:lint *:build *:typecheck", not_with="-v -w --graph --fix"),
     # Rust and Go
     Verifier(
         "cargo",
@@ -358,6 +369,21 @@ TABLE = (
             "--generate-configuration --migrate-configuration --check-version --atleast-version --alter "
             "--set-baseline --update-baseline -D -e --exec"
         ),
+    ),
+    Verifier(
+        "pest",
+        by_path=True,
+        narrowing="--filter --group --testsuite",
+        values="--filter --group --testsuite -c",
+        not_with="--dirty --retry --todos --update-snapshots -D --generate-configuration --check-version",
+    ),
+    Verifier(
+        "artisan",
+        subcommands="test",
+        by_path=True,
+        narrowing="--filter --group --testsuite",
+        values="--filter --group --testsuite -c",
+        not_with="--dirty --retry --todos --update-snapshots",
     ),
     Verifier(
         "rake rails",

@@ -65,6 +65,7 @@ WRAPPERS = (
             "--only-group --package --project --env-file --index --index-url --default-index --cache-dir --color"
         ),
     ),
+    Wrapper("uvx", flags="--isolated --offline -q --quiet -v --verbose", values="--from --with -p --python"),
     Wrapper("poetry", "run", flags="-q --quiet -v -vv -vvv -n --no-interaction --ansi --no-ansi"),
     Wrapper("pipenv", "run", flags="-q --quiet -v --verbose"),
     Wrapper("pdm", "run", flags="-q --quiet -v --verbose -s --site-packages", values="--venv"),
@@ -109,6 +110,12 @@ def unwrap(words: Sequence[str]) -> Sequence[str]:
                 return ()
             script = [f"run {word}" if f"{name} {word}" in _NOT_SCRIPTS else word for word in rest[1:2]]
             return [name, *script, *rest[2:]]
+        if name == "yarn" and rest[:1] == ["workspace"] and rest[2:3] == ["run"]:
+            rest = [*rest[:2], *rest[3:]]
+        if name == "yarn" and rest[:1] == ["workspace"]:
+            return [name, *rest[2:], "--workspace", *rest[1:2]]
+        if name == "php" and rest[:2] == ["artisan", "test"]:
+            return rest
         if f"{name} {' '.join(rest[:1])}" in _NOT_SCRIPTS:
             return ()
         if wrapper is not None:
