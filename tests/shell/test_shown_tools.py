@@ -122,6 +122,38 @@ async def test_programs_of_path_find_what_is_beside_their_folder(
             assert "HUNTER" not in (await box.run("grep -r HUNTER ~; true")).output
 
 
+# by variable: what is visible of the folder that it names, and what is not
+MOVED = {
+    "CARGO_HOME": ("registry/src/x.rs", "credentials.toml"),
+    "GOPATH": ("pkg/mod/github.com/a/x.go", "pkg/mod/cache/vcs/x/config"),
+    "DOTNET_ROOT": ("sdk/9/x.dll", "NuGet.Config"),
+    "RBENV_ROOT": ("versions/3/bin/ruby", "plugins/p/token"),
+    "ASDF_DATA_DIR": ("installs/nodejs/22/bin/node", "installs/nodejs/22/etc/npmrc"),
+    "VOLTA_HOME": ("tools/image/node/22/bin/node", "hooks.json"),
+    "FNM_DIR": ("node-versions/v22/installation/lib/x.js", "node-versions/v22/installation/etc/npmrc"),
+    "SDKMAN_DIR": ("candidates/java/21/lib/x", "etc/config"),
+    "PNPM_HOME": ("global/5/node_modules/a/x.js", "rc"),
+    "GEM_HOME": ("gems/a/x.rb", "credentials"),
+}
+
+
+async def test_tools_in_folders_that_variables_name(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same parts are visible as of the usual folders. A variable that names the home shows nothing of it."""
+    home = tmp_path / "home"
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    write(home, {"lib/key": "HUNTER\n"})
+    for variable, (shown, hidden) in MOVED.items():
+        write(home / "tools" / variable, {shown: "PROGRAM\n", hidden: "HUNTER\n"})
+        monkeypatch.setenv(variable, str(home / "tools" / variable))
+    async with boxes(workspace, tmp_path / "state") as box:
+        programs = " ".join(f"{variable}/{shown}" for variable, (shown, _) in MOVED.items())
+        assert await box.output(f"cd ~/tools && cat {programs}") == "PROGRAM\n" * len(MOVED)
+        assert "HUNTER" not in (await box.run("grep -r HUNTER ~; true")).output
+
+
 def test_only_programs_and_libraries_of_an_environments_python_are_visible(workspace: Path) -> None:
     """No other file there is shown. A path with a link in it, or without a Python, is not shown at all."""
     with tempfile.TemporaryDirectory(prefix="fairlead-python-", dir="/var/tmp") as folder:

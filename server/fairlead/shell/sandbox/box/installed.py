@@ -128,6 +128,16 @@ BY_VARIABLE: Mapping[str, Parts] = {
     "NVM_DIR": _NVM,
     "PYENV_ROOT": _PYENV,
     "RUSTUP_HOME": _RUSTUP,
+    "CARGO_HOME": IN_HOME[".cargo"],
+    "GOPATH": IN_HOME["go"],
+    "DOTNET_ROOT": IN_HOME[".dotnet"],
+    "RBENV_ROOT": IN_HOME[".rbenv"],
+    "ASDF_DATA_DIR": IN_HOME[".asdf"],
+    "VOLTA_HOME": IN_HOME[".volta"],
+    "FNM_DIR": _FNM,
+    "SDKMAN_DIR": IN_HOME[".sdkman"],
+    "PNPM_HOME": IN_HOME[".local/share/pnpm"],
+    "GEM_HOME": _parts("bin", "gems", "specifications", "extensions", "build_info", "plugins"),
 }
 
 

@@ -96,10 +96,12 @@ def tool_paths(roots: Sequence[Path], environment: Mapping[str, str], listing: i
     Valid as long as `listing` is current.
     """
     found = [(home() / name, parts) for name, parts in installed.IN_HOME.items()]
-    found += [
-        (Path(environment[name]), parts) for name, parts in installed.BY_VARIABLE.items() if environment.get(name)
-    ]
     private = [folder.path for folder in private_folders()]
+    found += [
+        (Path(environment[name]), parts)
+        for name, parts in installed.BY_VARIABLE.items()
+        if environment.get(name) and real_path(environment[name]) not in private
+    ]
     known = {*private, *(real_path(folder) for folder, _ in found)}
     for path in map(Path, environment.get("PATH", "").split(os.pathsep)):
         found.append((path, installed.parts_of_path_folder(path)))
