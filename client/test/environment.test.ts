@@ -5,7 +5,13 @@ import * as path from "node:path";
 import { after, test } from "node:test";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { addExtra, makeEnvironment, isEnvironmentReady, type Packages } from "../src/server/environment";
+import {
+  addExtra,
+  environmentName,
+  makeEnvironment,
+  isEnvironmentReady,
+  type Packages,
+} from "../src/server/environment";
 import { exclusively } from "../src/server/exclusive";
 import { pip, venvPython } from "../src/server/installers";
 
@@ -54,6 +60,26 @@ test("an extra is installed in the versions that the wheel's constraints give", 
   );
   assert.match(fs.readFileSync(asked, "utf8"), /-m pip install .* -r \/x\/requirements\/vertex\.txt\n$/);
   assert.deepEqual(said, ["installing the packages for vertex"]);
+});
+
+test("another build of the same version, other packages and another Python get environments of their own", async () => {
+  const wheel = path.join(folder, "fairlead-1.2.3-py3-none-any.whl");
+  const requirements = path.join(folder, "requirements", "server.txt");
+  fs.mkdirSync(path.dirname(requirements));
+  const build = (code: string, pins: string, python?: string): Promise<string> => {
+    fs.writeFileSync(wheel, code);
+    fs.writeFileSync(requirements, pins);
+    return environmentName("1.2.3", wheel, python);
+  };
+  const names = [
+    await build("code", "pygls==2"),
+    await build("new code", "pygls==2"),
+    await build("code", "pygls==3"),
+    await build("code", "pygls==2", "/opt/python3.13"),
+  ];
+  assert.equal(new Set(names).size, 4, names.join());
+  for (const name of names) assert.match(name, /^server-1\.2\.3-[0-9a-f]{8}$/);
+  assert.equal(await build("code", "pygls==2"), names[0]);
 });
 
 /** A Python outside of an environment. It takes a while to create environments, and their Python is ready after the installation. */

@@ -63,7 +63,7 @@ editorTest(
     const [pid] = serverPids(code);
     assert.match(
       fs.readFileSync(`/proc/${pid}/cmdline`, "utf8"),
-      new RegExp(`globalStorage/fairlead\\.fairlead/server-${version.replaceAll(".", "\\.")}/`),
+      new RegExp(`globalStorage/fairlead\\.fairlead/server-${version.replaceAll(".", "\\.")}-[0-9a-f]{8}/`),
     );
     await page.showContainer("Fairlead");
     await page.runCommand("Agent: Accept All");
@@ -77,6 +77,22 @@ editorTest("after a reload it starts without setting anything up again", async (
   await page.toast("The first task is done.");
   const [, milliseconds] = /activated in ([\d.]+) ms/.exec(code.logs()) ?? [];
   context.diagnostic(`figure: the extension is activated in ${milliseconds} ms`);
+});
+
+editorTest("another Python in the settings runs the server, although an environment exists", async ({ page, code }) => {
+  const before = serverPids(code);
+  const configure = (settings) => {
+    const file = path.join(code.userDataDir, "Machine", "settings.json");
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    fs.writeFileSync(file, JSON.stringify(settings));
+  };
+  configure({ "fairlead.python": "/no/such/python" });
+  await page.toast("Fairlead needs Python 3.11 or newer.");
+  assert.match(code.logs(), /Python: \/no\/such\/python not found/);
+  assert.deepEqual(serverPids(code), [], "the server of the other Python has ended");
+  configure({});
+  await page.until("a server of the first environment", () => serverPids(code).length === 1);
+  assert.notDeepEqual(serverPids(code), before);
 });
 
 test("without a key and without a Python the key is asked for first, then a page says what was tried and how to get a Python", async () => {

@@ -1,7 +1,8 @@
-// The server's virtual environment: created once per version in the extension's global storage.
+// The server's virtual environment in the extension's global storage: created once for each build of the server and each
+// configured Python.
 
 import { execFile } from "node:child_process";
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import { promisify } from "node:util";
@@ -12,8 +13,8 @@ import { venvPython, type Command, type Installer } from "./installers";
 const run = promisify(execFile);
 const INSTALL_LIMIT = 10 * 60_000;
 /**
- * The environment of another version may be removed when no server has been started from it for this many
- * milliseconds. Until then, open windows may use it.
+ * Another environment may be removed when no server has been started from it for this many milliseconds. Until then,
+ * open windows may use it.
  */
 const UNUSED_AFTER = 30 * 86_400_000;
 const UNFINISHED = "unfinished-";
@@ -28,6 +29,16 @@ export interface Packages {
   readonly wheels?: string | undefined;
   /** Tried in this order. uv does not read pip's configuration, so pip may succeed where uv does not. */
   readonly installers: readonly Installer[];
+}
+
+/**
+ * Returns the name of the folder for an environment: the version, and a hash of what is installed and of the configured
+ * Python. Two builds of a version, or two Pythons, therefore never share an environment.
+ */
+export async function environmentName(version: string, wheel: string, python = ""): Promise<string> {
+  const hash = createHash("sha256").update(`${python}\0`);
+  for (const file of [requirementsFile(wheel, "server"), wheel]) hash.update(await fs.readFile(file));
+  return `server-${version}-${hash.digest("hex").slice(0, 8)}`;
 }
 
 /**
@@ -111,7 +122,11 @@ export async function markUsed(folder: string): Promise<void> {
 /** Returns an installer's arguments for the pinned packages in `requirements/NAME.txt`, and for the wheels' folder. */
 function packageArguments({ wheel, wheels }: Packages, name: string): string[] {
   const offline = wheels === undefined ? [] : ["--no-index", "--find-links", wheels];
-  return [...offline, "-r", path.join(path.dirname(wheel), "requirements", `${name}.txt`)];
+  return [...offline, "-r", requirementsFile(wheel, name)];
+}
+
+function requirementsFile(wheel: string, name: string): string {
+  return path.join(path.dirname(wheel), "requirements", `${name}.txt`);
 }
 
 async function runInstaller([program, ...args]: Command, signal: AbortSignal): Promise<void> {
@@ -148,7 +163,7 @@ async function withLock(
   await exclusively(path.join(path.dirname(folder), "servers.lock"), python, onWait, signal, work);
 }
 
-/** Removes unfinished environments, and those of other versions unused for `UNUSED_AFTER`. Call it under the lock. */
+/** Removes unfinished environments, and others that are unused for `UNUSED_AFTER`. Call it under the lock. */
 async function removeUnused(folder: string): Promise<void> {
   const siblings = await fs.readdir(path.dirname(folder), { withFileTypes: true });
   for (const entry of siblings.filter((each) => each.isDirectory())) {

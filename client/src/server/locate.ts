@@ -5,7 +5,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { addExtra, makeEnvironment, markUsed, isEnvironmentReady, type Packages } from "./environment";
+import { addExtra, environmentName, makeEnvironment, markUsed, isEnvironmentReady, type Packages } from "./environment";
 import { findUv, pip, uvInstaller, venvPython } from "./installers";
 import { findPython, pythonCommands, uvPython, OLDEST, type Attempt, type Python } from "./python";
 import { configuredCloud, configuredPython, configuredWheels } from "./settings";
@@ -31,7 +31,7 @@ export class NoPython extends Error {
 export async function serverPython(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): Promise<string> {
   const wheel = bundledWheel(context.extensionPath);
   if (wheel === undefined) return venvPython(path.join(context.extensionPath, ".venv"));
-  const folder = environmentFolder(context);
+  const folder = await environmentFolder(context, wheel);
   if (!(await isEnvironmentReady(folder, configuredCloud()))) {
     if (!(await isEnvironmentReady(folder))) await setUp(folder, wheel, log);
     await ensureExtra(context, log);
@@ -44,9 +44,10 @@ export async function serverPython(context: vscode.ExtensionContext, log: vscode
  * Whether the server's environment seems to exist. It may still have to be created again if it does not work, and the
  * packages of a cloud may be missing.
  */
-export function isInstalled(context: vscode.ExtensionContext): boolean {
-  const isCheckout = bundledWheel(context.extensionPath) === undefined;
-  const folder = isCheckout ? path.join(context.extensionPath, ".venv") : environmentFolder(context);
+export async function isInstalled(context: vscode.ExtensionContext): Promise<boolean> {
+  const wheel = bundledWheel(context.extensionPath);
+  const isCheckout = wheel === undefined;
+  const folder = isCheckout ? path.join(context.extensionPath, ".venv") : await environmentFolder(context, wheel);
   return fs.existsSync(venvPython(folder));
 }
 
@@ -57,9 +58,10 @@ export function isInstalled(context: vscode.ExtensionContext): boolean {
 export async function ensureExtra(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): Promise<void> {
   const wheel = bundledWheel(context.extensionPath);
   const cloud = configuredCloud();
-  const folder = environmentFolder(context);
-  if (wheel === undefined || cloud === undefined || (await isEnvironmentReady(folder, cloud))) return;
+  if (wheel === undefined || cloud === undefined) return;
   try {
+    const folder = await environmentFolder(context, wheel);
+    if (await isEnvironmentReady(folder, cloud)) return;
     await withProgress("Fairlead", log, async (report, signal) =>
       addExtra(folder, packages(wheel, await findUv()), cloud, report, signal),
     );
@@ -68,9 +70,9 @@ export async function ensureExtra(context: vscode.ExtensionContext, log: vscode.
   }
 }
 
-function environmentFolder(context: vscode.ExtensionContext): string {
+async function environmentFolder(context: vscode.ExtensionContext, wheel: string): Promise<string> {
   const { version } = context.extension.packageJSON as { version: string };
-  return path.join(context.globalStorageUri.fsPath, `server-${version}`);
+  return path.join(context.globalStorageUri.fsPath, await environmentName(version, wheel, configuredPython()));
 }
 
 async function setUp(folder: string, wheel: string, log: vscode.LogOutputChannel): Promise<void> {

@@ -117,7 +117,7 @@ export class AgentServer implements vscode.Disposable {
   async warm(): Promise<void> {
     if (!vscode.workspace.isTrusted || !vscode.workspace.workspaceFolders?.length) return;
     try {
-      const client = isInstalled(this.context) ? await this.started() : await this.client;
+      const client = (await isInstalled(this.context)) ? await this.started() : await this.client;
       await client?.sendRequest(method.warm, {});
     } catch (error) {
       this.log.debug(`The server could not prepare for a task: ${messageOf(error)}`);
