@@ -22,21 +22,28 @@ export function recording(...turns) {
 }
 
 /**
- * The extension of this checkout with a relay between its server and VS Code (host/relay.py). `extension` is the folder to load.
- * After `writeBeforeEdit({ path: text })`, the relay writes these files before the next edit reaches VS Code.
- * `ask(page, method, params)` sends VS Code a request in the server's name, and returns the response.
+ * A copy of the extension of this checkout, with a script as its Python, which starts the real one with these arguments
+ * before its own. `extension` is the folder to load, `python` the path of the script.
  */
-export function relayed() {
-  const extension = fs.mkdtempSync(path.join(os.tmpdir(), "fairlead-relayed-"));
+export function copiedExtension(...args) {
+  const extension = fs.mkdtempSync(path.join(os.tmpdir(), "fairlead-copied-"));
   process.on("exit", () => fs.rmSync(extension, { recursive: true, force: true }));
   // Copied: VS Code finds an extension by the real path of its code.
   for (const name of ["package.json", "package.nls.json", "dist", "client/media"])
     fs.cpSync(path.join(ROOT, name), path.join(extension, name), { recursive: true });
   const python = path.join(extension, ".venv", "bin", "python");
   fs.mkdirSync(path.dirname(python), { recursive: true });
-  fs.writeFileSync(python, `#!/bin/sh\nexec ${ROOT}.venv/bin/python ${ROOT}tests/editor/host/relay.py "$@"\n`, {
-    mode: 0o755,
-  });
+  fs.writeFileSync(python, `#!/bin/sh\nexec ${[`${ROOT}.venv/bin/python`, ...args].join(" ")} "$@"\n`, { mode: 0o755 });
+  return { extension, python };
+}
+
+/**
+ * A copy of the extension with a relay between its server and VS Code (host/relay.py). `extension` is the folder to load.
+ * After `writeBeforeEdit({ path: text })`, the relay writes these files before the next edit reaches VS Code.
+ * `ask(page, method, params)` sends VS Code a request in the server's name, and returns the response.
+ */
+export function relayed() {
+  const { extension } = copiedExtension(`${ROOT}tests/editor/host/relay.py`);
   const file = (name) => path.join(extension, name);
   const put = (name, content) => {
     fs.writeFileSync(file(`${name}.part`), JSON.stringify(content));

@@ -95,18 +95,10 @@ export class AgentServer implements vscode.Disposable {
     }
   }
 
-  /**
-   * Starts the server if it is not running. If it cannot start, shows the reason and throws NotStarted; except for a
-   * missing Python, it throws only after the user has closed the message.
-   */
-  async started(): Promise<LanguageClient> {
+  /** Starts the server if it is not running. If it cannot start, shows the reason and throws NotStarted. */
+  started(): Promise<LanguageClient> {
     this.client ??= this.start();
-    try {
-      return await this.client;
-    } catch (error) {
-      this.client = undefined;
-      throw error;
-    }
+    return this.client;
   }
 
   /**
@@ -173,9 +165,11 @@ export class AgentServer implements vscode.Disposable {
       await this.sendCredentials(client);
       return client;
     } catch (error) {
+      this.client = undefined;
       this.log.error(error instanceof Error ? error : String(error));
       if (error instanceof NoPython) await showPythonHelp(this.context, error.attempts);
-      else await this.showFailure(t("Fairlead's server could not be started. {0}", messageOf(error)));
+      // not awaited, because the message may stay open for long
+      else void this.showFailure(t("Fairlead's server could not be started. {0}", messageOf(error)));
       throw new NotStarted(String(error));
     }
   }
