@@ -1,7 +1,8 @@
-// A server that cannot start: the next task starts it as soon as that is possible.
+// A server that cannot start, at first or again: the next task starts it as soon as that is possible.
 
+import assert from "node:assert/strict";
 import fs from "node:fs";
-import { copiedExtension, runTask, useAgent } from "./agent.mjs";
+import { copiedExtension, runTask, serverPids, useAgent } from "./agent.mjs";
 
 const { extension, python } = copiedExtension();
 const editorTest = useAgent([{ text: "First." }], {
@@ -24,3 +25,14 @@ editorTest(
     await page.runCommand("Notifications: Clear All Notifications");
   },
 );
+
+editorTest("after a server ended and could not be restarted, the next task starts one", async ({ page, code }) => {
+  removePython();
+  for (const pid of serverPids(code)) process.kill(pid, "SIGKILL");
+  await page.toast("couldn't create connection to server");
+  assert.deepEqual(serverPids(code), []);
+  restorePython();
+  await page.runCommand("Notifications: Clear All Notifications");
+  await runTask(page, "Again");
+  await page.toast("First.");
+});

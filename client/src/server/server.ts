@@ -162,6 +162,10 @@ export class AgentServer implements vscode.Disposable {
       const python = await serverPython(this.context, this.log);
       const client = this.createClient(python);
       await client.start();
+      client.onDidChangeState(({ newState }) => {
+        // a restart failed: this client never starts again, so the next task needs a new one
+        if (newState === State.StartFailed && !this.stopped.has(client)) this.client = undefined;
+      });
       await this.sendCredentials(client);
       return client;
     } catch (error) {
