@@ -25,7 +25,9 @@ export const pip: Installer = {
   // -I: otherwise a venv.py or pip.py in the working directory, which may be the workspace, would run instead
   environmentCommand: (folder, python) => [python, "-I", "-m", "venv", folder],
   installCommand: (folder) => {
-    return [venvPython(folder), "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"];
+    // --no-user: pip's configuration may say to install into the user's own folder, which fails in an environment
+    const options = ["--quiet", "--no-user", "--disable-pip-version-check", "--no-input"];
+    return [venvPython(folder), "-I", "-m", "pip", "install", ...options];
   },
 };
 
