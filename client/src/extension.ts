@@ -147,7 +147,7 @@ export function activate(context: vscode.ExtensionContext): void {
     showPlanHistory: () => pages.showHistory(),
     copyRecord: () => pages.copyRecord(),
     copyRecordAsJson: () => pages.copyRecordAsJson(),
-    writeCommitMessage: () => pages.writeCommitMessage(),
+    writeCommitMessage: (source?: Partial<vscode.SourceControl>) => pages.writeCommitMessage(source?.rootUri),
     showCommandRules: () => pages.showCommandRules(),
     reviewAll: () => diffs.openAll(),
     addStep: (node?: Partial<PlanNode>) => planEdits.add(node),

@@ -2,6 +2,7 @@
 // itself.
 
 import * as vscode from "vscode";
+import { workspacePath } from "../folders";
 import type { ChangedFile, EditorContext } from "../protocol";
 import { prefixPaths } from "./gitDiffs";
 
@@ -30,9 +31,15 @@ interface Repository {
   diff(cached: boolean): Promise<string>;
 }
 
+interface GitApi {
+  readonly repositories: readonly Repository[];
+  /** Returns the repository that contains a file or folder. */
+  getRepository(uri: vscode.Uri): Repository | null;
+}
+
 interface GitExtension {
   readonly enabled: boolean;
-  getAPI(version: 1): { getRepository(uri: vscode.Uri): Repository | null };
+  getAPI(version: 1): GitApi;
 }
 
 const MAX_FILES = 20;
@@ -77,15 +84,22 @@ export async function uncommittedChanges(): Promise<string | undefined> {
   const diffs = await Promise.all(
     repositories.map(async ({ name, repository }) => {
       const diff = await uncommittedDiff(repository);
-      return repositories.length === 1 ? diff : prefixPaths(name, diff);
+      return repositories.length === 1 && !isBelowFolder(repository) ? diff : prefixPaths(name, diff);
     }),
   );
   return diffs.join("");
 }
 
-/** Returns the inputs for commit messages, with the names of their repositories. */
-export function commitInputs(): readonly { readonly name: string; readonly input: Repository["inputBox"] }[] {
-  return workspaceRepositories().map(({ name, repository }) => ({ name, input: repository.inputBox }));
+/**
+ * Returns the inputs for commit messages, with the names of their repositories. `root`, if it is given, is the folder of
+ * the only repository wanted.
+ */
+export function commitInputs(
+  root?: vscode.Uri,
+): readonly { readonly name: string; readonly input: Repository["inputBox"] }[] {
+  const wanted = gitApi()?.repositories.find(({ rootUri }) => rootUri.toString() === root?.toString());
+  const repositories = wanted ? [{ name: workspacePath(wanted.rootUri), repository: wanted }] : workspaceRepositories();
+  return repositories.map(({ name, repository }) => ({ name, input: repository.inputBox }));
 }
 
 async function uncommittedDiff(repository: Repository): Promise<string> {
@@ -111,18 +125,36 @@ function changedFiles({ state }: Repository): ReadonlyMap<string, number> {
 }
 
 /**
- * Returns the repositories of the workspace's folders, each once, with the name of the first folder in it. Empty if VS
- * Code's Git is off or has not started.
+ * Returns the repositories of the workspace's folders, each once: the one that contains a folder, with the folder's name,
+ * or else those below it, with their workspace paths. Empty if VS Code's Git is off or has not started.
  */
 function workspaceRepositories(): { name: string; repository: Repository }[] {
-  const extension = vscode.extensions.getExtension<GitExtension>("vscode.git");
-  if (!extension?.isActive || !extension.exports.enabled) return [];
-  const api = extension.exports.getAPI(1);
+  const api = gitApi();
+  if (!api) return [];
   const found = new Map<string, { name: string; repository: Repository }>();
   for (const { uri, name } of vscode.workspace.workspaceFolders ?? []) {
-    const repository = api.getRepository(uri);
-    const root = repository?.rootUri.toString();
-    if (repository && root !== undefined && !found.has(root)) found.set(root, { name, repository });
+    const around = api.getRepository(uri);
+    const all = around
+      ? [{ name, repository: around }]
+      : api.repositories
+          .filter(({ rootUri }) => vscode.workspace.getWorkspaceFolder(rootUri)?.uri.toString() === uri.toString())
+          .map((repository) => ({ name: workspacePath(repository.rootUri), repository }));
+    for (const each of all) {
+      const root = each.repository.rootUri.toString();
+      if (!found.has(root)) found.set(root, each);
+    }
   }
   return [...found.values()];
+}
+
+/** Whether a repository is below a workspace folder, whose paths then begin with the repository's own. */
+function isBelowFolder({ rootUri }: Repository): boolean {
+  const folder = vscode.workspace.getWorkspaceFolder(rootUri);
+  return folder !== undefined && folder.uri.toString() !== rootUri.toString();
+}
+
+/** Returns the Git extension's API; undefined if VS Code's Git is off or has not started. */
+function gitApi(): GitApi | undefined {
+  const extension = vscode.extensions.getExtension<GitExtension>("vscode.git");
+  return extension?.isActive && extension.exports.enabled ? extension.exports.getAPI(1) : undefined;
 }

@@ -48,7 +48,7 @@ export class Pages implements vscode.Disposable {
   }
 
   /** Writes a commit message about the accepted changes into the input box of Source Control. The user commits. */
-  async writeCommitMessage(): Promise<void> {
+  async writeCommitMessage(root?: vscode.Uri): Promise<void> {
     const result = await this.record();
     if (result === undefined) return;
     if (result.commitMessage === "") {
@@ -58,7 +58,7 @@ export class Pages implements vscode.Disposable {
       void vscode.window.showInformationMessage(message);
       return;
     }
-    const repository = await pickRepository();
+    const repository = await pickRepository(root);
     if (!repository || !(await mayReplace(repository.input.value, result.commitMessage))) return;
     repository.input.value = result.commitMessage;
     await vscode.commands.executeCommand("workbench.view.scm");
@@ -120,8 +120,8 @@ export class Pages implements vscode.Disposable {
 
 type CommitInput = ReturnType<typeof commitInputs>[number];
 
-async function pickRepository(): Promise<CommitInput | undefined> {
-  const inputs = commitInputs();
+async function pickRepository(root?: vscode.Uri): Promise<CommitInput | undefined> {
+  const inputs = commitInputs(root);
   if (inputs.length === 0) void vscode.window.showInformationMessage(t("This workspace has no Git repository."));
   if (inputs.length < 2) return inputs[0];
   const items = inputs.map((each) => ({ label: each.name, each }));
