@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
+import path from "node:path";
 import { copiedExtension, runTask, serverPids, useAgent } from "./agent.mjs";
 
 const { extension, python } = copiedExtension();
@@ -35,4 +36,22 @@ editorTest("after a server ended and could not be restarted, the next task start
   await page.runCommand("Notifications: Clear All Notifications");
   await runTask(page, "Again");
   await page.toast("First.");
+});
+
+editorTest("a task whose start fails while the conversation is hidden is in the prompt again", async ({ page }) => {
+  const prompt = page.webview().locator("textarea");
+  const mayFail = path.join(extension, "may-fail");
+  await page.runCommand("Notifications: Clear All Notifications");
+  fs.writeFileSync(python, `#!/bin/sh\nuntil [ -e '${mayFail}' ]; do sleep 0.1; done\nexit 1\n`);
+  await page.runCommand("Agent: Stop and Restart Server");
+  await page.runCommand("Agent: Show Conversation");
+  await prompt.fill("Do not lose this");
+  await prompt.press("Enter");
+  await page.until("an empty prompt", async () => (await prompt.inputValue()) === "");
+  await page.runCommand("View: Toggle Secondary Side Bar Visibility");
+  await page.until("no conversation", async () => (await page.page.locator("iframe.webview.ready").count()) === 0);
+  fs.writeFileSync(mayFail, "");
+  await page.toast("Server initialization failed.");
+  await page.runCommand("Agent: Show Conversation");
+  await page.until("the text", async () => (await prompt.inputValue()) === "Do not lose this");
 });

@@ -275,6 +275,8 @@ export class Conversation implements vscode.Disposable {
         // if the task did not start, restore its text, its pictures and what the user removed
         if (!(await isSent)) {
           putBack();
+          // saved too, because a page that is hidden meanwhile does not get the message
+          if (this.box.draft === "") await this.box.setDraft(intention.text);
           post(page, { kind: "draft", text: intention.text });
           this.draw();
         }
