@@ -40,6 +40,10 @@ editorTest("a model is set up from the walkthrough, and tested by a small reques
   await picture(page, "walkthrough");
   await click(page, "the button", button(page, "Set Up Model"));
   await page.pick("Local model or another server", { title: "Agent: Choose a Model" });
+  // the tests run VS Code in a browser, so its window is a remote one
+  await page.until("the question for the address", async () =>
+    (await page.quickInput()).message.startsWith("The server's base URL. “localhost” is the remote machine"),
+  );
   await page.fillInput(url, { title: "Agent: Choose a Model" });
   await page.until("the question for the model's name", async () =>
     (await page.quickInput()).message.startsWith("The model's name"),

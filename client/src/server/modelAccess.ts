@@ -87,7 +87,10 @@ export class ModelAccess {
   private async configureServer(): Promise<boolean> {
     const baseUrl = await vscode.window.showInputBox({
       title: TITLE,
-      prompt: t("The server's base URL."),
+      prompt:
+        vscode.env.remoteName === undefined
+          ? t("The server's base URL.")
+          : t("The server's base URL. “localhost” is the remote machine, where Fairlead runs."),
       value: "http://localhost:11434",
       validateInput: urlProblem,
       ignoreFocusOut: true,
