@@ -6,6 +6,7 @@ import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { conversationSays, edit, followUp, picture, plan, useAgent } from "./agent.mjs";
+import { writeFiles } from "./host/editor.mjs";
 
 const GREET = 'export function greet(name: string) {\n  const hello = "Hello";\n  return `${hello}, ${name}`;\n}\n';
 // the minimum that Git accepts as a repository
@@ -31,6 +32,7 @@ const editorTest = useAgent(turns, {
     ".env": "KEY=hunter2\n",
     ...REPOSITORY,
   },
+  settings: { "search.exclude": { "**/*.{gen,snap}.ts": true, "**/old": true, "**/app": false } },
   viewport: { width: 1400, height: 1000 },
   own: true,
 });
@@ -74,6 +76,24 @@ editorTest("a mention is completed with Enter or Tab, and only then Enter runs t
   await page.insertText("and #problems but not #nothing or issue #12");
   await page.press("Enter");
   await page.toast("First.");
+});
+
+editorTest("files that VS Code's search leaves out are not completed", async ({ page, workspace }) => {
+  writeFiles(workspace, {
+    "src/x.gen.ts": "",
+    "src/old/x.ts": "",
+    "build/x.ts": "",
+    "node_modules/x.ts": "",
+    "x.ts": "",
+  });
+  await page.runCommand("Agent: Run Task");
+  await page.fillInput("Explain #x.", { title: "Agent: Run Task", accept: false });
+  await labels(page, "#x.ts");
+  const rows = (await page.quickInput()).items.map(({ label }) => label);
+  assert.deepEqual(rows.filter((row) => row.startsWith("#")).sort(), ["#build/x.ts", "#x.ts"]);
+  for (const name of ["src/x.gen.ts", "src/old", "build", "node_modules", "x.ts"])
+    fs.rmSync(path.join(workspace, name), { recursive: true });
+  await page.press("Escape");
 });
 
 editorTest("the conversation shows the context that the agent read, and no secret", async ({ page }) => {

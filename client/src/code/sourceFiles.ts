@@ -1,5 +1,5 @@
-// Chooses the files that start VS Code's language support: opening a file starts the support for its language. Does not
-// import VS Code, so that tests need no editor.
+// Finds the workspace's own files among those of dependencies and builds. Does not import VS Code, so that tests need no
+// editor.
 
 /** The file name endings of common languages, one entry for each language. */
 const ENDINGS = [
@@ -13,11 +13,31 @@ const ENDINGS = [
   "php",
   "rb",
 ];
-/** Dependencies and builds: for a file in them, TypeScript would load another project than that of the workspace. */
-const NOT_SOURCES = "**/{.git,node_modules,.venv,venv,site-packages,vendor,target,dist,build,out}/**";
+const DEPENDENCIES = ".git,node_modules,.venv,venv,site-packages,__pycache__";
+const BUILDS = "vendor,target,dist,build,out";
+const NOT_SOURCES = `**/{${DEPENDENCIES},${BUILDS}}/**`;
 
 /**
- * Returns one source file of each common language that the workspace contains. `findOne` returns a file that matches
+ * Returns at most `limit` files: first the workspace's own, then those in folders that usually contain builds, of which
+ * there can be very many. Leaves out dependencies, and what the globs `excluded` match. `find` returns at most `limit`
+ * files that match the first glob and not the second.
+ */
+export async function filesWithoutDependencies<File>(
+  find: (include: string, exclude: string, limit: number) => PromiseLike<readonly File[]>,
+  excluded: readonly string[],
+  limit: number,
+): Promise<File[]> {
+  const anyOf = (glob: string): string => `{${[glob, ...excluded].join(",")}}`;
+  const [own, builds] = await Promise.all([
+    find("**/*", anyOf(NOT_SOURCES), limit),
+    find(`**/{${BUILDS}}/**`, anyOf(`**/{${DEPENDENCIES}}/**`), limit),
+  ]);
+  return [...own, ...builds].slice(0, limit);
+}
+
+/**
+ * Returns one source file of each common language that the workspace contains. Opening it starts VS Code's support for
+ * its language. For a file of a dependency or a build, TypeScript would load another project. `findOne` returns a file that matches
  * the first glob and not the second; none if there is no such file.
  */
 export async function sourceFiles<File>(

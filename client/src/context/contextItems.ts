@@ -2,6 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
+import { filesWithoutDependencies } from "../code/sourceFiles";
 import { lineRangeOf, linesLabel } from "../code/taskTexts";
 import { urisOfPath, workspacePath } from "../folders";
 import type { ContextItem } from "../protocol";
@@ -11,7 +12,6 @@ import { hasChanges, uncommittedChanges } from "./git";
 import { mentionsIn, pathMention, type Mention } from "./mentions";
 
 const MAX_FILES = 10_000;
-const NOT_LISTED = "**/{.git,node_modules,.venv,venv,__pycache__}/**";
 
 /** Returns what a task mentions. A mention that names nothing stays plain text. */
 export async function contextItems(task: string): Promise<ContextItem[]> {
@@ -79,12 +79,20 @@ export async function firstExisting(uris: readonly vscode.Uri[]): Promise<vscode
 }
 
 /**
- * Returns what can be mentioned now. Searches the workspace for its files, without those in `NOT_LISTED`, and finds at
- * most `MAX_FILES`.
+ * Returns what can be mentioned now. Searches the workspace for at most `MAX_FILES` files, without dependencies and what
+ * VS Code's own search leaves out.
  */
 export async function mentionable(): Promise<Mentionable> {
-  const found = await vscode.workspace.findFiles("**/*", NOT_LISTED, MAX_FILES);
+  const find = (include: string, exclude: string, limit: number): Thenable<vscode.Uri[]> =>
+    vscode.workspace.findFiles(include, exclude, limit);
+  const found = await filesWithoutDependencies(find, searchExcludes(), MAX_FILES);
   return { files: pathsOf(found), open: pathsOf(openUris()), keywords: keywords() };
+}
+
+/** Returns the globs of `search.exclude`. VS Code itself applies `files.exclude`. */
+function searchExcludes(): string[] {
+  const globs = vscode.workspace.getConfiguration("search").get<Record<string, unknown>>("exclude", {});
+  return Object.keys(globs).filter((glob) => globs[glob] === true);
 }
 
 function pathsOf(uris: readonly vscode.Uri[]): string[] {
