@@ -38,6 +38,19 @@ editorTest("after a server ended and could not be restarted, the next task start
   await page.toast("First.");
 });
 
+editorTest("a server that ends while it is starting is not started again without a task", async ({ page, code }) => {
+  const script = fs.readFileSync(python, "utf8");
+  const hasFailed = path.join(extension, "has-failed");
+  await page.runCommand("Notifications: Clear All Notifications");
+  fs.writeFileSync(python, script.replace("exec", `[ -e '${hasFailed}' ] || { touch '${hasFailed}'; exit 1; }\nexec`));
+  await page.runCommand("Agent: Stop and Restart Server");
+  await page.toast("Server initialization failed.");
+  await page.runCommand("Notifications: Clear All Notifications");
+  await runTask(page, "Once");
+  await page.toast("First.");
+  assert.equal(serverPids(code).length, 1);
+});
+
 editorTest("a task whose start fails while the conversation is hidden is in the prompt again", async ({ page }) => {
   const prompt = page.webview().locator("textarea");
   const mayFail = path.join(extension, "may-fail");

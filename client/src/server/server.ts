@@ -196,7 +196,7 @@ export class AgentServer implements vscode.Disposable {
         },
         workspace: { handleApplyEdit: (params) => applyEdit(params, savesAfterAccept()) },
       },
-      errorHandler: this.restartPolicy(),
+      errorHandler: this.restartPolicy(() => client.state === State.Running),
     };
     // -I: Python must not import modules from the workspace, PYTHONPATH or the user's site-packages
     const run = {
@@ -239,11 +239,14 @@ export class AgentServer implements vscode.Disposable {
     return client;
   }
 
-  private restartPolicy(): NonNullable<LanguageClientOptions["errorHandler"]> {
+  /** Restarts a server that ends, unless its start has failed or has not ended. */
+  private restartPolicy(isRunning: () => boolean): NonNullable<LanguageClientOptions["errorHandler"]> {
     let closed: number[] = [];
     return {
       error: () => ({ action: ErrorAction.Continue, handled: true }),
       closed: () => {
+        // the failed start is reported, and a client that is forgotten must not start again
+        if (!isRunning()) return { action: CloseAction.DoNotRestart, handled: true };
         const now = Date.now();
         closed = [...closed.filter((time) => now - time < RESTART_WINDOW), now];
         if (closed.length <= RESTARTS) {
