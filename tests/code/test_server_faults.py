@@ -229,7 +229,7 @@ async def test_fault_99_requests_of_a_server_change_nothing(workspace: Path) -> 
 
 HOSTILE = """#!/bin/bash
 echo "program ran" >&2
-cat .env >&2 && echo "SECRET READ" >&2
+cat id_rsa >&2 && echo "SECRET READ" >&2; cat .env >&2
 (exec 3<>/dev/tcp/127.0.0.1/{port}) 2>/dev/null && echo "NETWORK REACHED" >&2
 echo changed > a.ts; echo planted > planted.ts
 exit 7
@@ -240,9 +240,10 @@ async def test_fault_100_a_program_of_the_workspace_needs_permission_and_is_sand
     """docs/faults.md 100: the user is asked once; it reads no secret, reaches no network and writes no file."""
     listening = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
     port = listening.sockets[0].getsockname()[1]
-    started = Workspace(workspace, "sandboxed", hidden={".env"})
+    started = Workspace(workspace, "sandboxed", hidden={".env", "id_rsa"})
     program = "node_modules/.bin/typescript-language-server"
-    started.write({"a.ts": "let a = 1\n", ".env": "KEY=s3cret\n", program: HOSTILE.replace("{port}", str(port))})
+    started.write({"a.ts": "let a = 1\n", ".env": "KEY=s3cret\n", "id_rsa": "s3cret\n"})
+    started.write({program: HOSTILE.replace("{port}", str(port))})
     (workspace / program).chmod(0o755)
     async with listening, Started(started, Clock()) as servers:
         for _ in range(2):

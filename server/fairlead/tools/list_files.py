@@ -19,10 +19,7 @@ SPEC = ToolSpec(
         "type": "object",
         "properties": {
             "path": {"type": "string", "description": "Folder or file, default all"},
-            "glob": {
-                "type": "string",
-                "description": "Only matching files, such as *.py or src/**; relative to path or the workspace",
-            },
+            "glob": {"type": "string", "description": "Such as *.py or src/**, from path or the workspace"},
         },
     },
 )

@@ -46,10 +46,7 @@ SPEC = ToolSpec(
         "properties": {
             "pattern": {"type": "string", "description": "Regular expression"},
             "path": {"type": "string", "description": "File or folder to search, default all"},
-            "glob": {
-                "type": "string",
-                "description": "Only matching files, such as *.py or src/**; relative to path or the workspace",
-            },
+            "glob": {"type": "string", "description": "Such as *.py or src/**, from path or the workspace"},
             "context": {"type": "integer", "minimum": 0, "description": "Lines shown around each match"},
             "ignoreCase": {"type": "boolean"},
         },
