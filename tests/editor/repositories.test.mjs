@@ -18,7 +18,7 @@ const editorTest = useAgent([{ calls: [edit("one/a.txt", "a", "b")] }, { text: "
 });
 const provider = (page, name) => page.page.locator(".scm-provider", { hasText: name });
 
-editorTest("the agent is told the branches of all repositories, and #changes sends their changes", async ({ page }) => {
+editorTest("the agent learns the branches of all repositories, and #changes sends their changes", async ({ page }) => {
   await page.runCommand("Source Control: Focus on Changes View");
   for (const name of ["one", "two"]) await provider(page, name).first().waitFor();
   await runTask(page, "Review #changes");
