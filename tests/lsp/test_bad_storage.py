@@ -144,12 +144,13 @@ async def test_a_damaged_file_hides_no_other_task(workspace: Path, replay: Repla
 
 async def test_what_cannot_be_read_is_left_alone(workspace: Path, replay: Replay, storage: Path) -> None:
     """A foreign file and one of a later format: the server starts, the user is informed, and neither is changed; a torn
-    last line is dropped."""
+    last line is dropped. The message has no title, because the file may belong to another workspace."""
     folder = storage / "sessions"
     folder.mkdir(parents=True)
     head = f'{{"format":1,"id":"torn","root":"{workspace}"}}\n'
     torn = head + '{"at":1.0,"title":"Torn","phase":["running",1.0]}\n{"at":2.0,"title":"Th'
-    odd = {"list.jsonl": "[1]\n", "later.jsonl": '{"format": 99}\n', "bad.jsonl": head + '{"plan": 3}\n'}
+    later = '{"format": 99}\n{"title":"Hidden"}\n'
+    odd = {"list.jsonl": "[1]\n", "later.jsonl": later, "bad.jsonl": head + '{"plan": 3}\n'}
     for name, text in {**odd, "torn.jsonl": torn}.items():
         (folder / name).write_text(text)
     async with Client(workspace, settings=replay({"text": "Fine."}), storage=storage) as client:
@@ -162,4 +163,5 @@ async def test_what_cannot_be_read_is_left_alone(workspace: Path, replay: Replay
             "later",
             "list",
         ]
+        assert "Hidden" not in messages
     assert {name: (folder / name).read_text() for name in odd} == odd

@@ -233,7 +233,8 @@ class Journals:
             except FileNotFoundError:  # another process has deleted it
                 continue
             except (OSError, ValueError) as error:
-                self.warn_unreadable(path.stem, self.unreadable_reason(path.stem, error))
+                # without its title, because it may belong to another workspace
+                self.warn_unreadable(path.stem, _unreadable(path.stem, path, error))
 
     def read(self, info: JournalInfo) -> SessionState:
         """Reads a journal without locking it.
@@ -320,9 +321,8 @@ class Journals:
         """The message for the user: which session cannot be read, why, and what to do. Reads the whole file."""
         path = self._path(session_id)
         assert path is not None
-        name, why = reader.last_title(path), str(error)
-        short = why if len(why) <= MAX_REASON else f"{why[:MAX_REASON]}..."
-        return UNREADABLE.format(name=f"“{name}” ({session_id})" if name else session_id, reason=short, path=path)
+        title = reader.last_title(path)
+        return _unreadable(f"“{title}” ({session_id})" if title else session_id, path, error)
 
     def _path(self, session_id: str) -> Path | None:
         return self.folder / f"{session_id}.jsonl" if self.folder is not None else None
@@ -337,6 +337,12 @@ class Journals:
 def _head(session_id: str, folders: Sequence[str]) -> Json:
     first, *others = folders
     return {"format": FORMAT, "id": session_id, "root": first, **({"others": others} if others else {})}
+
+
+def _unreadable(name: str, path: Path, error: Exception) -> str:
+    why = str(error)
+    short = why if len(why) <= MAX_REASON else f"{why[:MAX_REASON]}..."
+    return UNREADABLE.format(name=name, reason=short, path=path)
 
 
 def _named(state: SessionState) -> str:
