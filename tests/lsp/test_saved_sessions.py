@@ -203,6 +203,20 @@ async def test_old_sessions_of_other_workspaces_are_deleted_too(tmp_path: Path, 
         assert [name for name, path in kept.items() if path.exists()] == ["here", "there"]
 
 
+async def test_opening_two_folders_together_deletes_no_session(tmp_path: Path, replay: Replay, storage: Path) -> None:
+    """The limit of finished sessions counts those of each workspace for themselves."""
+    folders = [tmp_path / "one", tmp_path / "two"]
+    settings = replay({"text": "."})
+    for folder in folders:
+        folder.mkdir()
+        async with Client(folder, settings=settings, storage=storage) as client:
+            saved = journal(storage, (await client.run(folder.name))["sessionId"])
+        for number in range(120):
+            saved.with_stem(f"{folder.name}{number}").write_bytes(saved.read_bytes())
+    async with Client(folders[0], settings=settings, storage=storage, more_folders=folders[1:]) as client:
+        assert len((await client.request("agent/sessions/list", {}))["sessions"]) == 242
+
+
 async def test_fault_40_no_key_in_the_journals(connect: Connect, storage: Path) -> None:
     """docs/faults.md 40: no file of the storage contains the key, whatever the model does and the server is sent."""
     calls = Turn((Call("bash", {"command": "env; cat /proc/self/environ"}), Call("read_file", {"path": "no.txt"})))

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import secrets
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -23,7 +24,7 @@ TYPING_DELAY = 0.03  # seconds; changes of a document within this time update it
 LIST_DELAY = 0.05  # seconds; changes of the list within this time are sent together
 LOCK_CHECK_INTERVAL = 1.0  # seconds between attempts to load the sessions that another process has open
 LEFTOVER_AGE = 86_400  # seconds after which the lock and the incomplete file of a journal without a file are removed
-MAX_SETTLED = 200  # how many settled sessions of a workspace stay saved, the newest first; the others are removed
+MAX_SETTLED = 200  # how many settled sessions that began with the same folders stay saved, the newest first
 
 OPEN_ELSEWHERE = "This session is open in another window or terminal. Continue there, or close it there first."
 FOLDER_REMOVED = "This session belongs to {folders}, which is not open in this window anymore. Add the folder again."
@@ -226,9 +227,12 @@ class Sessions:
         """Removes the sessions that are too old or too many; if `keep_days` is 0, all of them. Returns the others."""
         days = self._context.settings.sessions.keep_days
         latest = sorted(settled, key=lambda info: info.summary.updated if info.summary else 0.0, reverse=True)
-        remaining = [info for info in latest[:MAX_SETTLED] if days and not self._is_old(info)]
+        counts, remaining = Counter[tuple[str, ...]](), list[JournalInfo]()
         for info in latest:
-            if info not in remaining:
+            counts[info.folders] += 1
+            if days and not self._is_old(info) and counts[info.folders] <= MAX_SETTLED:
+                remaining.append(info)
+            else:
                 self._context.journals.remove(info)
         return remaining
 
