@@ -76,7 +76,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const runs = new Runs(store, agent, prompts, modelAccess, isSeen);
   const editorTasks = new EditorTasks(runs);
   const noticeActions = new NoticeActions(store, approvals, questions, runs);
-  const restored = restoreSessions(context.storageUri, agent, store);
+  const restored = restoreSessions(context, agent, store);
   const diffContents = new DiffContents(store, agent, restored);
   const proposedFiles = new ProposedFiles(store, agent, diffContents);
   const diffs = new Diffs(store, context.workspaceState, restored);
@@ -271,6 +271,7 @@ export function activate(context: vscode.ExtensionContext): void {
     new Decorations(store),
     new ProposedProblems(store),
     vscode.workspace.onDidGrantWorkspaceTrust(offerExampleTask),
+    vscode.workspace.onDidChangeWorkspaceFolders(() => void restoreSessions(context, agent, store)),
     registerHelp(),
     registerTaskDocuments(),
     watchEditors(),

@@ -74,8 +74,12 @@ async function clear({ page, code, workspace }) {
 const activations = (code) => code.logs().match(/activated in [\d.]+ ms/g)?.length ?? 0;
 
 function extensionStorages(code) {
-  const root = path.join(code.userDataDir, "User", "workspaceStorage");
-  return fs.readdirSync(root).map((id) => path.join(root, id, "fairlead.fairlead"));
+  const user = path.join(code.userDataDir, "User");
+  const ids = fs.readdirSync(path.join(user, "workspaceStorage"));
+  return [
+    path.join(user, "globalStorage", "fairlead.fairlead"),
+    ...ids.map((id) => path.join(user, "workspaceStorage", id, "fairlead.fairlead")),
+  ];
 }
 
 async function closeConversation(page) {

@@ -26,6 +26,7 @@ import type { Questions } from "../questions/questions";
 import { exampleRecording } from "../sessions/example";
 import { translateTitle } from "./serverTitles";
 import { savesAfterAccept, serverSettings } from "./settings";
+import { storageFolders } from "./storage";
 import type { Store } from "../state";
 import { setContextKey } from "../ui/contextKeys";
 
@@ -185,7 +186,7 @@ export class AgentServer implements vscode.Disposable {
       initializationOptions: () => ({
         settings: this.settings(),
         trusted: vscode.workspace.isTrusted,
-        storageDir: (this.context.storageUri ?? this.context.globalStorageUri).fsPath,
+        ...storageFolders(this.context),
       }),
       middleware: {
         ...fileFilter(),

@@ -120,6 +120,7 @@ class Sessions:
         """
         roots = self._context.workspace()
         known = {*self._sessions, *self._unloaded, *self._to_load}
+        self._context.journals.adopt_former()
         self._context.journals.remove_leftovers(self._context.now() - LEFTOVER_AGE)
         found = [info for info in self._context.journals.scan() if info.id not in known]
         paths = set(map(str, roots.paths))

@@ -28,6 +28,7 @@ TEST_PROMPT = "Answer with OK."
 def use_initialization(server: AgentServer, initialization: Initialization) -> None:
     """Applies what the client sent in `initialize`."""
     folder, storage_warning = read_storage(initialization.options.get("storageDir"))
+    former_folder, _ = read_storage(initialization.options.get("formerStorageDir"))
     for warning in filter(None, (initialization.warning, storage_warning)):
         server.show_warning(warning)
     server.context.roots = Roots().with_folders(initialization.folders)
@@ -38,7 +39,10 @@ def use_initialization(server: AgentServer, initialization: Initialization) -> N
         server.context.editor_code = EditorProvider(server.protocol, server.documents)
     server.context.restores_sessions = initialization.options.get("restore") is not False
     server.context.journals = Journals(
-        folder / "sessions" if folder is not None else None, server.show_warning, server.show_info
+        folder and folder / "sessions",
+        server.show_warning,
+        server.show_info,
+        former_folder=former_folder and former_folder / "sessions",
     )
     server.context.layers = CommandLayers(folder, server.show_warning)
     server.lenses.can_refresh = initialization.capabilities.lens_refresh

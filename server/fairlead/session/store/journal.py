@@ -213,6 +213,8 @@ class Journals:
     """Shows a message to the user."""
     clock: Callable[[], float] = time.monotonic
     """Seconds since an arbitrary start."""
+    former_folder: Path | None = None
+    """Where the client saved its sessions before. `adopt_former` moves their journals to `folder`."""
     _warned: set[str] = field(default_factory=set[str])
 
     def new(self, session_id: str, *folders: str) -> Journal:
@@ -222,6 +224,24 @@ class Journals:
     def in_memory(self) -> Journal:
         """A journal that saves nothing."""
         return Journal(None, {}, self.warn, self.tell, self.clock)
+
+    def adopt_former(self) -> None:
+        """Moves the journals of the former folder to this one, apart from those that another process has open."""
+        if self.folder is None or self.former_folder is None:
+            return
+        for path in self.former_folder.glob("*.jsonl"):
+            try:
+                lock = Lock(path.with_suffix(".lock"))
+            except (OSError, Locked) as error:
+                log.warning("a session was not moved: %s", error)
+                continue
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+                path.rename(self.folder / path.name)
+                lock.remove()
+            except OSError as error:
+                lock.release()
+                log.warning("a session was not moved: %s", error)
 
     def scan(self) -> Iterator[JournalInfo]:
         """The journals in the folder, the most recently written first. Reports unreadable ones to the user."""

@@ -1,0 +1,22 @@
+// Where the server saves the sessions.
+
+import * as vscode from "vscode";
+
+export interface StorageFolders {
+  /** The folder for the sessions of all windows. */
+  readonly storageDir: string;
+  /** The folder of an earlier version, from which the server moves the sessions; undefined without a workspace. */
+  readonly formerStorageDir: string | undefined;
+}
+
+/**
+ * Returns the storage folders for `initialize`. VS Code's own storage of a workspace is unsuitable: with an added
+ * folder, or under another name, the workspace gets an empty one.
+ */
+export function storageFolders({ globalStorageUri, storageUri }: vscode.ExtensionContext): StorageFolders {
+  return {
+    // not the global storage itself, because commands cannot see this folder, but may need the server's environment
+    storageDir: vscode.Uri.joinPath(globalStorageUri, "saved").fsPath,
+    formerStorageDir: storageUri?.fsPath,
+  };
+}

@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { test } from "node:test";
+import { savedSessions } from "../src/sessions/savedSessions";
+
+const journal = (...folders: string[]): string =>
+  `${JSON.stringify({ format: 1, id: "x", root: folders[0], others: folders.slice(1) })}\n{"at":1.0}\n`;
+
+test("the saved sessions are those that began with an open folder, and no other file stops the search", async (context) => {
+  const storage = fs.mkdtempSync(path.join(os.tmpdir(), "storage-"));
+  context.after(() => {
+    fs.rmSync(storage, { recursive: true });
+  });
+  const folder = path.join(storage, "sessions");
+  fs.mkdirSync(path.join(folder, "folder.jsonl"), { recursive: true });
+  const files = {
+    "one.jsonl": journal("/a"),
+    "two.jsonl": journal("/b", "/a"),
+    "other.jsonl": journal("/b", "/ab"),
+    "one.lock": "",
+    "empty.jsonl": "",
+    "list.jsonl": "[1]\n",
+    "odd.jsonl": '{"root":1,"others":{}}\n',
+  };
+  for (const [name, text] of Object.entries(files)) fs.writeFileSync(path.join(folder, name), text);
+  assert.deepEqual((await savedSessions(storage, ["/a", "/c"])).sort(), ["one", "two"]);
+  assert.deepEqual(await savedSessions(storage, []), []);
+  assert.deepEqual(await savedSessions(path.join(storage, "missing"), ["/a"]), []);
+});
