@@ -8,23 +8,26 @@ const labels = (...given: Parameters<typeof modelChoices>): string[] =>
 test("the current model and effort have a check mark, and each model is there once", () => {
   const shown = labels("b", "high", ["a", "b", ""]);
   assert.deepEqual(shown.slice(1, 4), ["$(check) b", "a", "Other Model..."]);
-  assert.deepEqual(shown.slice(5, 9), ["The model's default", "Low", "Medium", "$(check) High"]);
+  const efforts = ["The model's default", "Low", "Medium", "$(check) High", "Extra High", "Maximum"];
+  assert.deepEqual(shown.slice(5, 11), efforts);
 });
 
-test("an effort that only some models have stays a choice", () => {
-  assert.deepEqual(labels("a", "xhigh", []).slice(4, 9), [
+test("an effort of another server stays a choice", () => {
+  assert.deepEqual(labels("a", "minimal", []).slice(4, 11), [
     "The model's default",
     "Low",
     "Medium",
     "High",
-    "$(check) xhigh",
+    "Extra High",
+    "Maximum",
+    "$(check) minimal",
   ]);
 });
 
 test("the model's label has the effort if one is set", () => {
   assert.deepEqual(
-    [modelLabel("a", ""), modelLabel("a", "low"), modelLabel("a", "xhigh"), modelLabel("", "low")],
-    ["a", "a · Low", "a · xhigh", ""],
+    [modelLabel("a", ""), modelLabel("a", "low"), modelLabel("a", "minimal"), modelLabel("", "low")],
+    ["a", "a · Low", "a · minimal", ""],
   );
 });
 

@@ -8,12 +8,14 @@ export type ModelChoice =
   | { readonly kind: "other" | "settings"; readonly label: string };
 
 /** The levels that the setting `effort` names; empty: the model's default. */
-const EFFORTS = ["", "low", "medium", "high"];
+const EFFORTS = ["", "low", "medium", "high", "xhigh", "max"];
 const EFFORT_LABELS: Record<string, string> = {
   "": t("The model's default"),
   low: t("Low"),
   medium: t("Medium"),
   high: t("High"),
+  xhigh: t("Extra High"),
+  max: t("Maximum"),
 };
 
 /**
