@@ -28,13 +28,12 @@ from fairlead.workspace.files import Files
 MAX_SECONDS = 3600
 SANDBOXED = (
     "Run a shell command in a sandbox, on the files as you propose them. What it changes is proposed too. There is no "
-    "input, no network unless you request it, and a time limit unless it runs in the background. To look around use "
-    "search, list_files and read_file."
+    "input, no network unless you request it, and a time limit unless it runs in the background."
 )
 IN_WORKSPACE = (
     "Run a shell command in the workspace. The user is asked first, unless their settings allow the command. There is "
     "no input, and a time limit unless it runs in the background. It runs on the files on disk and does not see "
-    "proposed edits. To look around use search, list_files and read_file."
+    "proposed edits."
 )
 PROPERTIES: dict[str, Any] = {
     "command": {"type": "string"},

@@ -10,7 +10,7 @@ from fairlead.workspace.files import Files
 
 SPEC = ToolSpec(
     "delete_file",
-    "Propose to delete a file. The user reviews it; until then only you see it gone.",
+    "Propose to delete a file.",
     {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
 )
 

@@ -15,8 +15,7 @@ from fairlead.workspace.long_work import compute
 SPEC = ToolSpec(
     "edit_file",
     "Propose to replace old_text with new_text in a file. old_text must occur exactly once, whitespace included: "
-    "copy it from read_file, with enough lines around it to be unique. "
-    "The user reviews it; until then only you see it.",
+    "copy it from read_file, with enough lines around it to be unique.",
     {
         "type": "object",
         "properties": {

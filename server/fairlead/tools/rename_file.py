@@ -11,8 +11,7 @@ from fairlead.workspace.files import Files
 
 SPEC = ToolSpec(
     "rename_file",
-    "Propose to rename or move a file; folders are made as needed. Read and edit it under its new path from then on. "
-    "The user reviews it; until then only you see it there.",
+    "Propose to rename or move a file; folders are made as needed. Read and edit it under its new path from then on.",
     {
         "type": "object",
         "properties": {"path": {"type": "string"}, "new_path": {"type": "string"}},

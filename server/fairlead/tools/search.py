@@ -44,7 +44,7 @@ SPEC = ToolSpec(
     {
         "type": "object",
         "properties": {
-            "pattern": {"type": "string", "description": "Regular expression"},
+            "pattern": {"type": "string"},
             "path": {"type": "string", "description": "File or folder to search, default all"},
             "glob": {"type": "string", "description": "Such as *.py or src/**, from path or the workspace"},
             "context": {"type": "integer", "minimum": 0, "description": "Lines shown around each match"},

@@ -11,8 +11,8 @@ from fairlead.tools.checks import Checked
 
 SPEC = ToolSpec(
     "todo",
-    "Rewrite the current plan for multi-step work. Send the whole list each time. Mark one item in_progress before "
-    "you start it and completed as soon as it is done. Keep an item's id when you change its text.",
+    "Rewrite the current plan for multi-step work. Send the whole list each time. Keep an item's id when you change "
+    "its text.",
     {
         "type": "object",
         "properties": {

@@ -14,8 +14,7 @@ from fairlead.workspace.long_work import compute
 
 SPEC = ToolSpec(
     "write_file",
-    "Propose a file's whole content: a new file, or a rewrite. For a change of a few lines use edit_file. "
-    "The user reviews it; until then only you see it.",
+    "Propose a file's whole content: a new file, or a rewrite. For a change of a few lines use edit_file.",
     {
         "type": "object",
         "properties": {"path": {"type": "string"}, "content": {"type": "string"}},
