@@ -8,7 +8,7 @@ import pytest
 
 from cli.command import run_plain
 from fairlead.models.recording import read_recording
-from support.fake_api import Call, Cut, FakeApi, Text, Thinking, Turn
+from support.fake_api import Call, Cut, FakeApi, MidStreamError, Text, Thinking, Turn
 from support.sandbox import needs_sandbox
 
 Record = Callable[..., Path]
@@ -86,6 +86,22 @@ def test_what_was_not_the_models_answer_is_not_recorded(workspace: Path, tmp_pat
     assert "An attempt" in ended.out
     [turn] = read_recording(path).turns
     assert (turn.text, turn.calls) == ("Writing.\n\nDone.", ())
+
+
+def test_an_answer_that_breaks_is_not_recorded(workspace: Path, tmp_path: Path) -> None:
+    """Even if the server charged its tokens, and even if it was the last one."""
+    path = tmp_path / "run.yaml"
+    turn = Turn((Text("An attempt that breaks."),), chunk=100)
+    refusal = MidStreamError(turn, 4, "invalid_request_error")
+    with FakeApi([Turn((Text("I look."), Call("list_files", {}))), refusal], require_key=False) as api:
+        ended = run_plain(
+            *("run", "a task", "--workspace", workspace, "--record", path),
+            *("--base-url", api.url, "--model", "claude-opus-5-5"),
+            ANTHROPIC_API_KEY="k",
+        )
+    assert ended.code == 1, ended.out
+    assert "An attempt" in ended.out
+    assert [turn.text for turn in read_recording(path).turns] == ["I look."]
 
 
 def test_a_result_that_reads_like_that_of_a_call_that_did_not_run(

@@ -50,6 +50,18 @@ async def test_fault_17_another_answer_after_the_break_says_so(connect: Connect)
             assert client.text().endswith("[The connection broke; the answer starts again.]\n\nI look first.")
 
 
+@pytest.mark.parametrize("block", [Text("x" * 450), Call("write_file", {"path": "a", "content": "x" * 420})])
+async def test_fault_17_the_tokens_of_a_broken_answer_count_once(connect: Connect, block: Any) -> None:
+    """docs/faults.md 17: its input, the output that came (400 characters), and all of the next attempt."""
+    turn = Turn((block,), chunk=100, stop_reason="end_turn", usage={"input_tokens": 1000, "output_tokens": 90})
+    broken = Cut(turn, after=len(event_names(turn)) - 4)  # without the last piece of the block
+    with FakeApi(turns=[broken, Cut(turn, after=1), turn, DONE]) as api:
+        async with connect(api) as client:
+            await client.run()
+            used = client.events("usage")[0]
+            assert (used["requests"], used["inputTokens"], used["outputTokens"]) == (1, 3000, 100 + 1 + 90)
+
+
 async def test_fault_18_overloaded_twice_then_fine(connect: Connect) -> None:
     """docs/faults.md 18: 529 twice, then an answer."""
     with FakeApi(turns=[OVERLOADED, OVERLOADED, DONE]) as api:
@@ -152,6 +164,24 @@ async def test_fault_20_cancel_at_every_event_of_a_stream(connect: Connect) -> N
                 hold.set()
                 await still_works(client, api, session)
             assert client.last("agent/edits") is None
+
+
+async def test_fault_20_the_tokens_of_a_stopped_answer_are_counted(connect: Connect) -> None:
+    """docs/faults.md 20: an event and the result contain them, because the API charges them."""
+    turn = Turn((Text("y" * 400),), chunk=100, usage={"input_tokens": 1000, "output_tokens": 90})
+    with FakeApi(turns=[Wait(turn, threading.Event(), len(event_names(turn)) - 3)]) as api:
+        async with connect(api) as client:
+            _, answer = client.begin("agent/runTask", {"prompt": "go"})
+            await client.until(lambda: client.text() == "y" * 400)
+            session = client.events()[0]["sessionId"]
+            await client.request("agent/cancel", {"sessionId": session})
+            used = (await answer)["usage"]
+            (event,) = client.events("usage")
+            assert {name: event[name] for name in used} == used
+            assert client.events()[-1]["kind"] == "run_finished"
+            assert (used["requests"], used["inputTokens"], used["outputTokens"]) == (0, 1000, 100)
+            assert used["costUsd"] > 0
+            await still_works(client, api, session)
 
 
 @pytest.mark.parametrize("way", ["agent/cancel", "$/cancelRequest"])

@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from fairlead.agent.errors import ModelError
-from fairlead.agent.model import ModelEvent, Reply, Retrying, TextDelta, ThinkingDelta
+from fairlead.agent.model import ModelEvent, Reply, Retrying, ThinkingDelta, Used
 from fairlead.models.messages_api import load_sdk
 from fairlead.models.retry import MAX_ATTEMPTS, RESTARTED
 from models.asking import ANSWER, HELLO, asked, events, opened, reply, shown
@@ -92,7 +92,7 @@ async def test_an_abandoned_stream_closes_its_connection() -> None:
     with FakeApi([Wait(HELLO, Signal(), 5)]) as api:
         async with opened(api) as model:
             stream = model.stream(asked())
-            assert isinstance(await anext(stream), TextDelta)
+            assert isinstance(await anext(stream), Used)
             await stream.aclose()
             assert connections(api) == 0
 

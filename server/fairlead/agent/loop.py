@@ -33,7 +33,7 @@ from fairlead.agent.events import (
 from fairlead.agent.guard import IdleGuard, RepeatGuard
 from fairlead.agent.images import without_images
 from fairlead.agent.messages import Block, History, Message, ToolCall, ToolResult, text_block, without_thinking
-from fairlead.agent.model import Model, Reply, Request, Retrying, TextDelta, ThinkingDelta, Usage
+from fairlead.agent.model import Model, Reply, Request, Retrying, TextDelta, ThinkingDelta, Usage, Used
 from fairlead.agent.outcome import DONE, NEW_BUDGET, REDIRECT, Ending, Outcome, ending_of, failure
 from fairlead.agent.prompts import (
     CONTINUE,
@@ -143,6 +143,8 @@ async def run(agent: Agent, prompt: Sequence[Block]) -> Outcome:
     except Exception as error:
         log.exception("the run failed")
         ending = failure(ModelError("internal", f"Internal error in Fairlead: {error!r}. The log has the details."))
+    if run.usage != run.reported_usage:  # an answer broke or was stopped
+        run.report_usage()
     agent.history.close(f"{run.partial_text}\n\n(The run ended here: {ending.stop_reason}.)".strip())
     agent.emit(RunFinished(ending.stop_reason))
     return Outcome(ending.stop_reason, ending.message, run.usage, ending.error, run.cost)
@@ -154,7 +156,7 @@ class _Run:
     def __init__(self, agent: Agent) -> None:
         self.agent = agent
         self.began = agent.clock()
-        self.usage = Usage()
+        self.usage = self.reported_usage = Usage()
         self.partial_text = ""  # of the answer that is being streamed
         self.cut_offs = 0  # answers in a row that were incomplete or empty, or whose calls were refused (L13)
         self.cut_off_text = ""  # the text of those without calls
@@ -327,6 +329,8 @@ class _Run:
                         agent.emit(Text(text))
                     case ThinkingDelta(text) if is_shown:
                         agent.emit(Thinking(text))
+                    case Used(usage):
+                        self.usage += usage
                     case Retrying(attempt, delay, reason):
                         agent.emit(Retry(attempt, delay, reason))
                     case Reply():
@@ -337,14 +341,16 @@ class _Run:
         raise ModelError("internal", "The model's stream ended without an answer.")
 
     def record(self, reply: Reply, messages: Sequence[Message]) -> None:
-        """Counts and emits what a request used, and applies what the provider cleared."""
-        window = self.agent.window
+        """Emits what the run has used, and applies what the provider cleared."""
         self.partial_text = ""
-        self.usage += reply.usage
         if reply.cleared_results:
             self.compactor.apply_server_clearing(reply.cleared_results)
             messages = self.agent.history.messages
-        window.record_answer(messages, reply.usage)
+        self.agent.window.record_answer(messages, reply.usage)
+        self.report_usage()
+
+    def report_usage(self) -> None:
+        window, self.reported_usage = self.agent.window, self.usage
         self.agent.emit(UsageReported(self.usage, self.cost, window.used, window.limit))
 
     async def summarize(self, messages: Sequence[Message]) -> str:

@@ -49,6 +49,7 @@ class Usage:
     """The tokens of one or more requests."""
 
     requests: int = 0
+    """Those that got a complete answer. The tokens are also those of answers that broke or were stopped."""
     input_tokens: int = 0
     """Without the cached ones."""
     cache_read_tokens: int = 0
@@ -69,6 +70,15 @@ class Usage:
             self.output_tokens + other.output_tokens,
         )
 
+    def __sub__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.requests - other.requests,
+            self.input_tokens - other.input_tokens,
+            self.cache_read_tokens - other.cache_read_tokens,
+            self.cache_write_tokens - other.cache_write_tokens,
+            self.output_tokens - other.output_tokens,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
@@ -82,6 +92,16 @@ class ThinkingDelta:
     """A piece of the answer's thinking."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """Tokens to add to what the request has used so far, which includes attempts that failed.
+
+    Some are negative, when the server's number replaces an estimate.
+    """
+
+    usage: Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +126,7 @@ class Reply:
     stop_reason: str
     """As the API names it; empty if the server named none."""
     usage: Usage
+    """Of this answer alone. It is part of the sum of the `Used` before."""
     cleared_results: int = 0
     """How many of the oldest results the provider cleared from the request (`ServerClearing`)."""
     explanation: str = ""
@@ -117,7 +138,7 @@ class Reply:
         return "\n\n".join(block["text"] for block in self.content if block["type"] == "text")
 
 
-ModelEvent = TextDelta | ThinkingDelta | Retrying | Reply
+ModelEvent = TextDelta | ThinkingDelta | Used | Retrying | Reply
 
 
 class Model(Protocol):
@@ -129,7 +150,7 @@ class Model(Protocol):
         ...
 
     def stream(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
-        """Yields deltas as they arrive, then exactly one Reply as the last event.
+        """Yields deltas and `Used` as they arrive, then exactly one Reply as the last event.
 
         It must be safe to close or cancel at any moment. Text that was yielded is not yielded again after a retry,
         unless the new answer differs from it; a note then comes first.

@@ -78,8 +78,10 @@ class ConversationRecorder:
                     event["cacheWriteTokens"],
                     event["outputTokens"],
                 )
-                answer.usage += _difference(used, self._used)
-                self._used = used
+                added, self._used = used - self._used, used
+                answer.usage += added
+                if not added.requests:
+                    return  # of an answer that broke or was stopped
                 # after a broken attempt, only what follows was in the answer
                 answer.text = answer.text.rpartition(RESTARTED)[2]
                 answer.thinking = answer.thinking.rpartition(RESTARTED)[2]
@@ -107,13 +109,3 @@ def _joined(answers: list[_Answer]) -> list[_Answer]:
 
 def _turn(answer: _Answer) -> Turn:
     return Turn(answer.text.strip("\n"), answer.thinking.strip("\n"), tuple(answer.calls.values()), None, answer.usage)
-
-
-def _difference(now: Usage, before: Usage) -> Usage:
-    return Usage(
-        now.requests - before.requests,
-        now.input_tokens - before.input_tokens,
-        now.cache_read_tokens - before.cache_read_tokens,
-        now.cache_write_tokens - before.cache_write_tokens,
-        now.output_tokens - before.output_tokens,
-    )

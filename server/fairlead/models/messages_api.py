@@ -19,7 +19,7 @@ from urllib.request import proxy_bypass
 from fairlead.agent.errors import ModelError
 from fairlead.agent.images import has_image
 from fairlead.agent.messages import Message
-from fairlead.agent.model import ModelEvent, Request, ServerClearing, ToolSpec
+from fairlead.agent.model import ModelEvent, Request, ServerClearing, ToolSpec, Usage, Used
 from fairlead.models import clouds
 from fairlead.models.api_errors import connection_error, event_error, foreign_error, is_broken, status_error
 from fairlead.models.endpoint import PROVIDER_HOST, Endpoint
@@ -150,7 +150,7 @@ class MessagesApiModel:
                 await stream.response.aclose()
 
     async def _read(self, sdk: Any, stream: Any) -> AsyncGenerator[ModelEvent, None]:
-        builder, has_events = ReplyBuilder(), False
+        builder, counted, has_events = ReplyBuilder(), Usage(), False
         framed = self._endpoint.cloud is not None and self._endpoint.cloud.provider == "bedrock"
         events = clouds.read_frames(sdk, stream) if framed else read_events(stream.response.aiter_bytes())
         try:
@@ -163,6 +163,9 @@ class MessagesApiModel:
                     yield delta
                 if builder.reply is not None:
                     break
+                used, counted = builder.usage - counted, builder.usage
+                if used != Usage():
+                    yield Used(used)
         except NotAnEventStream as foreign:
             raise foreign_error(stream.response, foreign.beginning, self._endpoint) from foreign
         if builder.reply is None:
@@ -170,6 +173,7 @@ class MessagesApiModel:
             raise ModelError("network", f"The model's answer {what}.", retryable=True)
         await _drain(events)
         self._reuses_connection = True
+        yield Used(builder.usage - counted)
         yield builder.reply
 
     async def _open(self, sdk: Any, request: Request) -> Any:

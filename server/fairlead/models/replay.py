@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fairlead.agent.errors import ModelError
 from fairlead.agent.messages import Block, ToolCall, text_block
-from fairlead.agent.model import ModelEvent, Reply, Request, TextDelta, ThinkingDelta
+from fairlead.agent.model import ModelEvent, Reply, Request, TextDelta, ThinkingDelta, Used
 from fairlead.models.recording import Recording, Turn, read_recording
 
 
@@ -44,6 +44,7 @@ class ReplayModel:
             yield delta
             if recording.pace:
                 await asyncio.sleep(recording.pace)
+        yield Used(turn.usage)
         yield _reply(turn, self._next)
 
     async def connect(self) -> None:

@@ -24,6 +24,9 @@ from fairlead.models.stream_events import (
     parse_event,
 )
 
+BYTES_PER_TOKEN = 4
+"""A guess for the output, used until the server names its number of tokens at the end."""
+
 
 @dataclass
 class _OpenBlock:
@@ -42,9 +45,21 @@ class ReplyBuilder:
         self._calls: list[ToolCall] = []
         self._stop_reason = ""
         self._counts: dict[str, int] = {}
+        self._output_bytes = 0
+        self._is_output_counted = False
         self._cleared = 0
         self._explanation = ""
         self.reply: Reply | None = None
+
+    @property
+    def usage(self) -> Usage:
+        """What the answer has used so far."""
+        if self.reply is not None:
+            return self.reply.usage
+        if self._is_output_counted:
+            return Usage(**self._counts)
+        estimate = max(self._counts.get("output_tokens", 0), self._output_bytes // BYTES_PER_TOKEN)
+        return Usage(**{**self._counts, "output_tokens": estimate})
 
     def feed(self, data: dict[str, Any]) -> TextDelta | ThinkingDelta | None:
         """Takes one event and returns what the user sees of it, if anything. Ignores unknown events and deltas.
@@ -74,6 +89,7 @@ class ReplyBuilder:
             case MessageDelta(stop_reason, counts, cleared, explanation):
                 self._stop_reason = stop_reason or self._stop_reason
                 self._counts |= counts
+                self._is_output_counted |= "output_tokens" in counts
                 self._cleared = cleared or self._cleared
                 self._explanation = explanation or self._explanation
             case MessageStop():
@@ -107,6 +123,7 @@ class ReplyBuilder:
         """Appends a text to an open block. Returns what the user sees of this text; None: nothing."""
         open_block = self._open[index]
         open_block.parts.append(text)
+        self._output_bytes += len(text.encode(errors="replace"))
         match open_block.block["type"]:
             case "text":
                 return TextDelta(clean_text(text))
