@@ -58,6 +58,16 @@ async def test_the_end_of_a_line_is_found_before_any_line_ending(desk: Desk, nam
         assert await found(desk, pattern, path="lf.txt") == []
 
 
+async def test_an_escaped_backslash_does_not_name_a_carriage_return(desk: Desk) -> None:
+    """Such as in a path of Windows. The next backslash may."""
+    text = "C:\\repo\r\n\\\\r\\\r\n"
+    desk.write("a.txt", text)
+    assert await found(desk, r"C:\\repo$") == ["a.txt:1:C:\\repo"]
+    assert await found(desk, r"^\\\\r\\$") == ["a.txt:2:\\\\r\\"]
+    assert await found(desk, r"repo\r$") == ["a.txt:1:C:\\repo"]
+    assert await found(desk, r"\\\r$") == ["a.txt:2:\\\\r\\"]
+
+
 async def test_lines_around_a_match_are_shown_on_request(desk: Desk) -> None:
     """With a dash instead of a colon, and a line of dashes where lines are skipped."""
     desk.write("a.txt", "".join(f"{n}\n" for n in range(1, 10)))

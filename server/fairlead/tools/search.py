@@ -29,7 +29,7 @@ MAX_LINE = 300
 MAX_CONTEXT = 10
 MAX_FILES = 1_000_000
 LEAD = 100  # characters before the match in a shortened line
-NAMES_CR = re.compile(r"\r|\\(?:r|x0d|x\{0*d\})", re.IGNORECASE)
+NAMES_CR = re.compile(r"\r|(?<!\\)(?:\\\\)*\\(?:r|x0d|x\{0*d\})", re.IGNORECASE)
 INSTEAD_OF_OPTIONS = {
     "--pcre2": "Write the pattern without look-around and backreferences.",
     "--multiline": "A pattern matches within one line. Search for each line on its own.",
