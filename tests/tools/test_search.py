@@ -10,7 +10,7 @@ import pytest
 
 from fairlead.agent.errors import ToolError
 from fairlead.tools.list_files import MAX_FILES
-from fairlead.tools.search import MAX_LINES
+from fairlead.tools.search import MAX_LINES, Search
 from tools.stand_ins import Desk
 
 CODE = "import os\n\ndef alpha():\n    return Beta\n\nclass Beta:\n    pass\n"
@@ -266,6 +266,20 @@ async def test_only_some_ignored_files_are_named(desk: Desk) -> None:
     expected = IGNORED.format("logs/1.log, logs/2.log, logs/3.log, logs/4.log, logs/5.log, ..")
     assert await desk.call("list_files", path="logs") == f"No files.{expected}"
     assert await desk.call("search", pattern="needle", path="logs") == f"No matches.{expected}"
+
+
+async def test_the_search_in_ignored_files_has_a_time_limit(desk: Desk) -> None:
+    """They may be gigabytes of dependencies. The result says that not all were searched."""
+    desk.write(".git/HEAD")
+    desk.write(".gitignore", "*.log\n")
+    desk.write("logs/a.log", "needle\n")
+    desk.tools["search"] = Search(desk.files, ignored_seconds=0)
+    assert await found(desk, "needle", path="logs") == [
+        "No matches.",
+        "(Not all ignored files here were searched. Give one as path to search it.)",
+    ]
+    assert await found(desk, "needle", path="logs/a.log") == ["logs/a.log:1:needle"]
+    assert await found(desk, "needle") == []
 
 
 async def test_an_open_document_with_half_a_surrogate_pair_is_searched(desk: Desk) -> None:

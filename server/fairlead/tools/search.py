@@ -28,6 +28,8 @@ MAX_COLLECTED = 5000
 MAX_LINE = 300
 MAX_CONTEXT = 10
 MAX_FILES = 1_000_000
+IGNORED_SECONDS = 5.0
+NOT_ALL_IGNORED = "\n(Not all ignored files here were searched. Give one as path to search it.)"
 LEAD = 100  # characters before the match in a shortened line
 NAMES_CR = re.compile(r"\r|(?<!\\)(?:\\\\)*\\(?:r|x0d|x\{0*d\})", re.IGNORECASE)
 INSTEAD_OF_OPTIONS = {
@@ -76,8 +78,9 @@ class Search:
     kind: ToolKind = "search"
     read_only = True
 
-    def __init__(self, files: Files) -> None:
-        self._files = files
+    def __init__(self, files: Files, ignored_seconds: float = IGNORED_SECONDS) -> None:
+        """`ignored_seconds` limits the search in ignored files, after one that found nothing."""
+        self._files, self._ignored_seconds = files, ignored_seconds
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
         return f"Search {input['pattern']}", ()
@@ -109,15 +112,32 @@ class Search:
         for name, text in unsaved.items():
             if text is not None and matches(name) and not is_secret(name):
                 found += await _collect(_hits([*options, "-"], targets[0].root.path, lambda _, name=name: name, text))
-        ignored = set[str]()
+        omitted_files = ""
         if not any(hit.match for hit in found):
-            for target in targets:
-                if target.path.exists() and not target.is_whole_folder:
-                    arguments = [WITH_IGNORED, *options, target.inner]
-                    hits = await _collect(_hits(arguments, target.root.path, partial(named, target)))
-                    ignored |= {hit.path for hit in hits if hit.match}
+            ignored = [
+                _hits([WITH_IGNORED, *options, target.inner], target.root.path, partial(named, target))
+                for target in targets
+                if target.path.exists() and not target.is_whole_folder
+            ]
+            omitted_files = await self._omitted_ignored(ignored)
         # counts all secrets in the scope: the number of those with a match would reveal their content
-        return _show(sorted(found)) + omitted_ignored(ignored) + omitted_secrets(len(secrets))
+        return _show(sorted(found)) + omitted_files + omitted_secrets(len(secrets))
+
+    async def _omitted_ignored(self, searches: Sequence[AsyncGenerator[Found, None]]) -> str:
+        """Lines about the ignored files with a match, with a leading newline; empty if there are none.
+
+        Folders such as `node_modules` can be very large, so the time for them is limited.
+        """
+        names, is_complete = set[str](), True
+        try:
+            async with asyncio.timeout(self._ignored_seconds):
+                for hits in searches:
+                    async with aclosing(hits):
+                        async for hit in hits:
+                            names |= {hit.path} if hit.match else set()
+        except TimeoutError:
+            is_complete = False
+        return omitted_ignored(names) + ("" if is_complete else NOT_ALL_IGNORED)
 
     async def _unsaved(self, targets: Sequence[SearchTarget], texts: dict[Path, str | None]) -> dict[str, str | None]:
         """The texts by name (None: no file), without those of ignored files. Proposed files are never ignored."""
