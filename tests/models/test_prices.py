@@ -1,4 +1,4 @@
-"""The list of prices and windows, whose rows are found by prefix of the model's name."""
+"""The list of prices and windows, whose rows are found by the model's name without its version."""
 
 import pytest
 
@@ -21,11 +21,18 @@ def test_a_usage_is_priced_by_the_model() -> None:
         "global.anthropic.claude-sonnet-5-5-20260901-v1:0",
         "anthropic.claude-sonnet-5-5-20260901-v1:0",
         "arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.anthropic.claude-sonnet-5-5-20260901-v1:0",
+        "anthropic.claude-sonnet-5-5-20260901-v1:0:200k",
+        "anthropic.claude-sonnet-5-5-v1",
         "claude-sonnet-5-5@20260901",
+        "claude-sonnet-5-5@default",
+        "claude-sonnet-5-5-20260901",
+        "claude-sonnet-5-5-latest",
+        "claude-sonnet-5-5[1m]",
+        "claude-sonnet-5-5-20260901[1m]",
     ],
 )
-def test_a_clouds_model_name_is_recognized(name: str) -> None:
-    """Bedrock's with its region, also as an ARN, and Vertex AI's with its date."""
+def test_a_version_of_a_model_is_recognized(name: str) -> None:
+    """By its date, Bedrock's with its region and version, also as an ARN, and with the mark of a longer window."""
     assert price_of(name) == price_of("claude-sonnet-5-5") is not None
     assert window_of(name) == window_of("claude-sonnet-5-5")
 
@@ -37,6 +44,13 @@ def test_every_row_is_complete() -> None:
     for name in rows:
         assert price_of(name) is not None
         assert (window_of(name) or 0) > 0
+
+
+@pytest.mark.parametrize("name", ["claude-opus-5-50", "claude-opus-5-5-1", "claude-opus-5-5-mini-20270101"])
+def test_another_model_with_a_longer_name_has_no_price(name: str) -> None:
+    """It would be wrong. The window is the listed model's, because too small a one does less harm than none."""
+    assert price_of(name) is None
+    assert window_of(name) == window_of("claude-opus-5-5")
 
 
 def test_an_unknown_model_has_no_price_and_no_window() -> None:

@@ -1,10 +1,14 @@
 """Prices and window sizes of models, from prices.yaml."""
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
 from fairlead.agent.model import Usage
+
+_VERSION = re.compile(r"([-@](\d{8}|latest|default))?(-v\d+(:\w+)*)?(\[1m\])?")
+"""What may follow the listed name of the same model: a date, Bedrock's version, or the mark of a longer window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +32,7 @@ class Price:
 
 @cache
 def price_list() -> tuple[str, dict[str, dict[str, float]]]:
-    """The date of the list, and its rows by the prefix of a model's name."""
+    """The date of the list, and its rows by the model's name without its version."""
     import yaml  # noqa: PLC0415  importing it would slow down every start
 
     content = yaml.safe_load((files("fairlead.models") / "prices.yaml").read_text(encoding="utf-8"))
@@ -37,19 +41,24 @@ def price_list() -> tuple[str, dict[str, dict[str, float]]]:
 
 def price_of(model: str) -> Price | None:
     """The price of a model; None if it is not in the list."""
-    row = _row(model)
-    return Price(row["input"], row["cacheRead"], row["cacheWrite"], row["output"]) if row is not None else None
+    listed = _listed(model)
+    if listed is None or not _VERSION.fullmatch(_plain(model), len(listed)):
+        return None
+    row = price_list()[1][listed]
+    return Price(row["input"], row["cacheRead"], row["cacheWrite"], row["output"])
 
 
 def window_of(model: str) -> int | None:
-    """The window of a model in tokens; None if it is not in the list."""
-    row = _row(model)
-    return int(row["context"]) if row is not None else None
+    """The window of a model in tokens, that of the listed model for a variant of one; None if neither is listed."""
+    listed = _listed(model)
+    return int(price_list()[1][listed]["context"]) if listed is not None else None
 
 
-def _row(model: str) -> dict[str, float] | None:
-    rows = price_list()[1]
-    # Bedrock puts a region and the provider before the name, also in an ARN; suffixes do no harm
-    model = model.rpartition("anthropic.")[2]
-    prefix = max((name for name in rows if model.startswith(name)), key=len, default=None)
-    return rows[prefix] if prefix is not None else None
+def _listed(model: str) -> str | None:
+    """The longest listed name that a model's name begins with; None if there is none."""
+    return max((name for name in price_list()[1] if _plain(model).startswith(name)), key=len, default=None)
+
+
+def _plain(model: str) -> str:
+    """The name without the region and the provider that Bedrock puts before it, also in an ARN."""
+    return model.rpartition("anthropic.")[2]
