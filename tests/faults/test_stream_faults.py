@@ -288,6 +288,22 @@ async def test_a_lone_surrogate_in_the_prompt_is_harmless(connect: Connect) -> N
         assert api.refusals == []
 
 
+async def test_thinking_in_tags_is_shown_as_thinking_and_not_sent_back(connect: Connect) -> None:
+    """A local server may not separate it. A break in the middle shows nothing twice."""
+    look = Turn((Text("<think>\nI look first.\n</think>\n\n"), Call("list_files", {})), chunk=3)
+    done = Turn((Text("<think>Is that all?</think>\n\nIt is empty."),), chunk=3)
+    with FakeApi(turns=[look, Cut(done, after=12), done]) as api:
+        async with connect(api) as client:
+            result = await client.run()
+            assert client.text("thinking") == "I look first.\nIs that all?"
+            assert client.text() == result["message"] == "It is empty."
+            await still_works(client, api, result["sessionId"])
+        messages = api.requests[-1].body["messages"]
+    answers = [message["content"] for message in messages if message["role"] == "assistant"]
+    assert [[block["type"] for block in answer] for answer in answers] == [["tool_use"], ["text"]]
+    assert "think" not in str(answers)
+
+
 async def test_a_server_without_caching_and_thinking_works(workspace: Path) -> None:
     """A Messages API server that knows neither field: both are left out from then on."""
     with FakeApi(

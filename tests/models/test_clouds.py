@@ -38,6 +38,14 @@ async def test_a_whole_run(cloud_user: CloudUser, cloud: Callable[..., FakeCloud
     assert "sk-of-the-api" not in str([request.headers for request in api.arrived])
 
 
+async def test_tags_in_a_clouds_answer_are_text(cloud_user: CloudUser) -> None:
+    """A cloud separates the thinking itself, so such tags are part of the answer."""
+    text = "<think>x</think> is an example."
+    with FakeBedrock(Turn((Text(text),))) as api:
+        async with cloud_user.signed_in(api) as client:
+            assert (await client.run())["message"] == client.text() == text
+
+
 async def test_a_bearer_token_of_bedrock(cloud_user: CloudUser) -> None:
     """AWS_BEARER_TOKEN_BEDROCK is sent without surrounding whitespace; an empty one is ignored."""
     with FakeBedrock(DONE, DONE) as api:

@@ -33,6 +33,7 @@ from fairlead.models.refusals import (
 from fairlead.models.reply import ReplyBuilder
 from fairlead.models.retry import with_retries
 from fairlead.models.sse import NotAnEventStream, read_events
+from fairlead.models.think_tags import separate_thinking
 from fairlead.models.transport import CONNECT_TIMEOUT, decoding_errors, transport_errors
 from fairlead.per_item import PerItem
 
@@ -99,7 +100,9 @@ class MessagesApiModel:
 
     def stream(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
         self._endpoint.check()
-        return with_retries(lambda: self._attempt(request), self._sleep)
+        if self._endpoint.is_hosted:
+            return with_retries(lambda: self._attempt(request), self._sleep)
+        return with_retries(lambda: separate_thinking(self._attempt(request)), self._sleep)
 
     async def connect(self) -> None:
         """Opens the connection that the next request will use. If that fails, the request will report it.

@@ -1,0 +1,89 @@
+"""Thinking in `<think>` tags is separated from the text, however the pieces are cut."""
+
+from collections.abc import AsyncGenerator, Sequence
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+from fairlead.agent.messages import Block, ToolCall, text_block
+from fairlead.agent.model import ModelEvent, Reply, TextDelta, ThinkingDelta, Usage
+from fairlead.models.think_tags import MAX_BLANK, separate_thinking
+
+CALL: Block = {"type": "tool_use", "id": "t1", "name": "bash", "input": {}}
+
+
+async def separated(text: str, *, size: int = 1, stop: str = "end_turn", after: Sequence[Block] = ()) -> list[str]:
+    """The shown thinking, the shown text, and the text of the reply, for an answer in pieces of this size."""
+
+    async def answer() -> AsyncGenerator[ModelEvent, None]:
+        for start in range(0, len(text), size):
+            yield TextDelta(text[start : start + size])
+        calls = [ToolCall(block["id"], block["name"], {}, None) for block in after]
+        yield Reply([*([text_block(text)] if text.strip() else []), *after], calls, stop, Usage(1))
+
+    events = [event async for event in separate_thinking(answer())]
+    last = events[-1]
+    assert isinstance(last, Reply)
+    assert [block["type"] for block in last.content if block in after] == [block["type"] for block in after]
+    kinds = (ThinkingDelta, TextDelta)
+    return ["".join(e.text for e in events if isinstance(e, kind)) for kind in kinds] + [last.text]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 1000])
+@pytest.mark.parametrize(
+    ("text", "thinking", "answer"),
+    [
+        ("<think>\nHm, 1 < 2.\n</think>\n\nYes.", "Hm, 1 < 2.\n", "Yes."),
+        ("\n<think>Hm </thin </think>Yes.", "Hm </thin ", "Yes."),
+        ("<think>\n\n</think>\n\nYes.", "", "Yes."),
+        ("<think>Hm.</think>Tags: <think>x</think>.", "Hm.", "Tags: <think>x</think>."),
+        ("<think>Hm.</think>", "Hm.", ""),
+    ],
+)
+async def test_thinking_at_the_beginning_is_separated(text: str, thinking: str, answer: str, size: int) -> None:
+    """The whitespace after each tag belongs to the tag. A later tag is text."""
+    assert await separated(text, size=size) == [thinking, answer, answer]
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The tag <think>x</think> is for thinking.",
+        "`<think>`x</think>",
+        "<thinking>x</thinking> y",
+        "<thin",
+        "  indented\n",
+        "x</think> y",
+        f"{' ' * (MAX_BLANK + 1)}<think>x</think> y",
+    ],
+)
+async def test_any_other_text_is_unchanged(text: str, size: int) -> None:
+    """Also one with a similar beginning, and one with tags in the middle."""
+    assert await separated(text, size=size) == ["", text, text]
+
+
+async def test_an_unclosed_tag() -> None:
+    """A complete answer is shown as text after all. One that was cut off, or calls a tool, was still thinking."""
+    text = "<think> is a tag of some models."
+    assert await separated(text) == ["is a tag of some models.", text, text]
+    assert await separated(text, stop="max_tokens") == ["is a tag of some models.", "", ""]
+    assert await separated(text, stop="tool_use", after=[CALL]) == ["is a tag of some models.", "", ""]
+    assert await separated("<think>Hm.</thi", stop="max_tokens") == ["Hm.</thi", "", ""]
+
+
+@given(st.text("<think>/ \nx", max_size=40), st.integers(1, 9), st.sampled_from(["end_turn", "max_tokens"]))
+async def test_the_shown_text_is_the_replys(text: str, size: int, stop: str) -> None:
+    """Except for whitespace alone, which no reply contains, and nothing is lost but tags and whitespace after them."""
+    thinking, shown, answer = await separated(text, size=size, stop=stop)
+    assert shown == answer or not (shown + answer).strip()
+    if not thinking and not text.lstrip().startswith("<think>"):
+        assert shown == text
+
+
+@given(st.text(max_size=20), st.text(max_size=20), st.integers(1, 9))
+async def test_thinking_and_text_are_both_complete(thinking: str, text: str, size: int) -> None:
+    """Apart from the whitespace after the tags."""
+    shown = await separated(f"<think>{thinking}</think>{text}", size=size)
+    assert shown == [thinking.lstrip(), text.lstrip(), text.lstrip()]
