@@ -93,6 +93,18 @@ async def test_fault_19_an_error_event_inside_an_answer_is_retried(connect: Conn
             assert api.refusals == []
 
 
+async def test_fault_18_19_overloaded_before_and_within_an_answer(connect: Connect) -> None:
+    """docs/faults.md 18, 19: both count as attempts of the same request, and the text is shown once."""
+    turn = Turn((Text("One two three four five."),), chunk=4)
+    with FakeApi(turns=[MidStreamError(turn, after=7), OVERLOADED, MidStreamError(turn, after=5), turn]) as api:
+        async with connect(api) as client:
+            result = await client.run()
+            assert (result["message"], client.text()) == ("One two three four five.",) * 2
+            assert [retry["attempt"] for retry in client.events("retry")] == [1, 2, 3]
+            assert all("The model is overloaded." in retry["reason"] for retry in client.events("retry"))
+            await still_works(client, api, result["sessionId"])
+
+
 THREE = Turn(
     (
         Text("Three at once."),
