@@ -186,7 +186,7 @@ async def test_the_environment_is_passed_by_a_list(box: Boxes) -> None:
     environment = {"PATH": "/bin", "LC_ALL": "C", "AWS_SECRET_ACCESS_KEY": "k", "X_TOKEN": "t", "JAVA_HOME": "/j"}
     assert mounts.command_environment(environment, network=True).keys() == {
         *("PATH", "LC_ALL", "JAVA_HOME", "HOME", "TERM", "TMPDIR", "PAGER", "GIT_PAGER", "GIT_TERMINAL_PROMPT"),
-        *("GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_OPTIONAL_LOCKS", "PYTHONUNBUFFERED"),
+        *("GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_OPTIONAL_LOCKS", "PYTHONUNBUFFERED", "COREPACK_DEFAULT_TO_LATEST"),
     }
     assert await box.output("touch $TMPDIR/x ~/y && cd ~ && pwd") == f"{mounts.home()}\n"
 

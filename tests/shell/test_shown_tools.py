@@ -42,6 +42,9 @@ CREDENTIALS = (
         ".local/share/pipx/venvs/b/pipx_metadata.json",
         "go/pkg/mod/cache/vcs/x/config",
     ),
+    *(".cache/ms-playwright/mcp-chrome-1a2b3c/Default/Cookies", ".cache/ms-playwright/.links/x", ".config/mise/x.toml"),
+    *(".cache/pre-commit/db.db", ".cache/node/corepack/x", ".cache/puppeteer/x", ".local/share/pypoetry/auth.toml"),
+    *(".local/share/pdm/venvs/a/pip.conf", ".local/share/hatch/env/virtual/a/b/c/pip.conf", ".yarn/berry/x"),
     *(".opam/config", ".ghcup/config.yaml", ".juliaup/x", ".config/git/credentials", ".goenv/x", "scripts/token.txt"),
 )
 PROGRAMS = (
@@ -61,6 +64,12 @@ PROGRAMS = (
     *(".rustup/toolchains/stable/lib/x.so", ".cargo/bin/cargo", ".cargo/registry/src/x.rs", ".m2/repository/a/x.jar"),
     *(".nuget/packages/a/x.dll", ".gradle/wrapper/dists/x", ".virtualenvs/a/lib/x.py", ".virtualenvs/a/pyvenv.cfg"),
     *(".local/share/virtualenvs/a/bin/python", ".local/share/pipx/venvs/b/lib/x.py", "go/pkg/mod/github.com/a/x.go"),
+    *(".local/share/pypoetry/venv/bin/poetry", ".local/share/pdm/venv/bin/pdm", ".local/share/pdm/venvs/a/lib/x.py"),
+    *(".local/share/hatch/env/virtual/a/1b/test/bin/pytest", ".local/share/hatch/pythons/3.12/python/bin/python"),
+    *(".local/share/hatch/env/virtual/.pythons/3.12/hatch-dist.json", ".cache/node/corepack/lastKnownGood.json"),
+    *(".cache/node/corepack/v1/pnpm/10.1.0/.corepack", ".cache/ms-playwright/chromium_headless_shell-1194/x"),
+    *(".cache/ms-playwright/ffmpeg-1011/x", ".cache/Cypress/15.1.0/Cypress/Cypress", ".tool-versions"),
+    *(".cache/puppeteer/chrome/linux-141.0/chrome-linux64/chrome", ".cache/puppeteer/firefox/linux-stable_143.0/x"),
     *("go/pkg/mod/cache/download/a/x.mod", ".opam/default/bin/ocaml", ".ghcup/ghc/9/bin/ghc", "scripts/run"),
 )
 
@@ -134,6 +143,10 @@ MOVED = {
     "SDKMAN_DIR": ("candidates/java/21/lib/x", "etc/config"),
     "PNPM_HOME": ("global/5/node_modules/a/x.js", "rc"),
     "GEM_HOME": ("gems/a/x.rb", "credentials"),
+    "COREPACK_HOME": ("v1/pnpm/10.1.0/bin/pnpm.cjs", "x"),
+    "PLAYWRIGHT_BROWSERS_PATH": ("webkit-2215/x", "mcp-chrome/Default/Cookies"),
+    "CYPRESS_CACHE_FOLDER": ("15.1.0/Cypress/Cypress", "x"),
+    "PUPPETEER_CACHE_DIR": ("chrome-headless-shell/linux-141.0/x", "x"),
 }
 
 
@@ -151,6 +164,42 @@ async def test_tools_in_folders_that_variables_name(
     async with boxes(workspace, tmp_path / "state") as box:
         programs = " ".join(f"{variable}/{shown}" for variable, (shown, _) in MOVED.items())
         assert await box.output(f"cd ~/tools && cat {programs}") == "PROGRAM\n" * len(MOVED)
+        assert "HUNTER" not in (await box.run("grep -r HUNTER ~; true")).output
+        browsers = await box.output('echo "$PLAYWRIGHT_BROWSERS_PATH"')
+        assert browsers == f"{home}/tools/PLAYWRIGHT_BROWSERS_PATH\n"
+
+
+async def test_a_command_can_add_versions_next_to_the_shown_ones(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Corepack and Playwright download what is missing, if the command has the network. Existing versions stay."""
+    home = tmp_path / "home"
+    versions = {
+        ".cache/node/corepack/v1/pnpm": "10.1.0",
+        ".cache/ms-playwright": "chromium-1194",
+        ".cache/Cypress": "15.1.0",
+        ".cache/puppeteer/chrome": "linux-141.0",
+    }
+    write(home, {f"{folder}/{version}/x": "PROGRAM\n" for folder, version in versions.items()})
+    monkeypatch.setenv("HOME", str(home))
+    async with boxes(workspace, tmp_path / "state") as box:
+        folders = " ".join(f"{folder}/new" for folder in versions)
+        assert (await box.run(f"cd ~ && mkdir {folders}")).code == 0
+        assert (await box.run("echo > ~/.cache/Cypress/15.1.0/x")).code != 0
+
+
+async def test_packages_of_yarns_plug_n_play_are_visible(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only in a workspace that loads them from there. Elsewhere, `yarn install` must be able to write its cache."""
+    home = tmp_path / "home"
+    write(home, {".yarn/berry/cache/a.zip": "PROGRAM\n", ".yarn/berry/telemetry.json": "HUNTER\n"})
+    monkeypatch.setenv("HOME", str(home))
+    async with boxes(workspace, tmp_path / "state") as box:
+        assert (await box.run("mkdir -p ~/.yarn/berry/cache && touch ~/.yarn/berry/cache/new.zip")).code == 0
+    write(workspace, {".pnp.cjs": ""})
+    async with boxes(workspace, tmp_path / "state") as box:
+        assert await box.output("cat ~/.yarn/berry/cache/a.zip") == "PROGRAM\n"
         assert "HUNTER" not in (await box.run("grep -r HUNTER ~; true")).output
 
 

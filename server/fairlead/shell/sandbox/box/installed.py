@@ -60,6 +60,9 @@ _RUSTUP = _parts("settings.toml", "update-hashes", "toolchains/*/<installed>")
 _MISE = _parts("installs/*/*/<installed>", "shims", *_PLUGINS)
 _FNM = _parts("node-versions/*/installation/<installed>", "aliases/*/<installed>")
 _JULIA = _parts("bin", "julia-*/<installed>")
+# named one by one: `mcp-chrome-*` next to them are profiles with cookies
+_PLAYWRIGHT = _parts(*(f"{browser}*-[0-9]*" for browser in ("chromium", "firefox", "webkit", "ffmpeg")))
+_CYPRESS = _parts("[0-9]*")
 
 IN_HOME: Mapping[str, Parts] = {
     ".pyenv": _PYENV,
@@ -104,12 +107,24 @@ IN_HOME: Mapping[str, Parts] = {
     ".virtualenvs": _ENVIRONMENTS,
     ".local/share/virtualenvs": _ENVIRONMENTS,
     ".cache/pypoetry/virtualenvs": _ENVIRONMENTS,
+    ".local/share/pypoetry": _parts("venv/<installed>", "python/*/<installed>"),
+    ".local/share/pdm": _parts("venv/<installed>", "venvs/*/<installed>", "python/*/<installed>"),
+    ".local/share/hatch": _parts(
+        *("env/virtual/*/*/*/<installed>", "pythons/*/hatch-dist.json", "pythons/*/python/<installed>"),
+        *("env/virtual/.pythons/*/hatch-dist.json", "env/virtual/.pythons/*/python/<installed>"),
+    ),
     ".local/share/uv": _parts("python/*/<installed>", "tools/*/<installed>"),
     ".local/share/pipx": _parts("venvs/*/<installed>", "shared/<installed>"),
     ".local/share/mise": _MISE,
     ".local/share/rtx": _MISE,
     ".local/share/pnpm": _parts("global", "nodejs/*/<installed>", ".tools", "<programs>"),
     ".local": _parts("bin", "lib"),
+    # a folder for each package manager and browser, so that a command with the network can add a version to it
+    ".cache/node/corepack": _parts("lastKnownGood.json"),
+    **{f".cache/node/corepack/v1/{manager}": _parts("*") for manager in ("npm", "pnpm", "yarn")},
+    ".cache/ms-playwright": _PLAYWRIGHT,
+    ".cache/Cypress": _CYPRESS,
+    **{f".cache/puppeteer/{name}": _parts("linux*") for name in ("chrome", "chrome-headless-shell", "firefox")},
     # `*.*`: a module's path begins with a host. `cache/vcs` is left out: the addresses of its clones may contain
     # passwords
     "go": _parts("bin", "pkg/sumdb", "pkg/mod/*.*", "pkg/mod/cache/download", "pkg/mod/cache/lock"),
@@ -119,7 +134,10 @@ IN_HOME: Mapping[str, Parts] = {
     ".ivy2": _parts("cache"),
     ".nuget": _parts("packages"),
     ".config/git": _parts("ignore"),
+    ".tool-versions": Parts(),
 }
+# where Yarn's Plug'n'Play loads packages from
+YARN_CACHE = ".yarn/berry/cache"
 BY_VARIABLE: Mapping[str, Parts] = {
     "VIRTUAL_ENV": _OF_INSTALLED,
     "CONDA_PREFIX": _CONDA,
@@ -137,6 +155,10 @@ BY_VARIABLE: Mapping[str, Parts] = {
     "FNM_DIR": _FNM,
     "SDKMAN_DIR": IN_HOME[".sdkman"],
     "PNPM_HOME": IN_HOME[".local/share/pnpm"],
+    "COREPACK_HOME": _parts("lastKnownGood.json", "v1/*/*"),
+    "PLAYWRIGHT_BROWSERS_PATH": _PLAYWRIGHT,
+    "CYPRESS_CACHE_FOLDER": _CYPRESS,
+    "PUPPETEER_CACHE_DIR": _parts("chrome*/linux*", "firefox/linux*"),
     "GEM_HOME": _parts("bin", "gems", "specifications", "extensions", "build_info", "plugins"),
 }
 

@@ -30,12 +30,14 @@ _PASSED_VARIABLES = (
     *("GOPATH", "GOROOT", "GOFLAGS", "GOTOOLCHAIN", "CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "DOTNET_ROOT"),
     *("GEM_HOME", "GEM_PATH", "RBENV_ROOT", "RBENV_VERSION", "ASDF_DIR", "ASDF_DATA_DIR", "CI", "SOURCE_DATE_EPOCH"),
     *("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "PKG_CONFIG_PATH"),
+    *("COREPACK_HOME", "PLAYWRIGHT_BROWSERS_PATH", "CYPRESS_CACHE_FOLDER", "PUPPETEER_CACHE_DIR"),
     *("LD_LIBRARY_PATH", "CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS", "MAKEFLAGS", "CMAKE_PREFIX_PATH"),
 )
 _SYSTEM = ("/proc", "/sys", "/dev")  # a box has its own, or sees the kernel's
 _SET_VARIABLES = {
     **NON_INTERACTIVE,
     "TMPDIR": "/tmp",
+    "COREPACK_DEFAULT_TO_LATEST": "0",  # otherwise it fails to write a newer version to lastKnownGood.json
     "GIT_OPTIONAL_LOCKS": "0",  # otherwise `git status` copies the index into the layer
 }
 # without a network: otherwise these programs retry for a minute, and some exit only then
@@ -96,6 +98,8 @@ def tool_paths(roots: Sequence[Path], environment: Mapping[str, str], listing: i
     Valid as long as `listing` is current.
     """
     found = [(home() / name, parts) for name, parts in installed.IN_HOME.items()]
+    if any(os.path.isfile(root / ".pnp.cjs") for root in roots):
+        found.append((home() / installed.YARN_CACHE, installed.Parts()))
     private = [folder.path for folder in private_folders()]
     found += [
         (Path(environment[name]), parts)
