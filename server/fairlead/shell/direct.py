@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,20 @@ from fairlead.shell import reaper
 from fairlead.shell.layer import DEFAULT_LIMITS, Changes, Launch, Limits, View, Where
 from fairlead.shell.process import command_environment
 from fairlead.workspace.paths import Roots
+
+# folders with the bash of WSL, which runs in another file system
+_WSL_FOLDERS = {"system32", "sysnative", "windowsapps"}
+
+
+def find_windows_bash(folders: Iterable[str]) -> str | None:
+    """The bash of the Git for Windows in one of the folders of PATH, else another one there; None if there is none.
+
+    Git for Windows adds only its folder `cmd` to PATH. Its bash is in the folder `bin` next to it.
+    """
+    on_path = [Path(folder) for folder in folders if folder]
+    of_git = [above / "bin" for folder in on_path if os.path.isfile(folder / "git.exe") for above in folder.parents[:2]]
+    others = [folder for folder in on_path if _WSL_FOLDERS.isdisjoint(part.casefold() for part in folder.parts)]
+    return next((str(path) for folder in [*of_git, *others] if os.path.isfile(path := folder / "bash.exe")), None)
 
 
 class DirectLayer:
@@ -42,7 +57,8 @@ class DirectLayer:
         Raises:
             ToolError: there is no shell.
         """
-        shell = shutil.which("bash") or (shutil.which("sh") if sys.platform != "win32" else None)
+        windows = sys.platform == "win32"
+        shell = find_windows_bash(os.get_exec_path()) if windows else shutil.which("bash") or shutil.which("sh")
         if shell is None:
             raise ToolError("bash was not found. Install it (on Windows: Git for Windows) to run commands.")
         # isolated and without site packages: imports nothing from the workspace and starts in 10 ms
