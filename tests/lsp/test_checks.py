@@ -152,8 +152,10 @@ async def test_p17_a_check_that_cannot_pass(workspace: Path, replay: Replay, che
 
 
 async def test_p17_a_check_that_never_ends(workspace: Path, replay: Replay) -> None:
-    """It is killed at the time limit of commands."""
-    await check_does_not_pass(workspace, replay, "sleep 60", "killed at the time limit", {"timeoutSeconds": 1})
+    """It is killed at the time limit of commands. The model learns that it watches, if that is visible."""
+    limits: Json = {"timeoutSeconds": 1}
+    await check_does_not_pass(workspace, replay, "sleep 60", "killed at the time limit", limits)
+    await check_does_not_pass(workspace, replay, "sleep 60 # react-scripts test", "variable `CI=true`. The end", limits)
 
 
 async def check_does_not_pass(workspace: Path, replay: Replay, check: str, said: str, limits: Json) -> None:

@@ -17,6 +17,7 @@ from tools.stand_ins import Desk, ScriptedUser
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are written for a POSIX shell")
 RIGHTS = "It runs outside the sandbox, with your permissions."
 NO_SANDBOX = "No sandbox here."
+UNTIL_CI = "(`react-scripts test` waits for changed files unless CI is set. Run the command again with"
 MakeDesk = Callable[..., Desk]
 
 
@@ -172,6 +173,25 @@ async def test_with_an_allowance_the_edits_that_are_not_seen_are_still_reported(
     await desk.call("write_file", path="new.txt", content="x")
     assert (await desk.call("bash", command="ls")).startswith("Runs on the files on disk; 1 proposed edit is not")
     assert len(desk.user.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "hint"),
+    [
+        ("printf '\\n> app@1.0 test\\n> react-scripts test --env=jsdom\\n\\n'; sleep 60", UNTIL_CI),
+        ("printf '$ jest --watchAll\\n'; sleep 60", "(With `--watchAll`, a program waits for changes"),
+        ("sleep 60 # tsc --watch -p .", "(With `--watch`, a program waits for changes"),
+        ("sleep 60; CI=true react-scripts test", None),
+        ("printf '> react-scripts test --watchAll=false\\n'; sleep 60", None),
+    ],
+)
+async def test_a_command_that_waits_for_changed_files(desk_with: MakeDesk, command: str, hint: str | None) -> None:
+    """At the time limit, the model learns why and what ends it, also if the output of npm or Yarn shows it."""
+    desk = desk_with("allow_once")
+    with pytest.raises(ToolError) as error:
+        await desk.call("bash", command=command, timeout_seconds=1)
+    last = str(error.value).splitlines()[-1]
+    assert last.startswith(hint) if hint else "(" not in last
 
 
 async def test_fault_26_a_command_that_waits_for_input_returns(desk_with: MakeDesk) -> None:

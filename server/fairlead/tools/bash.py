@@ -23,6 +23,7 @@ from fairlead.tools.approvals import Approvals
 from fairlead.tools.check_run import find_check
 from fairlead.tools.commands import Commands, Job
 from fairlead.tools.unreachable import unreachable_hint
+from fairlead.tools.watch_mode import watch_mode_hint
 from fairlead.workspace.files import Files
 
 MAX_SECONDS = 3600
@@ -158,7 +159,9 @@ class Bash:
         unreachable = unreachable_hint(result.output, network=job.network) if is_boxed_failure else ""
         if result.ended == "timeout":
             limit = f"Killed at the time limit of {running.timeout:g} s. Output so far:"
-            raise VerbatimToolError(_lines(*notes, changed, limit, result.output, unreachable))
+            watching = watch_mode_hint(job.command, result.output)
+            hints = [unreachable, f"({watching})" if watching else ""]
+            raise VerbatimToolError(_lines(*notes, changed, limit, result.output, *hints))
         hidden = _hidden_files(job.hidden_files, result.exit_code, result.output)
         foreign = FOREIGN if job.where == "sandboxed" and _TOO_LARGE in result.output else ""
         code = f"({result.exit_text}, {result.seconds:.1f} s)"

@@ -12,6 +12,7 @@ from fairlead.tools.check_queue import CheckQueue, Stopped
 from fairlead.tools.check_run import CheckEnd, CheckRun, allow_check, run_check
 from fairlead.tools.commands import Commands
 from fairlead.tools.unreachable import unreachable_hint
+from fairlead.tools.watch_mode import watch_mode_hint
 from fairlead.workspace.files import Files
 
 
@@ -77,6 +78,8 @@ class Checks:
             if not end.passed:
                 is_sandboxed = check.where == "sandboxed"
                 hint = unreachable_hint(end.result.output, network=False, of_check=True) if is_sandboxed else ""
+                if end.result.ended == "timeout" and (watching := watch_mode_hint(command, end.result.output)):
+                    hint += f" {watching}"
                 failed = f"{name} failed: {took}.{end.discarded}{hint} The end of its output:\n{end.tail}"
                 return Checked(False, failed.rstrip())
             return Checked(True, f"{name} passed: {took}.{end.discarded}{await self._proof(check, end, call)}")
