@@ -191,6 +191,20 @@ async def test_the_environment_is_passed_by_a_list(box: Boxes) -> None:
     assert await box.output("touch $TMPDIR/x ~/y && cd ~ && pwd") == f"{mounts.home()}\n"
 
 
+@pytest.mark.parametrize(
+    ("given", "passed"),
+    [
+        (" --require /h/.vscode-server/x/ms-vscode.js-debug/src/bootloader.js  --no-warnings", "--no-warnings"),
+        ('--require "/h/My Code/ms-vscode.js-debug/bootloader.bundle.js" --no-warnings', "--no-warnings"),
+        ("--no-warnings --require=/h/ms-vscode.js-debug/src/bootloader.js", "--no-warnings"),
+        ('--require "/h/a b/bootloader.js" --require ./x.js', '--require "/h/a b/bootloader.js" --require ./x.js'),
+    ],
+)
+def test_node_runs_without_the_debugger_of_a_terminal(given: str, passed: str) -> None:
+    """VS Code's auto attach loads a file that no box shows. Other options stay."""
+    assert mounts.command_environment({"NODE_OPTIONS": given}, network=False)["NODE_OPTIONS"] == passed
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_a_workspace_that_only_its_owner_may_enter(tmp_path: Path, backend: str) -> None:
     """It is visible wherever it is, also by the name that the editor uses."""

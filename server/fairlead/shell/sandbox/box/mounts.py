@@ -33,6 +33,8 @@ _PASSED_VARIABLES = (
     *("COREPACK_HOME", "PLAYWRIGHT_BROWSERS_PATH", "CYPRESS_CACHE_FOLDER", "PUPPETEER_CACHE_DIR"),
     *("LD_LIBRARY_PATH", "CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS", "MAKEFLAGS", "CMAKE_PREFIX_PATH"),
 )
+# the part of NODE_OPTIONS with which a terminal of VS Code attaches the debugger to Node
+_AUTO_ATTACH = re.compile(r'\s*--require[ =](?:"[^"]*js-debug[^"]*bootloader[^"]*"|[^\s"]*js-debug\S*bootloader\S*)')
 _SYSTEM = ("/proc", "/sys", "/dev")  # a box has its own, or sees the kernel's
 _SET_VARIABLES = {
     **NON_INTERACTIVE,
@@ -68,6 +70,8 @@ def paths_of(folders: Iterable[PrivateFolder]) -> set[Path]:
 def command_environment(environment: Mapping[str, str], *, network: bool) -> dict[str, str]:
     """The environment of a command in a box. Only listed variables are passed, so no key is (docs/faults.md 40)."""
     passed = {name: text for name, text in environment.items() if name in _PASSED_VARIABLES or name.startswith("LC_")}
+    if "NODE_OPTIONS" in passed:  # Node does not start without the debugger's file, which a box hides
+        passed["NODE_OPTIONS"] = _AUTO_ATTACH.sub("", passed["NODE_OPTIONS"]).strip()
     return {**passed, **_SET_VARIABLES, **({} if network else _NO_RETRIES), "HOME": str(home())}
 
 
