@@ -185,11 +185,22 @@ async def test_p17_a_check_that_needs_the_network_is_run_with_bash(workspace: Pa
         assert steps(client)[0][0] == "completed"
 
 
-async def test_p17_a_check_that_needs_docker(workspace: Path, replay: Replay) -> None:
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        (
+            "Cannot connect to the Docker daemon at unix:///var/run/docker.sock",
+            "Checks cannot reach Docker's",
+        ),
+        (
+            "/user.slice/x.scope is not a snap cgroup",
+            "Checks cannot start programs that were installed as a snap.",
+        ),
+    ],
+)
+async def test_p17_a_check_that_needs_docker_or_a_snap(workspace: Path, replay: Replay, output: str, said: str) -> None:
     """The refusal names the way that reaches it."""
-    said = "Checks cannot reach Docker's and other programs' Unix sockets."
-    check = "echo Cannot connect to the Docker daemon at unix:///var/run/docker.sock; false"
-    await check_does_not_pass(workspace, replay, check, said, {})
+    await check_does_not_pass(workspace, replay, f"echo {output}; false", said, {})
 
 
 async def test_p17_a_killed_server_leaves_no_result(workspace: Path, replay: Replay, storage: Path) -> None:

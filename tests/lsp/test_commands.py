@@ -259,10 +259,12 @@ async def test_a_failed_command_reports_its_hidden_files(workspace: Path, replay
 
 
 async def test_a_failed_command_reports_what_it_cannot_reach(workspace: Path, replay: Replay) -> None:
-    """The servers of the machine need the network, Docker needs more. Commands that succeed get no note."""
+    """The servers of the machine need the network, Docker and snaps more. Commands that succeed get no note."""
     refused = "(exec 3<> /dev/tcp/127.0.0.1/9) 2>&1"
     docker = "echo Cannot connect to the Docker daemon at unix:///var/run/docker.sock."
-    lines = (refused, "echo connect ECONNREFUSED ::1:6379; false", f"{docker}; false", f"{refused}; true", "false")
+    snap = "echo snap-confine is packaged without necessary permissions and cannot continue"
+    lines = [refused, "echo connect ECONNREFUSED ::1:6379; false", f"{docker}; false", f"{snap}; false"]
+    lines += [f"{refused}; true", snap, "false"]
     calls = [*map(bash, lines), bash(f"{refused}; false", network=True), bash(f"{docker}; false", unsandboxed=True)]
     answers = {"agent/approve": lambda _: {"option": "allow_once"}}
     settings = replay({"calls": calls}, {"text": "Done."})
@@ -270,7 +272,7 @@ async def test_a_failed_command_reports_what_it_cannot_reach(workspace: Path, re
         await client.run()
         hints = [("`network`" in result, "`unsandboxed`" in result) for result in texts(client)]
         nothing = (False, False)
-        assert hints == [(True, False), (True, False), (False, True), nothing, nothing, nothing, nothing]
+        assert hints == [(True, False), (True, False), (False, True), (False, True), *[nothing] * 5]
 
 
 async def test_a_failed_command_reports_files_of_another_group(workspace: Path, replay: Replay) -> None:

@@ -1,4 +1,4 @@
-"""Recognizes commands that failed because they could not reach something outside of the sandbox."""
+"""Recognizes commands that failed because they needed something that the sandbox does not have."""
 
 import re
 
@@ -15,6 +15,8 @@ _SOCKET = re.compile(
     r"mysql server through socket|(?:enoent|econnrefused|eacces) /\S+\.sock",
     re.IGNORECASE,
 )
+# what the launcher of snaps prints without the privileges that it starts with
+_SNAP = re.compile(r"snap-confine (?:is packaged|has elevated)|is not a snap cgroup")
 _HINTS = {
     "network": (
         "(The sandbox has no network, and on its localhost only the session's background commands. If the command "
@@ -23,6 +25,10 @@ _HINTS = {
     "socket": (
         "(The sandbox does not show Docker's and other programs' Unix sockets. If the command needs one, `unsandboxed` "
         "reaches it, if the user allows it.)"
+    ),
+    "snap": (
+        "(Programs that were installed as a snap do not start in the sandbox. Use another installation, or "
+        "`unsandboxed`, if the user allows it.)"
     ),
 }
 _CHECK_HINTS = {
@@ -34,15 +40,24 @@ _CHECK_HINTS = {
         " Checks cannot reach Docker's and other programs' Unix sockets. If this one needs them, run the same command "
         "with bash and `unsandboxed`, which asks the user and does not see proposals."
     ),
+    "snap": (
+        " Checks cannot start programs that were installed as a snap. If there is no other installation, run the same "
+        "command with bash and `unsandboxed`, which asks the user and does not see proposals."
+    ),
 }
 
 
 def unreachable_hint(output: str, *, network: bool, of_check: bool = False) -> str:
-    """A sentence for the model if the output of a failed sandboxed command names something unreachable, else empty.
+    """A sentence for the model if the output of a failed sandboxed command names something missing, else empty.
 
     Args:
         network: whether the command had the machine's network.
         of_check: whether the command was a check. The sentence then begins with a space.
     """
-    kind = "socket" if _SOCKET.search(output) else "network" if not network and _NETWORK.search(output) else ""
-    return (_CHECK_HINTS if of_check else _HINTS)[kind] if kind else ""
+    found = {
+        "snap": _SNAP.search(output),
+        "socket": _SOCKET.search(output),
+        "network": None if network else _NETWORK.search(output),
+    }
+    kind = next((kind for kind, match in found.items() if match), None)
+    return "" if kind is None else (_CHECK_HINTS if of_check else _HINTS)[kind]
