@@ -403,6 +403,9 @@ def test_fault_40_a_commands_environment_holds_no_credentials() -> None:
         "GIT_SEQUENCE_EDITOR": "true",
         "PYTHONUNBUFFERED": "1",
         "TERM": "dumb",
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "maintenance.auto",
+        "GIT_CONFIG_VALUE_0": "false",
     }
 
 

@@ -49,9 +49,16 @@ class CommandResult:
 
 
 def command_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The environment of a command outside the sandbox: the user's, without our secrets and with NON_INTERACTIVE."""
+    """The environment of a command outside the sandbox: the user's, without our secrets and with NON_INTERACTIVE.
+
+    In it, Git starts no maintenance in the background. That would be killed when the command ends, and leave a lock
+    with which Git never maintains the repository again.
+    """
     public = {name: value for name, value in environment.items() if not name.startswith(SECRET_PREFIXES)}
-    return {**public, **NON_INTERACTIVE}
+    given = public.get("GIT_CONFIG_COUNT", "")
+    number = int(given) if given.isdecimal() else 0
+    setting = {f"GIT_CONFIG_KEY_{number}": "maintenance.auto", f"GIT_CONFIG_VALUE_{number}": "false"}
+    return {**public, **NON_INTERACTIVE, **setting, "GIT_CONFIG_COUNT": str(number + 1)}
 
 
 class _Pipe(asyncio.SubprocessProtocol):
