@@ -50,6 +50,7 @@ PROTECTED = [
         ".cursorrules",
         ".cursor/x",
     ),
+    *(".hg/hgrc", "sub/.hg/hgrc", ".hg", ".hgrc"),
     *(".claude/settings.json", ".mcp.json", ".fairleadignore", "Jenkinsfile", ".github/copilot-instructions.md"),
 ]
 ORDINARY = [
@@ -71,6 +72,7 @@ ORDINARY = [
         "my.git/x",
         "a~1",
     ),
+    *(".hgignore", ".hgtags", "my.hg/hgrc", "hg/hgrc"),
     *("README.md", "CLAUDE.md.bak", "code-workspace", "日本/.hidden"),
 ]
 DISGUISED = [
@@ -134,6 +136,7 @@ def test_existing_protected_files_are_listed(workspace: Path) -> None:
     for name in (
         *(
             ".git/hooks/x",
+            ".hg/hgrc",
             ".vscode/a.json",
             ".github/workflows/ci.yml",
             ".github/README.md",
@@ -152,7 +155,7 @@ def test_existing_protected_files_are_listed(workspace: Path) -> None:
     (workspace / ".husky").symlink_to("config/hooks")
     (workspace / ".idea").symlink_to("/")
     assert ProtectedFiles(workspace).find() == [
-        *(".git", ".github/workflows", ".husky", ".idea", ".vscode", "AGENTS.md", "config/hooks"),
+        *(".git", ".github/workflows", ".hg", ".husky", ".idea", ".vscode", "AGENTS.md", "config/hooks"),
         "packages/one/.vscode",
     ]
     assert ProtectedFiles(workspace / "gone").find() == []

@@ -31,6 +31,7 @@ _REASONS = {
         *(".git/", ".husky/", ".githooks/", ".gitmodules", ".gitattributes", ".gitconfig", ".lefthook/"),
         *("lefthook.yml", ".lefthook.yml", "lefthook.yaml", ".pre-commit-config.yaml", ".lintstagedrc"),
     ),
+    "Mercurial runs the hooks and extensions in its settings automatically.": (".hg/", ".hgrc"),
     "It defines what your CI builds run.": (
         *(".github/workflows/", ".github/actions/", ".gitlab-ci.yml", ".gitlab/ci/", ".circleci/", ".buildkite/"),
         *(".travis.yml", "azure-pipelines.yml", ".azure-pipelines/", "jenkinsfile", ".drone.yml", ".woodpecker.yml"),
@@ -60,7 +61,7 @@ _SHORT_NAME = re.compile(r"([^~.]{1,6})~\d+(?:\.(.{0,3}))?")
 
 _CI_FOLDERS = {".github", ".gitlab", ".circleci", ".buildkite", ".ci", ".azure-pipelines", ".woodpecker"}
 _CI_FILES = {".gitlab-ci.yml", ".travis.yml", "azure-pipelines.yml", "jenkinsfile", ".drone.yml", "appveyor.yml"}
-_CONFIGURATION_FOLDERS = {".vscode", ".git", ".husky", ".devcontainer", ".idea", ".cargo", ".claude", ".cursor"}
+_CONFIGURATION_FOLDERS = {".vscode", ".git", ".hg", ".husky", ".devcontainer", ".idea", ".cargo", ".claude", ".cursor"}
 _CONFIGURATION_FILES = {
     *("package.json", "pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "noxfile.py", "cargo.toml", "go.mod"),
     *("makefile", "justfile", "dockerfile", "docker-compose.yml", "compose.yml", "build.gradle", "pom.xml"),
