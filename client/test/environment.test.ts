@@ -62,6 +62,14 @@ test("an extra is installed in the versions that the wheel's constraints give", 
   assert.deepEqual(said, ["installing the packages for vertex"]);
 });
 
+test("the installers get the proxy", posix, async () => {
+  const made = environment("google");
+  fs.appendFileSync(venvPython(made), `case "$*" in *install*) echo "$https_proxy" >> '${asked}';; esac\n`);
+  const variables = { https_proxy: "http://proxy.corp:8080" };
+  await addExtra(made, { ...packages("/x/fairlead.whl"), variables }, "vertex", silent, never);
+  assert.match(fs.readFileSync(asked, "utf8"), /vertex\.txt\nhttp:\/\/proxy\.corp:8080\n$/);
+});
+
 test("another build of the same version, other packages and another Python get environments of their own", async () => {
   const wheel = path.join(folder, "fairlead-1.2.3-py3-none-any.whl");
   const requirements = path.join(folder, "requirements", "server.txt");

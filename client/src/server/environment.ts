@@ -29,6 +29,8 @@ export interface Packages {
   readonly wheels?: string | undefined;
   /** Tried in this order. uv does not read pip's configuration, so pip may succeed where uv does not. */
   readonly installers: readonly Installer[];
+  /** The installers' environment variables in addition to this process's. */
+  readonly variables?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -80,10 +82,11 @@ export async function makeEnvironment(
       const temporary = path.join(storage, `${UNFINISHED}${randomBytes(4).toString("hex")}`);
       try {
         report(t("creating a virtual environment"));
-        await runInstaller(installer.environmentCommand(temporary, python), signal);
+        await runInstaller(installer.environmentCommand(temporary, python), packages, signal);
         report(t("installing the server's packages with {0}", installer.name));
-        await runInstaller([...installer.installCommand(temporary), ...packageArguments(packages, "server")], signal);
-        await runInstaller([...installer.installCommand(temporary), "--no-deps", packages.wheel], signal);
+        const install = installer.installCommand(temporary);
+        await runInstaller([...install, ...packageArguments(packages, "server")], packages, signal);
+        await runInstaller([...install, "--no-deps", packages.wheel], packages, signal);
         await fs.rm(folder, { recursive: true, force: true });
         await fs.rename(temporary, folder);
       } finally {
@@ -108,7 +111,8 @@ export async function addExtra(
     if (await isEnvironmentReady(folder, extra)) return;
     await firstThatWorks(packages.installers, report, signal, async (installer) => {
       report(t("installing the packages for {0}", extra));
-      await runInstaller([...installer.installCommand(folder), ...packageArguments(packages, extra)], signal);
+      const command: Command = [...installer.installCommand(folder), ...packageArguments(packages, extra)];
+      await runInstaller(command, packages, signal);
     });
   });
 }
@@ -129,8 +133,9 @@ function requirementsFile(wheel: string, name: string): string {
   return path.join(path.dirname(wheel), "requirements", `${name}.txt`);
 }
 
-async function runInstaller([program, ...args]: Command, signal: AbortSignal): Promise<void> {
-  await run(program, args, { signal, timeout: INSTALL_LIMIT, windowsHide: true });
+async function runInstaller([program, ...args]: Command, packages: Packages, signal: AbortSignal): Promise<void> {
+  const env = { ...process.env, ...packages.variables };
+  await run(program, args, { env, signal, timeout: INSTALL_LIMIT, windowsHide: true });
 }
 
 async function firstThatWorks(

@@ -8,7 +8,7 @@ import * as vscode from "vscode";
 import { addExtra, environmentName, makeEnvironment, markUsed, isEnvironmentReady, type Packages } from "./environment";
 import { findUv, pip, uvInstaller, venvPython } from "./installers";
 import { findPython, pythonCommands, uvPython, OLDEST, type Attempt, type Python } from "./python";
-import { configuredCloud, configuredPython, configuredWheels } from "./settings";
+import { configuredCloud, configuredProxy, configuredPython, configuredWheels } from "./settings";
 
 /** How long the Python extension may take to answer, in milliseconds. */
 const PYTHON_EXTENSION_LIMIT = 3000;
@@ -98,7 +98,8 @@ async function pythonOfUv(
 ): Promise<Python> {
   if (uv === undefined || configuredPython() !== undefined) throw new NoPython(attempts);
   report(t("getting a Python with uv"));
-  const found = await findPython([uvPython(uv)], { withUv: true, timeout: PYTHON_OF_UV_LIMIT, signal });
+  const search = { withUv: true, timeout: PYTHON_OF_UV_LIMIT, variables: configuredProxy(), signal };
+  const found = await findPython([uvPython(uv)], search);
   if (!found.python) throw new NoPython([...attempts, ...found.attempts]);
   return found.python;
 }
@@ -113,6 +114,7 @@ function packages(wheel: string, uv: string | undefined): Packages {
     wheel,
     wheels: configuredWheels() ?? (fs.existsSync(bundled) ? bundled : undefined),
     installers: uv === undefined ? [pip] : [uvInstaller(uv), pip],
+    variables: configuredProxy(),
   };
 }
 

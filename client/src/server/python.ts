@@ -31,6 +31,8 @@ export interface Search {
   readonly withUv?: boolean;
   /** Milliseconds that each command may take; by default `TIME_LIMIT`. */
   readonly timeout?: number;
+  /** Environment variables in addition to this process's. */
+  readonly variables?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
 }
 
@@ -55,12 +57,13 @@ export async function findPython(
 
 async function probe(
   [program = "", ...args]: readonly string[],
-  { withUv = false, timeout = TIME_LIMIT, signal }: Search,
+  { withUv = false, timeout = TIME_LIMIT, variables, signal }: Search,
 ): Promise<Python | Attempt> {
   const command = [program, ...args].join(" ");
   const script = withUv ? PROBE : `import venv, ensurepip; ${PROBE}`;
   try {
     const { stdout } = await promisify(execFile)(program, [...args, "-I", "-X", "utf8", "-c", script], {
+      env: { ...process.env, ...variables },
       timeout,
       signal,
       windowsHide: true,

@@ -25,7 +25,7 @@ import type { Changed, Edits, Plan, SessionList } from "../protocolStates";
 import type { Questions } from "../questions/questions";
 import { exampleRecording } from "../sessions/example";
 import { translateTitle } from "./serverTitles";
-import { savesAfterAccept, serverSettings } from "./settings";
+import { configuredProxy, savesAfterAccept, serverSettings } from "./settings";
 import { storageFolders } from "./storage";
 import type { Store } from "../state";
 import { setContextKey } from "../ui/contextKeys";
@@ -203,7 +203,7 @@ export class AgentServer implements vscode.Disposable {
     const run = {
       command: python,
       args: ["-I", "-m", "fairlead", "serve"],
-      options: { cwd: this.context.extensionPath },
+      options: { cwd: this.context.extensionPath, env: { ...process.env, ...configuredProxy() } },
     };
     const client = new LanguageClient("fairlead", "Fairlead", { run, debug: run }, options);
     client.registerFeature(new ClientFeatures());

@@ -2,6 +2,7 @@
 // agent's permissions the scope "application", so that a workspace cannot set them.
 
 import * as vscode from "vscode";
+import { proxyVariables } from "./proxy";
 import { SERVER_SETTINGS } from "./settingNames";
 
 /** Returns the server's settings. If the setting `replay` is empty, the server plays `recording` (empty: none). */
@@ -36,6 +37,17 @@ export function configuredPython(): string | undefined {
 /** The configured folder with the wheels of the server's packages, if any. */
 export function configuredWheels(): string | undefined {
   return configuredPath("wheels");
+}
+
+/** The environment variables that pass VS Code's proxy to a program; none if it has no proxy or a variable wins. */
+export function configuredProxy(): Record<string, string> {
+  const http = vscode.workspace.getConfiguration("http");
+  const settings = {
+    proxy: http.get("proxy", ""),
+    proxySupport: http.get("proxySupport", ""),
+    noProxy: http.get<readonly string[]>("noProxy", []),
+  };
+  return proxyVariables(settings, process.env);
 }
 
 function configuredPath(setting: string): string | undefined {

@@ -1,0 +1,29 @@
+// The proxy of VS Code's settings, for the programs that the extension starts. Pure.
+
+/** VS Code's own settings, as in `http.proxy`. */
+export interface ProxySettings {
+  readonly proxy: string;
+  readonly proxySupport: string;
+  readonly noProxy: readonly string[];
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Returns the variables that add the proxy to an environment. A variable that is set there wins, so it is not returned.
+ *
+ * Returns no variables if the setting is off, or is not an HTTP proxy: the server and pip cannot use another one.
+ */
+export function proxyVariables(settings: ProxySettings, environment: Environment): Record<string, string> {
+  const { proxySupport, noProxy } = settings;
+  const proxy = settings.proxy.trim();
+  if (proxySupport === "off" || !/^https?:\/\//i.test(proxy) || !URL.canParse(proxy)) return {};
+  const isSet = (name: string): boolean =>
+    [name, name.toUpperCase()].some((each) => (environment[each] ?? "").trim() !== "");
+  // lower case, because some programs ignore HTTP_PROXY
+  const names = ["http_proxy", "https_proxy"].filter((name) => !isSet(name) && !isSet("all_proxy"));
+  const variables = Object.fromEntries(names.map((name) => [name, proxy]));
+  // only with a proxy: alone, no_proxy would make Python ignore the proxy of the system
+  if (names.length > 0 && noProxy.length > 0 && !isSet("no_proxy")) variables.no_proxy = noProxy.join(",");
+  return variables;
+}
