@@ -1,14 +1,17 @@
 """Real language servers, which know the proposed text."""
 
 import itertools
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any
 
 import pytest
 
 from fairlead.code.servers.server import Server
+from fairlead.code.servers.table import ServerSpec
 from fairlead.shell.layer import Where
 from support.servers_workspace import Started, Workspace, real
 
@@ -174,6 +177,31 @@ async def test_in_the_sandbox_a_server_sees_which_files_are_proposed(workspace: 
         await sees(False)
         project.texts = {}
         await sees(True)
+
+
+@pytest.mark.parametrize("where", PLACES)
+@pytest.mark.parametrize("name", ["basedpyright", "pyright"])
+async def test_python_imports_the_packages_of_the_workspaces_environment(
+    workspace: Path, name: str, where: Where
+) -> None:
+    """Without a configuration, and another Python that the user has set in the server's options is used instead."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", workspace / ".venv"], check=True)
+    [packages] = workspace.glob(".venv/lib/*/site-packages")
+    text = "import installed\n\nprint(installed.value)\n"
+    (packages / "installed.py").write_text("value: int = 1\n")
+    path, spec = workspace / "main.py", real(name)
+    options = {**spec.initialization_options, "python": {"pythonPath": sys.executable}}
+
+    async def errors(given: ServerSpec) -> str:
+        project = Workspace(workspace, where, [given])
+        project.write({"main.py": text})
+        async with Started(project) as servers:
+            server = await servers.server(path)
+            await server.show({path: text})
+            return " ".join(await messages(server, path))
+
+    assert await errors(spec) == ""
+    assert "could not be resolved" in await errors(replace(spec, initialization_options=options))
 
 
 @pytest.mark.parametrize("where", PLACES)

@@ -21,6 +21,7 @@ from fairlead.workspace.paths import Roots
 REPOSITORY = Path(__file__).parents[2]
 TOOLS = {
     "basedpyright": Path(sys.executable).parent / "basedpyright-langserver",
+    "pyright": REPOSITORY / "node_modules" / ".bin" / "pyright-langserver",
     "typescript-language-server": REPOSITORY / "node_modules" / ".bin" / "typescript-language-server",
 }
 BAD_SERVER = Path(__file__).parent / "bad_server.py"

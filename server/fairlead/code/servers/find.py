@@ -2,13 +2,15 @@
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from fairlead.workspace.paths import real_path
 
-FOLDERS = (".venv/bin", "venv/bin", ".venv/Scripts", "venv/Scripts", "node_modules/.bin")
+PYTHON_FOLDERS = (".venv/bin", "venv/bin", ".venv/Scripts", "venv/Scripts")
+"""The folders of a workspace in which Python's environments have their programs."""
+FOLDERS = (*PYTHON_FOLDERS, "node_modules/.bin")
 """The folders of a workspace in which environments have their programs."""
 SEARCH_INTERVAL = 10.0
 """Seconds until a program is searched for again."""
@@ -42,16 +44,25 @@ class Programs:
         return found
 
 
+def find_python(root: Path) -> Path | None:
+    """The Python of a workspace's environment; None if it has none."""
+    return _in_environment("python", root, PYTHON_FOLDERS)
+
+
 def _search(name: str, root: Path) -> Program | None:
     # `which` would take a relative path as relative to the current folder
     if os.path.dirname(name) and not os.path.isabs(name):
         name = str(root / name)
-    # not as a list in the form of PATH, because the workspace's path may contain the separator
-    in_workspace = (shutil.which(str(root / folder / name)) for folder in FOLDERS)
-    found = next(filter(None, in_workspace), None) or shutil.which(name)
+    found = _in_environment(name, root, FOLDERS) or shutil.which(name)
     if found is None:
         return None
     path = Path(os.path.abspath(found))
     roots = (root, real_path(root))
     is_inside = any(each.is_relative_to(folder) for each in (path, real_path(path)) for folder in roots)
     return Program(path, is_inside)
+
+
+def _in_environment(name: str, root: Path, folders: Sequence[str]) -> Path | None:
+    # not as a list in the form of PATH, because the workspace's path may contain the separator
+    found = (shutil.which(str(root / folder / name)) for folder in folders)
+    return next(map(Path, filter(None, found)), None)

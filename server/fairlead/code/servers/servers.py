@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from fairlead.code.provider import ADVICE, NoAnswer
-from fairlead.code.servers.find import Program, Programs
+from fairlead.code.servers.find import Program, Programs, find_python
 from fairlead.code.servers.pool import ServerPool
 from fairlead.code.servers.process import ServerProcess
 from fairlead.code.servers.seen_files import SeenFiles
@@ -202,7 +202,8 @@ class SessionServers:
             except NoAnswer as error:
                 self._note_failure(spec, state, str(error))
                 raise
-            server = Server(spec, self._workspace.root, process, self._seconds, lambda: self._pool.note_use(server))
+            given = spec.with_python(find_python(self._workspace.root))
+            server = Server(given, self._workspace.root, process, self._seconds, lambda: self._pool.note_use(server))
             try:
                 await server.initialize()
             except BaseException as error:

@@ -1,9 +1,11 @@
 """The language servers that Fairlead knows, and those in the user's settings."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from fairlead.json_values import fields_of
 
 
 @dataclass(frozen=True)
@@ -23,12 +25,26 @@ class ServerSpec:
     Until it has listed them, it only knows open documents.
     """
 
+    python_option: tuple[str, str] | None = None
+    """The section and the name of the option for the Python that imports come from.
+
+    None: the server finds the one of the workspace without it, or needs none.
+    """
+
     def __hash__(self) -> int:
         return hash((self.name, self.command))
 
     def language_of(self, path: Path) -> str:
         """LSP's language id for a file; "" if the server does not know the language."""
         return self.languages.get(path.suffix, "")
+
+    def with_python(self, python: Path | None) -> "ServerSpec":
+        """This server with a Python in its options, unless it has no option for it or the user has set it."""
+        if self.python_option is None or python is None:
+            return self
+        section, name = self.python_option
+        values = {name: str(python), **fields_of(self.initialization_options.get(section))}
+        return replace(self, initialization_options={**self.initialization_options, section: values})
 
 
 _PYTHON = {".py": "python", ".pyi": "python"}
@@ -50,7 +66,14 @@ TABLE = (
         {"basedpyright": {"analysis": {**_OPEN_FILES["analysis"], "typeCheckingMode": "standard"}}},
         "source file",
     ),
-    ServerSpec("pyright", ("pyright-langserver", "--stdio"), _PYTHON, {"python": _OPEN_FILES}, "source file"),
+    ServerSpec(
+        "pyright",
+        ("pyright-langserver", "--stdio"),
+        _PYTHON,
+        {"python": _OPEN_FILES},
+        "source file",
+        ("python", "pythonPath"),
+    ),
     ServerSpec(
         "typescript-language-server",
         ("typescript-language-server", "--stdio"),
