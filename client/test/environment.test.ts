@@ -157,3 +157,41 @@ test("docs/faults.md 57: the lock of a killed process is released at once", posi
     /cannot be locked: \[Errno 2\] No such file/,
   );
 });
+
+/** A Python for which the file system of the file in its last argument has no locks. */
+function lockless(): string {
+  const python = path.join(folder, "lockless");
+  const prelude = [
+    "import errno, fcntl, os, sys",
+    "locks = fcntl.flock",
+    "def flock(file, how):",
+    "    if os.path.samestat(os.fstat(file.fileno()), os.stat(sys.argv[1])):",
+    "        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))",
+    "    locks(file, how)",
+    "fcntl.flock = flock",
+    "exec(sys.argv.pop(1))",
+  ].join("\n");
+  fs.writeFileSync(python, `#!/bin/sh\nexec python3 -I -c '${prelude}' "$3" "$4"\n`, { mode: 0o755 });
+  return python;
+}
+
+test("docs/faults.md 57: on a file system without locks, the windows of this machine take turns", posix, async () => {
+  const { TMPDIR } = process.env;
+  process.env.TMPDIR = folder;
+  const file = path.join(folder, "lockless.lock");
+  const order: string[] = [];
+  let second: Promise<unknown> = Promise.resolve();
+  try {
+    await exclusively(file, lockless(), silent, never, async () => {
+      await new Promise<void>((resolve) => {
+        second = exclusively(file, lockless(), resolve, never, () => Promise.resolve(order.push("second")));
+      });
+      order.push("first");
+    });
+    await second;
+  } finally {
+    if (TMPDIR === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = TMPDIR;
+  }
+  assert.deepEqual(order, ["first", "second"]);
+});

@@ -7,32 +7,43 @@ import { createInterface } from "node:readline";
 // prints "waiting" if another process has the lock, then "held"; holds it until standard input closes, at the latest
 // when VS Code ends
 const LOCK_SCRIPT = `
-import errno, sys
+import errno, os, sys
 # what a lock that another process holds raises: flock, then msvcrt.locking without and with its own wait of 10 s
 HELD = {errno.EAGAIN, errno.EACCES, getattr(errno, "EDEADLOCK", None)}
-try:
-    file = open(sys.argv[1], "a")
-except OSError as error:
-    sys.exit(str(error))
 if sys.platform == "win32":
     import msvcrt
-    def take(wait):
+    def take(file, wait):
         msvcrt.locking(file.fileno(), msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
 else:
     import fcntl
-    def take(wait):
+    def take(file, wait):
         fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-wait = False
-while True:
+def acquire(file):
+    wait = False
+    while True:
+        try:
+            return take(file, wait)
+        except OSError as error:
+            if error.errno not in HELD:
+                raise
+            if not wait:
+                print("waiting", flush=True)
+            wait = True
+def substitute():
+    import hashlib, tempfile
+    name = hashlib.sha256(os.fsencode(os.path.realpath(sys.argv[1]))).hexdigest()
+    path = os.path.join(tempfile.gettempdir(), "fairlead-" + name + ".lock")
+    # other users may write in that folder
+    return open(path, "a", opener=lambda path, flags: os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600))
+try:
+    file = open(sys.argv[1], "a")
     try:
-        take(wait)
-        break
-    except OSError as error:
-        if error.errno not in HELD:  # the file system has no locks, for example
-            sys.exit(str(error))
-        if not wait:
-            print("waiting", flush=True)
-        wait = True
+        acquire(file)
+    except OSError:  # the file system has no locks, as in some network homes
+        file = substitute()
+        acquire(file)
+except OSError as error:
+    sys.exit(str(error))
 print("held", flush=True)
 sys.stdin.read()
 `;
@@ -40,6 +51,9 @@ sys.stdin.read()
 /**
  * Returns the result of `work`, which runs while this window holds the lock on `file`. The file is created if necessary
  * and never removed. Calls `onWait` if another process holds the lock. `python` is the executable for the lock script.
+ *
+ * If the file system has no locks, a file in this machine's temporary folder is locked instead, so that at least the
+ * windows on this machine take turns.
  *
  * Aborting `signal` releases the lock at once, so `work` must stop then too. Throws if the lock cannot be acquired.
  */
