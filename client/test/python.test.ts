@@ -21,11 +21,13 @@ const posix = { skip: process.platform === "win32" };
 
 test("the first suitable Python is used, and the reasons against the others are reported", posix, async () => {
   const old = program("old", "echo '3.9 /usr/bin/python3.9'");
+  const young = program("young", "echo '3.15 /usr/bin/python3.15'");
   const bare = program("bare", "echo \"ModuleNotFoundError: No module named 'ensurepip'\" >&2; exit 1");
   const good = program("good", "echo '3.12 /opt/python3.12'");
   const { python, attempts } = await findPython([
     ["no-such-python"],
     [old],
+    [young],
     [bare],
     [good],
     [program("never", "exit 9")],
@@ -36,6 +38,7 @@ test("the first suitable Python is used, and the reasons against the others are 
     [
       "not found",
       "is Python 3.9, too old",
+      "is Python 3.15, too new",
       "lacks the module venv or ensurepip (on Debian and Ubuntu: install python3-venv)",
     ],
   );

@@ -87,7 +87,7 @@ editorTest("another Python in the settings runs the server, although an environm
     fs.writeFileSync(file, JSON.stringify(settings));
   };
   configure({ "fairlead.python": "/no/such/python" });
-  await page.toast("Fairlead needs Python 3.11 or newer.");
+  await page.toast("Fairlead needs Python 3.11 to 3.14.");
   assert.match(code.logs(), /Python: \/no\/such\/python not found/);
   assert.deepEqual(serverPids(code), [], "the server of the other Python has ended");
   configure({});
@@ -108,7 +108,7 @@ test("without a key and without a Python the key is asked for first, then a page
     await editor.page.quickInput("Agent: Set API Key");
     assert.ok(!editor.code.logs().includes("Python: "), "no Python is looked for before the question is answered");
     await editor.page.fillInput("sk-test");
-    const { buttons } = await editor.page.toast("Fairlead needs Python 3.11 or newer.");
+    const { buttons } = await editor.page.toast("Fairlead needs Python 3.11 to 3.14.");
     assert.deepEqual(buttons, ["Try Again", "Choose Interpreter..."]);
     assert.match(editor.code.logs(), /Python: python3 not found/);
     await editor.page.webview().locator("code", { hasText: "python3: not found" }).waitFor();

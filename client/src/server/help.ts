@@ -2,7 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { OLDEST, type Attempt } from "./python";
+import { NEWEST, OLDEST, type Attempt } from "./python";
 import { pythonHelp } from "./pythonHelp";
 
 const SCHEME = "fairlead-help";
@@ -27,7 +27,7 @@ export async function showPythonHelp(context: vscode.ExtensionContext, attempts:
   const { displayName } = context.extension.packageJSON as { displayName: string };
   void vscode.window
     .showErrorMessage(
-      t("{0} needs Python {1} or newer.", displayName, OLDEST.join(".")),
+      t("{0} needs Python {1} to {2}.", displayName, OLDEST.join("."), NEWEST.join(".")),
       t("Try Again"),
       t("Choose Interpreter..."),
     )

@@ -7,7 +7,7 @@ import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { addExtra, environmentName, makeEnvironment, markUsed, isEnvironmentReady, type Packages } from "./environment";
 import { findUv, pip, uvInstaller, venvPython } from "./installers";
-import { findPython, pythonCommands, uvPython, OLDEST, type Attempt, type Python } from "./python";
+import { findPython, pythonCommands, uvPython, NEWEST, OLDEST, type Attempt, type Python } from "./python";
 import { configuredCloud, configuredProxy, configuredPython, configuredWheels } from "./settings";
 
 /** How long the Python extension may take to answer, in milliseconds. */
@@ -17,7 +17,7 @@ const PYTHON_OF_UV_LIMIT = 5 * 60_000;
 
 export class NoPython extends Error {
   constructor(readonly attempts: readonly Attempt[]) {
-    super(`No Python ${OLDEST.join(".")} or newer was found.`);
+    super(`No Python ${OLDEST.join(".")} to ${NEWEST.join(".")} was found.`);
   }
 }
 

@@ -4,6 +4,8 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 
 export const OLDEST: readonly [number, number] = [3, 11];
+/** The newest Python for which all packages of the server have wheels (`PYTHONS` in scripts/platform-wheels.mjs). */
+export const NEWEST: readonly [number, number] = [3, 14];
 const PROBE = "import sys; print('%d.%d %s' % (sys.version_info[0], sys.version_info[1], sys.executable))";
 const TIME_LIMIT = 10_000;
 
@@ -36,9 +38,10 @@ export interface Search {
   readonly signal?: AbortSignal;
 }
 
-/** The command that runs a Python that uv finds. uv downloads one if it finds none that is new enough. */
+/** The command that runs a Python that uv finds. uv downloads one if it finds none that is suitable. */
 export function uvPython(uv: string): readonly string[] {
-  return [uv, "run", "--no-project", "--python", `>=${OLDEST.join(".")}`, "python"];
+  const versions = `>=${OLDEST.join(".")},<${NEWEST[0]}.${NEWEST[1] + 1}`;
+  return [uv, "run", "--no-project", "--python", versions, "python"];
 }
 
 /** Tries the commands in order. Returns the first suitable Python, if there is one, and the attempts that failed. */
@@ -73,6 +76,9 @@ async function probe(
     const version = [Number(match[1]), Number(match[2])] as const;
     if (version[0] < OLDEST[0] || (version[0] === OLDEST[0] && version[1] < OLDEST[1])) {
       return { command, problem: `is Python ${version.join(".")}, too old` };
+    }
+    if (version[0] > NEWEST[0] || (version[0] === NEWEST[0] && version[1] > NEWEST[1])) {
+      return { command, problem: `is Python ${version.join(".")}, too new` };
     }
     return { executable: match[3].trim(), version };
   } catch (error) {
