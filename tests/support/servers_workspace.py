@@ -25,6 +25,8 @@ TOOLS = {
     "typescript-language-server": REPOSITORY / "node_modules" / ".bin" / "typescript-language-server",
 }
 BAD_SERVER = Path(__file__).parent / "bad_server.py"
+QUICK = Seconds(request=1.0, diagnostics=1.0, exit=0.5, settle=0.1)
+PARAMS = {"textDocument": {"uri": "file:///a.x"}, "position": {"line": 0, "character": 0}}
 
 
 def real(name: str) -> ServerSpec:
@@ -126,6 +128,12 @@ class Workspace:
     async def aclose(self) -> None:
         if self._layer is not None:
             await self._layer.aclose()
+
+
+def project(workspace: Path, case: str) -> Workspace:
+    """A workspace with one file and the badly behaved server, outside the sandbox."""
+    (workspace / "a.x").write_text("x\n")
+    return Workspace(workspace, "workspace", [bad(case)])
 
 
 class Started:
