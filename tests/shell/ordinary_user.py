@@ -8,9 +8,11 @@ import os
 import pwd
 import stat
 import sys
+from dataclasses import replace
 from pathlib import Path
 
-from fairlead.shell.layer import DEFAULT_LIMITS, Limits, View
+from fairlead.session.guarded_files import GuardedFiles, guarded_view
+from fairlead.shell.layer import DEFAULT_LIMITS, HIDDEN_TEXT, Limits, View
 from fairlead.shell.sandbox.box.limits import TOO_MANY
 from fairlead.shell.sandbox.overlay import SandboxLayer
 from fairlead.shell.sandbox.probe import Capability, probe
@@ -54,6 +56,25 @@ async def check_unreadable_folders(box: Boxes, workspace: Path) -> None:
         assert stat.S_IMODE((workspace / name).stat().st_mode) == 0, name
 
 
+async def check_repository_around(found: Capability, package: Path) -> None:
+    """A package sees the rest of its repository, without the secrets, and its builds there stay in the layer."""
+    top = package.parent
+    write(top, {"app/a.txt": "a", "lib/b.txt": "LIB", "lib/.env": "KEY", ".gitignore": "target/\n", ".git/HEAD": "x"})
+    for name in ("objects", "refs"):
+        (top / ".git" / name).mkdir()
+    before = on_disk(top)
+    view = await guarded_view(Roots.of(package), lambda root: GuardedFiles(root.path))
+    layer = await Capability(Roots.of(package), found.layers_folder, found.bubblewrap).layer()
+    try:
+        box = Boxes(layer)
+        ran = await box.run("cat ../lib/b.txt ../lib/.env; mkdir ../target; echo x > ../target/x; echo x > c.txt", view)
+        assert (ran.code, ran.output, ran.contents) == (0, f"LIB{HIDDEN_TEXT}", {"c.txt": b"x\n"}), ran
+        assert await box.output("cat ../target/x", view) == "x\n"
+    finally:
+        await layer.aclose()
+    assert on_disk(top) == before
+
+
 async def main(folder: Path) -> None:
     assert os.getuid() != 0
     workspace, state = folder / "home" / "w s", folder / "home" / ".state"
@@ -72,6 +93,7 @@ async def main(folder: Path) -> None:
             await check(layer, workspace)
         finally:
             await layer.aclose()
+        await check_repository_around(replace(found, bubblewrap=program), folder / f"home/mono{len(program)}/app")
     assert list(state.iterdir()) == []
     print("all well")
 

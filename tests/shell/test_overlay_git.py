@@ -3,11 +3,14 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from fairlead.session.guarded_files import GuardedFiles, guarded_view
 from fairlead.shell.layer import View
+from fairlead.workspace.paths import Roots
 from fairlead.workspace.protected import ProtectedFiles
 from shell.boxes import BACKENDS, Boxes, boxes, is_installed, on_disk, seen, write
 from support.sandbox import needs_sandbox
@@ -133,7 +136,7 @@ async def test_a_repository_that_is_elsewhere(kind: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("kind", ["repository", "worktree"])
 async def test_a_folder_of_a_repository(kind: str, backend: str, tmp_path: Path) -> None:
-    """A monorepo's package as the workspace: git works on it, and nothing above it is visible or writable."""
+    """A monorepo's package as the workspace: git works on it, and nothing above it can be changed."""
     if not is_installed(backend):
         pytest.skip(f"{backend} is not installed")
     top = tmp_path / "main"
@@ -153,18 +156,20 @@ async def test_a_folder_of_a_repository(kind: str, backend: str, tmp_path: Path)
     workspace = top / "pkg"
     assert "my-hooks" in ProtectedFiles(workspace).find()
     async with boxes(workspace, tmp_path / "state", backend) as box:
-        view = seen(**{"a.txt": "changed\n", "new.txt": "n\n"})
+        guarded = await guarded_view(Roots.of(workspace), lambda root: GuardedFiles(root.path))
+        view = replace(guarded, proposed=seen(**{"a.txt": "changed\n", "new.txt": "n\n"}).proposed)
         looked = await box.run("git status --short; git log --format=%s; git diff --name-only", view)
         assert (looked.output, looked.changes.warnings) == (
             " M a.txt\n?? my-hooks/\n?? new.txt\nfirst\npkg/a.txt\n",
             [],
         )
-        assert (await box.run("mkdir made && echo x > made/x && echo y > y")).contents == {"y": b"y\n"}
+        assert (await box.run("mkdir made && echo x > made/x && echo y > y", view)).contents == {"y": b"y\n"}
         commit = await box.run(f"git add . && git {AUTHOR} commit -qm second && git log -1 --format=%s", view)
         assert (commit.output, [line.startswith(DISCARDED) for line in commit.changes.warnings]) == ("second\n", [True])
+        assert "other" in (await box.output(f"ls -A {top}", view)).split()
         assert "other" not in await box.output(f"ls -A {top}")
         hooks = 'echo x > "$(git rev-parse --git-common-dir)/hooks/pre-commit"'
-        closed = await box.run(f"{hooks}; echo x > ../other/b.txt; echo x > ../new; git config a.b c")
+        closed = await box.run(f"{hooks}; echo x > ../other/b.txt; echo x > ../new; git config a.b c", view)
         assert closed.output.count("Read-only file system") + closed.output.count("busy") == 2
     assert {name: text for name, text in on_disk(tmp_path).items() if not name.startswith("state")} == before
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from fairlead.session.guarded_files import GuardedFiles, guarded_view
 from fairlead.shell.layer import View
 from fairlead.shell.sandbox import gitconfig, reasons
 from fairlead.shell.sandbox.box import installed, mounts
@@ -124,6 +125,9 @@ async def test_fault_61_files_that_only_root_may_read(workspace: Path, tmp_path:
             ran = await box.run(f"cat {folder}/a/b/c/d/e/f/all 2> /dev/null; cat private in/x && echo x > new && id -u")
             assert (ran.output, ran.contents) == (f"{'ALL' if is_shown else ''}MINEMINE0\n", {"new": b"x\n"})
             assert " D" not in await box.output("git status --short")
+            roots = Roots.of(beside / "own/w")
+            view = await guarded_view(roots, lambda root: GuardedFiles(root.path))
+            assert (list(view.enclosing) == []) == is_shown, "a layer over the repository would show such files"
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

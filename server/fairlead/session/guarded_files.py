@@ -2,11 +2,12 @@
 
 import asyncio
 import logging
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from fairlead.shell.layer import View
-from fairlead.workspace.paths import Root, Roots
+from fairlead.workspace.paths import Root, Roots, below, real_path
 from fairlead.workspace.protected import ProtectedFiles, is_repository
 from fairlead.workspace.secrets import SecretFinder
 
@@ -43,12 +44,20 @@ class GuardedFiles:
 
 
 async def guarded_view(roots: Roots, guarded_files: Callable[[Root], GuardedFiles]) -> View:
-    """Like `GuardedFiles.view`, for all folders of a workspace. Names are as `Roots.relative` returns them.
+    """Like `GuardedFiles.view`, for all folders of a workspace and the repositories around them (`View.enclosing`).
+
+    Names are as `Roots.relative` returns them.
 
     Args:
         guarded_files: returns the guarded files of a folder.
     """
-    views = await asyncio.gather(*(guarded_files(root).view() for root in roots.folders))
+    tops = await asyncio.to_thread(enclosing_tops, roots)
+    searched = [*roots.folders, *map(Root, tops)]
+    found = await asyncio.gather(*(guarded_files(root).view() for root in searched))
+    views, around = found[: len(roots.folders)], found[len(roots.folders) :]
+    # links that look like secrets and lead outside of their folder: to a file of the repository around it, perhaps
+    links = [root.real / name for root, view in zip(roots.folders, views, strict=True) for name in view.proposed]
+    targets = [real_path(link) for link in links]
 
     def named(names: Sequence[Iterable[str]]) -> list[str]:
         pairs = zip(roots.folders, names, strict=True)
@@ -59,7 +68,33 @@ async def guarded_view(roots: Roots, guarded_files: Callable[[Root], GuardedFile
         frozenset(named([view.hidden for view in views])),
         named([view.read_only for view in views]),
         frozenset(named([view.repositories for view in views])),
+        {top: _apart(view, top, roots, targets) for top, view in zip(tops, around, strict=True)},
     )
+
+
+def enclosing_tops(roots: Roots) -> Sequence[Path]:
+    """The repositories around folders of the workspace that commands see, by the tops of their work trees."""
+    if sys.platform != "linux":
+        return ()
+    from fairlead.shell.sandbox.enclosing import shown_repositories  # noqa: PLC0415  imports only on Linux
+
+    return shown_repositories(roots)
+
+
+def _apart(view: View, top: Path, roots: Roots, targets: Iterable[Path]) -> View:
+    """The view of a repository without the workspace's folders in it, whose own rules apply.
+
+    Args:
+        targets: where links of the workspace lead that look like secrets.
+    """
+    own = tuple(f"{name}/" for root in roots.folders if (name := below(root.real, top)) is not None)
+
+    def apart(names: Iterable[str]) -> list[str]:
+        return [name for name in names if not f"{name}/".startswith(own)]
+
+    hidden = [*view.hidden, *(name for target in targets if (name := below(target, top)) is not None)]
+    proposed = dict.fromkeys(apart(view.proposed))
+    return View(proposed, frozenset(apart(hidden)), apart(view.read_only), frozenset(apart(view.repositories)))
 
 
 def _log_failure(search: asyncio.Task[View]) -> None:

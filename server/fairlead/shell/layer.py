@@ -55,6 +55,17 @@ class View:
     """Files and folders that the command must not write. Names that do not exist are ignored."""
     repositories: Collection[str] = ()
     """Git folders, and `.git` files that name one. The command sees their settings without tokens and passwords."""
+    enclosing: Mapping[Path, "View"] = field(default_factory=dict[Path, "View"])
+    """The repositories around folders of the workspace that the command sees too, by the tops of their work trees.
+
+    Names in their views are relative to the top. What the command changes in them is discarded, apart from files that
+    git ignores.
+    """
+
+    @property
+    def hidden_files(self) -> Sequence[str]:
+        """All hidden files. Those outside of the workspace have absolute paths."""
+        return [*self.hidden, *(str(top / name) for top, view in self.enclosing.items() for name in view.hidden)]
 
 
 def _available_memory() -> int:

@@ -118,7 +118,7 @@ class Bash:
         timeout = min(given, MAX_SECONDS) if given else None if background else commands.timeout
         running = Command(box.launch, timeout, call.output)
         handle = commands.background.next_handle() if background else None
-        return Job(commands, call, command, layer, network, box, running, view.hidden, handle, found, state)
+        return Job(commands, call, command, layer, network, box, running, view.hidden_files, handle, found, state)
 
     async def _allow(self, call: RunningCall, command: str, layer: Layer, *, network: bool, unsandboxed: bool) -> None:
         check = self._commands.check_permission

@@ -10,7 +10,7 @@ import contextlib
 import itertools
 import marshal
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from fairlead.shell.sandbox.layer import collect_changes, trees
 from fairlead.shell.sandbox.layer.index import assume_rest_unchanged
 from fairlead.shell.sandbox.layer.layer_folder import LayerFolder, sweep
 from fairlead.shell.sandbox.layer.lower_layer import Fingerprint, LowerLayer
-from fairlead.shell.sandbox.layer.upper_layer import Owner, UpperLayer
+from fairlead.shell.sandbox.layer.upper_layer import UpperLayer, owner_of
 from fairlead.shell.sandbox.overlay_folders import OverlayFolders
 from fairlead.shell.sandbox.reasons import is_full
 from fairlead.shell.sandbox.shown_paths import ShownPaths
@@ -65,7 +65,7 @@ class SandboxLayer:
         self._folder = self._layer_folder.path
         try:
             os.chown(self._folder, self._owner.uid, self._owner.gid)
-            self._uppers = self._make_uppers("upper")
+            self._uppers = self._make_uppers("upper", self._overlay_folders.paths)
         except OSError:
             self._layer_folder.remove()
             raise
@@ -159,13 +159,16 @@ class SandboxLayer:
         shell = mounts.find_bash()
         if shell is None:
             raise ToolError("bash was not found. Install it to run commands.")
-        uppers, folder = self._uppers, self._make_folder(name)
+        # overlayfs allows no upper layer below its lower one
+        enclosing = {top: each for top, each in view.enclosing.items() if not self._folder.is_relative_to(top)}
+        view = replace(view, enclosing=enclosing)
+        uppers, folder = self._session_uppers(view), self._make_folder(name)
         if background:
-            uppers = self._make_uppers(f"{folder.name}/upper")
+            uppers = self._make_uppers(f"{folder.name}/upper", uppers)
             if not self._has_foreground:
                 for upper in self._uppers.values():
                     upper.remove_stale()
-        views = self._overlay_folders.split(view)
+        views = {**view.enclosing, **self._overlay_folders.split(view)}
         for top, upper in uppers.items():
             upper.fill(views[top])
         spec = self._box_spec(folder, uppers, view, limits, network)
@@ -178,7 +181,7 @@ class SandboxLayer:
     ) -> BoxSpec:
         layers: list[OverlaySpec] = []
         for number, (top, upper) in enumerate(uppers.items(), 1):
-            own = [] if uppers is self._uppers else [str(self._uppers[top].folder)]
+            own = [] if upper is self._uppers[top] else [str(self._uppers[top].folder)]
             work = self._make_folder(f"{folder.name}/work-{number}")
             layers.append(_overlay(str(top), [*own, str(top)], upper.folder, work))
         outside = self._overlay_folders.outside_repositories()
@@ -188,7 +191,9 @@ class SandboxLayer:
         mounted = [mounts.home(), *(Path(layer["target"]) for layer in layers)] if self._enforce_permissions else []
         private = mounts.private_folders(mounted)
         for layer in layers[len(uppers) :]:
-            self._replace_index(Path(layer["upper"]), Path(layer["target"]), outside[Path(layer["target"])], private)
+            tops = outside[Path(layer["target"])]
+            if enclosing_repository(tops[0]) not in view.enclosing:
+                self._replace_index(Path(layer["upper"]), Path(layer["target"]), tops, private)
         machine = str(self._make_folder(f"{folder.name}/machine")) if self._enforce_permissions else ""
         scratch = self._make_folder(f"{folder.name}/scratch")
         return BoxSpec(
@@ -206,7 +211,7 @@ class SandboxLayer:
             binds=self._shown.binds(
                 view, [Path(layer["target"]) for layer in layers], private, scratch, network=network
             ),
-            links=self._shown.links(private),
+            links=self._shown.links(view, private),
             bubblewrap=self._bubblewrap,
             seccomp=seccomp_filter(),
             file_size=FILE_SIZE,
@@ -289,11 +294,16 @@ class SandboxLayer:
         }
         return self._overlay_folders.merge(found)
 
-    def _make_uppers(self, name: str) -> Mapping[Path, UpperLayer]:
+    def _session_uppers(self, view: View) -> Mapping[Path, UpperLayer]:
+        """The session's upper layers for all that a command sees, the outer ones first."""
+        for top in view.enclosing:
+            if top not in self._uppers:
+                self._uppers |= self._make_uppers(f"upper-{len(self._uppers)}", [top])
+        return {top: self._uppers[top] for top in (*sorted(view.enclosing), *self._overlay_folders.paths)}
+
+    def _make_uppers(self, name: str, tops: Iterable[Path]) -> dict[Path, UpperLayer]:
         folders = (f"{name}-{number}" for number in itertools.count(1))
-        return {
-            top: UpperLayer(top, self._make_folder(next(folders)), self._owner) for top in self._overlay_folders.paths
-        }
+        return {top: UpperLayer(top, self._make_folder(next(folders)), self._owner) for top in tops}
 
     def _clear(self) -> None:
         for upper in self._uppers.values():
@@ -368,12 +378,6 @@ async def _close_opened(opening: asyncio.Future[SandboxBox]) -> None:
     if opening.exception() is None:
         with contextlib.suppress(ToolError):
             await opening.result().close()
-
-
-def owner_of(root: Path) -> Owner:
-    """The account that commands run as: our own, or the workspace's owner if the server runs as root."""
-    found = root.stat()
-    return Owner(found.st_uid, found.st_gid) if os.geteuid() == 0 else Owner(os.geteuid(), os.getegid())
 
 
 def _overlay(target: str, lower: list[str], upper: Path, work: Path) -> OverlaySpec:

@@ -3,13 +3,19 @@
 `View` and `Changes` name files as the workspace does (`Roots.relative`); an overlay names them relative to its folder.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from fairlead.shell.layer import Changes, View
 from fairlead.shell.sandbox import repository
 from fairlead.workspace.paths import Roots, below
+
+OUTSIDE = (
+    "Changes to files outside of the workspace were discarded. To change these files, run the command with "
+    "`unsandboxed`:"
+)
+_MAX_NAMED = 5
 
 
 class OverlayFolders:
@@ -41,7 +47,10 @@ class OverlayFolders:
         return self.roots.relative(root.path / path.relative_to(root.real))
 
     def split(self, view: View) -> Mapping[Path, View]:
-        """The part of a view that each overlay shows, named as in the overlay. Only `repositories` stays as it is."""
+        """The part of a view that each overlay of the workspace shows, named as in the overlay.
+
+        `repositories` and `enclosing` stay as they are.
+        """
         if not self.roots.has_names:
             return {self.paths[0]: view}
         proposed, hidden, read_only = map(self._by_overlay, (view.proposed, view.hidden, view.read_only))
@@ -67,20 +76,24 @@ class OverlayFolders:
         return found
 
     def merge(self, changes: Mapping[Path, Changes]) -> Changes:
-        """The changes in all overlays, named as in the workspace.
+        """The changes in the overlays of the workspace, named as in it.
 
-        If a command moved the HEAD or the stash of a repository, no changes to files are included.
+        If a command moved the HEAD or the stash of a repository, no changes to files are included. Of changes in other
+        overlays, only a warning remains.
         """
+        within = {top: changes[top] for top in self.paths}
+        moved = any(repository.MOVED in each.warnings for each in within.values())
+        warnings = dict.fromkeys(line for each in within.values() for line in each.warnings)
+        if not moved:
+            warnings |= dict.fromkeys(_discarded({top: each for top, each in changes.items() if top not in within}))
         if not self.roots.has_names:
-            return changes[self.paths[0]]
-        moved = any(repository.MOVED in each.warnings for each in changes.values())
+            return replace(within[self.paths[0]], warnings=list(warnings))
         files = [
             replace(change, path=self._outer(top, change.path))
-            for top, each in changes.items()
+            for top, each in within.items()
             for change in (() if moved else each.files)
         ]
-        ignored = [self._outer(top, name) for top, each in changes.items() for name in each.ignored]
-        warnings = dict.fromkeys(line for each in changes.values() for line in each.warnings)
+        ignored = [self._outer(top, name) for top, each in within.items() for name in each.ignored]
         return Changes(files, ignored, list(warnings))
 
     def _outer(self, top: Path, inner: str) -> str:
@@ -95,3 +108,13 @@ class OverlayFolders:
             if outside is not None and self.containing(outside) is None:
                 found.setdefault(outside, []).append(top)
         return found
+
+
+def _discarded(changes: Mapping[Path, Changes]) -> Iterator[str]:
+    """Warnings about the changes in overlays outside of the workspace."""
+    if any(repository.DISCARDED in each.warnings for each in changes.values()):
+        yield repository.DISCARDED
+    paths = [str(top / change.path) for top, each in changes.items() for change in each.files]
+    if paths:
+        more = f" and {len(paths) - _MAX_NAMED:,} more" if len(paths) > _MAX_NAMED else ""
+        yield f"{OUTSIDE} {', '.join(paths[:_MAX_NAMED])}{more}."

@@ -12,7 +12,7 @@ from fairlead.shell.sandbox.box import installed, mounts
 from fairlead.shell.sandbox.layer.upper_layer import Owner
 from fairlead.shell.sandbox.overlay_folders import OverlayFolders
 from fairlead.workspace.paths import real_path
-from fairlead.workspace.repositories import read_start
+from fairlead.workspace.repositories import enclosing_repository, read_start
 
 # names of files of settings in which `#` begins a comment
 _SETTINGS = re.compile(r"\.env(?:\..*)?|\.npmrc", re.IGNORECASE | re.DOTALL)
@@ -41,6 +41,7 @@ class ShownPaths:
         self._enforce_permissions = enforce_permissions
         self._tools: list[Path] = []
         self._tools_listing: installed.Listing | None = None
+        self._tools_tops: list[Path] = []
         self._root_only: list[Path] | None = None
 
     def binds(
@@ -65,9 +66,10 @@ class ShownPaths:
             scratch: the folder of the box's file system in memory. Replacement texts are written next to it.
             network: whether the box has the machine's network.
         """
-        if self._tools_listing is None or not self._tools_listing.is_current():
-            self._tools_listing = installed.Listing()
-            self._tools = mounts.tool_paths(self._folders.paths, os.environ, self._tools_listing)
+        tops = [*self._folders.paths, *view.enclosing]
+        if self._tools_listing is None or self._tools_tops != tops or not self._tools_listing.is_current():
+            self._tools_listing, self._tools_tops = installed.Listing(), tops
+            self._tools = mounts.tool_paths(tops, os.environ, self._tools_listing)
         if self._root_only is None:
             root_only = mounts.root_only_paths() if self._owner.uid == 0 and not self._enforce_permissions else []
             self._root_only = [
@@ -79,14 +81,18 @@ class ShownPaths:
         binds += self._replacements(scratch.parent, gitconfig.user_settings(mounts.home()))
         binds += _binds_in_place(layers, writable=True)
         tops = self._folders.paths
-        binds += _binds_in_place(dict.fromkeys(path for top in tops for path in repository.files_above(top)))
+        alone = [top for top in tops if enclosing_repository(top) not in view.enclosing]
+        binds += _binds_in_place(dict.fromkeys(path for top in alone for path in repository.files_above(top)))
         outside = self._folders.outside_repositories()
         tops_of_outside = {top for belonging in outside.values() for top in belonging}
         git_folders = [*outside, *(top / ".git" for top in tops if top not in tops_of_outside)]
         binds += _binds_in_place(path for folder in git_folders for path in repository.read_only_parts(folder))
         binds += _binds_in_place(self._existing(view.read_only, view))
+        for top, around in view.enclosing.items():
+            binds += _binds_in_place(self._existing_around(around.read_only, top))
         folders, shown = mounts.paths_of(private), {*tools, *layers}
         repositories = [*git_folders, *map(self._folders.path, view.repositories)]
+        repositories += [top / name for top, around in view.enclosing.items() for name in around.repositories]
         settings = gitconfig.redacted_settings(repositories, mounts.home(), lambda path: self._text(path, view))
         binds += self._replacements(
             scratch.parent, (each for each in settings if self._is_readable(each[0], folders, shown))
@@ -94,6 +100,7 @@ class ShownPaths:
         masked = [*self._hidden, *self._root_only, *mounts.socket_paths()]
         masked = [path for path in masked if self._is_readable(path, folders, shown)]
         masked += self._existing(view.hidden, view)
+        masked += [path for top, around in view.enclosing.items() for path in self._existing_around(around.hidden, top)]
         all_masked = set(masked)
         outermost = [path for path in masked if all_masked.isdisjoint(path.parents)]
         return [*binds, *((self._placeholder(path), str(path), False) for path in outermost)]
@@ -110,12 +117,12 @@ class ShownPaths:
         entry = view.proposed[name]
         return entry.data.decode("utf-8", "surrogateescape") if entry is not None else ""
 
-    def links(self, private: Sequence[mounts.PrivateFolder]) -> list[tuple[str, str]]:
+    def links(self, view: View, private: Sequence[mounts.PrivateFolder]) -> list[tuple[str, str]]:
         """Symbolic links, as (target, path), from the editor's path of a workspace folder to its real path.
 
         Only for paths at which the box would show nothing otherwise.
         """
-        hidden, shown = mounts.paths_of(private), set(self._folders.paths)
+        hidden, shown = mounts.paths_of(private), {*self._folders.paths, *view.enclosing}
         paths = {root.real: Path(os.path.abspath(root.path)) for root in self._folders.roots.folders}
         return [(str(real), str(path)) for real, path in paths.items() if not mounts.is_shown(path, hidden, shown)]
 
@@ -130,6 +137,20 @@ class ShownPaths:
             for name, path in within.items()
             if (view.proposed[name] is not None if name in view.proposed else os.path.exists(path))
         ]
+
+    def _existing_around(self, names: Iterable[str], top: Path) -> list[Path]:
+        """The paths that exist in the repository around a folder. A link counts as its target, if that is in there.
+
+        Leaves out the workspace's folders, for which their own rules apply, and what contains one.
+        """
+        paths = dict.fromkeys(real_path(top / name) for name in names)
+        apart = [
+            path
+            for path in paths
+            if self._folders.containing(path) is None
+            and not any(own.is_relative_to(path) for own in self._folders.paths)
+        ]
+        return [path for path in apart if path.is_relative_to(top) and os.path.exists(path)]
 
     def _replacements(self, folder: Path, texts: Iterable[tuple[Path, str]]) -> Iterator[mounts.Bind]:
         """Binds that show other texts in place of files. The texts are written to `folder`."""

@@ -144,8 +144,7 @@ def _init(spec: "BoxSpec", wait: int) -> int:
         return FAILED
     os.close(wait)
     kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
-    for layer in spec["layers"]:
-        view.mount_overlay(layer)
+    view.mount_overlays(spec["layers"])
     monitor = limits.BoxMonitor(spec, view.mount_scratch(spec))
     kernel.mount("proc", "/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
     limits.limit_pids(spec)

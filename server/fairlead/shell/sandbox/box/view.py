@@ -62,16 +62,20 @@ def _mount_readable(point: str, target: str, empty: int) -> None:
             os.close(descriptor)
 
 
-def mount_overlay(layer: "OverlaySpec") -> None:
-    """Mounts a layer at its target."""
-    folders = (*layer["lower"], layer["upper"], layer["work"])
-    opened = [os.open(folder, os.O_PATH | os.O_DIRECTORY) for folder in folders]
-    # descriptors, because names would have to be escaped and could be too long
-    *lower, upper, work = (f"/proc/self/fd/{descriptor}" for descriptor in opened)
-    options = _OVERLAY.format(":".join(lower), upper, work)
-    kernel.mount("overlay", layer["target"], "overlay", kernel.MS_NOSUID | kernel.MS_NODEV, options)
-    for descriptor in opened:
-        os.close(descriptor)
+def mount_overlays(layers: "list[OverlaySpec]") -> None:
+    """Mounts layers at their targets, in this order.
+
+    A layer may be inside an earlier one, so all folders are opened first: none of them is seen through a layer.
+    """
+    folders = [(*layer["lower"], layer["upper"], layer["work"]) for layer in layers]
+    opened = [[os.open(folder, os.O_PATH | os.O_DIRECTORY) for folder in each] for each in folders]
+    for layer, descriptors in zip(layers, opened):  # noqa: B905  of equal length
+        # descriptors, because names would have to be escaped and could be too long
+        *lower, upper, work = (f"/proc/self/fd/{descriptor}" for descriptor in descriptors)
+        options = _OVERLAY.format(":".join(lower), upper, work)
+        kernel.mount("overlay", layer["target"], "overlay", kernel.MS_NOSUID | kernel.MS_NODEV, options)
+        for descriptor in descriptors:
+            os.close(descriptor)
 
 
 def mount_scratch(spec: "BoxSpec") -> int:

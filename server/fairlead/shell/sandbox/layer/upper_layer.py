@@ -34,6 +34,12 @@ class Owner:
     gid: int
 
 
+def owner_of(root: Path) -> Owner:
+    """The account that commands run as: our own, or the workspace's owner if the server runs as root."""
+    found = root.stat()
+    return Owner(found.st_uid, found.st_gid) if os.geteuid() == 0 else Owner(os.geteuid(), os.getegid())
+
+
 class UpperLayer:
     """The upper layer at `folder`, over the workspace at `root`. New files in it belong to `owner`."""
 

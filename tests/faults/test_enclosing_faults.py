@@ -1,0 +1,177 @@
+"""The cases of docs/faults.md for a workspace inside a repository: what commands see of the rest of it."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fairlead.session.guarded_files import GuardedFiles, guarded_view
+from fairlead.shell.layer import View
+from fairlead.workspace.paths import Roots
+from shell.boxes import BACKENDS, boxes, is_installed, on_disk, write
+from support.sandbox import needs_sandbox
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox needs Linux")
+
+TOKEN = '[remote "o"]\n  url = https://HUNTER@example.org/x\n[http]\n  extraHeader = Authorization: HUNTER\n'
+# files around the workspace, which is `pkg/app`; an arrow means a link
+SECRETS = {
+    "in a sibling package": {"pkg/lib/.env": "HUNTER", "pkg/lib/id_rsa": "HUNTER", "pkg/lib/.aws/x": "HUNTER"},
+    "at the top": {".env": "HUNTER", ".env.local": "HUNTER", ".npmrc": "HUNTER", "a.tfstate": "HUNTER"},
+    "ignored": {".gitignore": "*.json\n", "deploy/service-account.json": "HUNTER"},
+    "in dependencies": {"node_modules/.env": "HUNTER", "node_modules/a/.npmrc": "HUNTER", ".venv/id_rsa": "HUNTER"},
+    "by a rule at the top": {".fairleadignore": "plans/\n", "plans/x.txt": "HUNTER"},
+    "by a link in the workspace": {"conf/live.txt": "HUNTER", "pkg/app/.env": "-> ../../conf/live.txt"},
+    "by a linked folder in the workspace": {"conf/all/x": "HUNTER", "pkg/app/.aws": "-> ../../conf/all"},
+    "by a link in a sibling package": {"conf/live.txt": "HUNTER", "pkg/lib/.env": "-> ../../conf/live.txt"},
+    "by a link out of the repository": {"../beside/live.txt": "HUNTER", "pkg/lib/.env": "-> ../../../beside/live.txt"},
+    "in the repository": {".git/config": TOKEN},
+    "in an included file": {".git/config": "[include]\n  path = ../team.cfg\n", "team.cfg": TOKEN},
+    "in a nested repository": {"vendor/x/.git/HEAD": "", "vendor/x/.git/config": TOKEN},
+    "in a nested bare repository": {
+        **dict.fromkeys(("vendor/y/HEAD", "vendor/y/objects/x", "vendor/y/refs/x"), ""),
+        "vendor/y/config": TOKEN,
+    },
+    "in a submodule": {
+        **dict.fromkeys((".git/modules/s/HEAD", ".git/modules/s/objects/x", ".git/modules/s/refs/x"), ""),
+        ".git/modules/s/config": TOKEN,
+        "s/.git": "gitdir: ../.git/modules/s\n",
+    },
+}
+
+
+@pytest.fixture(autouse=True)
+def sandboxed() -> None:
+    needs_sandbox()
+
+
+async def guarded(workspace: Path) -> View:
+    return await guarded_view(Roots.of(workspace), lambda root: GuardedFiles(root.path))
+
+
+def make(top: Path, files: dict[str, str]) -> None:
+    """A repository with a workspace in `pkg/app` and these files."""
+    write(top / "pkg/app", {"a.txt": "a\n"})
+    write(top, {"pkg/lib/b.txt": "SHOWN\n"})
+    subprocess.run(["git", "init", "-q", str(top)], check=True)
+    own = (top / ".git/config").read_text()
+    write(top, {name: text for name, text in files.items() if not text.startswith("-> ")})
+    if ".git/config" in files:
+        (top / ".git/config").write_text(own + files[".git/config"])
+    for name, text in files.items():
+        if text.startswith("-> "):
+            (top / name).symlink_to(text.removeprefix("-> "))
+
+
+@pytest.mark.parametrize("case", SECRETS)
+async def test_fault_109_a_secret_in_the_rest_of_the_repository(tmp_path: Path, case: str) -> None:
+    """docs/faults.md 109: no command can read it, on whatever way; other files can be read, and nothing changes."""
+    top = tmp_path / "mono"
+    make(top, SECRETS[case])
+    before = on_disk(top)
+    async with boxes(top / "pkg/app", tmp_path / "state") as box:
+        view = await guarded(top / "pkg/app")
+        ways = f"grep -rhs HUNTER {top} ../.. /proc/self/root{top} /proc/1/root{top} . ../lib/.env .env; git config -l"
+        ran = await box.run(f"{ways}; cat ../lib/b.txt; cd ../..; git config -l; git status --short", view)
+        assert "SHOWN" in ran.output
+        assert (ran.code, "HUNTER" in ran.output) == (0, False), ran.output
+        files = " ".join(str(top / name) for name in SECRETS[case])
+        move = f"for f in {files}; do mv $f $f.txt; cp $f $f.txt; ln $f $f.txt; chmod 777 $f; cat $f $f.txt; done"
+        assert "HUNTER" not in (await box.run(f"{move}; mv ../lib ../l; grep -rhs HUNTER ../..", view)).output
+    assert on_disk(top) == before
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_fault_109_a_secret_that_appears_later(tmp_path: Path, backend: str) -> None:
+    """docs/faults.md 109: the next command cannot read it, also where an earlier one left ignored files."""
+    if not is_installed(backend):
+        pytest.skip(f"{backend} is not installed")
+    top = tmp_path / "mono"
+    make(top, {".gitignore": "out/\n", "out/old": ""})
+    found = {root: GuardedFiles(root) for root in (top, top / "pkg/app")}
+
+    async def view() -> View:
+        return await guarded_view(Roots.of(top / "pkg/app"), lambda root: found[root.path])
+
+    async with boxes(top / "pkg/app", tmp_path / "state", backend) as box:
+        await box.output("echo x > ../../out/left; mkdir ../../out/deep; echo y > ../../out/deep/left", await view())
+        write(top, dict.fromkeys(("pkg/lib/.env", "out/.env", "out/deep/.env", "new/.netrc"), "HUNTER\n"))
+        ran = await box.run("cat ../../out/left; cat ../lib/.env; grep -rhs HUNTER ../..", await view())
+        assert ran.output == "x\n# hidden by Fairlead\n"
+
+
+async def test_fault_109_links_that_would_hide_the_workspace(tmp_path: Path) -> None:
+    """docs/faults.md 109: harmless: a link with the name of a secret leads to a folder around the workspace."""
+    top = tmp_path / "mono"
+    make(top, {"pkg/lib/.aws": "-> ../../pkg", "pkg/app/.ssh": "-> ../..", "pkg/lib/.env": "-> ../app/a.txt"})
+    async with boxes(top / "pkg/app", tmp_path / "state") as box:
+        assert await box.output("cat a.txt ../lib/b.txt", await guarded(top / "pkg/app")) == "a\nSHOWN\n"
+
+
+async def test_fault_109_the_workspaces_rules_apply_to_its_own_files(tmp_path: Path) -> None:
+    """docs/faults.md 109: a secret of the workspace that its rules exempt can be read; those of the rest cannot."""
+    top = tmp_path / "mono"
+    make(top, {".env.test": "HUNTER", "pkg/app/.env.test": "MINE\n", "pkg/app/.fairleadignore": "!.env.test\n"})
+    async with boxes(top / "pkg/app", tmp_path / "state") as box:
+        ran = await box.run("cat .env.test ../../.env.test", await guarded(top / "pkg/app"))
+        assert ran.output == "MINE\n# hidden by Fairlead\n"
+
+
+def false_git_file(top: Path) -> None:
+    """A `.git` file that names another user's repository, as it seems."""
+    os.rename(top / ".git", top.parent / "store")
+    (top / ".git").write_text(f"gitdir: {top.parent / 'store'}\n")
+
+
+def linked_git(top: Path) -> None:
+    os.rename(top / ".git", top.parent / "store")
+    (top / ".git").symlink_to(top.parent / "store")
+
+
+def other_owner(top: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give files away")
+    os.chown(top, 12345, 12345)
+
+
+def other_owner_of_git(top: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give files away")
+    os.chown(top / ".git", 12345, 12345)
+
+
+def home_inside(top: Path) -> None:
+    (top / "home").mkdir()
+    os.environ["HOME"] = str(top / "home")
+
+
+FALSE: dict[str, Callable[[Path], object]] = {
+    "everybody may write to it": lambda top: top.chmod(0o777),
+    "sticky like /tmp": lambda top: top.chmod(0o1777),
+    "another owner": other_owner,
+    "another owner of its .git": other_owner_of_git,
+    "a false .git file": false_git_file,
+    "a .git link": linked_git,
+    "the home": lambda top: os.environ.update(HOME=str(top)),
+    "around the home": home_inside,
+    "settings in the home": lambda top: os.environ.update(HOME=str(top.parents[1])),
+    "it ignores the workspace": lambda top: write(top, {".gitignore": "pkg/\n"}),
+}
+
+
+@pytest.mark.parametrize("case", FALSE)
+async def test_fault_110_a_repository_that_is_not_the_users_project(tmp_path: Path, case: str) -> None:
+    """docs/faults.md 110: a command sees nothing of it except the workspace."""
+    top = tmp_path / ".config/mono" if case == "settings in the home" else tmp_path / "mono"
+    make(top, {"private.txt": "HUNTER"})
+    assert list((await guarded(top / "pkg/app")).enclosing) == [top], "the counterpart: before the case applies"
+    FALSE[case](top)
+    view = await guarded(top / "pkg/app")
+    assert list(view.enclosing) == []
+    async with boxes(top / "pkg/app", tmp_path / "state") as box:
+        ran = await box.run("cat a.txt; cat ../lib/b.txt ../../private.txt", view)
+        assert ran.output.startswith("a\n")
+        assert not {"HUNTER", "SHOWN"} & set(ran.output.split())
