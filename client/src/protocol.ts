@@ -132,6 +132,8 @@ export interface RunResult {
 export interface OpenedSession {
   readonly sessionId: string;
   readonly state: SessionRow["state"];
+  /** The mode of the last run; `ask` if it is unknown. */
+  readonly mode: Mode;
   readonly plan: Plan;
   readonly edits: Edits;
   readonly transcript: readonly {

@@ -89,8 +89,8 @@ export interface Session {
    * rewound. Does not cover a run of an earlier window: see `pauseReason`.
    */
   pause: { readonly reason: string } | undefined;
-  /** The mode of the last run of this window; `agent` before the first one. */
-  mode: Mode;
+  /** The mode of the last run; null if only the server knows it, as before the transcript arrives and after a rewind. */
+  mode: Mode | null;
   /**
    * Whether the user asked only for a plan, and since then neither a run in the mode `agent` has started nor the
    * session was rewound.
@@ -166,7 +166,7 @@ export function newSession(id: string, isStarting = false): Session {
     approvals: [],
     questions: [],
     commands: [],
-    mode: "agent",
+    mode: null,
     planOnly: false,
     runsStarted: 0,
     runsEnded: 0,
@@ -338,13 +338,14 @@ export const isRewindable = (entry: Entry): entry is PromptEntry =>
 
 /**
  * Removes a prompt and all entries after it, because the session was rewound to before the prompt. Also forgets the
- * pause, the usage and whether only a plan was asked for.
+ * pause, the usage, the mode and whether only a plan was asked for.
  */
 export function rewindEntries(session: Session, checkpoint: number): void {
   const index = session.entries.findIndex((entry) => entry.kind === "prompt" && entry.checkpoint === checkpoint);
   // a new array, so that views draw the entries again
   if (index >= 0) session.entries = session.entries.slice(0, index);
   session.pause = session.usage = undefined;
+  session.mode = null;
   session.planOnly = false;
 }
 

@@ -126,10 +126,11 @@ export class Store {
    * Adds what the server knows about a session whose events this window did not get: one of an earlier window, or a
    * fork. The transcript comes before the entries that are already there.
    */
-  addTranscript({ sessionId, plan, edits, transcript }: OpenedSession): void {
+  addTranscript({ sessionId, mode, plan, edits, transcript }: OpenedSession): void {
     this.setPlan(plan);
     this.setEdits(edits);
     const session = this.getOrCreate(sessionId);
+    session.mode ??= mode;
     session.entries.unshift(...transcript.map(transcriptEntry));
     namePictures(session.entries);
     this.emit("conversation", session);
@@ -154,9 +155,9 @@ export class Store {
 
   /**
    * Records that a run starts in a session, which may be new, and makes the session active. `prompt` is what the
-   * conversation shows.
+   * conversation shows. `mode` is null if the run continues one whose mode only the server knows.
    */
-  startRun(id: string, prompt: string, mode: Mode = "agent"): Session {
+  startRun(id: string, prompt: string, mode: Mode | null = "agent"): Session {
     const session = this.getOrCreate(id);
     session.title ||= prompt.split("\n", 1)[0] ?? prompt;
     session.running = true;
@@ -164,7 +165,7 @@ export class Store {
     session.pause = undefined;
     session.mode = mode;
     // a question does not change whether a plan waits for approval
-    if (mode !== "ask") session.planOnly = mode === "plan";
+    if (mode !== null && mode !== "ask") session.planOnly = mode === "plan";
     session.entries.push({ kind: "prompt", text: prompt, checkpoint: null });
     this.activeId = id;
     this.emit("sessions", session);
@@ -175,7 +176,7 @@ export class Store {
    * Shows a task in a placeholder before the server has created its session. Returns the placeholder's id, for
    * `endStart`.
    */
-  showStarting(prompt: string, mode: Mode): string {
+  showStarting(prompt: string, mode: Mode | null): string {
     const id = `starting-${++this.startCount}`;
     this.starting.set(id, this.activeId);
     this.byId.set(id, newSession(id, true));

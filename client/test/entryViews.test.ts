@@ -236,7 +236,7 @@ test("a call has its cross and its result also in the conversation of an earlier
     { role: "tool", text: "bash make", failed: true, result: "no rule\n(exit code 2, 0.1 s)", checkpoint: null },
     { role: "tool", text: "read_file a", failed: false, result: "1\ta\n2\tb", checkpoint: null },
   ] as const;
-  store.addTranscript({ sessionId: plan.sessionId, state: "idle", plan, edits, transcript });
+  store.addTranscript({ sessionId: plan.sessionId, state: "idle", mode: "agent", plan, edits, transcript });
   assert.ok(store.active);
   assert.deepEqual(
     viewsOf(store.active).map((view) => view.kind === "tool" && [view.title, view.state, view.body.text]),

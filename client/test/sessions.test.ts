@@ -171,6 +171,20 @@ test("the conversation of an earlier window can be read, and includes messages t
   });
 });
 
+test("a session of an earlier window has its mode; after a rewind, only the server knows the mode", () => {
+  const store = listed();
+  const opened = golden<OpenedSession>("sessions.open.result").result;
+  assert.ok(opened);
+  assert.equal(store.get(first)?.mode, null);
+  store.addTranscript({ ...opened, sessionId: first, mode: "plan" });
+  assert.equal(store.get(first)?.mode, "plan");
+  store.startRun(first, "What is it?", "ask");
+  store.addTranscript({ ...opened, sessionId: first, mode: "agent" });
+  assert.equal(store.get(first)?.mode, "ask");
+  store.rewind(first, 1);
+  assert.equal(store.get(first)?.mode, null);
+});
+
 test("a task is shown while the server starts, and its session replaces it; a stop removes it", () => {
   const store = new Store();
   store.startRun(first, "Earlier");

@@ -157,3 +157,17 @@ editorTest(
     await picture(page, "at-rest");
   },
 );
+
+editorTest("a question that a reload interrupts changes nothing when it continues", async ({ page, workspace }) => {
+  const asks = (rows) => rows.some(({ label }) => label === "Answer: Shall I go on?");
+  fs.writeFileSync(path.join(workspace, "a.txt"), "one\n");
+  await page.runCommand("Agent: Send Question...");
+  await page.fillInput("What does it do?", { title: "Agent: Send Question" });
+  await page.rows(PLAN, asks);
+  await page.reload();
+  await page.showContainer("Fairlead");
+  await page.rows(PLAN, (rows) => rows[0]?.label === "Continue");
+  await page.rowAction(PLAN, "Continue", "Continue Run");
+  await page.rows(PLAN, asks);
+  await page.rows(CHANGES, (rows) => rows.length === 0);
+});

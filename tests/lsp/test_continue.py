@@ -1,11 +1,13 @@
 """docs/protocol.md, runTask `continue`: a run with a prompt of the server."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lsp.restarts import journal, kill
 from support.client import Client
 from support.fake_api import Call, FakeApi, Text, Turn
 
@@ -14,6 +16,8 @@ Connect = Callable[..., Client]
 Replay = Callable[..., Json]
 
 DONE = Turn((Text("Done."),))
+LOOK = Turn((Call("read_file", {"path": "a.txt"}),))
+CHANGE = Turn((Call("edit_file", {"path": "a.txt", "old_text": "one", "new_text": "two"}),))
 
 
 def todo(status: str) -> Turn:
@@ -45,6 +49,57 @@ async def test_a_paused_run_continues(connect: Connect) -> None:
             await client.request("agent/runTask", {"continue": "paused", **session})
             assert api.requests[1].body["messages"][-1]["content"][0]["text"] == "Continue where you stopped."
         assert (len(api.requests), api.refusals) == (2, [])
+
+
+@pytest.mark.parametrize("mode", ["agent", "plan", "ask"])
+async def test_a_run_continues_in_its_mode_after_a_restart(
+    workspace: Path, connect: Connect, storage: Path, mode: str
+) -> None:
+    """Also if the server was killed: a run that could only read cannot edit when it continues, any other run can."""
+    (workspace / "a.txt").write_text("one\n")
+    with FakeApi(turns=[LOOK, CHANGE, DONE]) as api:
+        async with connect(api, storage=storage, settings={"loop": {"maxRounds": 1}}) as client:
+            session = {"sessionId": (await client.run("Look.", mode=mode))["sessionId"]}
+            await kill(client)
+        async with connect(api, storage=storage) as client:
+            assert (await client.request("agent/sessions/open", session))["mode"] == mode
+            await client.request("agent/runTask", {"continue": "paused", **session})
+            edits = (await client.request("agent/sessions/open", session))["edits"]
+            assert len(edits["files"]) == (mode == "agent")
+        assert (len(api.requests), api.refusals) == (3, [])
+
+
+async def test_a_session_saved_without_a_mode_only_answers(workspace: Path, connect: Connect, storage: Path) -> None:
+    """In a journal of an earlier version. A new prompt works on, with the mode of its request."""
+    (workspace / "a.txt").write_text("one\n")
+    with FakeApi(turns=[LOOK, CHANGE, DONE, CHANGE, DONE]) as api:
+        async with connect(api, storage=storage, settings={"loop": {"maxRounds": 1}}) as client:
+            session = {"sessionId": (await client.run("Look."))["sessionId"]}
+        file = journal(storage, session["sessionId"])
+        lines = [json.loads(line) for line in file.read_text().splitlines()]
+        assert sum(line.pop("mode", None) is not None for line in lines) == 1
+        file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        async with connect(api, storage=storage) as client:
+            for params, files in (({"continue": "paused"}, 0), ({"prompt": "Edit."}, 1)):
+                await client.request("agent/runTask", {**params, **session})
+                assert len((await client.request("agent/sessions/open", session))["edits"]["files"]) == files
+        assert (len(api.requests), api.refusals) == (5, [])
+
+
+async def test_a_rewound_session_continues_in_the_mode_before_the_prompt(workspace: Path, connect: Connect) -> None:
+    """Its last run is then the one before. A fork continues in that mode too."""
+    (workspace / "a.txt").write_text("one\n")
+    with FakeApi(turns=[DONE, DONE, CHANGE, DONE, CHANGE, DONE]) as api:
+        async with connect(api) as client:
+            session = {"sessionId": (await client.run("What is it?", mode="ask"))["sessionId"]}
+            await client.run("Look.", **session)
+            for scope in ("fork", "everything"):
+                params = {**session, "checkpoint": 2, "scope": scope}
+                rewound = {"sessionId": (await client.request("agent/sessions/rewind", params))["sessionId"]}
+                await client.request("agent/runTask", {"continue": "paused", **rewound})
+                opened = await client.request("agent/sessions/open", rewound)
+                assert (opened["mode"], opened["edits"]["files"]) == ("ask", [])
+        assert (len(api.requests), api.refusals) == (6, [])
 
 
 @pytest.mark.parametrize(

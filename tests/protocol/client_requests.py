@@ -67,6 +67,7 @@ def requests() -> Iterator[Golden]:
     whole_session = {
         "sessionId": SESSION,
         "state": "idle",
+        "mode": "agent",
         "plan": convert.plan(SESSION, a_plan_state(7)),
         "edits": convert.edits(SESSION, ROOT, EditsChanged(6, Changeset(), "Accept 問候.py", None)),
         "transcript": convert.transcript(A_TRANSCRIPT),

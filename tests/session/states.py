@@ -114,6 +114,7 @@ def prompting(text: str) -> Change:
         checkpoint = Checkpoint(
             id=max((each.id for each in state.checkpoints), default=0) + 1,
             prompt=text,
+            mode=state.mode,
             messages=state.messages,
             items=state.plan.items,
             user_edits=state.user_edits,
@@ -180,6 +181,7 @@ changes = st.one_of(
             lambda state: replace(state, pending_feedback=PendingFeedback((text,), (text,), ((text, text),), (text,)))
         )
     ),
+    st.sampled_from(["agent", "plan", "ask"]).map(lambda mode: lambda state: replace(state, mode=mode)),
     st.sampled_from(["idle", "running", "paused"]).map(
         lambda phase: lambda state: replace(state, phase=phase, updated=state.updated + 1)
     ),

@@ -201,10 +201,16 @@ export class Runs {
    * Runs a task and reports its end. Returns true when the run has ended and the user has closed the message about it;
    * false if it did not start.
    *
+   * `mode`: null only for a task that continues a run, in the mode that the run had according to the server.
    * `isTyped`: whether the user typed the prompt. The history then contains it. If the run cannot start, the next box
    * begins with it, unless the task comes from the conversation, which restores the text itself.
    */
-  private async run(sessionId: string | undefined, task: Task, mode: Mode = "agent", isTyped = true): Promise<boolean> {
+  private async run(
+    sessionId: string | undefined,
+    task: Task,
+    mode: Mode | null = "agent",
+    isTyped = true,
+  ): Promise<boolean> {
     if (!canRunHere()) return false;
     let id = sessionId;
     let isStarted = false;
@@ -240,7 +246,7 @@ export class Runs {
    * Creates a session and returns its id. While the server starts, a placeholder already shows the task. Returns
    * undefined if the user configures no access to a model or stops the task, or if the server does not start.
    */
-  private async newSession(prompt: string, mode: Mode, showPlan: boolean): Promise<string | undefined> {
+  private async newSession(prompt: string, mode: Mode | null, showPlan: boolean): Promise<string | undefined> {
     let starting: string | undefined;
     const begin = (): void => {
       starting = this.store.showStarting(prompt, mode);
@@ -274,8 +280,8 @@ export class Runs {
     }
   }
 
-  private async requestRun(sessionId: string, task: Task, mode: Mode): Promise<RunResult> {
-    return this.server.request(method.runTask, { ...(await paramsOf(task)), sessionId, mode });
+  private async requestRun(sessionId: string, task: Task, mode: Mode | null): Promise<RunResult> {
+    return this.server.request(method.runTask, { ...(await paramsOf(task)), sessionId, ...(mode && { mode }) });
   }
 
   private async showFailure(error: unknown, resume: (() => Promise<unknown>) | undefined): Promise<void> {
@@ -295,7 +301,7 @@ export class Runs {
     if (chosen === t("Show Log")) await vscode.commands.executeCommand("fairlead.showLog");
   }
 
-  private async showResult(result: RunResult, mode: Mode): Promise<void> {
+  private async showResult(result: RunResult, mode: Mode | null): Promise<void> {
     const session = this.store.get(result.sessionId);
     const files = session?.edits?.files.length ?? 0;
     if (result.stopReason === "cancelled" || this.isSeen(result.sessionId)) return;

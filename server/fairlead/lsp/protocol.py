@@ -174,6 +174,7 @@ class SuggestedChecks(TypedDict):
 class OpenResult(TypedDict):
     sessionId: str
     state: Literal["idle", "running", "paused"]
+    mode: Literal["agent", "plan", "ask"]
     plan: PlanWire
     edits: EditsWire
     transcript: list[LineWire]

@@ -36,7 +36,8 @@ def read_run(params: Params) -> RunParams:
     Raises:
         WrongRequest: a value is wrong, or some exclude each other.
     """
-    session_id, mode, continues = params.optional_text("sessionId"), _read_mode(params), _read_continuation(params)
+    session_id, continues = params.optional_text("sessionId"), _read_continuation(params)
+    mode = _read_mode(params, continues)
     if continues is not None and session_id is None:
         raise WrongRequest("params.continue needs params.sessionId")
     if continues == "plan" and mode != "agent":
@@ -108,9 +109,9 @@ def _read_git(git: Params) -> GitState:
     return GitState(git.text("branch"), git.integer("changed"), changed)
 
 
-def _read_mode(params: Params) -> Mode:
-    """The mode, `agent` by default."""
-    return read_choice(params, "mode", get_args(Mode)) or "agent"
+def _read_mode(params: Params, continues: Continuation | None) -> Mode | None:
+    """The mode: by default `agent`, and None (see `RunTask`) if a paused run is continued."""
+    return read_choice(params, "mode", get_args(Mode)) or (None if continues == "paused" else "agent")
 
 
 def _read_continuation(params: Params) -> Continuation | None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from fairlead.agent.messages import Message
+from fairlead.agent.tool import Mode
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.undo import CHANGED_SINCE_DECISION, CannotUndo, DecisionLog, FileDecision, revert
 from fairlead.plan.evidence import Record
@@ -20,6 +21,8 @@ class Checkpoint:
     """From 1, in the order of the prompts."""
     prompt: str
     """As the conversation contains it (`shown_prompt`)."""
+    mode: Mode = "ask"
+    """The mode of the run before the prompt, as in `SessionState`."""
     messages: tuple[Message, ...] = ()
     items: tuple[PlanItem, ...] = ()
     user_edits: UserEdits = field(default_factory=UserEdits)

@@ -72,7 +72,8 @@ class RunTask:
     """What the user mentions in the prompt or attaches to it."""
     surroundings: Surroundings = field(default_factory=Surroundings)
     """What the user is looking at. The model gets it only if the setting `context.editor` is on."""
-    mode: Mode = "agent"
+    mode: Mode | None = "agent"
+    """None: the mode of the session's last run."""
     continues: Continuation | None = None
     """None: the prompt is the user's. Otherwise it is the one in `CONTINUATION_PROMPTS`."""
 
@@ -116,11 +117,11 @@ def shown_prompt(prompt: str) -> str:
     return f"\n{text}" if is_generated(text) or is_context(text) else text
 
 
-def user_prompt(task: RunTask, context: Sequence[Block]) -> list[Block]:
-    """The prompt, then its context and the instructions of its mode."""
-    blocks = [text_block(shown_prompt(task.prompt)), *context]
-    if MODES[task.mode]:
-        blocks.append(text_block(MODES[task.mode]))
+def user_prompt(prompt: str, mode: Mode, context: Sequence[Block]) -> list[Block]:
+    """The prompt, then its context and the instructions of the mode."""
+    blocks = [text_block(shown_prompt(prompt)), *context]
+    if MODES[mode]:
+        blocks.append(text_block(MODES[mode]))
     return blocks
 
 

@@ -127,6 +127,7 @@ def rewound(state: SessionState, checkpoint: Checkpoint) -> SessionState:
     return replace(
         state,
         phase="idle",
+        mode=checkpoint.mode,
         plan=plan,
         versions=versions,
         user_edits=checkpoint.user_edits,
@@ -150,6 +151,7 @@ def conversation_rewound(state: SessionState, checkpoint: Checkpoint) -> Session
     return replace(
         state,
         phase="idle",
+        mode=checkpoint.mode,
         pending_feedback=PendingFeedback(
             said=(*earlier.said, *later.said),
             plan_edits=(*earlier.plan_edits, CONVERSATION_REWOUND, *later.plan_edits),

@@ -11,6 +11,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.agent.events import CheckFinished, CommandEnded, Event, RunFinished, RunStarted, Steered, StopReason
 from fairlead.agent.messages import Block, History
 from fairlead.agent.outcome import Outcome
+from fairlead.agent.tool import Mode
 from fairlead.code.servers.servers import SessionServers
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.undo import DecisionLog
@@ -63,6 +64,8 @@ class Session:
 
         Before the first run: when the session was created, or the value that it was restored or forked with.
         """
+        self.mode: Mode = "ask"
+        """The mode of the last run. Before the first one, the mode that changes nothing."""
         self._context = context
         self.files = Files(roots, context.buffers, context.watch)
         self.plan = TodoManager()
@@ -194,8 +197,9 @@ class Session:
         checkpoint = None
         if task.continues is None:
             checkpoint = self.decision_history.add_checkpoint(self.snapshot(), shown_prompt(task.prompt))
+        self.mode = task.mode or self.mode
         self._apply_plan_settings()
-        agent = self._agent_builder.build(task.mode, checkpoint, lambda: self._prompt_count, self._take_feedback)
+        agent = self._agent_builder.build(self.mode, checkpoint, lambda: self._prompt_count, self._take_feedback)
         current = asyncio.current_task()
         context: list[Block] = []
         if not stopped:
@@ -207,7 +211,7 @@ class Session:
             current.cancel()  # takes effect in the loop, which turns it into an outcome
         else:
             self.commands.start_guarded_search()
-        return await loop.run(agent, user_prompt(task, context))
+        return await loop.run(agent, user_prompt(task.prompt, self.mode, context))
 
     async def wait_for_end(self) -> None:
         """Waits until a stopped run has ended, if there is one.
@@ -331,6 +335,7 @@ class Session:
             title=self.title,
             phase=self.state,
             updated=self.updated,
+            mode=self.mode,
             plan=replace(self.plan.snapshot(), version=self._publisher.plan_version),
             versions=self.plan.history,
             user_edits=self.plan.user_edits,
@@ -360,6 +365,7 @@ class Session:
         """
         self.state = "idle" if state.phase == "idle" else "paused"
         self.updated = state.updated
+        self.mode = state.mode
         self.files.read_tracker.forget()
         self.history.replace(repaired(state.messages, state.calls, state.at))
         self.feedback.restore(state.pending_feedback)

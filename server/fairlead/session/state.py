@@ -16,6 +16,7 @@ from fairlead.agent.events import (
     ToolStarted,
 )
 from fairlead.agent.messages import Message
+from fairlead.agent.tool import Mode
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.undo import DecisionLog
 from fairlead.plan import PlanningState
@@ -60,6 +61,8 @@ class SessionState:
     phase: Phase = "idle"
     updated: float = 0.0
     """See `Session.updated`."""
+    mode: Mode = "ask"
+    """See `Session.mode`. `ask`, which changes nothing, if an older version saved the state without a mode."""
     at: float = 0.0
     """When this state was saved, in seconds since the epoch."""
     events_sent: int = 0
@@ -89,6 +92,7 @@ def checkpoint_of(state: SessionState, checkpoint_id: int, prompt: str) -> Check
     return Checkpoint(
         id=checkpoint_id,
         prompt=prompt,
+        mode=state.mode,
         messages=state.messages,
         items=state.plan.items,
         user_edits=state.user_edits,

@@ -36,6 +36,7 @@ async def open_session(server: AgentServer, params: Params) -> wire.OpenResult:
     return {
         "sessionId": session.id,
         "state": session.state,
+        "mode": session.mode,
         "plan": convert.plan(session.id, session.plan_state()),
         "edits": current_edits(server, session),
         "transcript": convert.transcript(

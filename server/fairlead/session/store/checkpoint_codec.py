@@ -73,6 +73,7 @@ def _json(new: Checkpoint, last: Checkpoint, messages: Sequence[Message], number
     return {
         "id": new.id,
         "prompt": new.prompt,
+        "mode": new.mode,
         "messages": [in_conversation >= in_last, shared, new.messages[shared:]],
         "items": codec.items_json(new.items) if new.items is not last.items else None,
         "wish": codec.user_edits_json(new.user_edits),
@@ -96,6 +97,7 @@ def _read(value: Json, last: Checkpoint, messages: Sequence[Message], texts: cod
     return Checkpoint(
         id=value["id"],
         prompt=value["prompt"],
+        mode=value.get("mode", EMPTY.mode),
         messages=(*first, *map(codec.read_message, added)),
         items=codec.read_items(value["items"]) if value["items"] is not None else last.items,
         user_edits=codec.read_user_edits(value["wish"]),

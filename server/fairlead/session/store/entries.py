@@ -81,6 +81,8 @@ class EntryEncoder:
             entry["title"] = new.title
         if (new.phase, new.updated) != (old.phase, old.updated):
             entry["phase"] = [new.phase, new.updated]
+        if new.mode != old.mode:
+            entry["mode"] = new.mode
         if new.events_sent != old.events_sent:
             entry["told"] = new.events_sent
         _add_plan(entry, old, new)
@@ -293,6 +295,7 @@ def _identity(value: Any) -> Any:
 # the fields that an entry contains as a whole: name in the entry -> field of `SessionState`, and what reads it
 _WHOLE_FIELDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "title": ("title", _identity),
+    "mode": ("mode", _identity),
     "at": ("at", codec.read_time),
     "told": ("events_sent", _identity),
     "models": ("models", tuple),
