@@ -95,7 +95,9 @@ editorTest(
     await page.toast("Renamed.");
     assert.deepEqual(await page.tabs(), []);
     await page.runCommand("Agent: Accept All");
-    await page.until("the accepted rename", () => read(workspace, "src/two.ts") !== PROJECT["src/two.ts"]);
+    await page.until("the accepted rename", () =>
+      SOURCES.every((name) => name === "src/wrong.ts" || read(workspace, name).includes("surfaceArea")),
+    );
     const byAgent = saved("");
     assert.deepEqual(
       SOURCES.filter((name) => byAgent[name] === PROJECT[name]),

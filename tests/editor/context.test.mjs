@@ -76,6 +76,7 @@ editorTest("a mention is completed with Enter or Tab, and only then Enter runs t
   await page.insertText("and #problems but not #nothing or issue #12");
   await page.press("Enter");
   await page.toast("First.");
+  await page.closeToast("First.");
 });
 
 editorTest("files that VS Code's search leaves out are not completed", async ({ page, workspace }) => {
@@ -97,7 +98,6 @@ editorTest("files that VS Code's search leaves out are not completed", async ({ 
 });
 
 editorTest("the conversation shows the context that the agent read, and no secret", async ({ page }) => {
-  await page.closeToast("First.");
   await page.runCommand("Agent: Show Conversation in Editor");
   await conversationSays(page, [
     "Context: src/greet.ts, lines 2 to 3 (selected); src/app/main.ts; my notes.md; the problems that the editor shows; active",

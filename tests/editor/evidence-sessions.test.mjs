@@ -34,6 +34,7 @@ editorTest("a cancel after the check of one session accepts nothing at all", asy
   await page.toast("Changed.");
   await runTask(page, "Second task");
   await page.rows(CHANGES, has("First task", "Second task"));
+  await page.toast("“Second task”: Changed.");
   await followUp(page, "Use another check");
   await page.toast("Another check.");
   // the check of the second session fails, that of the first would pass

@@ -89,7 +89,7 @@ editorTest("another Python in the settings runs the server, although an environm
   configure({ "fairlead.python": "/no/such/python" });
   await page.toast("Fairlead needs Python 3.11 to 3.14.");
   assert.match(code.logs(), /Python: \/no\/such\/python not found/);
-  assert.deepEqual(serverPids(code), [], "the server of the other Python has ended");
+  await page.until("the end of the earlier server", () => serverPids(code).length === 0);
   configure({});
   await page.until("a server of the first environment", () => serverPids(code).length === 1);
   assert.notDeepEqual(serverPids(code), before);

@@ -60,9 +60,10 @@ editorTest("a CodeLens beside the change accepts it or rejects it, in the diff",
   await page.clickLens("Reject");
   await page.rows(VIEW, lacks("Line 4"));
   assert.equal(disk(workspace, "lens.txt"), changed("one"));
+  const messages = (await page.toasts()).map(({ message }) => message);
   assert.deepEqual(
-    (await page.toasts()).map(({ message }) => message.startsWith("“Change the files”: Proposed.")),
-    [true],
+    messages.filter((message) => !message.startsWith("“Change the files”: Proposed.")),
+    [],
   );
 });
 

@@ -116,7 +116,7 @@ export function viewVerbs({ page, until, act }) {
         return wanted(rows) && rows;
       }),
 
-    clickRow: (view, which) => onRow("a click", view, which, (row) => row.locator(".label-name").click()),
+    clickRow: (view, which) => onRow("a click", view, which, (row) => buttons.click(row.locator(".label-name"))),
     /** Expands a collapsed row, or collapses an expanded one. */
     toggleRow: async (view, which) => {
       const expanded = async () => (await locate(view, which)).getAttribute("aria-expanded");
@@ -128,7 +128,7 @@ export function viewVerbs({ page, until, act }) {
       });
     },
     checkRow: (view, which) =>
-      onRow("the checkbox", view, which, (row) => row.locator(".custom-view-tree-node-item-checkbox").click()),
+      onRow("the checkbox", view, which, (row) => buttons.click(row.locator(".custom-view-tree-node-item-checkbox"))),
 
     /** Clicks on an inline button of a row, given the beginning of its label. */
     rowAction: (view, which, label) =>
