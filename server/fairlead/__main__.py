@@ -1,4 +1,4 @@
-"""The entry point: `fairlead serve` runs the language server, any other command runs the command line."""
+"""The entry point: `fairlead serve` runs the language server; any other arguments run the command line."""
 
 import gc
 import sys
@@ -20,7 +20,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _run(arguments: list[str] | None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["serve"] and not HELP.intersection(given):  # editors may add options such as `--stdio`
-        gc.disable()  # until all is imported (`serve` enables it): collections would take longer than the imports
+        gc.disable()  # until everything is imported (`serve` enables it): collections take longer than the imports
         import asyncio  # noqa: PLC0415  at the top of the file, `main` could not catch Ctrl-C during the import
 
         from fairlead.lsp.serve import serve  # noqa: PLC0415  only the server needs it

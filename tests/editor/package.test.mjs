@@ -32,7 +32,7 @@ const editorTest = useEditor(() =>
 
 editorTest("the package is small and contains nothing that it does not need", async (_, context) => {
   const { size } = fs.statSync(vsix);
-  context.diagnostic(`figure: the .vsix has ${(size / 1000).toFixed(0)} kB`);
+  context.diagnostic(`figure: the size of the .vsix is ${(size / 1000).toFixed(0)} kB`);
   assert.ok(size < 1_500_000, `${size} bytes`);
   assert.ok(fs.readFileSync(vsix).includes("extension/example/refactor.replay.yaml"));
 });
@@ -50,7 +50,7 @@ editorTest(
       (await page.viewMessage("Plan")).includes("Starting the agent for “Do the first thing”."),
     );
     context.diagnostic(`figure: from Enter to the first sign of the task: ${Date.now() - sent} ms`);
-    assert.deepEqual(serverPids(code), [], "the server does not run yet");
+    assert.deepEqual(serverPids(code), [], "the server is not running yet");
     await picture(page, "first-start");
     await page.until(
       "the first task's end",
@@ -79,7 +79,7 @@ editorTest("after a reload it starts without setting anything up again", async (
   context.diagnostic(`figure: the extension is activated in ${milliseconds} ms`);
 });
 
-editorTest("another Python in the settings runs the server, although an environment exists", async ({ page, code }) => {
+editorTest("a missing Python in the settings is reported, although an environment exists", async ({ page, code }) => {
   const before = serverPids(code);
   const configure = (settings) => {
     const file = path.join(code.userDataDir, "Machine", "settings.json");

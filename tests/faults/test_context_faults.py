@@ -41,12 +41,12 @@ def sent_messages(api: FakeApi, number: int = -1) -> str:
 
 
 @pytest.mark.parametrize("plain", [False, True])
-async def test_fault_24_old_results_are_removed_before_the_limit(
+async def test_fault_24_old_results_are_cleared_before_the_limit(
     connect: Connect, workspace: Path, plain: bool
 ) -> None:
-    """docs/faults.md 24: at once and in valid pairs; the task, the plan and the newest results stay complete.
+    """docs/faults.md 24: all together and in valid pairs; the task, the plan and the newest results stay complete.
 
-    The API clears old results itself, a `plain` server does not. The conversation continues the same way.
+    The API clears old results itself; a `plain` server does not. The conversation continues in the same way.
     """
     plan = Turn((Call("todo", {"items": PLAN}),))
     with FakeApi(turns=[plan, *reading(workspace, 12, not plain), DONE], plain=plain) as api:
@@ -75,7 +75,7 @@ def thoughts(api: FakeApi, number: int = -1) -> int:
     return sent_messages(api, number).count('"type": "thinking"')
 
 
-async def test_fault_24_thinking_does_not_outlive_what_was_before_it(connect: Connect, workspace: Path) -> None:
+async def test_fault_24_thinking_is_removed_after_results_were_cleared(connect: Connect, workspace: Path) -> None:
     """docs/faults.md 24: after results were cleared, the API refuses earlier thinking, so it is removed once."""
     with FakeApi(turns=[*reading(workspace, 12), DONE], binds_thinking=True) as api:
         async with connect(api, settings={"contextTokens": 20_000}) as client:
@@ -85,7 +85,7 @@ async def test_fault_24_thinking_does_not_outlive_what_was_before_it(connect: Co
         assert "11: word" in sent_messages(api) and thoughts(api) > 0
 
 
-async def test_fault_24_thinking_does_not_outlive_the_rules(connect: Connect, workspace: Path) -> None:
+async def test_fault_24_thinking_is_removed_after_the_rules_changed(connect: Connect, workspace: Path) -> None:
     """docs/faults.md 24: the user changes AGENTS.md between two prompts of a session."""
     thinking = Turn((Thinking("Hm."), Text("Done.")))
     with FakeApi(turns=[thinking, thinking, DONE], binds_thinking=True) as api:
@@ -115,8 +115,8 @@ async def test_fault_24_thinking_of_another_server_is_removed(connect: Connect, 
         assert [thoughts(api, number) for number in range(3)] == [0, 1, 0]
 
 
-async def test_fault_24_then_a_summary_replaces_the_old_messages(connect: Connect, workspace: Path) -> None:
-    """docs/faults.md 24: if clearing is not enough; the user's messages, plan and proposals stay as they are."""
+async def test_fault_24_a_summary_replaces_the_old_messages(connect: Connect, workspace: Path) -> None:
+    """docs/faults.md 24: it is made if clearing is not enough. The user's words, the plan and the proposals remain."""
     writes = [
         lambda body, n=n: Turn(
             (Call("write_file", {"path": f"{n}.md", "content": f"{n} {'text ' * 1600}\n"}),), usage=sizes(body)
@@ -152,7 +152,7 @@ async def test_fault_24_then_a_summary_replaces_the_old_messages(connect: Connec
 async def test_the_output_of_an_ended_command_is_cleared_and_an_answer_of_the_user_is_not(
     connect: Connect, workspace: Path
 ) -> None:
-    """docs/plan.md L15: no second call restores either result, but only one is the user's word."""
+    """docs/plan.md L15: no second call restores either result, but only one contains the user's words."""
     start = Turn((Call("bash", {"command": "seq -s, 900; exec sleep 1000", "background": True}),))
     kill = Turn((Call("ask_user", {"question": "Which?"}), Call("bash_kill", {"id": "cmd-1"})))
     is_written = threading.Event()
@@ -175,7 +175,7 @@ async def test_the_output_of_an_ended_command_is_cleared_and_an_answer_of_the_us
         assert "blue or red" in sent_messages(api)
 
 
-async def test_fault_24_a_refused_length_compacts_once_and_repeats(connect: Connect, workspace: Path) -> None:
+async def test_fault_24_a_request_that_is_too_long_is_compacted_once(connect: Connect, workspace: Path) -> None:
     """docs/faults.md 24: an unknown window is learned from the error."""
     turns = [*reading(workspace, 6), TOO_LONG, lambda body: Turn((Text("Done."),), usage=sizes(body))]
     with FakeApi(turns=turns) as api:
@@ -202,7 +202,7 @@ async def test_fault_24_an_answer_that_fills_the_window_continues(connect: Conne
 
 
 async def test_fault_24_a_history_that_cannot_fit_ends_with_advice(connect: Connect) -> None:
-    """docs/faults.md 24: if nothing can be compacted, an error says so, and the session is usable."""
+    """docs/faults.md 24: if nothing can be compacted, an error says so, and the session remains usable."""
     with FakeApi(turns=[TOO_LONG, DONE]) as api:
         async with connect(api) as client:
             result = await client.run("Think of this: " + "word " * 8000)
@@ -212,8 +212,8 @@ async def test_fault_24_a_history_that_cannot_fit_ends_with_advice(connect: Conn
         assert api.refusals == []
 
 
-async def test_reading_an_unchanged_file_again_costs_a_note(connect: Connect, workspace: Path) -> None:
-    """While its text is still in the conversation. A model that insists, and a changed file, get the whole text."""
+async def test_reading_an_unchanged_file_again_returns_a_note(connect: Connect, workspace: Path) -> None:
+    """While its text is still in the conversation. A third call returns the whole text; so does one after a change."""
     (workspace / "a.txt").write_text("line\n" * 400)
     read = Turn((Call("read_file", {"path": "a.txt"}),))
     edit = Turn((Call("write_file", {"path": "a.txt", "content": "other\n" * 400}),))

@@ -35,8 +35,8 @@ async def test_fault_68_an_editor_that_does_nothing(workspace: Path, replay: Rep
 
 
 async def test_fault_68_an_editor_that_changes_other_lines(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 68: an editor that ignores versions loses a line: the user reads that, and nothing is
-    overwritten.
+    """docs/faults.md 68: an editor that ignores versions replaces the wrong line: the user reads that, and the server
+    does not write over it.
     """
     file = workspace / "a"
     file.write_text(LINES)
@@ -62,7 +62,7 @@ async def test_fault_68_an_editor_that_changes_other_lines(workspace: Path, repl
 @pytest.mark.parametrize("hunks", [1, 2])
 async def test_fault_68_a_formatter_that_runs_with_the_save(workspace: Path, replay: Replay, hunks: int) -> None:
     """docs/faults.md 68: changes to the accepted lines before the editor answers count as the user's own. An undo
-    restores the text before the accept, also if another hunk of the file is left.
+    restores the text before the accept, even if another hunk of the file is still pending.
     """
     file = workspace / "a"
     file.write_text(LINES)
@@ -109,7 +109,7 @@ async def test_fault_68_typing_while_an_accept_is_under_way_is_not_undone(worksp
 
 
 async def test_fault_69_an_editor_that_never_answers_blocks_nothing(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 69: a cancelled accept has accepted nothing, and the session accepts decisions at once."""
+    """docs/faults.md 69: a cancelled accept has accepted nothing, and the next decision does not wait for it."""
     file = workspace / "a"
     file.write_text(LINES)
     settings = replay({"calls": [edit("a", "line 5\n", "LINE 5\n")]}, {"text": "."})
@@ -128,7 +128,7 @@ async def test_fault_69_an_editor_that_never_answers_blocks_nothing(workspace: P
 
 
 async def test_fault_69_an_editor_has_a_time_limit() -> None:
-    """docs/faults.md 69: a question without an answer in time is withdrawn, and counts as no."""
+    """docs/faults.md 69: an edit that the editor does not answer in time counts as not applied."""
 
     class Silent(RecordingClient):
         async def request(self, method: str, params: Json) -> None:

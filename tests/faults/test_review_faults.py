@@ -46,8 +46,8 @@ def parts(params: Json) -> list[tuple[str, Json]]:
 
 
 @pytest.mark.parametrize("says", ["refuses", "fails"])
-async def test_fault_10_the_editor_stops_half_way(workspace: Path, replay: Replay, says: str) -> None:
-    """docs/faults.md 10: changes before the failure count, the rest can be accepted later, and an undo reverts all."""
+async def test_fault_10_the_editor_stops_halfway(workspace: Path, replay: Replay, says: str) -> None:
+    """docs/faults.md 10: the other files are accepted, the failed one can be accepted later, and undo reverts all."""
     for name in "abc":
         (workspace / name).write_text("1\n")
     settings = replay({"calls": [edit(name, "1", "2") for name in "abc"]}, {"text": "."})
@@ -251,7 +251,7 @@ async def test_fault_11_an_undo_that_finds_the_disk_full(workspace: Path, replay
         assert (workspace / "a.bin").read_bytes() == data
 
 
-async def test_fault_10_an_undo_that_the_editor_does_half_way(workspace: Path, replay: Replay) -> None:
+async def test_fault_10_the_editor_stops_halfway_through_an_undo(workspace: Path, replay: Replay) -> None:
     """docs/faults.md 10: reverted files are reported one by one; the others can be undone later, and all redone."""
     for name in "ab":
         (workspace / name).write_text("1\n")
@@ -318,7 +318,7 @@ async def test_fault_67_another_program_writes_a_closed_file_before_the_editor_d
 
 
 @pytest.mark.parametrize("kind", ["edit", "delete", "rename", "undo"])
-async def test_fault_67_nothing_is_changed_where_one_file_of_several_was_written(
+async def test_fault_67_nothing_is_changed_if_one_of_several_files_was_written(
     workspace: Path, replay: Replay, kind: str
 ) -> None:
     """docs/faults.md 67: the terminal's client changes all files or none, whatever the edit of that file is."""
@@ -348,8 +348,8 @@ async def test_fault_67_nothing_is_changed_where_one_file_of_several_was_written
             assert "b changed at the same time" in error.message
         else:
             outcomes = await accept(client, session)
-            left = "applied" if kind == "rename" else "conflict"
-            assert {name: outcome for name, (outcome, _) in outcomes.items()} == {"a": "applied", "b": left}
+            expected = "applied" if kind == "rename" else "conflict"
+            assert {name: outcome for name, (outcome, _) in outcomes.items()} == {"a": "applied", "b": expected}
         assert answers == [({"applied": False, "failureReason": "b changed at the same time."}, before)]
         assert (workspace / ("c" if kind == "rename" else "b")).read_text() == "pulled\n"
 
@@ -358,7 +358,7 @@ async def test_fault_67_nothing_is_changed_where_one_file_of_several_was_written
 async def test_fault_108_a_decision_that_is_cancelled_while_files_are_written(
     workspace: Path, replay: Replay, decision: str
 ) -> None:
-    """docs/faults.md 108: it completes. So no file has changed without a decision that can be undone."""
+    """docs/faults.md 108: it completes, so that no file changes without a decision that can be undone."""
     names = [f"f{number}" for number in range(150)]
     for name in names:
         (workspace / name).write_text("1\n")

@@ -1,4 +1,4 @@
-"""Models with small windows, on servers with their own error texts (tests/support/fixtures/refusals.yaml)."""
+"""Models with small windows, on servers with their own error texts (tests/support/fake_api/fixtures/refusals.yaml)."""
 
 import json
 import re
@@ -51,13 +51,13 @@ def request_text(request: Request) -> str:
     return json.dumps(request.body["messages"])
 
 
-def accepted(api: FakeApi, window: int, server: str) -> list[Request]:
+def fitting_requests(api: FakeApi, window: int, server: str) -> list[Request]:
     """The requests that were not refused because of their length."""
     fake = FakeWindow(window, server)
     return [request for request in api.requests if fake.refusal(request.body) is None]
 
 
-# one server lets the window cut the answer, one reserves space for it, one has a text error, one names no size
+# one lets the window cut the answer, one reserves space for it, one has a plain string as its error, one names no size
 @pytest.mark.parametrize("window", [4096, 8192])
 @pytest.mark.parametrize("server", ["llama.cpp", "vLLM 0.15", "LM Studio", "Amazon Bedrock"])
 async def test_fault_80_a_task_is_done_in_a_small_window(
@@ -65,7 +65,7 @@ async def test_fault_80_a_task_is_done_in_a_small_window(
 ) -> None:
     """docs/faults.md 80: in a window of 4k and of 8k, with files that are longer than it, and maxTokens unchanged."""
     write_files(workspace)
-    names = REFUSALS[server].get("names", True)
+    names_size = REFUSALS[server].get("names", True)
     with FakeApi([played(TASK)] * 20, window=FakeWindow(window, server)) as api:
         async with connect(api, settings=LOCAL) as client:
             result = await client.run("Add a return type to f0 in code.py.")
@@ -74,18 +74,18 @@ async def test_fault_80_a_task_is_done_in_a_small_window(
             assert proposal["uri"].endswith("code.py")
             limits = {event["contextLimit"] for event in client.events("usage")}
         assert api.refusals == []
-        good = accepted(api, window, server)
-        assert len(api.requests) - len(good) <= (2 if names else 5)
-        assert limits <= {None, window} if names else max(filter(None, limits)) > window / 2
-        last = json.dumps(good[-1].body["messages"])
+        fitting = fitting_requests(api, window, server)
+        assert len(api.requests) - len(fitting) <= (2 if names_size else 5)
+        assert limits <= {None, window} if names_size else max(filter(None, limits)) > window / 2
+        last = json.dumps(fitting[-1].body["messages"])
         assert "Add a return type to f0" in last and "[>] #1: Add the type" in last
-        assert any("of this result are left out here" in request_text(request) for request in good)
+        assert any("of this result are left out here" in request_text(request) for request in fitting)
 
 
 async def test_fault_80_a_long_conversation_learns_the_window_from_the_refusal(
     connect: Connect, workspace: Path
 ) -> None:
-    """docs/faults.md 80: as much of another model's long conversation stays as fits into the window."""
+    """docs/faults.md 80: the model changes, and the conversation is only shortened until it fits the new window."""
     write_files(workspace)
     read = [Call("read_file", {"path": "long.txt", "limit": 300, "offset": n * 300 + 1}) for n in range(5)]
     with FakeApi([played(read)] * 6) as api:
@@ -141,9 +141,9 @@ async def test_fault_82_a_window_too_small_for_any_task_is_reported_with_advice(
             assert re.search(r"the instructions and the tools take about \d,\d{3} tokens", result["message"])
             for part in ("-c 16384", "OLLAMA_CONTEXT_LENGTH", "LM Studio"):
                 assert part in result["message"]
-            names = REFUSALS[server].get("names", True)
-            assert (", and the window has 1,500." in result["message"]) == names
-            assert ("and the window has" in result["message"]) == names
-            assert ("new task" not in result["message"]) == names
+            names_size = REFUSALS[server].get("names", True)
+            assert (", and the window has 1,500." in result["message"]) == names_size
+            assert ("and the window has" in result["message"]) == names_size
+            assert ("new task" not in result["message"]) == names_size
         assert len(api.requests) <= 2
         assert api.refusals == []

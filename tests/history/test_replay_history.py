@@ -87,7 +87,7 @@ def replayed(repository: Repository, tmp_path: Path, newest: int) -> Figures:
     return run(repository, place, "files", repository.commits(newest, first_parent=False))
 
 
-def test_odd_files_end_as_the_commit_has_them(tmp_path: Path) -> None:
+def test_odd_files_end_up_as_in_the_commit(tmp_path: Path) -> None:
     """Every kind of file that the agent can change is replayed; the others are counted, with the reason."""
     first, second = folder(tmp_path / "1", FIRST), folder(tmp_path / "2", SECOND)
     (first / "link").symlink_to("gone.txt")
@@ -109,7 +109,7 @@ LAST_LETTER_BEYOND_ASCII = ({"f": b"caf\xe9\n2\n3\n"}, {"f": b"cafe\n2\nno\xebl\
 
 @pytest.mark.parametrize("states", [MARK_OF_A_NEW_FILE, LAST_LETTER_BEYOND_ASCII], ids=["mark", "letter"])
 def test_marks_and_encodings_survive_accept_and_undo(tmp_path: Path, states: tuple[dict[str, bytes], ...]) -> None:
-    """The mark of a new file stays, and so does an encoding when its last non-ASCII letter is removed."""
+    """A new file keeps its byte order mark, and a file keeps its encoding when its last non-ASCII letter is removed."""
     folders = [folder(tmp_path / str(number), files) for number, files in enumerate(states)]
     assert replayed(repository_of(folders * 3, tmp_path / "git"), tmp_path, newest=5).mismatches == []
 
@@ -181,7 +181,7 @@ ENDS = st.sampled_from(["\n", "\r\n"])
 
 @given(LINES, LINES, ENDS, st.booleans(), st.integers(0, 99))
 def test_pieces_lead_from_one_text_to_the_other(a: list[str], b: list[str], end: str, last: bool, seed: int) -> None:
-    """Each piece occurs once in the text so far. Line endings that the product chose are those of the file."""
+    """Each piece occurs once in the text so far. As in the product, pieces without CRLF get the file's line endings."""
     old, new = (end.join(one) + (end if last else "") for one in (a, b))
     text = old
     for piece in pieces(old, new, Random(seed)) or []:
@@ -202,14 +202,14 @@ def test_a_typed_change_is_reported_as_it_was_made(old: str, new: str, units: st
 
 
 @given(st.binary(max_size=40))
-def test_text_encodes_to_the_same_bytes(data: bytes) -> None:
-    """A decoded text encodes to the same bytes, unless they cannot be decoded."""
+def test_decoded_text_encodes_to_the_same_bytes(data: bytes) -> None:
+    """Bytes that can be decoded are the same when the text is encoded again."""
     found = decode(data)
     assert found is None or (found.encode() == data and decode_as(data, found.text_format) == found.text)
 
 
 def test_any_text_can_be_recorded(tmp_path: Path) -> None:
-    """What YAML reads differently from JSON is escaped."""
+    """Characters that YAML reads differently from JSON are escaped."""
     from fairlead.models.recording import read_recording
 
     text = "".join(chr(code) for code in (*range(1, 0xD800), *range(0xE000, 0x10000))) + "🚀"

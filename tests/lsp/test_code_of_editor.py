@@ -169,7 +169,7 @@ async def test_a_fix_is_proposed_by_its_title(workspace: Path, replay: Replay) -
 
 
 async def test_50_000_references_are_bounded(workspace: Path, replay: Replay) -> None:
-    """The model reads the first and how many more there are."""
+    """The model reads the first 100, and how many more there are."""
     path = workspace / "a.py"
     path.write_text("x\n" * 50_000)
     answers: dict[str, Any] = {"agent/editor/references": lambda _: [location(path, line) for line in range(50_000)]}
@@ -181,8 +181,8 @@ async def test_50_000_references_are_bounded(workspace: Path, replay: Replay) ->
         assert lines[-1] == "(49,900 more in 1 file. Narrow the question, or use search.)"
 
 
-async def test_the_model_reads_what_to_do_if_the_editor_cannot_answer(workspace: Path, replay: Replay) -> None:
-    """ "Method not found" is remembered, and the model reads what to do instead."""
+async def test_the_model_reads_why_a_question_has_no_answer(workspace: Path, replay: Replay) -> None:
+    """The editor does not know the method, the file does not contain the symbol, or a field is missing."""
     (workspace / "a.py").write_text("x\n")
     look = ask("references", path="a.py", line=1, symbol="x")
     turns = [calls(look, ask("references", path="a.py", symbol="y"), ask("hover", path="a.py")), {"text": "."}]

@@ -93,7 +93,7 @@ async def test_the_model_reads_what_the_user_is_looking_at(connect: Connect, wor
 async def test_a_follow_up_gets_only_what_changed_and_no_earlier_message_changes(
     connect: Connect, workspace: Path
 ) -> None:
-    """The cached prefix holds: each request begins with all messages of the one before."""
+    """The cached prefix stays valid: each request begins with all messages of the one before."""
     write(workspace, {"a.py": "1\n", "b.py": "2\n"})
     git = {"branch": "main", "changed": 0, "files": []}
     shown = [
@@ -131,7 +131,7 @@ async def test_a_follow_up_gets_only_what_changed_and_no_earlier_message_changes
 async def test_hostile_and_long_texts_stay_small_and_in_their_lines(
     connect: Connect, workspace: Path, name: str
 ) -> None:
-    """Whatever a branch, a file or a problem is called: one line each, nothing invisible, 2,000 characters in all."""
+    """Whatever a branch, file or problem is called: one line each, nothing invisible, at most 2,000 characters."""
     uris = [f"{workspace.as_uri()}/{name.replace(chr(10), '%0A').replace('/', '_')}{n}" for n in range(200)]
     editor = {
         "activeFile": uris[0],
@@ -161,7 +161,7 @@ async def test_hostile_and_long_texts_stay_small_and_in_their_lines(
 
 
 @pytest.mark.parametrize("head", ["ref: refs/heads/topic/x\n", "0123456789abcdef0123456789abcdef01234567\n"])
-async def test_without_git_of_the_editor_the_branch_comes_from_the_repository(
+async def test_the_branch_comes_from_the_repository_if_the_editor_does_not_send_it(
     connect: Connect, workspace: Path, head: str
 ) -> None:
     """Git is not run, so the repository's programs (hooks, filters, fsmonitor) are not run either."""
@@ -179,7 +179,7 @@ async def test_without_git_of_the_editor_the_branch_comes_from_the_repository(
 
 
 async def test_the_context_of_the_editor_can_be_switched_off(connect: Connect, workspace: Path) -> None:
-    """With the setting `context.editor`. What the user names in the prompt is sent all the same."""
+    """With the setting `context.editor`. Files that the user mentions in the prompt are still sent."""
     write(workspace, {"a.py": "1\n", ".git/HEAD": "ref: refs/heads/main\n"})
     with FakeApi([DONE]) as api:
         async with connect(api, settings={"context": {"editor": False}}) as client:
@@ -189,8 +189,8 @@ async def test_the_context_of_the_editor_can_be_switched_off(connect: Connect, w
 
 
 async def test_a_named_file_is_sent_with_its_text_and_counts_as_read(connect: Connect, workspace: Path) -> None:
-    """The text is that of the open document. A later change by the user is reported, and the first edit needs no
-    other round."""
+    """The text is that of the open document. A later change by the user is reported, and the model can edit the file
+    without reading it first."""
     write(workspace, {"a.py": "old\n", "lib/b.py": "1\n2\n3\n4\n", "long.txt": "x" * 12_001})
     context = [
         {"uri": (workspace / "a.py").as_uri()},
@@ -220,7 +220,7 @@ async def test_a_named_file_is_sent_with_its_text_and_counts_as_read(connect: Co
 
 
 async def test_a_file_whose_text_was_not_sent_does_not_count_as_read(connect: Connect, workspace: Path) -> None:
-    """The model never saw it, so it is not told that the file has changed since."""
+    """The model never saw the text, so later changes to the file are not reported to it."""
     names = ["a.txt", "long.txt", "empty.txt"]
     write(workspace, {"a.txt": "1\n", "long.txt": "x" * 12_001, "empty.txt": ""})
     with FakeApi([DONE, DONE]) as api:
@@ -234,7 +234,7 @@ async def test_a_file_whose_text_was_not_sent_does_not_count_as_read(connect: Co
 
 
 async def test_a_secret_file_is_named_but_not_sent(connect: Connect, workspace: Path) -> None:
-    """Nor is its text sent in a diff, in problems, or through a link. The model can ask with read_file."""
+    """Its text is not sent in a diff, in problems or through a link either. The model can request it with read_file."""
     write(workspace, {".env": "KEY=hunter2\n", "a.py": "1\n", "deep/ge.pem": "hunter2\n"})
     (workspace / "link").symlink_to(".env")
     names = [".env", "link", "deep/ge.pem"]

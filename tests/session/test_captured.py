@@ -40,7 +40,7 @@ def change(path: str, before: bytes | None, after: bytes | None, mode: int = 0o6
     return Change(path, None if before is None else Entry(before, 0o644), entry)
 
 
-def test_a_formatters_changes_are_hunks_of_the_step_that_ran_it(harness: SessionHarness) -> None:
+def test_a_formatters_changes_are_hunks_of_the_plan_item_that_ran_it(harness: SessionHarness) -> None:
     """Text files are proposed as hunks of the plan item, and the user's file does not change."""
     (harness.folder / "a.py").write_text("x=1\ny = 2\nz=3\n")
     report = capture_changes(harness, change("a.py", b"x=1\ny = 2\nz=3\n", b"x = 1\ny = 2\nz = 3\n"))
@@ -216,12 +216,12 @@ def test_what_cannot_be_proposed_is_reported(harness: SessionHarness) -> None:
     capture_changes(harness, change("a.py", None, b"1\n"))
     harness.reject()
     assert "rejected" in capture_changes(harness, change("a.py", None, b"1\n"))[0]
-    kept = ["out/", *(f"{number}.log" for number in range(1, 1006))]
-    report = propose(harness, Changes((), kept, (".git: not kept",)))
+    ignored = ["out/", *(f"{number}.log" for number in range(1, 1006))]
+    report = propose(harness, Changes((), ignored, (".git: discarded",)))
     names = "out/, 1.log, 2.log, 3.log, 4.log and 1,001 more"
     assert report == [
         f"Ignored by git, so they are not proposed, and only later commands see them: {names}.",
-        ".git: not kept",
+        ".git: discarded",
     ]
 
 

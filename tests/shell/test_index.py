@@ -48,7 +48,7 @@ def test_files_outside_of_the_folder_are_not_reported_as_deleted(tmp_path: Path,
 
 
 def test_a_split_index_is_left_alone(tmp_path: Path) -> None:
-    """In its own part, a changed entry has no path, so an entry of the folder would count as outside of it."""
+    """It stores a changed entry without a path, so an entry of the folder would count as outside of it."""
     git(tmp_path, "init", "-q")
     write(tmp_path, {"p/changed": "one\n", "q/other": "one\n"})
     git(tmp_path, "add", ".")
@@ -61,12 +61,12 @@ def test_a_split_index_is_left_alone(tmp_path: Path) -> None:
 
 
 def compressed_index(*entries: tuple[bytes, bytes]) -> bytes:
-    """An index in version 4, from how many bytes of the path before each entry drops, and what it adds."""
+    """An index in version 4. Each entry gives the number of bytes to drop from the previous path, and those to add."""
     body = b"".join(b"\0" * 62 + dropped + added + b"\0" for dropped, added in entries)
     return struct.pack(">4sLL", b"DIRC", 4, len(entries)) + body + b"\0" * 20
 
 
-def test_impossible_paths_are_not_followed(tmp_path: Path) -> None:
+def test_an_index_with_impossible_paths_is_left_alone(tmp_path: Path) -> None:
     """A path that drops more than there is, a number without an end, and paths that grow without a limit."""
     path = tmp_path / "index"
     path.write_bytes(compressed_index((b"\0", b"p/a"), (b"\1", b"b")))

@@ -1,4 +1,4 @@
-"""Real commands: no input, bounded output, a time limit, and no process that outlives it."""
+"""Real commands: no input, bounded output, a time limit, and no process that outlives its command."""
 
 import asyncio
 import os
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands ar
 
 @pytest.fixture
 def nap() -> Iterator[str]:
-    """A unique command that would sleep for long; at the end of the test none of it may run."""
+    """A unique command that sleeps for a long time. The test fails if one of its processes still runs at the end."""
     command = f"sleep {random.randint(10**6, 10**7)}"
     yield command
     left = running(command)
@@ -48,7 +48,7 @@ def running(command: str) -> list[psutil.Process]:
 
 
 async def has_ended(command: str, seconds: float = 1) -> bool:
-    """Whether the command ends, within about a second."""
+    """Whether all processes of the command end within about this many seconds."""
     for _ in range(int(seconds * 100)):
         if not running(command):
             return True
@@ -134,7 +134,7 @@ async def test_fault_26_commands_that_read_input_return_at_once(command: str, tm
 
 
 async def test_fault_27_endless_output_is_bounded(tmp_path: Path) -> None:
-    """docs/faults.md 27: in memory, in the result and on the user's screen; the server works meanwhile."""
+    """docs/faults.md 27: in memory, in the result and on the user's screen; the server keeps working meanwhile."""
     streamed = 0
     ticks = 0
 
@@ -165,14 +165,14 @@ async def test_fault_27_endless_output_is_bounded(tmp_path: Path) -> None:
 
 
 async def test_fault_29_a_command_that_ignores_sigterm_is_killed(tmp_path: Path, nap: str) -> None:
-    """docs/faults.md 29: and its children are killed too."""
+    """docs/faults.md 29: its children are killed too."""
     result = await run_command(f"trap '' TERM; echo deaf; {nap} & while :; do {nap}; done", tmp_path, timeout=1.0)
     assert (result.output, result.exit_code, result.ended) == ("deaf\n", None, "timeout")
     assert await has_ended(nap)
 
 
 async def test_the_time_limit_ends_it_and_its_output_is_returned(tmp_path: Path, nap: str) -> None:
-    """With all processes of a pipe; the duration is known."""
+    """It ends with all processes of a pipeline, and its duration is known."""
     result = await run_command(f"echo before; {nap} | cat", tmp_path, timeout=1.0)
     assert (result.output, result.exit_code, result.ended) == ("before\n", None, "timeout")
     assert 1.0 <= result.seconds < 10
@@ -193,17 +193,17 @@ async def test_a_command_may_clean_up_at_its_time_limit(tmp_path: Path) -> None:
     "start", ["{nap} & echo done", "sleep 0.2; {nap} & echo done", "({nap} &) ; sleep 0.1; echo done"]
 )
 async def test_a_background_child_does_not_delay_the_result(start: str, tmp_path: Path, nap: str) -> None:
-    """It holds the pipe, but the command is done: the result is returned, and the child ends with it."""
+    """It keeps the pipe open, but the command is done: the result is returned, and the child is killed."""
     result = await run_command(start.format(nap=nap), tmp_path)
     assert (result.output, result.exit_code, result.ended) == ("done\n", 0, "exited")
     assert result.seconds < 10
     assert await has_ended(nap)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere what leaves the group is not reached")
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere processes that leave the group are not killed")
 @pytest.mark.parametrize("left", ["setsid {nap} &", "(setsid sh -c '{nap} & {nap}' &) ; :;", "setsid setsid {nap} &"])
 async def test_fault_28_a_child_that_left_the_group_ends_with_its_command(left: str, tmp_path: Path, nap: str) -> None:
-    """docs/faults.md 28: at its end, at its time limit, on a cancel, each within two seconds."""
+    """docs/faults.md 28: when the command ends, reaches its time limit or is cancelled."""
     left = left.format(nap=nap)
     done = await run_command(f"{left} sleep 0.2; echo done", tmp_path)
     assert (done.output, done.exit_code, done.ended) == ("done\n", 0, "exited")
@@ -221,7 +221,7 @@ async def test_fault_28_a_child_that_left_the_group_ends_with_its_command(left: 
     assert time.monotonic() - began < 10
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere what leaves the group is not reached")
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere processes that leave the group are not killed")
 async def test_fault_28_it_ends_although_its_reaper_does_not_answer(tmp_path: Path, nap: str) -> None:
     """docs/faults.md 28: on a stalled machine the reaper may not get to its work in time."""
     watched = Watched(await launch(f"setsid {nap} & echo on; {nap}", tmp_path))
@@ -234,9 +234,9 @@ async def test_fault_28_it_ends_although_its_reaper_does_not_answer(tmp_path: Pa
     assert (await watched.task).exit_code == 128 + signal.SIGKILL
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing watches the server's end")
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing notices the end of the server")
 async def test_a_command_ends_with_the_server(tmp_path: Path, nap: str) -> None:
-    """However the server ends: a killed one cannot clean up itself."""
+    """However the server ends: a killed server cannot clean up after itself."""
     code = (
         "import asyncio, pathlib, sys\n"
         "from fairlead.shell.direct import DirectLayer\n"
@@ -295,7 +295,7 @@ async def test_a_cancelled_command_leaves_no_process(tmp_path: Path, nap: str, d
 
 
 async def test_cancelled_while_it_starts_it_leaves_no_process(tmp_path: Path, nap: str) -> None:
-    """At each moment of a start; and no resource of the loop stays open."""
+    """Whenever it is cancelled during its start."""
     for moment in range(12):
         task = asyncio.ensure_future(run_command(nap, tmp_path))
         for _ in range(moment):
@@ -306,8 +306,8 @@ async def test_cancelled_while_it_starts_it_leaves_no_process(tmp_path: Path, na
     assert await has_ended(nap)
 
 
-async def test_cancelled_while_it_starts_its_time_stands_still(tmp_path: Path) -> None:
-    """Otherwise the time of a background command that was ended at its start would grow for ever."""
+async def test_cancelled_while_it_starts_its_duration_stops_growing(tmp_path: Path) -> None:
+    """Otherwise the duration of a background command that was stopped at its start would grow forever."""
     for moment in range(12):
         command = Command(await launch("exec sleep 60", tmp_path), 10, lambda text: None)
         task = asyncio.ensure_future(command.run())
@@ -322,7 +322,7 @@ async def test_cancelled_while_it_starts_its_time_stands_still(tmp_path: Path) -
 
 @pytest.mark.parametrize("moment", [1, 2, 4, None], ids=str)
 async def test_cancelled_twice_it_still_leaves_no_process(tmp_path: Path, nap: str, moment: int | None) -> None:
-    """The second cancellation, such as another click on a stop button, does not end the wait for the processes."""
+    """A further cancellation, such as another click on a stop button, does not end the wait for the processes."""
     watched = Watched(await launch(f"trap '' TERM; {nap} & echo on; {nap}", tmp_path))
     if moment is None:
         await watched.wait_for_output("on")
@@ -339,7 +339,7 @@ async def test_cancelled_twice_it_still_leaves_no_process(tmp_path: Path, nap: s
 
 
 async def test_no_descriptor_stays_open(tmp_path: Path) -> None:
-    """No descriptor stays open, whatever the command's end."""
+    """No descriptor stays open, however the command ends."""
     await run_command("true", tmp_path)
     before = psutil.Process().num_fds()
     for command in ("true", "exit 1", "sleep 5", "echo x >&2"):
@@ -360,7 +360,7 @@ async def test_a_missing_folder_is_an_error_result(tmp_path: Path) -> None:
         await run_command("true", tmp_path / "gone")
 
 
-async def test_a_command_cut_in_the_middle_of_a_character_streams_it_whole(tmp_path: Path) -> None:
+async def test_a_character_that_is_written_in_parts_is_streamed_whole(tmp_path: Path) -> None:
     """The streamed text is the text that the model reads."""
     watched = Watched(await launch(r"printf '\xe6'; sleep 0.05; printf '\x97'; sleep 0.05; printf '\xa5'", tmp_path))
     result = await watched.task
@@ -375,7 +375,7 @@ async def test_git_does_not_wait_for_an_editor(tmp_path: Path) -> None:
 
 
 async def test_the_output_of_a_python_program_is_read_while_it_runs(tmp_path: Path) -> None:
-    """Python would hold it back until there is much of it, and a server would seem not to start."""
+    """Otherwise Python would buffer it, and a server would seem not to start."""
     program = await launch(f"{sys.executable} -c \"print('on'); import time; time.sleep(60)\"", tmp_path)
     watched = Watched(replace(program, env=command_environment({"PATH": os.environ["PATH"]})))
     await watched.wait_for_output("on")
@@ -385,7 +385,7 @@ async def test_the_output_of_a_python_program_is_read_while_it_runs(tmp_path: Pa
 
 
 def test_fault_40_a_commands_environment_holds_no_credentials() -> None:
-    """docs/faults.md 40: none of Anthropic's variables or ours; the user's other ones stay, pagers are off."""
+    """docs/faults.md 40: no variables of Anthropic or Fairlead. The user's other variables stay, and pagers are off."""
     given = {
         "PATH": "/bin",
         "HOME": "/h",

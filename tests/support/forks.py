@@ -19,7 +19,7 @@ def at_one_moment(processes: int, work: Callable[[], None]) -> list[int]:
 
 
 def killed_at_each_line(work: Callable[[], None], *modules: ModuleType) -> Iterator[int]:
-    """Runs `work` in one process after the other, each killed one line of these modules later; yields its number.
+    """Runs `work` in one process after another. The nth is killed at its nth line of these modules. Yields each n.
 
     Ends when `work` ends before it is killed.
     """
@@ -27,7 +27,7 @@ def killed_at_each_line(work: Callable[[], None], *modules: ModuleType) -> Itera
     line = 0
     while True:
         line += 1
-        child = _forked(lambda: _killed_at(line, files, work))  # noqa: B023  it is over before the next one
+        child = _forked(lambda: _killed_at(line, files, work))  # noqa: B023  the process ends before `line` changes
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         if code == 0:
             return

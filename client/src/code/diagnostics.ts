@@ -13,8 +13,8 @@ const analyses = new Analyses((onReport) =>
 );
 
 /**
- * Returns the diagnostics as VS Code shows them: of one file, or those that it would show if the file were in a tab. If
- * `uri` is null, returns those of all files that have any now.
+ * Returns the diagnostics that VS Code shows for a file, or would show if the file were open in a tab. If `uri` is
+ * null, returns the current diagnostics of all files.
  */
 export async function diagnostics({ uri }: DiagnosticsParams): Promise<DiagnosticsResult> {
   if (uri === null) {

@@ -50,7 +50,7 @@ export class ConversationActions implements vscode.Disposable {
     this.registered.dispose();
   }
 
-  /** Answers a card by one of its buttons, or in words. */
+  /** Answers a card with one of its buttons, or with text. */
   async answer(card: Card, answer: Answer): Promise<void> {
     if (answer.kind === "press") {
       const button = card.buttons[answer.button];
@@ -95,8 +95,8 @@ export class ConversationActions implements vscode.Disposable {
    * in `mode` unless a slash command sets another one. A message has no mode. `/new` always starts a task.
    *
    * Returns false if the text was not sent. A task counts as sent after its run (`Runs.send`). A message and a slash
-   * command that runs at once have no pictures and no context. For these, calls `putBack`, so that the next task has the
-   * pictures and lacks what the user removed.
+   * command that runs at once have no pictures and no context. For these, calls `putBack`, so that the pictures and
+   * what the user removed from the context apply to the next task.
    */
   async send(
     text: string,
@@ -116,7 +116,7 @@ export class ConversationActions implements vscode.Disposable {
     const session = sent.isNew ? undefined : this.store.active;
     if (session?.running && pictures.length > 0) {
       void vscode.window.showInformationMessage(
-        t("Pictures are sent with a task. Wait until the agent has finished, or remove them."),
+        t("Pictures can be sent only with a task. Wait until the agent has finished, or remove them."),
       );
       return false;
     }
@@ -173,8 +173,8 @@ export class ConversationActions implements vscode.Disposable {
   }
 
   /**
-   * Opens the first file in the workspace that this path of the model can mean; one that exists, if there is one.
-   * Ignores a path that is outside.
+   * Opens the workspace file that a path from the model refers to: the first candidate that exists, or else the first
+   * one. Ignores a path outside of the workspace.
    */
   private async openPath(path: string, line: number | null): Promise<void> {
     const uris = urisOfPath(path.replace(/^\.\//, "")).filter((uri) => vscode.workspace.getWorkspaceFolder(uri));

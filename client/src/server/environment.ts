@@ -168,7 +168,7 @@ async function withLock(
   await exclusively(path.join(path.dirname(folder), "servers.lock"), python, onWait, signal, work);
 }
 
-/** Removes unfinished environments, and others that are unused for `UNUSED_AFTER`. Call it under the lock. */
+/** Removes unfinished environments, and others that have not been used for `UNUSED_AFTER`. Requires the lock. */
 async function removeUnused(folder: string): Promise<void> {
   const siblings = await fs.readdir(path.dirname(folder), { withFileTypes: true });
   for (const entry of siblings.filter((each) => each.isDirectory())) {

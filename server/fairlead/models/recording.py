@@ -281,8 +281,8 @@ def _text(fields: dict[str, yaml.Node], name: str) -> str:
     value = _value(node, f"“{name}”")
     if not isinstance(value, str):
         raise _Mistake(node, f"“{name}” must be text; put it in quotes")
-    block = isinstance(node, yaml.ScalarNode) and node.style in ("|", ">")
-    return value.strip("\n") if block else value
+    is_block = isinstance(node, yaml.ScalarNode) and node.style in ("|", ">")
+    return value.strip("\n") if is_block else value
 
 
 def _value(node: yaml.Node, name: str = "the value") -> Any:
@@ -305,8 +305,8 @@ class _Exact(str):
 
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    exact = isinstance(text, _Exact) or any(character in text for character in YAML_LINE_ENDS)
-    style = '"' if exact else "|" if "\n" in text else None
+    is_exact = isinstance(text, _Exact) or any(character in text for character in YAML_LINE_ENDS)
+    style = '"' if is_exact else "|" if "\n" in text else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", str(text), style=style)
 
 
@@ -317,7 +317,7 @@ _Dumper.add_representer(str, _represent_text)
 def write_recording(path: Path, recording: Recording) -> None:
     """Writes a recording so that `read_recording` returns the same turns. The file is replaced atomically.
 
-    How many requests a turn took is not written: it is 1 for each turn that is read.
+    The number of requests of a turn is not written: `read_recording` sets it to 1.
 
     Raises:
         OSError: the file cannot be written. Its previous content is unchanged.

@@ -29,7 +29,7 @@ async def with_retries(
     """Runs attempts until one ends with a reply, at most MAX_ATTEMPTS. Yields a `Retrying` before each pause.
 
     The pauses double from FIRST_DELAY to MAX_BACKOFF seconds, with jitter; a server's `retry-after` takes precedence.
-    No pause is longer than MAX_DELAY. An error's own `max_attempts` counts only the errors with the same limit.
+    No pause is longer than MAX_DELAY. Only errors with the same limit count towards an error's own `max_attempts`.
 
     Attempts that fail because the server is still loading its model do not count. Instead, the pauses after them are
     added up, and once the sum has reached LOADING_LIMIT, the next such failure is final.
@@ -126,7 +126,7 @@ class _ShownText:
         return self._restarted(part)
 
     def unrepeated(self) -> list[str]:
-        """What to show at the end of the new answer: nothing, or as `unseen` if it is shorter than the shown text."""
+        """What to show at the end: a note and the answer if it is shorter than the shown text, otherwise nothing."""
         return self._restarted("") if self._expected else []
 
     def _restarted(self, part: str) -> list[str]:

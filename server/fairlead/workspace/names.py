@@ -10,7 +10,7 @@ def plain_parts(relative: str) -> list[str]:
     """The parts of a path in the spelling that the lists of sensitive names use.
 
     Backslashes count as separators too. Each part is case-folded and in Unicode form NFC. It has no invisible
-    characters, no trailing dots and spaces, and no stream name after a colon.
+    characters, no trailing dots or spaces, and no stream name after a colon.
     """
     return [_plain(part) for part in relative.replace("\\", "/").split("/")]
 

@@ -4,8 +4,8 @@ import { buttonVerbs } from "./button-verbs.mjs";
 import { exactly } from "./exactly.mjs";
 
 const STEADY_LOOKS = 3;
-// How long to wait for the effect of a click on a twistie before it is repeated, in ms.
-const TOGGLED = 2000;
+// In ms. A click on a twistie that has had no effect by then is repeated.
+const TOGGLE_LIMIT = 2000;
 
 export function viewVerbs({ page, until, act }) {
   const pane = (view) =>
@@ -16,7 +16,7 @@ export function viewVerbs({ page, until, act }) {
 
   /** The rows of a view, in order. Only the visible rows exist. */
   function readRows(view) {
-    // one call: VS Code reuses the elements of rows, so an element that was found in another call may show another row now
+    // in one call: VS Code reuses the elements of rows, so an element from an earlier call may now show a different row
     return pane(view).evaluateAll(([found]) => {
       const hex = (color) =>
         color &&
@@ -84,11 +84,11 @@ export function viewVerbs({ page, until, act }) {
     });
   }
 
-  /** Moves the pointer away if a row has moved under it, because the hover of that row may cover other rows. */
+  /** Moves the pointer away if a hover is visible, because the hover may cover other rows. */
   async function leaveHover() {
     if (!(await hover.count())) return;
     await page.mouse.move(0, 0);
-    // the hover of the focused row stays; if it covers the other row, the action fails and is repeated
+    // the hover of the focused row stays; if it covers the row to act on, the action fails and is repeated
     await hover
       .first()
       .waitFor({ state: "detached", timeout: 200 })
@@ -124,7 +124,7 @@ export function viewVerbs({ page, until, act }) {
       const toggled = page.locator(`[aria-expanded="${before !== "true"}"]`);
       await onRow("the twistie", view, which, async (row) => {
         if ((await expanded()) === before) await row.locator(".monaco-tl-twistie").click();
-        await row.and(toggled).waitFor({ timeout: TOGGLED });
+        await row.and(toggled).waitFor({ timeout: TOGGLE_LIMIT });
       });
     },
     checkRow: (view, which) =>
@@ -179,7 +179,7 @@ export function viewVerbs({ page, until, act }) {
         (await pane(view).locator(".tree-explorer-viewlet-tree-view > .message:not(.hide)").allInnerTexts()).join("\n"),
       ),
 
-    /** Waits for the text of an empty view. The lines include its buttons. */
+    /** Waits for the text of an empty view and returns it, including the labels of its buttons. */
     welcome: (view) =>
       until(`the welcome text of "${view}"`, async () =>
         (await pane(view).locator(".welcome-view-content").innerText()).trim(),

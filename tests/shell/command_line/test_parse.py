@@ -1,4 +1,4 @@
-"""Parsing commands: what counts as understood is what bash does."""
+"""Parses commands, and compares those that count as understood with what bash runs."""
 
 import contextlib
 import os
@@ -51,7 +51,7 @@ UNDERSTOOD = {
 
 @pytest.mark.parametrize("command", UNDERSTOOD)
 def test_what_is_understood(command: str) -> None:
-    """Every simple command with its words, also nested ones."""
+    """Every simple command, including nested ones, with its words."""
     assert (words(command), parse(command).unclear) == (UNDERSTOOD[command], ())
 
 
@@ -87,7 +87,7 @@ def test_writes_and_assignments_belong_to_their_command() -> None:
 @given(st.text() | TEXTS)
 @example("{\U00031860")  # crashed the grammar's scanner, and the process with it
 def test_no_text_is_too_odd(text: str) -> None:
-    """It never raises, and a word's prefix is true of its value."""
+    """It never raises, and a word whose value is known has that value as its prefix."""
     for command in parse(text).commands:
         assert all(word.value is None or word.value == word.prefix for word in command.words)
 
@@ -135,7 +135,7 @@ def calls_of(command: str) -> int:
 
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder for files that the commands write; without `/` in them they reach no other folder."""
+    """A folder for files that the commands write. The commands contain no `/`, so they reach no other folder."""
     return tmp_path_factory.mktemp("bash")
 
 
@@ -143,7 +143,7 @@ _SKIPPED = r"-p|--|[A-Za-z_]\w*\+?=.*"
 
 
 def timed_by(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
-    """The words that bash may run for one or more `time`: without its option, and without assignments."""
+    """The words that bash may run after one or more `time`: all, all but the first, or all after the assignments."""
     rests = words[1:], words[2:], tuple(dropwhile(lambda word: re.fullmatch(_SKIPPED, word.text, re.S), words[1:]))
     for rest in rests:
         yield rest
@@ -167,7 +167,7 @@ def test_fault_36_bash_runs_only_the_parsed_commands(empty: Path, text: str) -> 
 
 
 def runs(text: str, folder: Path) -> list[list[str]]:
-    """The commands, with their words, that bash looks up without finding any."""
+    """The commands that bash looks up, each with its words. None of them exists."""
     read, write = os.pipe()
     handler = f'() {{ builtin printf "%s\\0" "$#" "$@" >&{write}; }}'
     environment = {"PATH": "/nowhere", "BASH_FUNC_command_not_found_handle%%": handler}
@@ -196,7 +196,7 @@ def runs(text: str, folder: Path) -> list[list[str]]:
 
 
 def fits(words: Sequence[Word], ran: Sequence[str]) -> bool:
-    """Whether bash's words can be these. A word of unknown value may be any number of words with its prefix."""
+    """Whether `words` can become `ran`. A word with an unknown value can become any number of words with its prefix."""
     if not words:
         return not ran
     if words[0].value is not None:

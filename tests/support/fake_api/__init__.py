@@ -1,7 +1,6 @@
 """The strict fake of the Messages API: a real HTTP server on loopback that plays a script.
 
-It refuses what the API refuses. `turns` has what can be scripted, `rules` what is refused, `cache` the prompt cache,
-and `edits` context editing. Tests import the names below from here.
+It refuses what the API refuses. Tests import the names below from here.
 """
 
 from .server import FakeApi, Request

@@ -1,16 +1,19 @@
 // Goes through the earlier tasks for the arrow keys. Pure.
 
-/** What the prompt shows: a task's index in the history (-1: the typed text) and text, and what the user had typed. */
+/** What the prompt shows after an arrow key. */
 export interface Recall {
+  /** The task's position in the history; -1: the typed text. */
   readonly index: number;
+  /** The text of that task, or the typed text. */
   readonly shown: string;
+  /** The text that the user had typed before the first arrow key. */
   readonly typed: string;
 }
 
 /**
- * Returns the next older (`1`) or newer (`-1`) task of the history, which begins with the newest. After the newest
- * comes what the user had typed. Undefined if there is nothing more. `text` is the text of the prompt, and `last` what
- * was returned before, unless the user has typed since.
+ * Returns the next older (`1`) or newer (`-1`) task of the history, which begins with the newest. The text that the
+ * user had typed follows the newest task. Returns undefined if there is nothing more. `text` is the text of the prompt.
+ * `last` is what was returned before; undefined if the user has typed since.
  */
 export function recalled(
   by: 1 | -1,

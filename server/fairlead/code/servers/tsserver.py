@@ -1,4 +1,4 @@
-"""Asks TypeScript's server for problems, by the command of typescript-language-server that passes requests on to it.
+"""Asks TypeScript's server for problems, with the command of typescript-language-server that forwards requests to it.
 
 typescript-language-server does not answer requests for diagnostics. It publishes them, but stays silent when a text
 without problems replaces another one, and the same silence can mean that a check is not finished. vtsls has the same
@@ -29,7 +29,7 @@ def params(request: str, path: Path) -> dict[str, Any]:
 
 
 def diagnostics(answer: Any) -> list[dict[str, Any]] | None:
-    """The answer to one of `REQUESTS` as LSP's `Diagnostic`s; None if TypeScript's server did not carry it out.
+    """The answer to one of `REQUESTS` as LSP's `Diagnostic`s; None if TypeScript's server has no result.
 
     Raises:
         KeyError, TypeError: the answer is something else.

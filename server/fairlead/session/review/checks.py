@@ -202,7 +202,7 @@ def _judge_accepted(
 
     Args:
         end: how the run without the undecided changes ended.
-        complete: how a run with all changes ended, which followed; None: it was not needed.
+        complete: how the following run with all changes ended; None: it was not needed.
     """
     undecided, reviewed, command = before.undecided, before.reviewed, request.check.command
     intro = (

@@ -27,7 +27,7 @@ class LowerLayer:
         self._root = root
 
     def status(self, path: str) -> os.stat_result | None:
-        """The status of a file, folder or link itself; None if there is nothing or a parent is a link or is closed."""
+        """The status of a file, folder or link itself; None if it is missing, or a parent is a link or inaccessible."""
         with contextlib.suppress(OSError, PathEscape), self._opened(path, os.O_PATH | os.O_NOFOLLOW) as descriptor:
             return os.stat(descriptor)
         return None
