@@ -130,7 +130,10 @@ export class Store {
     this.setPlan(plan);
     this.setEdits(edits);
     const session = this.getOrCreate(sessionId);
-    session.mode ??= mode;
+    if (session.mode === null) {
+      session.mode = mode;
+      session.planOnly = mode === "plan";
+    }
     session.entries.unshift(...transcript.map(transcriptEntry));
     namePictures(session.entries);
     this.emit("conversation", session);

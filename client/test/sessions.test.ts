@@ -171,13 +171,13 @@ test("the conversation of an earlier window can be read, and includes messages t
   });
 });
 
-test("a session of an earlier window has its mode; after a rewind, only the server knows the mode", () => {
+test("a session of an earlier window has its mode, so a plan still waits; after a rewind, only the server knows it", () => {
   const store = listed();
   const opened = golden<OpenedSession>("sessions.open.result").result;
   assert.ok(opened);
   assert.equal(store.get(first)?.mode, null);
   store.addTranscript({ ...opened, sessionId: first, mode: "plan" });
-  assert.equal(store.get(first)?.mode, "plan");
+  assert.deepEqual([store.get(first)?.mode, store.get(first)?.planOnly], ["plan", true]);
   store.startRun(first, "What is it?", "ask");
   store.addTranscript({ ...opened, sessionId: first, mode: "agent" });
   assert.equal(store.get(first)?.mode, "ask");
