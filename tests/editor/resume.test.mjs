@@ -95,16 +95,6 @@ editorTest(
   },
 );
 
-editorTest(
-  "the session is saved where windows with other folders find it, not in the storage of the workspace",
-  ({ code }) => {
-    const saved = fs
-      .readdirSync(code.userDataDir, { recursive: true })
-      .filter((file) => /sessions.[0-9a-f]+\.jsonl$/.test(file));
-    assert.match(saved.join(), /^User\/globalStorage\/fairlead\.fairlead\/saved\/sessions\/\w+\.jsonl$/);
-  },
-);
-
 editorTest("the diffs that were open are there again, with both sides", async ({ page }) => {
   await page.tab(REVIEW);
   for (const [side, text] of [
