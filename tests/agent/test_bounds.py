@@ -1,4 +1,4 @@
-"""What ends a run without progress or over budget (docs/plan.md L10, L14): repeated calls, budgets, idle rounds."""
+"""Limits that end a run (docs/plan.md L10, L14): repeated calls, budgets, and rounds without progress."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ async def test_l10_the_same_call_twice_is_not_run_again(connect: Connect, worksp
 
 
 async def test_l10_a_change_in_between_allows_the_same_call(connect: Connect, workspace: Path) -> None:
-    """docs/plan.md L10: a file or the plan changed in between, so the call can have another result."""
+    """docs/plan.md L10: after a change to a file or the plan, the same call can have a different result."""
     (workspace / "a.txt").write_text("1")
     same = Call("write_file", {"path": "a.txt", "content": "1"})
     plan, other = Call("todo", {"items": PLAN}), Call("write_file", {"path": "b.txt", "content": "2"})
@@ -66,7 +66,7 @@ async def test_l10_the_session_continues_after_a_loop(connect: Connect) -> None:
         assert api.refusals == []
 
 
-async def test_l14_a_budget_of_tokens_pauses_the_run(connect: Connect, workspace: Path) -> None:
+async def test_l14_a_token_budget_pauses_the_run(connect: Connect, workspace: Path) -> None:
     """docs/plan.md L14: the message names the limit and the value; the next prompt continues with a new budget."""
     look = [say(Call("search", {"pattern": f"x{n}"}), usage={"input_tokens": 600}) for n in range(3)]
     with FakeApi(turns=look) as api:
@@ -86,8 +86,8 @@ async def test_l14_a_budget_of_tokens_pauses_the_run(connect: Connect, workspace
         assert api.refusals == []
 
 
-async def test_l14_a_budget_of_cost_pauses_the_run(connect: Connect) -> None:
-    """docs/plan.md L14: in US dollars, at the prices of the price list."""
+async def test_l14_a_cost_budget_pauses_the_run(connect: Connect) -> None:
+    """docs/plan.md L14: the budget is in US dollars, at the prices of the price list."""
     look = [say(Call("search", {"pattern": f"x{n}"}), usage={"input_tokens": 100_000}) for n in range(3)]
     settings = {"model": "claude-sonnet-5-5", "budget": {"costUsd": 0.35}, "contextTokens": 1_000_000}
     with FakeApi(turns=look) as api:
@@ -99,7 +99,7 @@ async def test_l14_a_budget_of_cost_pauses_the_run(connect: Connect) -> None:
 
 
 async def test_l14_each_run_has_at_least_one_round(connect: Connect) -> None:
-    """docs/plan.md L14: even a budget that is used up at once allows each prompt a round."""
+    """docs/plan.md L14: each prompt gets a round even if the budget is used up at once."""
     look = [say(Call("search", {"pattern": f"x{n}"})) for n in range(2)]
     with FakeApi(turns=[*look, DONE]) as api:
         async with connect(api, settings={"budget": {"minutes": 0.00001}}) as client:

@@ -47,7 +47,7 @@ def test_a_picture_is_recognized_by_its_bytes(data: bytes, expected: str | None)
     ],
 )
 def test_the_tokens_of_a_picture_depend_on_its_pixels_and_not_on_its_bytes(data: bytes, tokens: int) -> None:
-    """About width * height / 750 tokens; a fixed number if the size is unknown or larger than the provider reads."""
+    """Width * height / 750, between a minimum and MAX_TOKENS; a picture of unknown size takes MAX_TOKENS."""
     block = image_block("image/png", data)
     assert image_tokens(block) == tokens
     assert size([{"role": "user", "content": [block]}]) == tokens * CHARS_PER_TOKEN
@@ -55,7 +55,7 @@ def test_the_tokens_of_a_picture_depend_on_its_pixels_and_not_on_its_bytes(data:
 
 @pytest.mark.parametrize("data", ["x", "é", "not base64!"])
 def test_a_damaged_picture_has_a_size_too(data: str) -> None:
-    """A journal may be damaged; the server then refuses the picture."""
+    """A journal may be damaged; the API then refuses the picture."""
     assert image_tokens({"type": "image", "source": {"data": data}}) == MAX_TOKENS
 
 
@@ -84,8 +84,8 @@ def test_all_pictures_are_removed_if_the_last_message_has_none() -> None:
     assert without_images([]) == []
 
 
-def test_the_pictures_of_the_oldest_messages_make_room() -> None:
-    """At most 20 stay. Those of a message stay or go together."""
+def test_the_pictures_of_the_oldest_messages_are_removed() -> None:
+    """At most 20 remain. The pictures of one message are all removed, or none of them."""
     old, full, last = user_message("a", "image", "image"), user_message("b", *["image"] * 19), user_message("image")
     changed = without_old_images([old, ANSWER, full, ANSWER, last])
     assert [block["text"] for block in changed[0]["content"]] == ["a", OLD_PICTURE, OLD_PICTURE]
@@ -96,7 +96,7 @@ def test_the_pictures_of_the_oldest_messages_make_room() -> None:
 
 @pytest.mark.parametrize("note", [OLD_PICTURE, REFUSED_PICTURE])
 def test_a_summary_does_not_repeat_the_notes_on_removed_pictures(note: str) -> None:
-    """They would count as words of the user."""
+    """Otherwise they would look like the user's words."""
     messages = [user_message("a", note), ANSWER, user_message("b"), ANSWER]
     [summary, *_] = with_summary(messages, "Seen.", "", "", lambda _: False)
     assert [block["text"] for block in summary["content"][:-1]] == ["a"]

@@ -1,6 +1,6 @@
 """Rules about rounds, tools and calls (docs/plan.md L1 to L4, L9, L11, L12).
 
-Like the other files in this folder, it tests the real server process against the strict fake Messages API.
+The tests run the real server process against the strict fake Messages API.
 """
 
 import json
@@ -87,7 +87,7 @@ async def test_l9_the_system_prompt_names_the_workspace_and_explains_how_to_work
 
 
 async def test_l11_fault_32_a_path_outside_is_refused(connect: Connect, workspace: Path) -> None:
-    """docs/plan.md L11, docs/faults.md 32: `../x`, absolute paths, a similar sibling. Nothing is created."""
+    """docs/plan.md L11, docs/faults.md 32: `../x`, absolute paths, a similarly named sibling. Nothing is created."""
     outside = workspace.with_name("ws-evil")
     outside.mkdir()
     (outside / "f").write_text("secret")

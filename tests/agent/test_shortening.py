@@ -83,7 +83,7 @@ def test_fault_24_whatever_is_cleared_the_history_stays_valid(history: History, 
 
 @given(conversations(), st.integers(0, 60_000))
 def test_fault_24_the_provider_clears_the_same_results_as_we_would(history: History, free: int) -> None:
-    """docs/faults.md 24, docs/plan.md L15: the number of results to keep leads to the same conversation."""
+    """docs/faults.md 24, docs/plan.md L15: told how many results to keep, it leaves the same conversation."""
     messages = history.messages
     names = [b["name"] for m in messages for b in m["content"] if b["type"] == "tool_use"]
     uses = sum(not keeps_results(name) for name in names)
@@ -93,7 +93,7 @@ def test_fault_24_the_provider_clears_the_same_results_as_we_would(history: Hist
 
 @given(conversations(), st.booleans())
 def test_fault_24_a_summary_leaves_a_valid_history_with_the_users_words(history: History, twice: bool) -> None:
-    """docs/faults.md 24: prompts, decisions and answers stay verbatim, beside plan and proposals; also if repeated."""
+    """docs/faults.md 24: it has all prompts verbatim, plan and proposals, and one summary, even if made twice."""
     messages = list(history.messages)
     assert is_accepted(summary_request(messages))
     if not summary_gain(messages, keeps_results):
@@ -112,7 +112,7 @@ def test_fault_24_a_summary_leaves_a_valid_history_with_the_users_words(history:
 
 @given(st.lists(st.text("ab\n", max_size=400), max_size=5), st.integers(0, 1500))
 def test_fault_80_long_results_lose_their_middle_and_short_ones_nothing(texts: list[str], total: int) -> None:
-    """docs/faults.md 80: together they use the allowed length, and each omission is marked."""
+    """docs/faults.md 80: only the longest are cut, to the allowed total plus the notes that mark the omissions."""
     after = shorten_results(texts, total)
     cut = [(old, new) for old, new in zip(texts, after, strict=True) if new != old]
     assert sum(map(len, after)) <= total + 120 * len(cut)
@@ -165,7 +165,7 @@ def test_fault_80_the_omitted_lines_are_named() -> None:
 
 
 def test_a_result_counts_as_shown_while_the_model_can_read_it() -> None:
-    """A result that was cleared, or followed by a different one, no longer counts."""
+    """It no longer counts after it is cleared. It never counts for a call with a different input."""
     history, given_input, text = History(), {"path": "a"}, "x" * 1000
     for number in (1, 2):
         history.add_user_message([text_block("Go on.")])

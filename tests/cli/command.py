@@ -1,7 +1,7 @@
 """Runs the `fairlead` command as a user does, without a terminal or in a pseudoterminal.
 
 Each command is a real process with its own server, forked from a process that has imported both, because imports take
-most of the time. With `spawned` it is started normally, for tests of the start, the arguments and the streams.
+most of the time. With `spawned` it is started normally, for tests of startup, arguments and streams.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ from cli.forked_command import CAN_FORK_COMMANDS, command
 from cli.screen import Screen
 from support.forked import Streams, fork
 
-# seconds; long, because a busy machine is slow and only a failure takes as long
+# In seconds. Long, because a busy machine is slow, and only a failing test waits this long.
 DEADLINE = 100.0
 COMMAND = [sys.executable, "-m", "fairlead"]
 # makes the terminal the controlling terminal of the command, so that Ctrl-C and Ctrl-Z send signals
@@ -47,7 +47,7 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def run_plain(*arguments: object, cwd: Path | None = None, spawned: bool = False, **env: str) -> Ended:
-    """Runs a command without a terminal and waits for its end."""
+    """Runs a command without a terminal and waits until it ends."""
     with open(os.devnull, "rb") as nothing, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         streams = (nothing.fileno(), out.fileno(), err.fileno())
         process = _start([*map(str, arguments)], streams, environment(**env), cwd=cwd, spawned=spawned)
@@ -98,7 +98,7 @@ def _start(
 
 
 class InTerminal:
-    """A command in a pseudoterminal. Each wait has a deadline, and its failure shows the screen."""
+    """A command in a pseudoterminal. Each wait has a deadline; if it expires, the error shows the screen."""
 
     def __init__(
         self, arguments: Sequence[object], columns: int = 100, rows: int = 24, spawned: bool = False, **env: str
@@ -135,7 +135,7 @@ class InTerminal:
         os.write(self._master, keys.encode())
 
     def answer(self, question: str, keys: str) -> None:
-        """Waits for an unanswered question and types keys."""
+        """Waits until the last line is an unanswered question, and types keys."""
         self.until_true(lambda: self.screen.last_line.startswith(question), question)
         self.press(keys)
 
@@ -155,7 +155,7 @@ class InTerminal:
         os.kill(self._process.pid, number)
 
     def kill(self) -> None:
-        """Sends SIGKILL and waits until the processes of the command have ended too."""
+        """Sends SIGKILL, and fails unless the processes that the command started end too."""
         children = self.children()
         self._process.kill()
         self._process.wait()
@@ -168,13 +168,13 @@ class InTerminal:
         os.close(self._master)
 
     def _read(self, deadline: float) -> bool:
-        """Waits for output until the deadline and reads it. False at the end of the output."""
+        """Waits for output and reads it. False if the output has ended or the deadline has passed."""
         ready, _, _ = select.select([self._master], [], [], max(0.0, deadline - time.monotonic()))
         if not ready:
             return False
         try:
             data = os.read(self._master, 65_536)
-        except OSError:  # on Linux, the other end is closed
+        except OSError:  # on Linux, this means that the other end is closed
             data = b""
         self.screen.feed(data)
         return bool(data)

@@ -49,13 +49,13 @@ class WaitingServer:
         return os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
 
 
-def _serve(asked: socket.socket) -> NoReturn:
+def _serve(channel: socket.socket) -> NoReturn:
     code = 1
     try:
         os.setsid()
-        _, streams, _, _ = socket.recv_fds(asked, 1, 3)
-        if streams:  # otherwise the command ended without a server
-            asked.close()
+        _, streams, _, _ = socket.recv_fds(channel, 1, 3)
+        if streams:  # otherwise the command ended without starting a server
+            channel.close()
             Streams(streams).take(dict(os.environ))
             code = main(["serve"])
     finally:

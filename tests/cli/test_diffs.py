@@ -1,4 +1,4 @@
-"""The diff in the review."""
+"""The diffs that the terminal shows in a review."""
 
 import difflib
 import io
@@ -44,7 +44,7 @@ def test_the_shown_diff_is_a_unified_diff(base: str, proposed: str) -> None:
 
 
 def apply(base: list[str], diff: list[str]) -> list[str]:
-    """A minimal patch program that checks each context line."""
+    """A minimal patch program that checks each context line and each removed line."""
     result: list[str] = []
     at = 0
     for line in diff:
@@ -63,7 +63,7 @@ def apply(base: list[str], diff: list[str]) -> list[str]:
 
 
 def test_the_shown_diff_equals_that_of_the_standard_library() -> None:
-    """Context and line numbers are as in difflib."""
+    """The context and the line numbers are the same as in difflib."""
     base = "".join(f"line {n}\n" for n in range(1, 31))
     proposed = base.replace("line 3\n", "three\n").replace("line 8\n", "").replace("line 25\n", "line 25\nmore\n")
     known = difflib.unified_diff(io.StringIO(base).readlines(), io.StringIO(proposed).readlines())
@@ -84,8 +84,8 @@ def test_invisible_characters_are_shown() -> None:
     assert [str(line.style) for line in shown[1:5]] == ["red", "red", "green", "green"]
 
 
-def test_a_very_long_line() -> None:
-    """A line of one megabyte is cut, with the number of omitted characters."""
+def test_a_very_long_line_is_shortened() -> None:
+    """A line of one megabyte ends with the number of omitted characters."""
     (_, line, *_) = drawn("", "x" * 1_000_000)
     assert len(line.plain) < 1100
     assert line.plain.endswith("999,000 more characters")

@@ -18,7 +18,7 @@ terminals = pytest.mark.skipif(os.name != "posix", reason="pseudoterminals are P
 @terminals
 @pytest.mark.parametrize("yes", [True, False])
 def test_a_protected_file_needs_a_second_yes(workspace: Path, record: Record, yes: bool) -> None:
-    """After the yes to its diff, a second question names the reason. A no leaves the file out and exits with 1."""
+    """After a yes to its diff, a second question gives the reason. After a no, the file is not accepted."""
     replay = record({"calls": [PROTECTED]}, {"text": "Done."})
     with in_terminal("run", "a task", "--workspace", workspace, "--replay", replay) as terminal:
         terminal.answer("Accept AGENTS.md?", "y")
@@ -30,8 +30,8 @@ def test_a_protected_file_needs_a_second_yes(workspace: Path, record: Record, ye
 
 
 @terminals
-def test_a_secret_is_read_after_a_yes(workspace: Path, record: Record) -> None:
-    """The question names the file and the reason."""
+def test_reading_a_secret_needs_a_yes(workspace: Path, record: Record) -> None:
+    """The question names the file and gives the reason."""
     (workspace / ".env").write_text("TOKEN=1\n")
     replay = record({"calls": [{"read_file": {"path": ".env"}}]}, {"text": "Done."})
     with in_terminal("run", "a task", "--workspace", workspace, "--replay", replay) as terminal:
@@ -42,8 +42,8 @@ def test_a_secret_is_read_after_a_yes(workspace: Path, record: Record) -> None:
 
 
 def test_without_a_terminal_the_other_files_are_accepted(workspace: Path, record: Record) -> None:
-    """`--accept all` accepts the ordinary file, and says why it does not accept the other. `--allow-commands` does not
-    apply to files."""
+    """`--accept all` accepts the ordinary file and says why it does not accept the protected one. `--allow-commands`
+    does not allow reading a secret."""
     (workspace / ".env").write_text("TOKEN=1\n")
     replay = record({"calls": [PROTECTED, PLAIN, {"read_file": {"path": ".env"}}]}, {"text": "Done."})
     given = ("run", "a task", "--workspace", workspace, "--replay", replay, "--accept", "all", "--allow-commands")

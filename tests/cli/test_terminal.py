@@ -82,7 +82,7 @@ def test_a_plan_longer_than_the_screen(workspace: Path, record: Record, rows: in
     with in_terminal(*task(workspace, replay), rows=rows, columns=60) as terminal:
         terminal.until("line 20")
         wanted = {"[>] #10: Step 10", "(9/20 completed)", *(["more below"] if rows == 12 else [])}
-        # between two frames a part of the region may be missing
+        # while it is redrawn, part of the status area may be missing
         terminal.until_true(lambda: all(text in "\n".join(terminal.screen.visible()) for text in wanted), str(wanted))
         assert terminal.end() == 0
         lines = terminal.screen.lines
@@ -104,7 +104,9 @@ def test_a_tool_call_is_one_line(hello: Path, record: Record) -> None:
 
 
 def test_a_commands_output(workspace: Path, record: Record) -> None:
-    """The question shows the whole command, folder and reasons. The output is indented, limited and harmless."""
+    """The question shows the whole command, folder and reasons. The output is indented and shortened, and its escape
+    sequences have no effect.
+    """
     command = "for i in $(seq 1 60); do echo line $i; done; printf '\\033[2J\\033[31mred\\033[0m'"
     replay = record({"calls": [{"bash": {"command": command, "unsandboxed": True}}]}, {"text": "Done."})
     with in_terminal(*task(workspace, replay), columns=100) as terminal:

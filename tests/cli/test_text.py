@@ -22,7 +22,7 @@ def solid(text: str) -> str:
 
 
 @given(texts, widths)
-def test_rows_keep_within_their_columns(text: str, width: int) -> None:
+def test_rows_stay_within_their_columns(text: str, width: int) -> None:
     """No row is too wide, and no character is lost."""
     found = [row.plain for row in wrap(Text(text), CONSOLE, width)]
     assert all(cell_len(row) <= width for row in found)
@@ -43,8 +43,8 @@ def test_wrapping_pieces_loses_nothing(text: str, width: int, size: int) -> None
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 100])
-def test_a_sequence_in_two_pieces(size: int) -> None:
-    """A terminal sequence or line ending that is split between pieces is removed completely."""
+def test_sequences_and_line_endings_may_be_split_between_pieces(size: int) -> None:
+    """Terminal sequences are removed completely, and each line ending ends one row."""
     text = "one\r\n\x1b]0;title\x07two \x1b[1;31mred\x1b[0m\r\nthree\x1b[2J\n\n\n"
     flow, found = StreamWrapper(CONSOLE), list[str]()
     for start in range(0, len(text), size):
@@ -72,5 +72,5 @@ def test_scripts_without_blanks_fill_the_line() -> None:
     ],
 )
 def test_special_characters(change: Callable[[str], str], text: str, shown: str) -> None:
-    """`escape_hidden` hides nothing, `clean` removes special characters, and ordinary text does not change."""
+    """`escape_hidden` makes them visible, `clean` removes or replaces them, and ordinary text does not change."""
     assert change(text) == shown

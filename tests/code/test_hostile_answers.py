@@ -63,7 +63,7 @@ def files(workspace: Path) -> Files:
     return Files(Roots.of(workspace), Documents())
 
 
-async def test_an_edit_names_each_file_by_its_own_path(files: Files, workspace: Path, tmp_path: Path) -> None:
+async def test_an_edit_must_name_each_file_by_its_own_path(files: Files, workspace: Path, tmp_path: Path) -> None:
     """Otherwise a file outside, a secret, or one file under two names could be proposed."""
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -89,7 +89,7 @@ async def test_a_text_that_changes_before_the_answer_is_not_edited(files: Files,
 
 
 async def test_a_file_that_changes_while_edits_are_proposed_is_not_proposed(files: Files, workspace: Path) -> None:
-    """All or none, also for long texts, which are compared in a thread."""
+    """A long text is compared in a thread. If the file changes meanwhile, nothing is proposed."""
     path, old = workspace / "a.x", "a\n" * 200_000
     path.write_text(old)
     proposing = asyncio.create_task(files.propose_all([FileEdit(path, old, f"b\n{old}")], AUTHOR))
@@ -101,14 +101,14 @@ async def test_a_file_that_changes_while_edits_are_proposed_is_not_proposed(file
 
 
 def test_an_infinite_severity_is_malformed() -> None:
-    """JSON can contain 1e999."""
+    """JSON can contain 1e999, which Python reads as infinity."""
     item = {"range": SPAN, "message": "m", "severity": float("inf")}
     with pytest.raises(NoAnswer, match="malformed"):
         read_answer(lambda json: problems(json, "a\n", "utf-16"), [item], "lines")
 
 
 def test_a_file_that_cannot_be_looked_at_is_skipped(workspace: Path) -> None:
-    """It may be gone after its folder was listed. Here its path is too long."""
+    """A file can disappear after its folder is listed. Here, its path is too long."""
     folder, before = workspace, os.open(".", os.O_RDONLY)
     try:
         os.chdir(workspace)
@@ -125,8 +125,8 @@ def test_a_file_that_cannot_be_looked_at_is_skipped(workspace: Path) -> None:
     shutil.rmtree(workspace)  # most other programs cannot remove such a path
 
 
-async def test_a_secret_with_conflicts_is_omitted_from_the_changes(files: Files) -> None:
-    """Git lists a file with conflicts under another heading."""
+async def test_a_secret_file_with_conflicts_is_omitted_from_the_changes(files: Files) -> None:
+    """In Git's diff, a file with conflicts has a different header (`diff --cc`)."""
     diff = (
         "diff --git a/a.x b/a.x\n--- a/a.x\n+++ b/a.x\n@@ -1 +1 @@\n-a\n+b\n"
         "diff --cc .env\nindex 1,2..3\n--- a/.env\n+++ b/.env\n@@@ -1,1 -1,1 +1,5 @@@\n++KEY=s3cret\n"

@@ -89,7 +89,7 @@ async def test_fault_97_a_box_that_cannot_be_closed_hides_no_other_error(workspa
 
 
 async def test_fault_97_a_server_that_crashes_is_started_again(workspace: Path) -> None:
-    """docs/faults.md 97: the request fails with the last words of the server, and the next one gets a new process."""
+    """docs/faults.md 97: the request fails with the server's last output, and the next one gets a new process."""
     path = workspace / "a.x"
     async with Started(project(workspace, "crashes in the middle")) as servers:
         server = await servers.server(path)
@@ -129,7 +129,7 @@ async def test_fault_97_a_refusal_is_no_answer(workspace: Path) -> None:
 
 
 async def test_fault_97_problems_arrive_when_another_question_replaces_the_text(workspace: Path) -> None:
-    """docs/faults.md 97: who waits for the problems of the replaced text gets those of the new one."""
+    """docs/faults.md 97: a question about the replaced text gets the problems of the new text."""
     path = workspace / "a.x"
     async with Started(project(workspace, "checks the second version")) as servers:
         server = await servers.server(path)
@@ -158,8 +158,8 @@ async def test_a_question_about_all_files_waits_for_the_first_report(workspace: 
         assert len(await server.request("textDocument/references", PARAMS)) == 1
 
 
-async def test_fault_97_a_refused_command_is_no_answer_about_problems(workspace: Path) -> None:
-    """docs/faults.md 97: a server that announces TypeScript's command, but refuses it, is read as other servers are."""
+async def test_fault_97_problems_arrive_when_typescripts_command_is_refused(workspace: Path) -> None:
+    """docs/faults.md 97: a server that announces the command but refuses it is treated like any other server."""
     path = workspace / "a.x"
     async with Started(project(workspace, "refuses TypeScript's requests")) as servers:
         server = await servers.server(path)
@@ -168,7 +168,7 @@ async def test_fault_97_a_refused_command_is_no_answer_about_problems(workspace:
 
 
 async def test_fault_97_a_server_that_was_loading_the_workspace_is_asked_again(workspace: Path) -> None:
-    """docs/faults.md 97: rust-analyzer answers meanwhile that there is nothing."""
+    """docs/faults.md 97: while it loads, rust-analyzer answers that there is nothing."""
     path = workspace / "a.x"
     async with Started(project(workspace, "loads at the first question")) as servers:
         server = await servers.server(path)
@@ -230,7 +230,7 @@ exit 7
 
 
 async def test_fault_100_a_program_of_the_workspace_needs_permission_and_is_sandboxed(workspace: Path) -> None:
-    """docs/faults.md 100: the user is asked once; it reads no secret, reaches no network and writes no file."""
+    """docs/faults.md 100: the user is asked once; the program reads no secret, reaches no network, writes no file."""
     listening = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
     port = listening.sockets[0].getsockname()[1]
     started = Workspace(workspace, "sandboxed", hidden={".env", "id_rsa"})
@@ -252,7 +252,7 @@ async def test_fault_100_a_program_of_the_workspace_needs_permission_and_is_sand
 
 
 async def test_fault_100_a_relative_program_of_the_workspace_is_asked_about(workspace: Path) -> None:
-    """docs/settings.md, Language servers: the path starts at the workspace, not at Fairlead's current folder."""
+    """docs/settings.md, Language servers: the path is relative to the workspace, not to Fairlead's current folder."""
     program = workspace / "tools" / "server"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec {sys.executable} {BAD_SERVER} ""\n')
@@ -292,7 +292,7 @@ async def test_fault_101_a_server_that_uses_too_much_memory_is_ended(workspace: 
 
 
 async def test_a_language_is_offered_only_while_its_server_may_start(workspace: Path) -> None:
-    """If the first server for a language is given up, another one does not make Fairlead look for its files."""
+    """If the user rejects the first server for a language, another server for it does not take over."""
     other = ServerSpec("other", (sys.executable, str(BAD_SERVER), ""), {".x": "x", ".y": "y"})
     started = Workspace(workspace, "workspace", [bad("crashes at start"), other], allows=False)
     async with Started(started) as servers:
@@ -304,7 +304,7 @@ async def test_a_language_is_offered_only_while_its_server_may_start(workspace: 
 
 
 async def test_a_stopped_request_hides_no_change_from_the_server(workspace: Path) -> None:
-    """Wherever it is stopped while the server is shown the proposed files."""
+    """The request is stopped at each step of showing the proposed files to the server."""
     started = Workspace(workspace, "sandboxed", [bad("counts lines")])
     started.texts = {"lines.x": ""}
     async with Started(started) as servers:

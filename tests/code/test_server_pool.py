@@ -30,7 +30,7 @@ async def test_an_idle_server_is_stopped_and_started_again(workspace: Path) -> N
 
 
 async def test_the_least_recently_used_server_makes_room(workspace: Path) -> None:
-    """At most a few run at once in a process."""
+    """The number of servers that run at once in a process is limited."""
     names = ("one", "two", "three")
     specs = [ServerSpec(name, (sys.executable, str(BAD_SERVER), ""), {f".{name}": "x"}) for name in names]
     started = Workspace(workspace, "workspace", specs)
@@ -41,7 +41,7 @@ async def test_the_least_recently_used_server_makes_room(workspace: Path) -> Non
         assert (one.is_running, two.is_running) == (True, False)
 
 
-async def test_servers_that_start_together_are_no_more_than_a_few(workspace: Path) -> None:
+async def test_servers_that_start_together_stay_within_the_limit(workspace: Path) -> None:
     """A server that is starting counts too."""
     names = ("one", "two", "three", "four")
     specs = [ServerSpec(name, (sys.executable, str(BAD_SERVER), ""), {f".{name}": "x"}) for name in names]
@@ -51,7 +51,7 @@ async def test_servers_that_start_together_are_no_more_than_a_few(workspace: Pat
 
 
 async def test_a_server_that_is_ending_counts_until_it_has_ended(workspace: Path) -> None:
-    """Whether it was idle or its session ends."""
+    """This holds for an idle server and for one whose session ends."""
     commands = {"one": "does not shut down", "two": ""}
     specs = [
         ServerSpec(name, (sys.executable, str(BAD_SERVER), case), {f".{name}": "x"}) for name, case in commands.items()
@@ -73,8 +73,8 @@ async def test_a_server_that_is_ending_counts_until_it_has_ended(workspace: Path
         await closing
 
 
-async def test_a_server_that_answers_is_not_stopped_for_another(workspace: Path) -> None:
-    """The other one starts afterwards."""
+async def test_a_server_with_an_open_request_is_not_stopped_for_another(workspace: Path) -> None:
+    """The other one starts after the request has ended, here at its time limit."""
     command = (sys.executable, str(BAD_SERVER), "never answers")
     specs = [ServerSpec(name, command, {f".{name}": "x"}) for name in ("one", "two")]
     async with Started(Workspace(workspace, "workspace", specs), seconds=QUICK, most=1) as servers:

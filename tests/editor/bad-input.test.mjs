@@ -1,4 +1,4 @@
-// Messages about what is missing or forbidden: each appears once, and says what to do.
+// A missing key, an untrusted workspace, a vanished folder, a second window, and a reload during a run.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -49,7 +49,7 @@ test("without a key the user is asked how to reach a model, and then the typed t
   });
 });
 
-test("an untrusted workspace gets no run and leads to where it is trusted, which is enough", async () => {
+test("an untrusted workspace: the message opens the trust editor, and a task runs after that", async () => {
   const settings = { "fairlead.replay": recording({ text: "It works now." }) };
   await inEditor({ name: "untrusted", workspace: { a: "" }, settings, trust: "restricted" }, async ({ page }) => {
     await page.runCommand("Agent: Run Task");
@@ -66,7 +66,7 @@ test("a folder that vanished: the task is refused with the reason", async () => 
   await inEditor({ name: "vanished", workspace: { a: "" }, settings }, async ({ page, workspace }) => {
     await page.showContainer("Fairlead");
     await page.welcome("Plan");
-    // VS Code shows its own dialog if the folder is gone while it starts, so the task is typed before
+    // VS Code shows its own dialog if the folder is missing when it starts, so the folder is removed later
     await page.runCommand("Agent: Run Task");
     await page.fillInput("Anything", { title: "Agent: Run Task", accept: false });
     fs.rmSync(workspace, { recursive: true });
@@ -102,7 +102,7 @@ test("two windows on one folder: each has its own run and its own proposals", as
   );
 });
 
-test("the window reloads during a run: no server is left, and the next task works", async () => {
+test("the window reloads during a run: the old server ends, and the next task starts", async () => {
   const settings = {
     "fairlead.replay": recording({ calls: [bash("sleep 300")] }, { text: "Refused." }),
     "fairlead.approvals": "ask",

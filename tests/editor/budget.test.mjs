@@ -1,4 +1,5 @@
-// A run that has used up a budget pauses, names the budget, and continues when the user wants it. Tokens in the status bar.
+// A run that has used up a budget pauses, names the budget, and continues when the user wants. The status bar shows the
+// used tokens.
 
 import assert from "node:assert/strict";
 import { picture, plan, runTask, useAgent } from "./agent.mjs";
@@ -18,8 +19,8 @@ const status = (page) => page.statusItem("fairlead.status");
 
 editorTest("a run at the end of its budget pauses, says so, and shows what it used", async ({ page }) => {
   await runTask(page, "Count");
-  const told = await page.toast("the budget is 30,000 (setting budget.tokens)");
-  assert.deepEqual(told.buttons, ["Cancel", "Continue"]);
+  const message = await page.toast("the budget is 30,000 (setting budget.tokens)");
+  assert.deepEqual(message.buttons, ["Cancel", "Continue"]);
   await page.until("the tokens in the status bar", async () =>
     (await status(page)).text.includes("Agent paused 0/1 · 34k"),
   );

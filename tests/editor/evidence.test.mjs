@@ -1,5 +1,5 @@
-// The evidence of completed steps in a real VS Code: a task of four steps with a check, from a refused tick to a partial accept
-// that breaks the check.
+// The evidence of completed steps in a real VS Code: a task of four steps, one of which has a check. The check fails,
+// passes, proves the step, and is broken by a partial accept.
 
 import assert from "node:assert/strict";
 import { bash, edit, picture, plan, runTask, useAgent } from "./agent.mjs";
@@ -76,7 +76,7 @@ editorTest("the user chooses, writes and removes the check of a step", async ({ 
   await page.rows(PLAN, described("Tidy up", ""));
 });
 
-editorTest("a tick says what supports it", async ({ page }, context) => {
+editorTest("a completed step shows its evidence", async ({ page }, context) => {
   if (!sandboxed) return context.skip();
   await page.rowAction(PLAN, "Answer: Shall I go on?", "Answer");
   await page.fillInput("Yes", { title: "Agent: Answer" });
@@ -116,7 +116,7 @@ editorTest("a partial accept that breaks the check is reported", async ({ page }
   await picture(page, "accepted-in-part");
 });
 
-editorTest("before all is accepted, the checks run, and the user decides if one fails", async ({ page }, context) => {
+editorTest("Accept All runs the checks first, and the user decides if one fails", async ({ page }, context) => {
   if (!sandboxed) return context.skip();
   await page.rowAction(CHANGES, "farewell.txt", "Reject");
   await page.rows(CHANGES, (all) => !find(all, "farewell.txt"));

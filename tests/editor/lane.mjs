@@ -1,5 +1,6 @@
-// One of the processes that run the test files. It takes one file after the other until none is left. Its files share a browser
-// and, if their settings are the same, a window (shared.mjs), because starting a window takes longer than most tests.
+// One of the processes that run the test files. It takes one file after another until none is left. Its files share a
+// browser and, if their settings are the same, a window (shared.mjs), because starting a window takes longer than most
+// tests.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -39,7 +40,7 @@ function tainting(body) {
   };
 }
 
-/** This lane's number. Odd lanes start at the end of the queue: the files at its two ends share different windows. */
+/** Claims this lane's number. Odd lanes start at the end of the queue, because its two ends need different windows. */
 function number() {
   for (let n = 0; ; n += 1) {
     try {
@@ -51,7 +52,7 @@ function number() {
   }
 }
 
-/** An entry of the queue contains the path of a test file. The lane that removes the entry runs the file. */
+/** Takes a test file from the queue and returns its path. The lane that removes an entry of the queue runs its file. */
 function next() {
   const entries = fs
     .readdirSync(queue)

@@ -103,7 +103,7 @@ editorTest("a command asks first, is allowed, and the run continues to the end",
     asked.message,
     /^“Add type hints to hello.py”: Run “echo gate” in the sandbox\? Your settings require approval for every command\./,
   );
-  assert.equal((await page.toasts()).length, 1, "the progress of the run is not over the editor");
+  assert.equal((await page.toasts()).length, 1, "no other message, such as the run's progress, covers the editor");
   await page.toastButton("Run “echo gate”", "Allow Once");
   await page.toast("All three steps are done.");
   await page.until("the final count", async () => (await page.viewDescription("Plan")) === "3/3");
@@ -136,7 +136,7 @@ editorTest("a click opens the diff at the hunk, with both sides", async ({ page 
   await page.statusItem("status.editor.selection", ({ text }) => text.includes("Ln 9"));
 });
 
-editorTest("one hunk is accepted: it alone is on disk, saved", async ({ page, workspace }) => {
+editorTest("one hunk is accepted, and only this hunk is written to disk", async ({ page, workspace }) => {
   await page.rowAction("Proposed Changes", "Line 1", "Accept");
   await page.until(
     "the first hunk on disk",
@@ -145,7 +145,7 @@ editorTest("one hunk is accepted: it alone is on disk, saved", async ({ page, wo
   await page.rows("Proposed Changes", (rows) => !labels(rows).includes("Line 1"));
 });
 
-editorTest("one hunk is rejected: it leaves the diff and the disk stays", async ({ page, workspace }) => {
+editorTest("one hunk is rejected: it leaves the diff, and the file is unchanged", async ({ page, workspace }) => {
   const text = disk(workspace);
   await page.rowAction("Proposed Changes", "Line 5", "Reject");
   await page.rows("Proposed Changes", (rows) => labels(rows).join() === "hello.py,Lines 9–10,note ü.md");

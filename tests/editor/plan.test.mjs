@@ -43,7 +43,7 @@ const steps = (rows) => labels(rows.filter(({ level, label }) => level === 1 && 
 const allow = (page, command) => page.rowAction(PLAN, (row) => row.label === `Allow: ${command}`, "Allow Once");
 const has = (label) => (rows) => find(rows, label) !== undefined;
 
-editorTest("without a plan, the rows are what the agent was seen doing, marked as inferred", async ({ page }) => {
+editorTest("without a plan, the rows show the agent's work, marked as inferred", async ({ page }) => {
   await page.showContainer("Fairlead");
   await runTask(page, "Change it");
   const rows = await page.rows(PLAN, (all) => all.some(({ description }) => description === "inferred"));
@@ -73,13 +73,13 @@ editorTest("a step shows its evidence, and a completed step without any says so"
   assert.deepEqual([find(rows, "echo wait").icon, find(rows, "echo wait").level], ["check", 2]);
 });
 
-editorTest("a file of a step opens what that step did to it", async ({ page }) => {
+editorTest("a file of a step opens as a diff with the changes of that step", async ({ page }) => {
   await page.clickRow(PLAN, "a.txt");
   await page.tab("a.txt (proposed), this step");
   await page.diffLines("modified", { wanted: (lines) => lines.includes("ONE") });
 });
 
-editorTest("while the agent works steps are added, reworded, held, dropped and marked", async ({ page }) => {
+editorTest("the user adds, rewords, holds, drops and marks steps while the agent works", async ({ page }) => {
   await page.viewTitleAction(PLAN, "Add Step...");
   await page.fillInput("Tell the others", { title: "Agent: Add Step" });
   await page.rows(PLAN, (rows) => steps(rows).at(-1) === "Tell the others");
@@ -112,7 +112,7 @@ editorTest("while the agent works steps are added, reworded, held, dropped and m
   ]);
 });
 
-editorTest("a step is dragged to another place", async ({ page }) => {
+editorTest("a step can be dragged to another position", async ({ page }) => {
   const row = (label) =>
     page.page
       .locator(".pane", { hasText: PLAN })
@@ -123,7 +123,7 @@ editorTest("a step is dragged to another place", async ({ page }) => {
   const moved = async () => steps(await page.rows(PLAN))[2] === "Check it with care";
   // the drop is shown when the server has answered; dragging again before that would move the step back
   let dragged = 0;
-  await page.until("the row at its new place", async () => {
+  await page.until("the row at its new position", async () => {
     if (await moved()) return true;
     if (Date.now() - dragged > 3000) {
       await row("Check it with care").dragTo(row("Check it"), { timeout: 1500 });

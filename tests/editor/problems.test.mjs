@@ -16,7 +16,7 @@ const editorTest = useAgent(
   {
     workspace: { "lib/total.py": "def total() -> int:\n    return 0\n" },
     settings: {
-      // enough time to find the same errors on a slow machine
+      // enough time to find the errors even on a slow machine
       "fairlead.check.newErrorsSeconds": 600,
       "fairlead.languageServers": {
         basedpyright: false,

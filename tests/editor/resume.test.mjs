@@ -1,4 +1,4 @@
-// A window that is reloaded during a run with its diffs open, and a finished task, in a real VS Code.
+// A real VS Code whose window is reloaded during a run with open diffs, after a finished task, and during a question.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -69,7 +69,7 @@ function holdSessions({ userDataDir }) {
 }
 
 editorTest(
-  "reloaded during a run, the window shows it as paused, with plan and proposals",
+  "a window that is reloaded during a run shows the run as paused, with its plan and proposals",
   async ({ page, workspace }) => {
     await page.showContainer("Fairlead");
     await runTask(page, "Greet me");
@@ -95,7 +95,7 @@ editorTest(
   },
 );
 
-editorTest("the diffs that were open are there again, with both sides", async ({ page }) => {
+editorTest("the open diffs are restored with both sides", async ({ page }) => {
   await page.tab(REVIEW);
   for (const [side, text] of [
     ["original", "one"],
@@ -148,7 +148,7 @@ editorTest(
   },
 );
 
-editorTest("a question that a reload interrupts changes nothing when it continues", async ({ page, workspace }) => {
+editorTest("a question that a reload interrupts still proposes nothing when continued", async ({ page, workspace }) => {
   const asks = (rows) => rows.some(({ label }) => label === "Answer: Shall I go on?");
   fs.writeFileSync(path.join(workspace, "a.txt"), "one\n");
   await page.runCommand("Agent: Send Question...");

@@ -1,5 +1,5 @@
-// An overloaded model server: the status bar counts down to the next attempt, and a stop ends the waiting. The status bar also shows
-// the cost of an answer.
+// An overloaded model server: the status bar counts down to the next attempt, and a stop ends the wait. The status bar
+// also shows the cost of an answer.
 
 import assert from "node:assert/strict";
 import { followUp, modelServer, picture, runTask, useAgent } from "./agent.mjs";
@@ -31,7 +31,7 @@ editorTest("the status bar counts down", async ({ page }) => {
   await page.until("fewer seconds", async () => (await seconds()) < first);
 });
 
-editorTest("a stop ends the waiting", async ({ page }) => {
+editorTest("a stop ends the wait", async ({ page }) => {
   await page.runCommand("Agent: Stop");
   await page.until("the end of the run", async () =>
     (await page.statusItem("fairlead.status")).icons.includes("codicon-checklist"),

@@ -13,7 +13,7 @@ const shows =
   (seen) =>
     lines.every((line) => seen.includes(line));
 
-/** A VS Code in which one task has proposed `changes` to `files`. Its last command, if there is one, is still running. */
+/** A VS Code in which a run has proposed `changes` to `files`. The last of its further `calls` may still be running. */
 async function withProposals({ name, files, changes, settings, calls = [] }, body) {
   const replay = recording({ calls: [...changes, ...calls] }, { text: "Proposed." });
   const open = settings ? openAgent : shareAgent;
@@ -90,7 +90,7 @@ test("an amended proposal and the plan are restored after a reload of the window
   });
 });
 
-test("a reload that follows a decision restores at most one diff of all files, with those that are left", async () => {
+test("a reload after a decision restores at most one diff of all files, with the remaining files", async () => {
   const names = ["a.txt", "b.txt", "c.txt"];
   const three = {
     files: Object.fromEntries(names.map((name) => [name, "one\ntwo\n"])),
@@ -112,7 +112,7 @@ test("a reload that follows a decision restores at most one diff of all files, w
   });
 });
 
-test("with the editor's own automatic saving the proposal is amended while it is typed", async () => {
+test("with the editor's own auto save, the proposal is amended while the user types", async () => {
   // with a delay of at most a second, VS Code does not mark the document as changed
   const settings = { "files.autoSave": "afterDelay", "files.autoSaveDelay": 1200 };
   await withProposals({ name: "autosave", ...one, settings }, async ({ page, disk }) => {
@@ -126,7 +126,7 @@ test("with the editor's own automatic saving the proposal is amended while it is
   });
 });
 
-test("a diff with unsaved text stays open when its file is decided on elsewhere, or the server ends", async () => {
+test("a diff with unsaved text stays open when its file is rejected elsewhere or the server ends", async () => {
   await withProposals({ name: "not-closed", ...one }, async ({ page, code }) => {
     await typeInDiff(page, "a.txt", "TWO", "-mine");
     await page.rowAction(VIEW, "a.txt", "Reject");
@@ -142,7 +142,7 @@ test("a diff with unsaved text stays open when its file is decided on elsewhere,
   });
 });
 
-test("a proposal with mixed line endings cannot be edited here, because saving would change them all", async () => {
+test("a proposal with mixed line endings is read-only in the diff, because saving would change them all", async () => {
   const mixed = { files: { "mixed.txt": "one\r\ntwo\nthree\r\n" }, changes: [edit("mixed.txt", "two", "TWO")] };
   await withProposals({ name: "mixed", ...mixed }, async ({ page, disk }) => {
     await typeInDiff(page, "mixed.txt", "TWO", "-mine");
@@ -172,7 +172,7 @@ test("the setting for another encoding does not apply to proposed texts", async 
   );
 });
 
-test("what the agent changes while it works is shown at once in a diff without unsaved text", async () => {
+test("the agent's changes during a run appear at once in a diff without unsaved text", async () => {
   const working = { ...one, changes: [edit("a.txt", "two", "TWO"), bash("true"), edit("a.txt", "TWO", "ZWO")] };
   await withProposals({ name: "shown", ...working, settings: { "fairlead.approvals": "ask" } }, async ({ page }) => {
     await page.clickRow(VIEW, "a.txt");

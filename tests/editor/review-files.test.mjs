@@ -1,4 +1,4 @@
-// Created, deleted and renamed files, the risky ones first; marks on files; the review of one plan step.
+// The review of created, deleted and renamed files and of one plan step: order, marks, diffs, decisions and undo.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -52,7 +52,7 @@ const has = (label) => (rows) => rows.some((row) => row.label === label);
 const lacks = (label) => (rows) => rows.length > 0 && !rows.some((row) => row.label === label);
 const byLabel = (rows) => Object.fromEntries(rows.map((row) => [row.label, row]));
 
-editorTest("risky files come first and are marked, and each kind of change says what it is", async ({ page }) => {
+editorTest("risky files come first and are marked, and each row names its kind of change", async ({ page }) => {
   await page.showContainer("Fairlead");
   await runTask(page, "Tidy up and build");
   await page.toast("Proposed.");
@@ -169,7 +169,7 @@ editorTest(
   },
 );
 
-editorTest("a rename of a file with unsaved text carries the text along, unsaved", async ({ page, workspace }) => {
+editorTest("a renamed file keeps its unsaved text, which stays unsaved", async ({ page, workspace }) => {
   await page.openFile("old.txt");
   await page.typeText("mine\n", { at: "end" });
   await page.tab("old.txt", (tab) => tab.dirty);
@@ -189,7 +189,7 @@ editorTest("a new file is accepted, and an undo removes it again", async ({ page
   await page.rows(VIEW, has("fresh.txt"));
 });
 
-editorTest("above a step's diff the step alone is accepted", async ({ page, workspace }) => {
+editorTest("Accept All Shown in a step's diff accepts only that step", async ({ page, workspace }) => {
   await page.rowAction("Plan", "Build it", "Review This Step");
   await page.tab("Step: Build it (4 files)");
   await page.titleAction("Accept All Shown");

@@ -1,4 +1,4 @@
-// One review of two tasks: everything is accepted at once, also identical proposals of both, and undone as one decision.
+// One review of two sessions: everything is accepted together, even identical proposals, and undone as one decision.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -32,7 +32,7 @@ const until = (page, workspace, ...lines) =>
   page.until(lines.join() || "no change", () => changed(workspace).join() === lines.join());
 
 editorTest(
-  "what two tasks propose is accepted at once, and that both propose the same is no reason to warn",
+  "the proposals of two sessions are accepted together, without a warning about identical ones",
   async ({ page, workspace }) => {
     await page.showContainer("Fairlead");
     await runTask(page, "First task");
@@ -63,7 +63,7 @@ editorTest("one undo undoes all of it, and one redo redoes all of it", async ({ 
   await page.rows(VIEW, nothing);
 });
 
-editorTest("the next undo reverts the decision before it", async ({ page, workspace }) => {
+editorTest("a second undo reverts the earlier decision", async ({ page, workspace }) => {
   await page.runCommand("Agent: Undo Review");
   await until(page, workspace);
   const one = await page.rows(VIEW, has("Second task", "Line 3", "First task", "Line 20"));

@@ -9,7 +9,7 @@ import { edit, followUp, runTask, useAgent } from "./agent.mjs";
 const VIEW = "Proposed Changes";
 const NUMBERS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 const before = `${NUMBERS.join("\n")}\n`;
-/** An edit that writes a line in capitals: each file has another line, so a label identifies a row. */
+/** Edits that write lines in capitals. Each file changes different lines, so a label identifies a row. */
 const capitals = (file, ...numbers) => numbers.map((number) => edit(file, `${number}\n`, `${number.toUpperCase()}\n`));
 
 const editorTest = useAgent(
@@ -46,7 +46,7 @@ const shows =
     lines.every((line) => seen.includes(line));
 
 editorTest(
-  "what is typed elsewhere in a file and its proposal are merged, and both are there after the accept",
+  "text that the user types elsewhere in a file is merged with the proposal, and the accept includes both",
   async ({ page, workspace }) => {
     await page.showContainer("Fairlead");
     await runTask(page, "Change the files");
@@ -68,7 +68,7 @@ editorTest(
 );
 
 editorTest(
-  "the proposed text is changed in the diff and saved: the file stays, and the accept writes the user's text",
+  "the user edits the proposed text in the diff and saves it: only the accept writes it to the file",
   async ({ page, workspace }) => {
     await page.clickRow(VIEW, "Line 3");
     await page.editorFocus();
@@ -86,7 +86,7 @@ editorTest(
   },
 );
 
-editorTest("what is not saved in the diff yet is part of what is accepted", async ({ page, workspace }) => {
+editorTest("an accept includes unsaved text in the diff", async ({ page, workspace }) => {
   await page.clickRow(VIEW, "Line 2");
   await page.editorFocus();
   await page.diffLines("modified", { wanted: shows("TWO") });
@@ -103,7 +103,7 @@ editorTest("what is not saved in the diff yet is part of what is accepted", asyn
 });
 
 editorTest(
-  "a save over a proposal that the agent has changed is refused, and overwrites only if the user says so",
+  "saving over a proposal that the agent has changed meanwhile is refused until the user chooses to overwrite it",
   async ({ page, workspace }) => {
     await page.clickRow(VIEW, "Line 4");
     await page.editorFocus();
@@ -133,7 +133,7 @@ editorTest(
 );
 
 editorTest(
-  "a conflict in one change leaves the others acceptable; both sides are shown, and the user's can stay",
+  "despite a conflict in one change, the others can be accepted; both sides are shown, and the user can keep theirs",
   async ({ page, workspace }) => {
     await page.openFile("half.txt");
     await page.clickLine("five");
@@ -160,7 +160,7 @@ editorTest(
   },
 );
 
-editorTest("a conflict is decided for the proposed side", async ({ page }) => {
+editorTest("a conflict is resolved with the proposed text", async ({ page }) => {
   await page.openFile("theirs.txt");
   await page.clickLine("six");
   await page.insertText("-mine");
@@ -177,7 +177,7 @@ editorTest("a conflict is decided for the proposed side", async ({ page }) => {
   await page.editorLines(shows("SIX"));
 });
 
-editorTest("a rejection takes a reason, and closing the box rejects nothing", async ({ page, workspace }) => {
+editorTest("a rejection can have a reason, and closing the input rejects nothing", async ({ page, workspace }) => {
   await page.clickRow(VIEW, "Line 7");
   await page.diffLines("modified", { wanted: shows("SEVEN") });
   await page.runCommand("Agent: Reject with Reason...");
@@ -191,7 +191,7 @@ editorTest("a rejection takes a reason, and closing the box rejects nothing", as
 });
 
 editorTest(
-  "undo and redo go back and forth through the review, also with an empty list",
+  "undo and redo move back and forth through the review, even if nothing is left to review",
   async ({ page, workspace }) => {
     await page.viewTitleAction(VIEW, "Undo Review");
     await page.rows(VIEW, has("Line 7"));

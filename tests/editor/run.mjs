@@ -99,7 +99,7 @@ function queue() {
 /** One process that runs files until none is left, or this one is stopped. */
 async function play() {
   const stream = run({ files: [LANE], signal: stop.signal });
-  // A file is an entry too; it fails again for each test in it that failed.
+  // The stream also reports each file as a test. It is not counted, and fails again if one of its tests failed.
   const isFile = (test) => test.nesting === 0 && test.name.endsWith(".mjs");
   stream.on("test:pass", (test) => {
     if (isFile(test)) return;

@@ -20,10 +20,10 @@ editorTest(
   "a command sees the agent's edits, and its own changes are listed for review",
   async ({ page, workspace }, context) => {
     await runTask(page, "Change it");
-    const plan = await page.rows("Plan", (all) =>
+    const steps = await page.rows("Plan", (all) =>
       all.some(({ label }) => label.startsWith("Allow") || label.includes("cat a.txt")),
     );
-    sandboxed = !plan.some(({ label }) => label.startsWith("Allow"));
+    sandboxed = !steps.some(({ label }) => label.startsWith("Allow"));
     if (!sandboxed) return context.skip("there is no sandbox on this machine");
     const rows = await page.rows("Proposed Changes", (all) => all.filter(({ level }) => level === 1).length === 4);
     const described = rows
@@ -42,7 +42,7 @@ editorTest(
 );
 
 editorTest(
-  "a binary file is said to be one, and everything is accepted at once",
+  "the diff of a binary file says that it is binary, and all changes are accepted together",
   async ({ page, workspace }, context) => {
     if (!sandboxed) return context.skip();
     await page.clickRow("Proposed Changes", "logo.bin");
@@ -57,7 +57,7 @@ editorTest(
   },
 );
 
-editorTest("an undo reverts all of it, the bytes and the permissions too", async ({ page, workspace }, context) => {
+editorTest("an undo removes the new files and reverts the permissions", async ({ page, workspace }, context) => {
   if (!sandboxed) return context.skip();
   await page.runCommand("Agent: Undo Review");
   await page.rows("Proposed Changes", (all) => all.filter(({ level }) => level === 1).length === 4);

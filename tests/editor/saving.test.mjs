@@ -1,4 +1,4 @@
-// What the save after an accept changes, and line endings that a change replaces.
+// Accepted text that VS Code changes when it saves, and changes that replace all line endings.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -23,7 +23,7 @@ const editorTest = useAgent(
 );
 const read = (workspace, name) => fs.readFileSync(path.join(workspace, name), "utf8");
 
-editorTest("an accept that VS Code saves in another form can be undone", async ({ page, workspace }) => {
+editorTest("an accept can be undone even if VS Code changed the text when it saved", async ({ page, workspace }) => {
   await runTask(page, "Change the files");
   await page.toast("Proposed.");
   await page.rowAction(VIEW, "form.txt", "Accept");
@@ -34,7 +34,7 @@ editorTest("an accept that VS Code saves in another form can be undone", async (
   await page.rows(VIEW, (rows) => rows.some(({ label }) => label === "form.txt"));
 });
 
-editorTest("a change of all line endings is accepted and undone, open or closed", async ({ page, workspace }) => {
+editorTest("all line endings change on accept and on undo, in open and closed files", async ({ page, workspace }) => {
   const before = "one\ntwo\n";
   const after = { "open.bat": "one\r\ntwo\r\n", "both.bat": "ONE\r\ntwo\r\n", "closed.bat": "one\r\ntwo\r\n" };
   for (const [name, text] of Object.entries(after)) {

@@ -1,4 +1,4 @@
-// Several sessions in a real VS Code: two at once, one of them shown, a message to a running one, one deleted, one continued.
+// Several sessions in a real VS Code: they run at once, and are shown, steered, continued, deleted and restored.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -13,7 +13,7 @@ const ask = (question) => ({ ask_user: { question } });
 const notified = temporaryFile("notified.txt");
 const notify = temporaryFile("notify.sh");
 fs.writeFileSync(notify, `echo "$1" >> "${notified}"\n`);
-// each session plays the script from its beginning; its first question shows the user which task asks
+// each session plays the script from the beginning, so each one asks the question
 const editorTest = useAgent(
   [
     {
@@ -40,7 +40,7 @@ const described =
   (rows) =>
     parts.every((part) => find(rows, label)?.description.includes(part));
 
-editorTest("the view is there, closed, and lists a task once there is one", async ({ page }) => {
+editorTest("the Sessions view lists the task with its state", async ({ page }) => {
   await page.showContainer("Fairlead");
   await runTask(page, "The first task");
   await page.rows(PLAN, (rows) => find(rows, "Answer: Shall I go on?"));
@@ -84,7 +84,7 @@ editorTest("a message to the agent reaches the run that is shown", async ({ page
   await page.webview().locator(".prompt", { hasText: "Be polite" }).waitFor();
 });
 
-editorTest("what is removed from the context stays removed when a message is sent", async ({ page }) => {
+editorTest("a file that was removed from the context stays removed when a message is sent", async ({ page }) => {
   await page.openFile("b.txt");
   await page.runCommand("Agent: Show Conversation in Editor");
   const chip = page.webview().locator(".chip", { hasText: "b.txt" });
@@ -97,7 +97,7 @@ editorTest("what is removed from the context stays removed when a message is sen
   assert.equal(await chip.count(), 0);
 });
 
-editorTest("the run that is shown ends, and the other one is as it was", async ({ page }) => {
+editorTest("the run that is shown ends, and the other one still waits", async ({ page }) => {
   await page.clickRow(PLAN, "Answer: Shall I go on?");
   await page.fillInput("Yes", { title: "Agent: Answer (“The second task”)" });
   const ended = (all) => find(all, "The second task").icon === "pass";
@@ -106,7 +106,7 @@ editorTest("the run that is shown ends, and the other one is as it was", async (
   await page.statusItem("fairlead.status", ({ text }) => text.includes("Agent: 1 waiting for you"));
   await page.rows(PLAN, described("“The first task”", "is waiting for you"));
   await page.toast("“The first task”: The agent asks: Shall I go on?");
-  await page.until("no notice of what was answered in the view", async () =>
+  await page.until("no notice of the question that was answered in the view", async () =>
     (await page.toasts()).every(({ message }) => !message.startsWith("“The second task”: The agent asks")),
   );
   await page.until("the count", async () => (await page.viewDescription(PLAN)) === "2/2");
@@ -121,7 +121,7 @@ editorTest("a conversation that another tab hid is up to date when it is shown a
 });
 
 editorTest(
-  "a click shows the other session: plan, proposals first, and the conversation that is open",
+  "a click shows the other session: its plan, its proposals at the top of the list, and its conversation",
   async ({ page }) => {
     await page.clickRow(SESSIONS, "The first task");
     await page.until("the first plan", async () => (await page.viewDescription(PLAN)) === "0/2");
@@ -134,16 +134,16 @@ editorTest(
   },
 );
 
-editorTest("a run in a session that is not shown continues, and its row says so", async ({ page }) => {
+editorTest("a run in a session that is not shown continues, and can be stopped from its row", async ({ page }) => {
   await page.clickRow(SESSIONS, "The second task");
   await page.until("the second plan", async () => (await page.viewDescription(PLAN)) === "2/2");
   await page.until(
-    "a stop on its row",
+    "the Stop action in its row",
     async () => (await page.rowActions(SESSIONS, "The first task")).join() === "Stop",
   );
   await page.rowAction(SESSIONS, "The first task", "Stop");
   await page.rows(SESSIONS, (rows) => find(rows, "The first task").icon === "circle-outline");
-  await page.until("the second plan still", async () => (await page.viewDescription(PLAN)) === "2/2");
+  await page.until("the second plan, unchanged", async () => (await page.viewDescription(PLAN)) === "2/2");
 });
 
 editorTest("a session continues from its row, with another prompt", async ({ page }) => {
@@ -155,7 +155,7 @@ editorTest("a session continues from its row, with another prompt", async ({ pag
 });
 
 editorTest(
-  "deleting asks where something would be lost, and leaves files and the other session alone",
+  "deleting a session asks first if undecided changes would be lost, and leaves files and the other session alone",
   async ({ page, workspace }) => {
     await page.rowAction(SESSIONS, "The second task", "Delete Session");
     const asked = await page.dialog();
@@ -171,7 +171,7 @@ editorTest(
 );
 
 editorTest(
-  "after a reload of the window the conversation is restored although Fairlead's views are hidden, and then the session",
+  "after a reload, the conversation is restored while Fairlead's views are hidden, and the session when they are shown",
   async ({ page }) => {
     await page.runCommand("View: Show Explorer");
     await page.reload();
@@ -189,12 +189,12 @@ editorTest(
 editorTest("the conversation that VS Code has restored shows the next task", async ({ page }) => {
   await runTask(page, "The third task");
   await page.webview().locator("h1", { hasText: "The third task" }).waitFor();
-  // while the window still has the focus: the next test would notify the user's program of a later question
+  // waits while the window still has the focus; a later question would run the user's program in the next test
   await page.rows(SESSIONS, described("The third task", "waiting for you"));
 });
 
 editorTest("a window without the focus runs the user's program when something waits", async ({ page }) => {
-  assert.ok(!fs.existsSync(notified), "the window had the focus until now");
+  assert.ok(!fs.existsSync(notified), "the program ran although the window had the focus");
   await page.page.evaluate(() => {
     document.hasFocus = () => false;
     // makes VS Code ask for the focus at once; a blur counts only if no element gets the focus right after it
@@ -206,7 +206,7 @@ editorTest("a window without the focus runs the user's program when something wa
 });
 
 editorTest(
-  "with another folder in the window, the sessions and their changes are there",
+  "after a folder is added to the window, the sessions and their changes are still there",
   async ({ page, workspace }) => {
     const other = path.join(path.dirname(workspace), "other");
     fs.mkdirSync(other);

@@ -33,7 +33,7 @@ const read = (workspace, name) => fs.readFileSync(path.join(path.dirname(workspa
 const files = (rows) =>
   rows.filter(({ level }) => level === 1).map(({ label, description }) => `${label} ${description}`);
 
-editorTest("the agent works in both folders, whose names begin its paths", async ({ page, workspace }, context) => {
+editorTest("the agent works in both folders, and its paths name them", async ({ page, workspace }, context) => {
   await runTask(page, 'Change #"Web UI/main.txt"');
   await page.toast("Both are changed.");
   await page.closeToast("Both are changed.");

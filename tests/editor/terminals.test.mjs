@@ -23,17 +23,17 @@ const allow = async (page, command) => {
 };
 const screen = (page) =>
   page.page.locator(".terminal-wrapper.active .xterm-rows, .terminal-wrapper:visible .xterm-rows").last();
-const shows = (page, text) =>
-  page.until(`a terminal with ${text}`, async () => {
-    const words = (
+const shows = (page, pattern) =>
+  page.until(`a terminal with ${pattern}`, async () => {
+    const text = (
       await screen(page)
         .innerText()
         .catch(() => "")
     ).replaceAll("\u00a0", " ");
-    return text.test(words) && words;
+    return pattern.test(text) && text;
   });
 
-editorTest("a command that runs can be watched, with its colors, until it is stopped", async ({ page }) => {
+editorTest("a running command can be watched, with its colors, until it is stopped", async ({ page }) => {
   await page.showContainer("Fairlead");
   await runTask(page, "Run it");
   await allow(page, "sleep 300");
@@ -61,10 +61,11 @@ editorTest("a command that runs can be watched, with its colors, until it is sto
   await shows(page, /red one\s+\[stopped · \d/);
 });
 
-editorTest("what a command wrote can be read when it has ended, with how it ended, and again", async ({ page }) => {
+editorTest("the output of a command that has ended can be opened again, with how it ended", async ({ page }) => {
   await followUp(page, "Go on");
   await allow(page, "exit 3");
-  await page.rows(PLAN, (rows) => rows[0].label.startsWith("Allow") && rows[0].label.includes("sleep 600")); // this row moves the rows below it
+  // wait for this row first, because it moves the rows below it
+  await page.rows(PLAN, (rows) => rows[0].label.startsWith("Allow") && rows[0].label.includes("sleep 600"));
   for (const [command, written] of [
     ["exit 3", /two\s+\[exit 3 · \d/],
     ["sleep 300", /red one\s+\[stopped/],
@@ -76,7 +77,7 @@ editorTest("what a command wrote can be read when it has ended, with how it ende
   }
 });
 
-editorTest("a background command continues after the run, and is stopped from its row", async ({ page }) => {
+editorTest("a background command continues after the run, and can be stopped from its row", async ({ page }) => {
   await allow(page, "sleep 600");
   await page.toast("It runs.");
   const rows = await page.rows(PLAN, (all) => row(all, "cmd-1") !== undefined);

@@ -17,8 +17,8 @@ TEXTS = st.builds(lambda lines, last: "".join(lines) + last, st.lists(LINES, max
 
 
 @given(TEXTS, TEXTS)
-def test_all_hunks_make_the_proposed_text_and_none_leave_the_base(base: str, proposed: str) -> None:
-    """Applied to the base they give the proposed text, and reverted in that they give the base."""
+def test_hunks_lead_from_the_base_to_the_proposed_text_and_back(base: str, proposed: str) -> None:
+    """Applying all of them to the base gives the proposed text, and reverting all of them there gives the base."""
     found = hunks(base, proposed)
     assert patched(base, found) == proposed
     assert unpatched(proposed, found) == base
@@ -28,8 +28,8 @@ def test_all_hunks_make_the_proposed_text_and_none_leave_the_base(base: str, pro
 
 
 @given(TEXTS, TEXTS, st.data())
-def test_applying_some_is_reverting_the_others(base: str, proposed: str, data: st.DataObject) -> None:
-    """A selection of hunks gives one text, from whichever side it is made and in whatever order they are given."""
+def test_applying_some_hunks_equals_reverting_the_others(base: str, proposed: str, data: st.DataObject) -> None:
+    """A selection of hunks, in any order, gives the same text from either side."""
     found = hunks(base, proposed)
     chosen = data.draw(st.lists(st.sampled_from(found), unique_by=lambda hunk: hunk.id)) if found else []
     others = [hunk for hunk in found if hunk not in chosen]
@@ -37,8 +37,8 @@ def test_applying_some_is_reverting_the_others(base: str, proposed: str, data: s
 
 
 @given(TEXTS, TEXTS)
-def test_hunks_are_where_they_say(base: str, proposed: str) -> None:
-    """They are in order, with at least one equal line between two; both sides have the lines at their position."""
+def test_hunks_contain_the_lines_at_their_positions(base: str, proposed: str) -> None:
+    """They are in order, and at least one equal line separates each from the next."""
     old, new = split_lines(base), split_lines(proposed)
     shift, end = 0, -1
     for hunk in hunks(base, proposed):
@@ -53,7 +53,7 @@ def test_hunks_are_where_they_say(base: str, proposed: str) -> None:
 
 @given(TEXTS, TEXTS)
 def test_ids_are_unique_and_depend_only_on_the_lines(base: str, proposed: str) -> None:
-    """Even for equal changes. A blank line in front, which is a seam like the file's start, changes no id."""
+    """Equal changes have different ids. A blank line at the start changes no id: hunks align as at the file's start."""
     found = hunks(base, proposed)
     assert len({hunk.id for hunk in found}) == len(found)
     framed = hunks(f"\n{base}", f"\n{proposed}")
@@ -125,8 +125,8 @@ NUMBERED = {
 
 
 @pytest.mark.parametrize("name", NUMBERED)
-def test_numbers_are_those_of_a_unified_diff_less_one(name: str) -> None:
-    """Starts count from 0; that of an empty side is the line before which something is inserted."""
+def test_hunks_have_the_expected_lines_and_starts(name: str) -> None:
+    """Starts count from 0; the start of an empty side is the line before which lines are inserted."""
     base, proposed, expected = NUMBERED[name]
     found = [(h.old_start, list(h.old), h.new_start, list(h.new)) for h in hunks(base, proposed)]
     assert found == expected
@@ -151,7 +151,7 @@ LARGE = {
 
 @pytest.mark.parametrize("name", LARGE)
 def test_large_files_take_bounded_time(name: str) -> None:
-    """The server cannot answer while it runs, and must answer within two seconds."""
+    """The server cannot answer during a comparison, and must answer within two seconds."""
     old, new, count = LARGE[name]
     base, proposed = "".join(old), "".join(new)
     began = time.process_time()
@@ -191,6 +191,6 @@ def test_deeply_nested_anchors_take_bounded_time() -> None:
     assert blocks == sorted(blocks)
 
 
-def test_a_hunk_is_a_value() -> None:
-    """Equal texts give equal hunks, in another process too."""
+def test_equal_texts_give_equal_hunks() -> None:
+    """The ids are the same in every process."""
     assert hunks("a\n", "é\n") == hunks("a\n", "é\n") == (Hunk("42aa582bf7ed5e9e", 0, ("a\n",), 0, ("é\n",)),)

@@ -83,7 +83,7 @@ def test_fault_03_more_than_one_place_is_refused_with_the_count_and_the_lines(
 
 
 def test_an_exact_place_wins_over_one_with_other_line_endings() -> None:
-    """A place matches if it has exactly these characters."""
+    """Then places with other line endings do not count, so the edit is not refused as ambiguous."""
     assert replace_once("a\r\nb\na\nb\n", "a\nb", "X") == "a\r\nb\nX\n"
 
 
@@ -98,7 +98,7 @@ def test_an_exact_place_wins_over_one_with_other_line_endings() -> None:
     ],
 )
 def test_an_edit_that_makes_no_sense_is_refused(text: str, old: str, new: str, said: str) -> None:
-    """Each with what to do instead."""
+    """The error says what is wrong."""
     assert said in explained(text, old, new)
 
 
@@ -111,10 +111,10 @@ EXPLAINED = {
     ),
     "tabs in old_text": ("all:\n    gcc\n", "\tgcc", "The file has spaces where old_text has tabs", "····gcc"),
     "tabs inside": ("a\tb\n", "a b", "The file has tabs where old_text has spaces", "a→b"),
-    "too few blanks": ("  x = 1\n", "    x = 1", "Only the whitespace differs", "··x = 1"),
+    "too few spaces": ("  x = 1\n", "    x = 1", "Only the whitespace differs", "··x = 1"),
     "no-break space": ("x\u00a0= 1\n", "x = 1", "Only the whitespace differs", "x\\u00a0= 1"),
     "ideographic space": ("如果\u3000是\n", "如果 是", "Only the whitespace differs", "如果\\u3000是"),
-    "trailing blanks": ("a = 1  \nb\n", "a = 1\nb", "The spaces at the end of a line differ", "a = 1··\nb"),
+    "trailing spaces": ("a = 1  \nb\n", "a = 1\nb", "The spaces at the end of a line differ", "a = 1··\nb"),
     "NFD in the file": ("cafe\u0301 = 1\n", "caf\u00e9 = 1", "another Unicode form: the file is in NFD", "cafe\u0301"),
     "NFC in the file": ("caf\u00e9 = 1\n", "cafe\u0301 = 1", "another Unicode form: the file is in NFC", "caf\u00e9"),
     "both forms": ("e\u0301\u00e9\n", "\u00e9\u00e9", "neither NFC nor NFD", "e\u0301\u00e9"),

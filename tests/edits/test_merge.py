@@ -23,12 +23,12 @@ def merge_or_none(base: str, mine: str, theirs: str) -> str | None:
 
 @given(TEXTS, TEXTS)
 def test_a_side_that_changed_nothing_leaves_the_other_as_it_is(base: str, text: str) -> None:
-    """So do two sides with the same changes."""
+    """If both sides have the same changes, the result is their text."""
     assert merged(base, text, base) == merged(base, base, text) == merged(base, text, text) == text
 
 
 @given(TEXTS, TEXTS, TEXTS)
-def test_the_two_sides_are_equal(base: str, mine: str, theirs: str) -> None:
+def test_the_two_sides_are_interchangeable(base: str, mine: str, theirs: str) -> None:
     """The text, the conflicts and the regions are the same if the sides are exchanged."""
     assert merge_or_none(base, mine, theirs) == merge_or_none(base, theirs, mine)
     names = {"mine": "theirs", "theirs": "mine", "same": "same", "conflict": "conflict"}
@@ -57,8 +57,8 @@ def test_regions_cover_all_changes_and_nothing_else(base: str, mine: str, theirs
 
 
 @given(TEXTS, TEXTS, TEXTS)
-def test_no_line_comes_from_nowhere(base: str, mine: str, theirs: str) -> None:
-    """Each line of the merged text is in one of the three texts; none is combined from two."""
+def test_each_merged_line_is_in_one_of_the_texts(base: str, mine: str, theirs: str) -> None:
+    """No line is combined from two."""
     both = merge_or_none(base.replace("\r", ""), mine.replace("\r", ""), theirs.replace("\r", ""))
     if both is not None:
         known = {line for text in (base, mine, theirs) for line in split_lines(text.replace("\r", ""))}
@@ -76,8 +76,8 @@ def written(kind: str, number: int, name: str) -> str:
 
 
 @given(SIDES)
-def test_changes_of_separate_lines_are_both_applied(kinds: list[tuple[str, str]]) -> None:
-    """A model of numbered lines between frames: both sides changing a line, or both adding one, is a conflict."""
+def test_changes_to_separate_lines_are_both_applied(kinds: list[tuple[str, str]]) -> None:
+    """There is a conflict only where both sides change a line differently, or both add a line after it."""
     base = mine = theirs = both = ""
     conflicts: list[int] = []
     for number, (one, other) in enumerate(kinds):
@@ -129,7 +129,7 @@ SCENARIOS: dict[str, tuple[str, str, str, str | None]] = {
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_overlapping_changes_are_a_conflict_and_adjacent_ones_are_not(name: str) -> None:
-    """The text is None if both changes cannot be applied."""
+    """A scenario whose result is None is a conflict."""
     base, mine, theirs, both = SCENARIOS[name]
     assert merge_or_none(base, mine, theirs) == both
 
@@ -153,7 +153,7 @@ def test_replacing_takes_spans_in_order() -> None:
 
 
 def test_large_texts_merge_in_bounded_time() -> None:
-    """It runs at each keystroke in a file with a proposal."""
+    """A merge runs at each keystroke in a file with a proposal."""
     base = [f"line {number}\n" for number in range(50_000)]
     mine = [f"mine {number}\n" if number % 100 == 0 else line for number, line in enumerate(base)]
     theirs = [f"theirs {number}\n" if number % 100 == 50 else line for number, line in enumerate(base)]

@@ -60,7 +60,7 @@ def test_no_hunk_is_without_an_origin(base: str, texts: list[str]) -> None:
         ("a\nall\nby\nhand\nf\n", ["2"]),
     ],
 )
-def test_what_a_user_changes_by_hand_stays_with_its_step(by_hand: str, items: list[str]) -> None:
+def test_a_hunk_that_the_user_amends_stays_with_its_item(by_hand: str, items: list[str]) -> None:
     """A changed hunk still belongs to its item; if several become one hunk, to the latest of their items."""
     steps = ["a\nB\nc\nd\ne\nf\n", "a\nB\nc\nd\nE\nf\n"]
     origins, last = Origins.empty(BASE), BASE
@@ -74,14 +74,14 @@ def test_what_a_user_changes_by_hand_stays_with_its_step(by_hand: str, items: li
 
 BASE = "a\nb\nc\nd\ne\nf\n"
 SCENARIOS = {
-    "each item its line": (["a\nB\nc\nd\ne\nf\n", "a\nB\nc\nd\nE\nf\n"], ["1", "2"]),
+    "each item changes its own line": (["a\nB\nc\nd\ne\nf\n", "a\nB\nc\nd\nE\nf\n"], ["1", "2"]),
     "additions": (["a\nx\nb\nc\nd\ne\nf\n", "a\nx\nb\nc\nd\ne\nf\ny\n"], ["1", "2"]),
     "deletions": (["a\nc\nd\ne\nf\n", "a\nc\nd\nf\n"], ["1", "2"]),
     "a deletion at the start and one at the end": (["b\nc\nd\ne\nf\n", "b\nc\nd\ne\n"], ["1", "2"]),
-    "the later one of two in one hunk": (["a\nB\nc\nd\ne\nf\n", "a\nB\nC\nd\ne\nf\n"], ["2"]),
-    "a later one above moves no origin": (["a\nb\nc\nd\nE\nf\n", "x\ny\na\nb\nc\nd\nE\nf\n"], ["2", "1"]),
+    "a hunk of two items belongs to the later one": (["a\nB\nc\nd\ne\nf\n", "a\nB\nC\nd\ne\nf\n"], ["2"]),
+    "an addition above moves no origin": (["a\nb\nc\nd\nE\nf\n", "x\ny\na\nb\nc\nd\nE\nf\n"], ["2", "1"]),
     "a deletion above moves no origin": (["a\nb\nc\nd\nE\nf\n", "b\nc\nd\nE\nf\n"], ["2", "1"]),
-    "a line changed twice is the later one's": (["a\nB\nc\nd\ne\nf\n", "a\nBB\nc\nd\ne\nf\n"], ["2"]),
+    "a line changed twice belongs to the later item": (["a\nB\nc\nd\ne\nf\n", "a\nBB\nc\nd\ne\nf\n"], ["2"]),
     "a reverted change has no hunk": (["a\nB\nc\nd\ne\nf\n", "a\nB\nc\nd\nE\nf\n", "a\nb\nc\nd\nE\nf\n"], ["2"]),
     "all removed": ([""], ["1"]),
     "all removed in two steps": (["a\nb\nc\n", ""], ["2"]),
@@ -117,7 +117,7 @@ LETTERS = "".join(f"{name}\n" for name in "abcdefghi")
 def test_a_step_whose_changes_were_changed_again_names_the_later_step(
     texts: list[tuple[str | None, str, str]], overtaken: dict[str, str | None]
 ) -> None:
-    """P15: whether the later change replaces, reverts, adjoins or includes the earlier one."""
+    """P15: the later change may replace, revert, adjoin or include the earlier one."""
     changes, text = Changeset(), LETTERS
     for item, old, new in texts:
         text = text.replace(old, new, 1)

@@ -11,7 +11,7 @@ from edits.both import STARTS, STEPS, Both
 @settings(max_examples=400)
 @given(STARTS, STEPS)
 def test_any_sequence_of_steps_ends_where_the_model_does(start: list[int], steps: list[tuple[Any, ...]]) -> None:
-    """docs/faults.md 6, 8, 13: propose, type, accept, reject, amend, undo, redo; hunks that nobody touched keep ids."""
+    """docs/faults.md 6, 8, 13: after each step the texts and hunks match, and unchanged hunks keep their ids."""
     both = Both(start, Bench)
     for step in steps:
         both.step(*step)
@@ -19,10 +19,8 @@ def test_any_sequence_of_steps_ends_where_the_model_does(start: list[int], steps
 
 @settings(max_examples=400)
 @given(STARTS, STEPS)
-def test_undo_of_everything_leads_back_and_redo_of_everything_forth(
-    start: list[int], steps: list[tuple[Any, ...]]
-) -> None:
-    """After the agent's proposals, only the user decides: undo restores all bytes and all ids."""
+def test_each_decision_can_be_undone_and_redone(start: list[int], steps: list[tuple[Any, ...]]) -> None:
+    """If only decisions follow the proposals and the typing, each undo and redo restores all bytes and ids."""
     both = Both(start, Bench)
     decisions = [step for step in steps if step[0] not in ("propose", "type", "undo", "redo")]
     for step in [*(step for step in steps if step[0] == "propose"), *(s for s in steps if s[0] == "type")]:

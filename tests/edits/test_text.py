@@ -7,7 +7,7 @@ from hypothesis import given
 from fairlead.edits.line_endings import match_line_endings
 from fairlead.edits.text import line_number, split_lines, usual_line_ending, with_line_endings, without_line_ending
 
-# every character that some library takes for a line ending, and what surrounds it
+# every character that some library treats as a line ending, among other characters
 TEXTS = st.text(st.sampled_from("ab\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\ufeff日🚀"), max_size=30)
 
 
@@ -30,7 +30,7 @@ def test_a_text_is_cut_where_an_editor_cuts_it(text: str, lines: list[str]) -> N
 
 
 @given(TEXTS)
-def test_the_lines_are_the_text(text: str) -> None:
+def test_the_lines_add_up_to_the_text(text: str) -> None:
     """Nothing is lost, and no line contains a line ending other than its own."""
     lines = split_lines(text)
     assert "".join(lines) == text
@@ -39,8 +39,8 @@ def test_the_lines_are_the_text(text: str) -> None:
 
 
 @given(TEXTS, st.data())
-def test_a_place_has_the_number_of_its_line(text: str, data: st.DataObject) -> None:
-    """Counted from 1; a CRLF is one line ending."""
+def test_the_start_of_a_line_has_the_number_of_the_line(text: str, data: st.DataObject) -> None:
+    """Lines are counted from 1, and a CRLF is one line ending."""
     lines = split_lines(text)
     index = data.draw(st.integers(0, max(0, len(lines) - 1)))
     start = len("".join(lines[:index]))
@@ -58,7 +58,7 @@ def test_the_usual_line_ending_is_the_most_frequent(text: str, end: str) -> None
 
 @given(TEXTS, st.sampled_from(["\n", "\r\n", "\r"]))
 def test_all_line_endings_can_be_made_equal(text: str, end: str) -> None:
-    """The lines stay, each with the given line ending."""
+    """Only line endings change, and each becomes the given one."""
     changed = with_line_endings(text, end)
     assert [*map(without_line_ending, split_lines(changed))] == [*map(without_line_ending, split_lines(text))]
     assert {line[len(without_line_ending(line)) :] for line in split_lines(changed)} <= {end, ""}
@@ -71,7 +71,7 @@ def test_all_line_endings_can_be_made_equal(text: str, end: str) -> None:
         ("a\rb\r", "b\na\n", "b\ra\r"),
         ("a\nb\n", "a\r\nb\r\n", "a\nb\n"),
         ("", "a\nb\n", "a\nb\n"),
-        # mixed: what stays or is replaced keeps its own end, what is added gets the usual one
+        # mixed: lines that stay or are replaced keep their line endings, added lines get the usual one
         ("a\r\nb\nc\r\n", "a\nB\nc\n", "a\r\nB\nc\r\n"),
         ("a\r\nb\nc\r\nd\n", "a\nd\n", "a\r\nd\n"),
         ("a\r\nb\nc\r\n", "a\nb\nnew\nc\n", "a\r\nb\nnew\r\nc\r\n"),
@@ -81,13 +81,13 @@ def test_all_line_endings_can_be_made_equal(text: str, end: str) -> None:
     ],
 )
 def test_a_rewrite_keeps_the_line_endings_of_the_file(old: str, new: str, expected: str) -> None:
-    """docs/faults.md 1: only the intended lines change, also in a file with mixed line endings."""
+    """docs/faults.md 1: only the intended lines change, even in a file with mixed line endings."""
     assert match_line_endings(old, new) == expected
 
 
 @given(TEXTS, TEXTS)
 def test_a_rewrite_has_the_new_text(old: str, new: str) -> None:
-    """Apart from line endings; the same text with other line endings is no change at all."""
+    """Only line endings may differ. The same text with other line endings changes nothing."""
     assert [*map(without_line_ending, split_lines(match_line_endings(old, new)))] == [
         *map(without_line_ending, split_lines(new))
     ]

@@ -188,7 +188,7 @@ def test_a_proposal_is_seen_as_a_diff(emacs: Emacs, files: Callable[[], dict[str
 
 
 def test_the_change_at_point_is_decided(emacs: Emacs, workspace: Path) -> None:
-    """`fairlead-accept` and `fairlead-reject` in a file decide only on the change at point."""
+    """In a file, `fairlead-accept` and `fairlead-reject` apply only to the change at point, and fail without one."""
     lines = [f"line {number}\n" for number in range(1, 31)]
     (workspace / "a.py").write_text("".join(lines))
     edits = [
@@ -222,7 +222,7 @@ def test_the_change_at_point_is_decided(emacs: Emacs, workspace: Path) -> None:
     assert (workspace / "a.py").read_text() == "".join(lines)
 
 
-def test_eglot_without_the_configuration(emacs: Emacs, workspace: Path) -> None:
+def test_eglot_works_without_the_configuration(emacs: Emacs, workspace: Path) -> None:
     """With eglot's own commands, a task runs, a code action changes the visited file, and undo and redo work.
 
     Enter does not allow a command, although eglot 1.9 preselects the first choice.

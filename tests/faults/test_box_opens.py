@@ -1,4 +1,4 @@
-"""docs/faults.md 102 and 103: odd links and failed starts of commands keep no later command from running."""
+"""docs/faults.md 102 and 103: later commands run despite odd links and commands that fail to start."""
 
 import asyncio
 import contextlib
@@ -23,7 +23,7 @@ from support.client import Client
 from support.sandbox import needs_sandbox
 
 LONG = "x" * 300
-LEFT = {"lock", "no-file", "no-folder", "no-settings", "upper-1"}
+WITHOUT_BOXES = {"lock", "no-file", "no-folder", "no-settings", "upper-1"}  # what a layer's folder may contain
 
 
 @pytest.fixture(autouse=True)
@@ -100,10 +100,10 @@ async def test_fault_102_links_and_paths_that_lead_nowhere(
 
 
 @pytest.mark.parametrize("separate", ["\n", "\0x\n"], ids=["", "and a NUL"])
-async def test_fault_102_the_hooks_of_a_repository_that_git_finds(
+async def test_fault_102_the_hooks_of_a_repository_that_git_finds_are_read_only(
     workspace: Path, replay: Callable[..., dict[str, Any]], separate: str
 ) -> None:
-    """docs/faults.md 102: a `.git` file names the repository up to a NUL, as for Git, so its hooks are read-only."""
+    """docs/faults.md 102: as in Git, the path in a `.git` file ends at a NUL."""
     subprocess.run(["git", "init", "-q", str(workspace / "real")], check=True)
     (workspace / "real/.git").rename(workspace / "own")
     (workspace / ".git").write_text(f"gitdir: own{separate}")
@@ -121,7 +121,7 @@ async def box(workspace: Path, tmp_path: Path) -> AsyncIterator[Boxes]:
         yield made
 
 
-# views that cannot be written, with the errors: an expected one, and one that nobody expects
+# views that cannot be written, with their errors: a ToolError is expected, a ValueError is not
 BAD_VIEWS: dict[str, tuple[View, type[Exception]]] = {
     "a long name": (seen(**{"a.txt": "a", LONG: "b"}), ToolError),
     "a long name of a folder": (seen(**{"a.txt": "a", f"b/c/{LONG}/d": "b"}), ToolError),
@@ -133,14 +133,14 @@ def descriptors(folder: Path) -> list[str]:
     """What this process has open for layers in a folder, apart from pipes."""
     found: list[str] = []
     for name in os.listdir("/proc/self/fd"):
-        with contextlib.suppress(FileNotFoundError):  # the one of the listing itself
+        with contextlib.suppress(FileNotFoundError):  # the descriptor of the listing itself is closed
             found.append(os.readlink(f"/proc/self/fd/{name}"))
     return sorted(path for path in found if path.startswith((str(folder), "/memfd:", "user:", "net:")))
 
 
 async def check_usable(box: Boxes, workspace: Path) -> None:
     """Checks that no folder of a box is left, and that the next command sees nothing of an earlier view."""
-    assert {path.name for path in box.layer._folder.iterdir()} <= LEFT
+    assert {path.name for path in box.layer._folder.iterdir()} <= WITHOUT_BOXES
     assert await box.output("ls") == ""
     assert on_disk(workspace) == {}
 
@@ -195,8 +195,8 @@ async def test_fault_103_too_few_descriptors(workspace: Path, tmp_path: Path) ->
 async def test_fault_103_a_start_that_is_cancelled(
     box: Boxes, workspace: Path, view: str, cancels: int, background: bool
 ) -> None:
-    """docs/faults.md 103: cancelled once or several times while it opens, the call ends as cancelled, whatever becomes
-    of the box, and the box is removed."""
+    """docs/faults.md 103: a call that is cancelled once or several times while the box opens ends as cancelled, and
+    later commands run. After a single cancel, nothing is left of the box."""
     good = seen(**{f"{n}.txt": "x" for n in range(300)})  # takes long enough for the cancels
     given = BAD_VIEWS[view][0] if view in BAD_VIEWS else good
     for _ in range(3):
@@ -217,7 +217,7 @@ async def test_fault_103_a_start_that_is_cancelled(
 
 
 async def test_fault_103_a_layer_is_closed_while_a_box_is_made(workspace: Path, tmp_path: Path) -> None:
-    """docs/faults.md 103: nothing is left in the folder of the layers."""
+    """docs/faults.md 103: the layer's folder is removed."""
     async with boxes(workspace, tmp_path / "state") as box:
         opening = asyncio.ensure_future(box.layer.open("true", seen(**{f"{n}.txt": "x" for n in range(300)})))
         for _ in range(2):

@@ -32,7 +32,7 @@ BYTES: list[tuple[str, bytes, str, str, bytes]] = [
 
 
 @pytest.mark.parametrize(("name", "before", "old", "new", "after"), BYTES, ids=[row[0] for row in BYTES])
-async def test_only_those_bytes_change(
+async def test_only_the_edited_bytes_change(
     workspace: Path, replay: Replay, name: str, before: bytes, old: str, new: str, after: bytes
 ) -> None:
     """docs/faults.md 1 and 2: line endings, the BOM and the missing final newline stay."""
@@ -71,8 +71,8 @@ async def test_an_edit_that_cannot_be_made_explains_itself(
     assert file.read_bytes() == content
 
 
-async def test_fault_12_a_sparse_file_of_two_gigabytes(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 12: refused at once because of its size."""
+async def test_fault_12_a_sparse_file_of_two_gigabytes_is_refused(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 12: the error says that it is too large."""
     with (workspace / "big").open("wb") as file:
         file.truncate(2_000_000_000)
     async with Client(workspace, settings=replay({"calls": [{"read_file": {"path": "big"}}]}, {"text": "."})) as client:
@@ -80,7 +80,7 @@ async def test_fault_12_a_sparse_file_of_two_gigabytes(workspace: Path, replay: 
         assert "too large" in client.events("tool_finished")[0]["text"]
 
 
-async def test_fault_13_two_proposals_only_the_second_accepted(workspace: Path, replay: Replay) -> None:
+async def test_fault_13_the_second_of_two_edits_is_accepted_alone(workspace: Path, replay: Replay) -> None:
     """docs/faults.md 13: of two separate edits, only the second is applied; the first stays proposed."""
     file = workspace / "f"
     file.write_text("1\n2\n3\n4\n5\n")
@@ -96,8 +96,8 @@ async def test_fault_13_two_proposals_only_the_second_accepted(workspace: Path, 
     assert file.read_text() == "one\nmore\n2\n3\n4\nfive\n"
 
 
-async def test_fault_14_a_new_file_in_a_new_folder(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 14, the part for new files: created on accept, not on reject; a file of the user stays."""
+async def test_fault_14_new_files_are_created_in_a_new_folder(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 14, new files: created by an accept, not by a reject, and not over the user's own file."""
     calls = [{"write_file": {"path": f"new/{name}.txt", "content": name}} for name in "abc"]
     async with Client(workspace, settings=replay({"calls": calls}, {"text": "."})) as client:
         session = (await client.run())["sessionId"]
@@ -110,8 +110,8 @@ async def test_fault_14_a_new_file_in_a_new_folder(workspace: Path, replay: Repl
     assert {p.name: p.read_text() for p in (workspace / "new").iterdir()} == {"b.txt": "mine", "c.txt": "c"}
 
 
-async def test_fault_31_wild_output_is_bounded_and_escaped(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 31: invalid UTF-8, ANSI and OSC sequences: the user sees colors, the model plain text."""
+async def test_fault_31_control_sequences_are_removed_from_output(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 31: only colors remain for the user, and plain text for the model. Invalid UTF-8 is replaced."""
     (workspace / "wild").write_bytes(
         b"\xff\xfe ok \x1b[31mred\x1b[0m \x1b]0;title\x07 \x1b]8;;http://x\x1b\\link end\x00\n"
     )
@@ -124,8 +124,8 @@ async def test_fault_31_wild_output_is_bounded_and_escaped(workspace: Path, repl
         assert client.events("tool_finished")[0]["text"].startswith("\ufffd\ufffd ok red  link end\n")
 
 
-async def test_fault_33_links_that_lead_outside(workspace: Path, tmp_path: Path, replay: Replay) -> None:
-    """docs/faults.md 33 and 43: neither read nor written, as the file or a parent; a link that leads inside works."""
+async def test_fault_33_links_that_lead_outside_are_refused(workspace: Path, tmp_path: Path, replay: Replay) -> None:
+    """docs/faults.md 33 and 43: for reads and writes, as the file or a parent. A link that leads inside works."""
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "secret").write_text("secret")

@@ -87,7 +87,7 @@ BODIES = {
 
 @pytest.mark.parametrize("name", BODIES)
 async def test_fault_89_a_body_that_cannot_be_decoded_is_named(connect: Connect, name: str) -> None:
-    """docs/faults.md 89: after one retry, whatever the header says."""
+    """docs/faults.md 89: after one retry, the message names the wrong header, or says that the body is unreadable."""
     body, headers, status, said = BODIES[name]
     data = body.body if isinstance(body, Raw) else body
     assert said in await failed_twice(connect, Raw(data, headers, status))

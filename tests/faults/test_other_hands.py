@@ -1,4 +1,4 @@
-"""docs/faults.md 6 and 72: other programs change the same files: the watch on the disk, and the model's feedback."""
+"""docs/faults.md 6 and 72: other programs change the same files. The proposals follow, and the model gets feedback."""
 
 import asyncio
 import os
@@ -42,7 +42,7 @@ def overwrite(path: Path, text: str) -> None:
 
 
 def replace(path: Path, text: str) -> None:
-    """Writes as many editors save: a file with another name, which then replaces the first."""
+    """Writes as many editors do: to a file with another name, which then replaces the first."""
     other = path.with_name(".other")
     other.write_text(text)
     os.replace(other, path)
@@ -52,7 +52,8 @@ def replace(path: Path, text: str) -> None:
 async def test_fault_06_a_proposal_follows_changes_on_disk(
     workspace: Path, replay: Replay, write: Callable[[Path, str], None]
 ) -> None:
-    """docs/faults.md 6: without a request of the client: merged, in conflict, deleted, and there again."""
+    """docs/faults.md 6: without a request from the client. The change is merged or a conflict, a deleted file is a
+    conflict, and a file that has the proposed text needs no proposal."""
     folder = workspace / "sub"
     folder.mkdir()
     file = folder / "a"
@@ -80,7 +81,7 @@ async def test_fault_06_a_proposal_follows_changes_on_disk(
 
 
 async def test_fault_72_files_that_change_together_are_reported_together(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 72: one read of all files and one notification, however many files change at once."""
+    """docs/faults.md 72: 40 files that change at once cause fewer than ten notifications."""
     names = [f"{n}.txt" for n in range(40)]
     for name in names:
         (workspace / name).write_text(LINES)
@@ -97,7 +98,7 @@ async def test_fault_72_files_that_change_together_are_reported_together(workspa
 
 
 async def test_fault_06_a_file_that_is_created_meanwhile_is_noticed(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 6: for a file that is only proposed, and in a folder that does not exist."""
+    """docs/faults.md 6: another program creates a proposed file, also in a folder that did not exist."""
     calls = [{"write_file": {"path": path, "content": "agent\n"}} for path in ("new", "made/by/hand")]
     async with Client(workspace, settings=replay({"calls": calls}, {"text": "."})) as client:
         session = (await client.run())["sessionId"]
@@ -117,7 +118,7 @@ async def test_fault_06_a_file_that_is_created_meanwhile_is_noticed(workspace: P
 
 
 async def test_fault_06_changed_files_are_reported_to_the_model(workspace: Path, connect: Connect) -> None:
-    """docs/faults.md 6: after the round's results, once: files that it knows, and where.
+    """docs/faults.md 6: the changed lines of the files that it knows, once, after the round's results.
 
     Its own edits are not reported.
     """
@@ -147,7 +148,7 @@ async def test_fault_06_changed_files_are_reported_to_the_model(workspace: Path,
 
 
 async def test_fault_06_the_agents_own_command_counts_as_another_program(workspace: Path, connect: Connect) -> None:
-    """docs/faults.md 6: a formatter outside the sandbox changes a file that the model edited: it reads both."""
+    """docs/faults.md 6: a formatter outside the sandbox changes a file that the model edited; both changes remain."""
     (workspace / "a").write_text(LINES)
     command = Turn((Call("bash", {"command": "sed -i.bak 's/line 9/nine/' a && rm a.bak", "unsandboxed": True}),))
     first = Turn((Call("edit_file", edit("a", "line 5", "FIVE")["edit_file"]),))

@@ -42,7 +42,7 @@ async def decide(client: Client, session: str, how: str = "accept", **target: An
 
 @pytest.mark.parametrize("there", [True, False])
 async def test_fault_35_accept_all_asks_for_each_protected_file(workspace: Path, replay: Replay, there: bool) -> None:
-    """docs/faults.md 35: existing or not; each has its own question, and a no or no answer leaves it pending."""
+    """docs/faults.md 35: existing or not; each has its own question, and any answer but a yes leaves it pending."""
     for name in NAMES if there else ():
         (workspace / name).parent.mkdir(parents=True, exist_ok=True)
         (workspace / name).write_text("old\n")
@@ -65,8 +65,8 @@ async def test_fault_35_accept_all_asks_for_each_protected_file(workspace: Path,
         assert all(len(params["reasons"]) == 2 for params in asked.params)
         left = {Path(file["uri"]).name for file in client.last("agent/edits")["files"]}
         assert left == set(asked.names[1:])
-    said = [path.read_text() for path in workspace.rglob("*") if path.is_file()]
-    assert sorted(said) == sorted(["new\n"] * 2 + (["old\n"] * 3 if there else []))
+    contents = [path.read_text() for path in workspace.rglob("*") if path.is_file()]
+    assert sorted(contents) == sorted(["new\n"] * 2 + (["old\n"] * 3 if there else []))
 
 
 async def test_fault_35_accepting_a_file_or_a_hunk_asks(workspace: Path, replay: Replay) -> None:
@@ -128,8 +128,8 @@ async def test_fault_35_a_rename_or_a_deletion_asks(workspace: Path, replay: Rep
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="symbolic links")
-async def test_fault_35_a_protected_file_by_a_link(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 35: the target of a protected link, by either name; its neighbors are not protected."""
+async def test_fault_35_the_target_of_a_protected_link_is_protected(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 35: by either name; its neighbors are not protected."""
     (workspace / "config").mkdir()
     (workspace / ".vscode").symlink_to("config")
     (workspace / "README.md").write_text("old\n")
@@ -148,7 +148,7 @@ async def test_fault_35_a_protected_file_by_a_link(workspace: Path, replay: Repl
 async def test_fault_35_a_plain_client_is_asked_by_a_message(
     workspace: Path, replay: Replay, title: str | None
 ) -> None:
-    """docs/faults.md 35, docs/protocol.md: with the file's name and the reason; a client that cannot ask means no."""
+    """docs/faults.md 35, docs/protocol.md: it has the file's name and the reason; a dismissed message means no."""
     messages: list[Json] = []
 
     def answer(params: Json) -> Json | None:
@@ -187,7 +187,7 @@ async def test_fault_35_text_that_changed_during_the_question_is_not_accepted(wo
 
 
 async def test_a_secret_is_read_only_after_a_yes(workspace: Path, replay: Replay) -> None:
-    """docs/protocol.md: `agent/approve` of kind `file`; the model reads about a no and continues."""
+    """docs/protocol.md: `agent/approve` of kind `file`; after a no, the model reads the reason and continues."""
     (workspace / ".env").write_text("TOKEN=1\n")
     calls = [
         {"read_file": {"path": ".env"}},
@@ -208,7 +208,7 @@ async def test_a_secret_is_read_only_after_a_yes(workspace: Path, replay: Replay
     assert first["toolCallId"]
 
 
-async def test_a_client_that_announces_nothing_reads_no_secret(workspace: Path, replay: Replay) -> None:
+async def test_with_a_client_that_announces_nothing_no_secret_is_read(workspace: Path, replay: Replay) -> None:
     """docs/faults.md 47: a client that cannot ask means no, and the run works."""
     (workspace / ".env").write_text("TOKEN=1\n")
     settings = replay({"calls": [{"read_file": {"path": ".env"}}]}, {"text": "."})
@@ -220,7 +220,8 @@ async def test_a_client_that_announces_nothing_reads_no_secret(workspace: Path, 
 @pytest.mark.skipif(sys.platform == "win32", reason="symbolic links")
 @pytest.mark.parametrize("data", [b"caf\xe9\n", b"plain\n"], ids=["written by the server", "written by the editor"])
 async def test_fault_34_a_link_that_appears_before_the_accept(workspace: Path, replay: Replay, data: bytes) -> None:
-    """docs/faults.md 34: whatever the command; the accept fails with a reason, and the file outside does not change."""
+    """docs/faults.md 34: the accept fails with a reason, whoever would write the file. So does the next edit, and the
+    file outside does not change."""
     outside = workspace.parent / "outside"
     for folder in (workspace / "sub", outside):
         folder.mkdir()
@@ -239,8 +240,8 @@ async def test_fault_34_a_link_that_appears_before_the_accept(workspace: Path, r
     assert (outside / "a.txt").read_bytes() == data
 
 
-async def test_fault_42_a_hostile_repository_is_only_opened(workspace: Path, tmp_path: Path, replay: Replay) -> None:
-    """docs/faults.md 42: programs in its settings never run, by reading, searching, proposing or accepting."""
+async def test_fault_42_a_hostile_repository_runs_no_program(workspace: Path, tmp_path: Path, replay: Replay) -> None:
+    """docs/faults.md 42: no program in its settings runs when files are listed, searched, read or changed."""
     marker = tmp_path / "was-run"
     script = workspace / "run.sh"
     script.write_text(f"#!/bin/sh\ntouch '{marker}'\n")

@@ -108,7 +108,7 @@ def test_fault_54_a_read_only_workspace(tmp_path: Path, hidden: Sequence[str]) -
     assert [path.name for path in workspace.iterdir()] == ["a.txt"]
 
 
-def test_fault_52_a_lock_has_one_holder_also_while_it_is_removed(tmp_path: Path) -> None:
+def test_fault_52_a_lock_has_one_holder_even_while_it_is_removed(tmp_path: Path) -> None:
     """docs/faults.md 52: processes that take, remove and create the same lock at the same moment never hold it
     together."""
     path, owner = tmp_path / "x.lock", tmp_path / "owner"
@@ -130,7 +130,7 @@ def test_fault_52_a_lock_has_one_holder_also_while_it_is_removed(tmp_path: Path)
 
 
 def test_fault_107_a_killed_servers_sessions_are_free_although_its_child_lives(tmp_path: Path) -> None:
-    """docs/faults.md 107: a server that is killed before its new child executes a program holds no lock through it."""
+    """docs/faults.md 107: if a server is killed before its new child executes a program, the child holds no lock."""
     path = tmp_path / "x.lock"
     pids, writing = os.pipe()
     server = os.fork()
@@ -152,8 +152,8 @@ def test_fault_107_a_killed_servers_sessions_are_free_although_its_child_lives(t
         os.kill(child, signal.SIGKILL)
 
 
-def test_fault_52_an_expired_session_in_use_is_not_removed(tmp_path: Path) -> None:
-    """docs/faults.md 52: an expired session stays if another window has used it since."""
+def test_fault_52_an_expired_session_that_was_used_since_is_not_removed(tmp_path: Path) -> None:
+    """docs/faults.md 52: another window may use a session after it was found to be expired."""
     journals = Journals(tmp_path)
     journal = journals.new(ID, ROOT)
     journal.write(SessionState("Old", "idle", 5.0))
@@ -170,8 +170,8 @@ def test_fault_52_an_expired_session_in_use_is_not_removed(tmp_path: Path) -> No
 
 
 def test_fault_52_without_its_lock_nothing_is_written_into_a_journal(tmp_path: Path) -> None:
-    """docs/faults.md 52: if a lock cannot be created, a session is read-only; another process that gets the lock writes
-    it."""
+    """docs/faults.md 52: a session that was opened when its lock could not be created stays read-only, even after
+    another process has locked it."""
     warnings: list[str] = []
     journals = Journals(tmp_path, warnings.append)
     first = journals.new(ID, ROOT)

@@ -58,7 +58,7 @@ async def test_fault_63_64_stops_and_tasks_while_the_sdk_is_imported(connect: Co
     """docs/faults.md 63 and 64: the import hangs.
 
     Two tasks that start together are accepted, a stop is answered, the next task of its session is accepted at
-    once, and requests are answered. After the import, all tasks are done.
+    once, and requests are answered. After the import, the other two tasks are done.
     """
     with FakeApi([HERE] * 3) as api, slow_sdk(tmp_path / "shadow") as (env, release):
         client = connect(api)
@@ -145,8 +145,8 @@ async def test_fault_63_a_stop_is_answered_whatever_the_run_waits_for(connect: C
 
 
 async def test_fault_64_fifty_sessions_and_hundreds_of_messages(connect: Connect) -> None:
-    """docs/faults.md 64: fifty tasks at once in one server, every other one stopped and restarted, each with hundreds
-    of messages: each has its own answer, and each message reaches its own session, in order."""
+    """docs/faults.md 64: fifty tasks run at once in one server, every other one is stopped and restarted, and each gets
+    twenty messages. Each task has its own answer, and each message reaches its own session."""
     count, words = 50, 20
     gate = threading.Event()
 

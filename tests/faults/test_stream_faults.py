@@ -19,7 +19,7 @@ OVERLOADED = HttpError(529, "overloaded_error", "Overloaded", {"retry-after": "0
 
 
 async def still_works(client: Client, api: FakeApi, session: str) -> None:
-    """The guarantee for every fault: the next prompt works, and the API would refuse no request."""
+    """Checks the guarantee for every fault: the next prompt works, and the API has refused no request."""
     api.push(Turn((Text("I am here."),)))
     result = await client.run("Still there?", sessionId=session)
     assert (result["stopReason"], result["message"]) == ("end_turn", "I am here.")
@@ -40,7 +40,7 @@ async def test_fault_17_a_connection_that_breaks_after_some_text(connect: Connec
             await still_works(client, api, result["sessionId"])
 
 
-async def test_fault_17_another_answer_after_the_break_says_so(connect: Connect) -> None:
+async def test_fault_17_a_different_answer_after_the_break_is_announced(connect: Connect) -> None:
     """docs/faults.md 17: if the second answer differs, the user sees that it starts again."""
     first, second = Turn((Text("I read the file."),), chunk=2), Turn((Text("I look first."),))
     with FakeApi(turns=[Cut(first, after=6), second]) as api:
@@ -52,7 +52,7 @@ async def test_fault_17_another_answer_after_the_break_says_so(connect: Connect)
 
 @pytest.mark.parametrize("block", [Text("x" * 450), Call("write_file", {"path": "a", "content": "x" * 420})])
 async def test_fault_17_the_tokens_of_a_broken_answer_count_once(connect: Connect, block: Any) -> None:
-    """docs/faults.md 17: its input, the output that came (400 characters), and all of the next attempt."""
+    """docs/faults.md 17: each attempt counts with its input and the output that had arrived."""
     turn = Turn((block,), chunk=100, stop_reason="end_turn", usage={"input_tokens": 1000, "output_tokens": 90})
     broken = Cut(turn, after=len(event_names(turn)) - 4)  # without the last piece of the block
     with FakeApi(turns=[broken, Cut(turn, after=1), turn, DONE]) as api:
@@ -140,7 +140,7 @@ async def test_fault_20_cancel_during_an_approval(connect: Connect) -> None:
 async def test_fault_20_cancel_during_a_command(connect: Connect, workspace: Path) -> None:
     """docs/faults.md 20: a started command is killed with its children, and the result says how far it got.
 
-    The next command runs when no process of it is left.
+    The next command runs, and no process is left.
     """
     allow = {"agent/approve": lambda _: {"option": "allow_once"}}
     with FakeApi(turns=[THREE]) as api:
@@ -161,7 +161,7 @@ async def test_fault_20_cancel_during_a_command(connect: Connect, workspace: Pat
 
 
 async def test_fault_20_cancel_at_every_event_of_a_stream(connect: Connect) -> None:
-    """docs/faults.md 20: wherever in the stream it comes, nothing runs, and the next prompt in the session is valid."""
+    """docs/faults.md 20: no call runs, wherever the stream is cancelled, and the next prompt in the session works."""
     with FakeApi() as api:
         async with connect(api) as client:
             for before in range(len(event_names(THREE))):
@@ -197,8 +197,8 @@ async def test_fault_20_the_tokens_of_a_stopped_answer_are_counted(connect: Conn
 
 
 @pytest.mark.parametrize("way", ["agent/cancel", "$/cancelRequest"])
-async def test_fault_20_stopped_and_restarted_at_once(connect: Connect, way: str) -> None:
-    """docs/faults.md 20: each of three tasks is answered, the stopped ones as stopped, in their order."""
+async def test_fault_20_runs_are_stopped_and_restarted_at_once(connect: Connect, way: str) -> None:
+    """docs/faults.md 20: each of three tasks is answered in order, the stopped ones as stopped."""
     with FakeApi(turns=[Wait(THREE, threading.Event(), 3)]) as api:
         async with connect(api) as client:
             session = (await client.request("agent/sessions/create", {}))["sessionId"]
@@ -267,7 +267,7 @@ async def test_a_server_on_this_machine_is_asked_without_a_proxy(workspace: Path
 
 
 async def test_another_server_is_asked_through_the_proxy(workspace: Path) -> None:
-    """The proxy of the environment gets the request."""
+    """The proxy of the environment gets the request; here it answers 404."""
     with FakeApi(turns=[DONE]) as proxy:
         env = {**through(proxy.url), "ANTHROPIC_BASE_URL": "http://model.example.com"}
         async with Client(workspace, env=env) as client:
@@ -282,7 +282,7 @@ def through(proxy: str) -> dict[str, str]:
 
 
 async def test_a_prompt_of_a_megabyte_is_refused_and_the_session_works(connect: Connect) -> None:
-    """Bad input: the error says what to do instead, and nothing is lost."""
+    """Bad input: the error says that the prompt is too long."""
     with FakeApi() as api:
         async with connect(api) as client:
             session = (await client.request("agent/sessions/create", {}))["sessionId"]
@@ -301,7 +301,7 @@ async def test_a_lone_surrogate_in_the_prompt_is_harmless(connect: Connect) -> N
 
 
 async def test_thinking_in_tags_is_shown_as_thinking_and_not_sent_back(connect: Connect) -> None:
-    """A local server may not separate it. A break in the middle shows nothing twice."""
+    """A local server may send thinking as part of the text. A break in the middle shows nothing twice."""
     look = Turn((Text("<think>\nI look first.\n</think>\n\n"), Call("list_files", {})), chunk=3)
     done = Turn((Text("<think>Is that all?</think>\n\nIt is empty."),), chunk=3)
     with FakeApi(turns=[look, Cut(done, after=12), done]) as api:

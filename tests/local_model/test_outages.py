@@ -1,4 +1,4 @@
-"""A real llama.cpp server that dies, comes back, or still loads its model."""
+"""A real llama.cpp server that dies, comes back, or is still loading its model."""
 
 import asyncio
 import signal
@@ -24,8 +24,8 @@ async def test_a_server_that_starts_again_is_asked_again(workspace: Path) -> Non
         assert (await run)["stopReason"] == "cancelled"
 
 
-async def test_a_server_that_stays_away_ends_the_run(workspace: Path) -> None:
-    """A server that is killed mid-stream and stays away ends the run with an error. The session continues later."""
+async def test_a_server_that_stays_down_ends_the_run(workspace: Path) -> None:
+    """A server that is killed mid-stream and stays down ends the run with an error. The session can continue later."""
     (workspace / "plums.txt").write_text("One plum.\n", encoding="utf-8")
     async with Llama(4096, endless=True) as llama, Client(workspace, env=llama.env) as client:
         run = asyncio.ensure_future(client.run("Tell me about apples.", DEADLINE))
@@ -43,7 +43,7 @@ async def test_a_server_that_stays_away_ends_the_run(workspace: Path) -> None:
 
 
 async def test_a_run_waits_while_the_model_is_loaded(workspace: Path) -> None:
-    """While the server loads its model (503), the user reads that; the run continues when it is ready."""
+    """The user is informed while the server is loading its model (503); the run continues when the model is ready."""
     (workspace / "plums.txt").write_text("One plum.\n", encoding="utf-8")
     llama = Llama(4096, TOOLS)
     try:
@@ -56,7 +56,7 @@ async def test_a_run_waits_while_the_model_is_loaded(workspace: Path) -> None:
                 return status == 503
 
             await until(loads)
-            llama.signal(signal.SIGSTOP)  # so that the request is there before the model is
+            llama.signal(signal.SIGSTOP)  # so that the request arrives before the model is loaded
             run = asyncio.ensure_future(client.run("Read plums.txt", DEADLINE))
 
             fairlead = psutil.Process(client.process.pid)

@@ -1,4 +1,4 @@
-"""A real llama.cpp server with a small window: tasks continue in it."""
+"""A real llama.cpp server with a small context window: sessions continue in it."""
 
 import asyncio
 from collections.abc import Callable
@@ -60,7 +60,7 @@ async def test_a_session_that_no_longer_fits_is_continued(
 
 
 async def test_a_growing_conversation_continues(workspace: Path) -> None:
-    """A conversation that grows past an unknown window continues to the end, and what fits then is not cleared."""
+    """A conversation that grows past an unknown window is compacted once and continues to the end."""
     window, names = 2048, ("plums.txt", "pears.txt", "figs.txt", "dates.txt")
     for name in names:
         write_fruit(workspace, name, window * 3 // 10)
@@ -75,7 +75,7 @@ async def test_a_growing_conversation_continues(workspace: Path) -> None:
 
 
 async def test_a_window_that_is_too_small_is_reported(workspace: Path) -> None:
-    """A window that is too small for the first request gets a message that says so, with its size and what to do."""
+    """A window that is too small for the first request is an error that names its size and says what to do."""
     async with Llama(256) as llama, Client(workspace, env=llama.env) as client:
         outcome = await client.run("Tell me about apples.", DEADLINE)
     assert outcome["error"]["kind"] == "context_overflow"
@@ -86,7 +86,7 @@ async def test_a_window_that_is_too_small_is_reported(workspace: Path) -> None:
 
 
 async def test_an_answer_that_fills_the_window_ends_the_run(workspace: Path) -> None:
-    """An answer that fills the window ends the run with a message that names the window. The session can continue."""
+    """The message names the size of the window, and the text so far is shown."""
     async with Llama(512, endless=True) as llama, Client(workspace, env=llama.env) as client:
         outcome = await client.run("Tell me about apples.", DEADLINE)
         assert client.text()

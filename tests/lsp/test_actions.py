@@ -15,7 +15,7 @@ NEOVIM: Json = {
 
 
 async def actions(client: Client, uri: str, first: int, last: int | None = None, **context: Any) -> list[Json]:
-    """The code actions in some lines, counted from 0; without `last`, those at the cursor."""
+    """The code actions for the lines `first` to `last`, counted from 0, or for a cursor in the line `first`."""
     end = {"line": first, "character": 2} if last is None else {"line": last + 1, "character": 0}
     span = {"start": {"line": first, "character": 2}, "end": end}
     asked = {"textDocument": {"uri": uri}, "range": span, "context": context or []}
@@ -34,7 +34,7 @@ async def press(client: Client, uri: str, line: int, title: str) -> Json:
 
 
 async def test_a_change_is_accepted_and_rejected_at_the_cursor(workspace: Path, replay: Replay) -> None:
-    """Only where the cursor or the selection touches it: alone, or with the others of its file."""
+    """Actions are offered only where the cursor or the selection touches a change: for it, and for its whole file."""
     file = workspace / "a ü.txt"
     file.write_text(LINES)
     calls = [
@@ -52,10 +52,10 @@ async def test_a_change_is_accepted_and_rejected_at_the_cursor(workspace: Path, 
         second = ["Accept This Change (+2 −1)", "Reject This Change", *every]
         inserted = ["Accept This Change (+1 −0)", "Reject This Change", *every]
         assert [await titles(client, uri, line) for line in range(7)] == [[], second, [], [], inserted, inserted, []]
-        one, two = ["Accept the Change at Line 2 (+2 −1)", "Reject the Change at Line 2"], "at Line 6 (+1 −0)"
         assert await titles(client, uri, 1, 4) == [
-            *one,
-            f"Accept the Change {two}",
+            "Accept the Change at Line 2 (+2 −1)",
+            "Reject the Change at Line 2",
+            "Accept the Change at Line 6 (+1 −0)",
             "Reject the Change at Line 6",
             *every,
         ]

@@ -12,8 +12,8 @@ from lsp.restarts import Json, Replay, edits, listed
 from support.client import Client
 
 
-async def test_no_folder_to_write_to(workspace: Path, replay: Replay, tmp_path: Path) -> None:
-    """A storage folder that cannot be written is reported once, and the run continues in memory."""
+async def test_a_storage_folder_that_cannot_be_written(workspace: Path, replay: Replay, tmp_path: Path) -> None:
+    """It is reported once, and the session continues in memory."""
     (workspace / "a.txt").write_text("one\n")
     blocked = tmp_path / "file"
     blocked.write_text("")
@@ -63,8 +63,8 @@ async def test_fault_56_a_full_disk(workspace: Path, replay: Replay, tmp_path: P
 async def test_fault_56_a_command_fills_the_sandbox(
     workspace: Path, replay: Replay, tmp_path: Path, options: str, fill: str
 ) -> None:
-    """docs/faults.md 56: what a command builds takes all the space, or all the inodes: the next command is not run,
-    with an error that says why, and the one after that runs.
+    """docs/faults.md 56: a command uses up all the space, or all the inodes. The next command is not run, with an error
+    that says why, and the one after that runs.
     """
     (workspace / ".gitignore").write_text("*.o\n")
     # the next command needs space for this file in its sandbox
@@ -87,8 +87,8 @@ async def test_fault_56_a_command_fills_the_sandbox(
 
 @pytest.mark.parametrize("how", ["while it is quiet", "as it ends"])
 async def test_after_a_full_disk_everything_is_saved(workspace: Path, replay: Replay, tmp_path: Path, how: str) -> None:
-    """docs/faults.md 22, 56: saving is tried again, even if nothing else happens in the session; the user reads that it
-    is saved.
+    """docs/faults.md 22, 56: saving is tried again when the server ends, and even while nothing happens in the session;
+    then a message says that it is saved.
     """
     (workspace / "a.txt").write_text("one\n")
     blocked = tmp_path / "file"
@@ -122,8 +122,8 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize("line", DAMAGED.values(), ids=DAMAGED)
-async def test_a_damaged_file_hides_no_other_task(workspace: Path, replay: Replay, storage: Path, line: str) -> None:
-    """docs/faults.md 22 and 65: the others are listed, whatever one of them contains."""
+async def test_a_damaged_file_hides_no_other_session(workspace: Path, replay: Replay, storage: Path, line: str) -> None:
+    """docs/faults.md 22 and 65: the other session is listed and opens; the damaged one is listed or reported."""
     (workspace / "a.txt").write_text("one\n")
     settings = replay({"calls": edits(("one", "1"))}, {"text": "."})
     async with Client(workspace, settings=settings, storage=storage) as client:
@@ -138,13 +138,13 @@ async def test_a_damaged_file_hides_no_other_task(workspace: Path, replay: Repla
         opened = await client.request("agent/sessions/open", {"sessionId": session})
         assert len(opened["edits"]["files"]) == 1
         messages = [one["message"] for one in client.all("window/showMessage")]
-        left = len(rows) == 2 or (damaged.read_text() == before and "cannot be read" in " ".join(messages))
-        assert left, "neither listed nor reported"
+        reported = damaged.read_text() == before and "cannot be read" in " ".join(messages)
+        assert len(rows) == 2 or reported, "neither listed nor reported"
 
 
-async def test_what_cannot_be_read_is_left_alone(workspace: Path, replay: Replay, storage: Path) -> None:
-    """A foreign file and one of a later format: the server starts, the user is informed, and neither is changed; a torn
-    last line is dropped. The message has no title, because the file may belong to another workspace."""
+async def test_files_that_cannot_be_read_are_left_alone(workspace: Path, replay: Replay, storage: Path) -> None:
+    """Foreign files, later formats and unknown entries: the server starts, and messages name the files, which do not
+    change. They contain no titles, because a file may belong to another workspace. A torn last line is dropped."""
     folder = storage / "sessions"
     folder.mkdir(parents=True)
     head = f'{{"format":1,"id":"torn","root":"{workspace}"}}\n'

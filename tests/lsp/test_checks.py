@@ -22,7 +22,7 @@ def sandboxed() -> None:
 
 
 def todo(*steps: tuple[str, str], check: str = "") -> Json:
-    """The first step has the check."""
+    """A call that writes these steps; the first one has the check."""
     items = [{"content": content, "status": status} for content, status in steps]
     return {"todo": {"items": [{**items[0], **({"check": check} if check else {})}, *items[1:]]}}
 
@@ -45,9 +45,9 @@ def runs(client: Client) -> list[tuple[str, int | None, bool]]:
     return [(run["command"], run["exitCode"], run["withoutChanges"]) for run in commands]
 
 
-async def test_p17_a_tick_too_early_is_refused_and_a_later_one_is_proved(workspace: Path, replay: Replay) -> None:
+async def test_p17_a_step_is_completed_only_after_its_check_passes(workspace: Path, replay: Replay) -> None:
     """The model proposes the check and ticks too early; it reads why, changes the file and ticks again. The check fails
-    without the change, so it proves the step. A change of the user makes it stale; the accept before did not."""
+    without the change, so it proves the step. A later change by the user makes the proof stale; an accept does not."""
     write_workspace(workspace)
     turns = [
         {"calls": [todo(*BEGIN, check=RUN)]},
@@ -75,7 +75,7 @@ async def test_p17_a_tick_too_early_is_refused_and_a_later_one_is_proved(workspa
 
 
 async def test_p17_a_check_of_the_settings_is_for_steps_that_change_files(workspace: Path, replay: Replay) -> None:
-    """A step that only read has nothing to check. The check runs once for the same files, whoever ran it."""
+    """A step that only reads is not checked. A command that has already passed on the same files is not run again."""
     write_workspace(workspace)
     turns = [
         {
@@ -127,7 +127,7 @@ async def test_p17_a_check_of_the_settings_is_for_steps_whose_commands_change_fi
 
 @pytest.mark.parametrize("check", ["echo x > made.txt", "truncate -s 7G made.txt"])
 async def test_p17_a_check_changes_nothing(workspace: Path, replay: Replay, check: str) -> None:
-    """What it writes is discarded, and the model reads that; gigabytes too."""
+    """Whatever it writes, even gigabytes, is discarded, and the model reads that."""
     write_workspace(workspace)
     turns = [{"calls": [todo(*BEGIN, check=check), TICK]}, {"text": "Done."}]
     async with Client(workspace, settings=replay(*turns)) as client:
@@ -152,7 +152,7 @@ async def test_p17_a_check_that_cannot_pass(workspace: Path, replay: Replay, che
 
 
 async def test_p17_a_check_that_never_ends(workspace: Path, replay: Replay) -> None:
-    """It is killed at the time limit of commands. The model learns that it watches, if that is visible."""
+    """It is killed at the time limit of commands. If it looks like a watcher, the result suggests `CI=true`."""
     limits: Json = {"timeoutSeconds": 1}
     await check_does_not_pass(workspace, replay, "sleep 60", "killed at the time limit", limits)
     await check_does_not_pass(workspace, replay, "sleep 60 # react-scripts test", "variable `CI=true`. The end", limits)
@@ -199,12 +199,12 @@ async def test_p17_a_check_that_needs_the_network_is_run_with_bash(workspace: Pa
     ],
 )
 async def test_p17_a_check_that_needs_docker_or_a_snap(workspace: Path, replay: Replay, output: str, said: str) -> None:
-    """The refusal names the way that reaches it."""
+    """The refusal says what checks cannot reach or start."""
     await check_does_not_pass(workspace, replay, f"echo {output}; false", said, {})
 
 
 async def test_p17_a_killed_server_leaves_no_result(workspace: Path, replay: Replay, storage: Path) -> None:
-    """After the restart the item is still in progress, and nothing passed."""
+    """After the restart, the item is still in progress and has no evidence of a command."""
     write_workspace(workspace)
     turns = [{"calls": [todo(*BEGIN, check="echo started; sleep 60"), TICK]}, {"text": "Done."}]
     async with Client(workspace, settings=replay(*turns), storage=storage) as client:
@@ -260,7 +260,7 @@ async def test_p17_a_check_asks_like_a_command(workspace: Path, replay: Replay, 
 
 
 async def test_p17_the_user_sets_changes_and_removes_a_check(workspace: Path, replay: Replay) -> None:
-    """The model reads it, cannot undo it, and rewrites keep it. The user may tick the item whatever the check says."""
+    """The model reads it, and a rewrite of the plan does not change it. The user may tick the item even if it fails."""
     write_workspace(workspace)
     again = todo(("Edit", "in_progress"), ("Next", "pending"), check="true")
     turns = [

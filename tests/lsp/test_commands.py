@@ -1,4 +1,4 @@
-"""Commands on the proposed files, through the real server: seen, changed, proposed, reviewed (docs/sandbox.md)."""
+"""Commands in the real server: what they see, and how their changes are proposed and reviewed (docs/sandbox.md)."""
 
 import asyncio
 import os
@@ -67,8 +67,8 @@ async def test_tests_run_on_the_edits_before_a_line_is_accepted(workspace: Path,
     assert git(workspace, "status", "--porcelain") == " M sum.py\n"
 
 
-async def test_what_a_command_changes_is_proposed_under_its_step(workspace: Path, replay: Replay) -> None:
-    """A formatter, a generator, `git mv`, a deletion, a picture, `chmod`: proposals of the step, files untouched."""
+async def test_changes_by_a_command_are_proposed_under_its_step(workspace: Path, replay: Replay) -> None:
+    """A formatter, a generator, `git mv`, a deletion, a picture, `chmod`: the files do not change until the accept."""
     (workspace / "style.py").write_text("x=1\n")
     (workspace / "old name.py").write_text("# 問候\n" * 3)
     (workspace / "gone").write_text("x\n")
@@ -115,9 +115,9 @@ async def test_what_a_command_changes_is_proposed_under_its_step(workspace: Path
     assert (workspace / "run.sh").stat().st_mode & 0o111
 
 
-async def test_more_than_the_sandbox_allows_asks(workspace: Path, replay: Replay) -> None:
-    """For `network` and `unsandboxed`, the user is asked with the place and the reason; after a no, the command does
-    not run.
+async def test_a_command_that_needs_more_than_the_sandbox_allows_asks(workspace: Path, replay: Replay) -> None:
+    """For `network` and `unsandboxed`, the user is asked with the mode and the reason; a rejected command does not
+    run.
     """
     calls = [bash("echo net > a", network=True), bash("echo free > b", unsandboxed=True)]
     settings = replay({"calls": calls}, {"text": "Done."})
@@ -187,9 +187,7 @@ async def test_fault_36_rules_through_the_tool(workspace: Path, replay: Replay) 
 
 
 async def test_secrets_of_the_workspace_are_hidden_from_commands(workspace: Path, replay: Replay) -> None:
-    """Also ignored ones and those in deep folders; a command neither reads nor changes them, and they are not
-    proposed.
-    """
+    """Also those in deep folders; a command neither reads nor changes them, and nothing is proposed for them."""
     (workspace / "app" / "conf").mkdir(parents=True)
     for name in (".env", "app/conf/server.pem"):
         (workspace / name).write_text("s3cret\n")
@@ -204,10 +202,10 @@ async def test_secrets_of_the_workspace_are_hidden_from_commands(workspace: Path
     assert (workspace / ".env").read_text() == "s3cret\n"
 
 
-async def test_links_that_are_named_like_secrets_are_hidden_with_what_they_lead_to(
+async def test_links_that_are_named_like_secrets_are_hidden_with_their_targets(
     workspace: Path, replay: Replay, tmp_path: Path
 ) -> None:
-    """Within the workspace their target cannot be read, and a link that leads outside does not exist."""
+    """A target within the workspace cannot be read, and a command cannot write through a link that leads outside."""
     outside = Path("/srv") if os.access("/srv", os.W_OK) else tmp_path
     elsewhere = outside / f"fairlead-{tmp_path.parent.name}-{tmp_path.name}"
     elsewhere.write_text("s3cret\n")
@@ -259,7 +257,7 @@ async def test_a_failed_command_reports_its_hidden_files(workspace: Path, replay
 
 
 async def test_a_failed_command_reports_what_it_cannot_reach(workspace: Path, replay: Replay) -> None:
-    """The servers of the machine need the network, Docker and snaps more. Commands that succeed get no note."""
+    """Servers on this machine need `network`; Docker and snaps need `unsandboxed`. Other commands get no note."""
     refused = "(exec 3<> /dev/tcp/127.0.0.1/9) 2>&1"
     docker = "echo Cannot connect to the Docker daemon at unix:///var/run/docker.sock."
     snap = "echo snap-confine is packaged without necessary permissions and cannot continue"
@@ -276,7 +274,7 @@ async def test_a_failed_command_reports_what_it_cannot_reach(workspace: Path, re
 
 
 async def test_a_failed_command_reports_files_of_another_group(workspace: Path, replay: Replay) -> None:
-    """The kernel's words ("Value too large for defined data type") do not say so; other commands get no note."""
+    """The kernel's error ("Value too large for defined data type") does not say so; other commands get no note."""
     if os.geteuid() != 0:
         pytest.skip("only root can give a file to any group")
     (workspace / "shared.txt").write_text("ours\n")
@@ -295,12 +293,12 @@ async def test_a_failed_command_reports_files_of_another_group(workspace: Path, 
         ("sed -i 's/$/x/' long.txt", 1),
         ("sed -i 'n;s/$/x/' long.txt", 1),
     ],
-    ids=["many files", "each line of a long one", "every second line of a long one"],
+    ids=["many files", "each line of a long file", "every second line of a long file"],
 )
 async def test_the_server_answers_while_large_changes_are_proposed(
     workspace: Path, replay: Replay, command: str, files: int
 ) -> None:
-    """Within two seconds, whatever a command left; all of it is proposed."""
+    """It answers within two seconds, and all changed files are proposed."""
     (workspace / "long.txt").write_text("".join(f"line {n}\n" for n in range(100_000)))
     async with Client(workspace, settings=replay({"calls": [bash(command)]}, {"text": "Done."})) as client:
         running = asyncio.ensure_future(client.run())
@@ -315,8 +313,8 @@ async def test_the_server_answers_while_large_changes_are_proposed(
         assert slowest < 2
 
 
-async def test_fault_35_a_commands_change_of_protected_files_needs_its_own_yes(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 35: existing ones cannot be written; new ones are proposed, and accept-all leaves them out."""
+async def test_fault_35_protected_files_changed_by_commands_need_approval(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 35: existing ones cannot be written; new ones are proposed, and accept-all leaves them pending."""
     (workspace / "AGENTS.md").write_text("rules\n")
     command = "echo mine >> AGENTS.md; mkdir .vscode; echo '{}' > .vscode/settings.json; echo fine > fine"
     settings = replay({"calls": [bash(command)]}, {"text": "Done."})
@@ -347,7 +345,9 @@ async def test_commands_see_unsaved_text(workspace: Path, replay: Replay) -> Non
 
 
 async def test_commands_see_the_bytes_of_a_saved_document(workspace: Path, replay: Replay) -> None:
-    """An open file has no changes in the box, however the editor shows it. What saving it would lose is refused."""
+    """In the box, an open file has its bytes on disk, however the editor shows it. A change is refused if saving it in
+    the editor would change the encoding or line endings.
+    """
     (workspace / "latin").write_bytes(b"caf\xe9\nx\n")
     (workspace / "mixed").write_bytes(b"1\r\n2\nx\n")
     command = "cat latin mixed | od -An -tx1 -w99; echo y >> latin; echo z >> mixed"
@@ -364,7 +364,7 @@ async def test_commands_see_the_bytes_of_a_saved_document(workspace: Path, repla
 
 
 async def test_the_user_saves_a_file_while_a_command_changes_it(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 6: the user's saved text stays, and the model reads that the command's change was dropped."""
+    """docs/faults.md 6: the user's saved text stays, and the model reads that the command's change was discarded."""
     (workspace / "a").write_text("1\n2\n3\n4\n5\n")
     again = "sed -i s/5/five/ a"
     settings = replay({"calls": [bash(f"{again}; echo ready; sleep 1")]}, {"calls": [bash(again)]}, {"text": "Done."})
@@ -400,14 +400,14 @@ async def test_an_ended_server_leaves_nothing_of_its_layers(workspace: Path, rep
     assert not layers()
 
 
-async def test_a_session_whose_sandbox_could_not_be_made_is_deleted(
+async def test_a_session_whose_sandbox_could_not_be_created_can_be_deleted(
     workspace: Path, replay: Replay, tmp_path: Path
 ) -> None:
     """Its journal is removed too. The server ends cleanly with another such session."""
     storage = tmp_path / "storage"
     turns = [{"calls": [bash("echo ran")]}, {"text": "Done."}] * 2
     async with Client(workspace, settings=replay(*turns), storage=storage) as client:
-        await client.request("agent/warm", {})  # the sandbox has been tried
+        await client.request("agent/warm", {})  # answered after the server has tried the sandbox
         (storage / "layers").rmdir()
         sessions = [(await client.run())["sessionId"] for _ in range(2)]
         assert ["could not be created" in text for text in texts(client)] == [True, True]

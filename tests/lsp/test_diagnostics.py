@@ -1,4 +1,4 @@
-"""The problems of the tool `code` over the wire: what the editor's language support says, as the model reads it."""
+"""The action `problems` of the tool `code` over the wire: the editor's diagnostics as the model reads them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -33,8 +33,8 @@ def results(client: Client) -> list[str]:
 
 
 async def test_the_model_reads_what_the_editor_shows(workspace: Path, replay: Replay) -> None:
-    """One line each, the most severe first, with places from 1, for the requested folder; nothing from outside the
-    workspace. The call is evidence of the step.
+    """One line for each problem in the requested file or folder, the most severe first, with positions counted from 1;
+    none from outside the workspace. The calls are evidence of the step.
     """
     first, second = workspace / "a b.py", workspace / "lib" / "問候.py"
     second.parent.mkdir()
@@ -62,8 +62,8 @@ async def test_the_model_reads_what_the_editor_shows(workspace: Path, replay: Re
 
 
 async def test_a_note_says_that_the_editor_does_not_know_proposed_edits(workspace: Path, replay: Replay) -> None:
-    """The note names the files, and there is none without such files. If no problem is shown, the result says so, and
-    that files that are not open may not be checked.
+    """The note names the files; without proposed edits of the requested files, there is none. If no problem is shown,
+    the result says so. It adds that files that are not open may not be checked, unless the requested file is open.
     """
     for name in ("a.py", "b.py"):
         (workspace / name).write_text("one\n")
@@ -79,7 +79,7 @@ async def test_a_note_says_that_the_editor_does_not_know_proposed_edits(workspac
 
 
 async def test_many_problems_are_bounded(workspace: Path, replay: Replay) -> None:
-    """Fifty lines, each of a bounded length, and how many more there are."""
+    """The model reads fifty lines of limited length, and how many more there are."""
     path = workspace / "a.py"
     path.write_text("x\n")
     answers = answering((path, [problem(line, 0, 2, "w" * 9000) for line in range(200)]))
@@ -112,8 +112,8 @@ async def test_without_a_valid_answer_the_model_continues(workspace: Path, repla
 
 
 @pytest.mark.parametrize("able", [True, False])
-async def test_the_tools_are_there_only_where_the_editor_answers(able: bool, connect: Callable[..., Client]) -> None:
-    """At the end of the table, so that the others stay where they were."""
+async def test_the_tools_are_offered_only_if_the_editor_answers(able: bool, connect: Callable[..., Client]) -> None:
+    """They are at the end of the table, so that the positions of the others do not change."""
     with FakeApi(turns=[Turn((Text("Done."),))]) as api:
         async with connect(api, capabilities=ABLE if able else {}) as client:
             await client.run()

@@ -1,4 +1,4 @@
-"""Open documents (LSP 3.18, `didChange`): any changes, applied one after the other, against a plain model."""
+"""Open documents (LSP 3.18): changes by the client, edits by the server, and documents that are open through links."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -20,8 +20,8 @@ CHANGES = st.lists(st.tuples(PLACES, PLACES, TEXTS), max_size=8)
 
 
 @given(TEXTS, CHANGES, st.sampled_from(["utf-8", "utf-16", "utf-32"]))
-def test_changes_are_applied_as_to_the_whole_text(text: str, changes: list[Any], encoding: str) -> None:
-    """The result is that of replacing in the whole text, even for half a line ending or a place beyond the end."""
+def test_changes_have_the_effect_of_replacements_in_the_text(text: str, changes: list[Any], encoding: str) -> None:
+    """This holds even for half a line ending and for a position beyond the end."""
     documents = Documents()
     documents.encoding = encoding
     uri = Path("/ws/a.txt").as_uri()
@@ -38,13 +38,13 @@ def test_changes_are_applied_as_to_the_whole_text(text: str, changes: list[Any],
 
 
 @given(TEXTS, TEXTS, st.sampled_from(["utf-8", "utf-16", "utf-32"]))
-def test_an_edit_makes_exactly_the_new_text(old: str, new: str, encoding: str) -> None:
-    """A client that applies the edit as LSP says has the new text, whatever both texts are."""
+def test_an_edit_results_in_exactly_the_new_text(old: str, new: str, encoding: str) -> None:
+    """A client that applies the edit as LSP specifies gets the new text, for any old and new text."""
     changes = text_edits(FileEdit(Path("/ws/a.txt"), old, new), encoding)
     assert apply_text_edits(old, changes, encoding) == new
 
 
-def test_lines_after_the_last_one_are_inserted_in_it() -> None:
+def test_appended_lines_are_inserted_before_the_last_line_ending() -> None:
     """An insertion after the last line ending would leave Neovim (0.11) with an extra empty line."""
     for ending in ("\n", "\r\n"):
         [change] = text_edits(FileEdit(Path("/ws/a.txt"), f"é{ending}", f"é{ending}b{ending}"), "utf-16")
@@ -63,8 +63,8 @@ def test_many_changes_in_a_long_file_are_quick() -> None:
     assert buffer is not None and buffer.text.count("LINE") == 10_000
 
 
-def test_a_document_changes_and_closes_after_its_link_leads_elsewhere(tmp_path: Path) -> None:
-    """A switch of branches can change a link that is open. Its text counts for the file that it leads to now."""
+def test_a_document_changes_and_closes_after_its_link_is_retargeted(tmp_path: Path) -> None:
+    """Switching branches can retarget a link that is open. Text typed afterwards belongs to the new target."""
     first, second, link = (tmp_path / name for name in ("first", "second", "link"))
     first.write_text("1\n")
     second.write_text("2\n")
@@ -88,7 +88,7 @@ def test_a_document_changes_and_closes_after_its_link_leads_elsewhere(tmp_path: 
 
 
 def test_a_file_that_is_open_under_two_paths_stays_open_until_both_are_closed(tmp_path: Path) -> None:
-    """Each of the documents has its own text and version. A question about one of the paths is about that document."""
+    """Each of the documents has its own text and version, and each path returns its own document."""
     file, link = tmp_path / "file", tmp_path / "link"
     file.write_text("1\n")
     link.symlink_to(file)
@@ -106,10 +106,10 @@ def test_a_file_that_is_open_under_two_paths_stays_open_until_both_are_closed(tm
     assert documents.open_buffer(file) is None
 
 
-async def test_the_model_reads_the_disk_after_a_link_that_led_elsewhere_was_closed(
+async def test_the_model_reads_the_disk_after_a_retargeted_link_is_closed(
     workspace: Path, replay: Callable[..., dict[str, Any]]
 ) -> None:
-    """The text of the closed document would hide what the file contains since then."""
+    """Otherwise the text of the closed document would hide the new content of the file."""
     link = workspace / "link"
     (workspace / "first").write_text("old\n")
     (workspace / "second").write_text("2\n")
@@ -117,7 +117,7 @@ async def test_the_model_reads_the_disk_after_a_link_that_led_elsewhere_was_clos
     settings = replay({"calls": [{"read_file": {"path": "first"}}]}, {"text": "End."})
     async with Client(workspace, settings=settings) as client:
         uri = client.open(link)
-        # the server has read what was sent before when it answers
+        # an answer shows that the server has handled everything sent before
         await client.request("agent/sessions/list", {})
         link.unlink()
         link.symlink_to("second")

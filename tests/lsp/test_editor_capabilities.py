@@ -25,7 +25,7 @@ from support.client import Json, edited, uri_path
 TEXT = "one\ntwo\nthree\n"
 NEW_TEXT = "one\n2\nthree\n"
 BINARY = b"\0\1\2"
-BLANK = ("", "\n")  # how Emacs and Neovim show a file that is not there
+BLANK = ("", "\n")  # how Emacs and Neovim show a file that does not exist
 OPERATIONS = ("create", "rename", "delete")
 
 
@@ -64,7 +64,7 @@ CHANGES = [
 
 
 class Editor:
-    """A client that applies what it announced, and fails the test for everything else."""
+    """A client that applies the kinds of edits that it announced, and fails the test for all others."""
 
     def __init__(self, edits: bool, checks: bool, changes: bool, operations: tuple[str, ...], saves: bool) -> None:
         self.documents = Documents()
@@ -108,7 +108,7 @@ class Editor:
         uri, version = change["textDocument"]["uri"], change["textDocument"]["version"]
         path, edits = uri_path(uri), change["edits"]
         if uri not in self.buffers:
-            assert self._checks, "a closed file, of an editor that does not look at its bytes"
+            assert self._checks, "this editor would edit a closed file without checking its bytes"
             path.write_bytes(edited(path.read_bytes().decode(), edits).encode())
             return
         text, known = self.buffers[uri]
@@ -163,10 +163,10 @@ def _named(able: tuple[bool, bool, bool, tuple[str, ...]]) -> str:
 
 @pytest.mark.parametrize("able", ABILITIES, ids=map(_named, ABILITIES))
 async def test_fault_85_each_kind_of_change_with_each_set_of_capabilities(tmp_path: Path, able: Any) -> None:
-    """docs/faults.md 85: accept, undo and redo lead to the exact text, or the user reads what to do first.
+    """docs/faults.md 85: accept, undo and redo produce the exact text, or a message says what to do first.
 
-    The editor is asked for nothing that it did not announce, a closed file is never refused, and no text that is not
-    saved is lost.
+    The editor is never asked for an edit that it did not announce, a change to a closed file is never refused, and no
+    unsaved text is lost.
     """
     number = itertools.count()
     for change in CHANGES:
@@ -254,7 +254,7 @@ class _Case:
         return bool(self._typed) and not (self._able.edits and self._change.operation in self._able.operations)
 
     def _check_after(self, message: str) -> None:
-        """The text is exactly what was proposed, where the user sees it."""
+        """Checks that the user sees exactly the proposed text, in the editor or on disk."""
         change, able = self._change, self._able
         expected = None if change.new is None else change.new + self._typed.encode()
         if expected and self._editor.ends_lines and not expected.endswith(b"\n"):
@@ -269,7 +269,7 @@ class _Case:
             assert self._target.stat().st_mode & 0o777 == change.mode
 
     def _texts(self) -> dict[str, bytes]:
-        """The texts of the files for the session: the open document, or the disk."""
+        """The files as the session sees them: the open document if there is one, otherwise the bytes on disk."""
         user_files = self._harness.session.files.user_files
         found: dict[str, bytes] = {}
         for path in {self._file, self._target}:

@@ -1,4 +1,4 @@
-"""A real language server, and a client that knows nothing of it: questions, and errors of proposed text (L18, P20)."""
+"""A real language server that the client does not know about: questions, and errors in proposed text (L18, P20)."""
 
 import asyncio
 import os
@@ -16,7 +16,7 @@ from support.fake_api import Call, FakeApi, Text, Turn, Wait
 
 PROGRAMS = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 PATIENT: Json = {"languageServers": {}, "check": {"newErrorsSeconds": 600}}
-"""Settings with which the language servers on PATH are used, and a slow machine finds the same errors."""
+"""Settings that use the language servers on PATH, and wait long enough for errors on a slow machine."""
 FILES = {
     "shapes.py": "def area(width: int, height: int) -> int:\n    return width * height\n",
     "old.py": "from shapes import area\n\nbroken: str = area(1, 2)\n",
@@ -40,7 +40,7 @@ def step(status: str) -> Call:
 
 
 def texts_of(body: Any) -> list[str]:
-    """The texts of the last message, without the results."""
+    """The texts of the last message, without the tool results."""
     return [block["text"] for block in body["messages"][-1]["content"] if block["type"] == "text"]
 
 
@@ -53,8 +53,8 @@ def new_errors(body: Any) -> list[str]:
 async def test_the_model_reads_what_its_step_broke_before_anything_is_accepted(
     project: Path, connect: Callable[..., Client]
 ) -> None:
-    """L18, P20: only the new error, when the step is completed; the user sees it on the row and the step; the fix is
-    not reported. The old error of `old.py` is never mentioned."""
+    """L18, P20: the model reads only the new error, when it completes the step. The user sees the error on the file and
+    the step. Neither the fix nor the old error in `old.py` is reported."""
     with FakeApi() as api:
         api.push(Turn((step("in_progress"), edit("shapes.py", "width * height", "str(width * height)"))))
         api.push(Turn((edit("old.py", "\nbroken", "\n\nbroken"), step("completed"))))
@@ -87,7 +87,7 @@ async def test_the_model_reads_what_its_step_broke_before_anything_is_accepted(
 
 
 async def test_errors_at_the_end_of_a_turn_prolong_the_run(project: Path, connect: Callable[..., Client]) -> None:
-    """L18: only once, because the model may leave them. A file that is only proposed can be imported."""
+    """L18: only once, because the model may decide to leave them. A file that is only proposed can be imported."""
     new = {"path": "new.py", "content": "from shapes import area\n\nwrong: str = area(1, 2)\n"}
     user = {"path": "main.py", "content": "from new import wrong\n\nprint(wrong.upper())\n"}
     with FakeApi() as api:
@@ -104,8 +104,10 @@ async def test_errors_at_the_end_of_a_turn_prolong_the_run(project: Path, connec
             assert line.startswith('new.py:3:14 Type "int" is not assignable to declared type "str"')
 
 
-async def test_questions_and_renames_know_the_proposed_text(project: Path, connect: Callable[..., Client]) -> None:
-    """L18: references in files that nobody opened, and a rename of a name that exists only in a proposal."""
+async def test_references_are_found_and_renames_use_the_proposed_text(
+    project: Path, connect: Callable[..., Client]
+) -> None:
+    """L18: references are found in files that are not open, and a rename includes a use that is only proposed."""
     at = {"path": "shapes.py", "line": 1, "symbol": "area"}
     with FakeApi() as api:
         api.push(Turn((Call("code", {"action": "references", **at}),)))
@@ -130,8 +132,8 @@ async def test_questions_and_renames_know_the_proposed_text(project: Path, conne
             }
 
 
-async def test_a_run_that_touches_no_code_starts_no_server(project: Path, connect: Callable[..., Client]) -> None:
-    """L18: neither for text that is proposed nor for code that is read."""
+async def test_a_run_that_changes_no_code_starts_no_server(project: Path, connect: Callable[..., Client]) -> None:
+    """L18: neither a proposed text file nor reading a Python file starts one."""
     with FakeApi() as api:
         notes: Json = {"path": "notes.txt", "content": "Nothing.\n"}
         api.push(Turn((Call("write_file", notes), Call("read_file", {"path": "main.py"}))))

@@ -33,7 +33,7 @@ REFUSALS = (-32602, -32803)
 
 
 async def begin(client: Client, **changed: Any) -> WireError | None:
-    """Initializes with other params; the error, if that is the answer."""
+    """Initializes with changed params. Returns the error if the server refuses them, otherwise None."""
     await client.start()
     params = client.initialize_params()
     options = {**params["initializationOptions"], **changed.pop("options", {})}
@@ -73,7 +73,7 @@ async def test_fault_66_an_odd_storage_folder(connect: Connect, odd: Any) -> Non
 @pytest.mark.parametrize("uri", ODD_URIS.values(), ids=ODD_URIS)
 @pytest.mark.parametrize("place", ["rootUri", "workspaceFolders"])
 async def test_fault_66_an_odd_workspace(connect: Connect, uri: str, place: str) -> None:
-    """docs/faults.md 66: refused with the reason, or the server works and each task is refused with it."""
+    """docs/faults.md 66: `initialize` is refused with the reason, or the server works and refuses each task with it."""
     given = {"rootUri": uri, "workspaceFolders": None}
     if place == "workspaceFolders":
         given = {"rootUri": None, "workspaceFolders": [{"uri": uri, "name": "odd"}]}
@@ -86,8 +86,8 @@ async def test_fault_66_an_odd_workspace(connect: Connect, uri: str, place: str)
 
 
 async def test_fault_66_an_odd_address_in_any_message(connect: Connect, capfd: pytest.CaptureFixture[str]) -> None:
-    """docs/faults.md 66: documents, context, targets, contents and settings: answered or refused with the reason, and
-    the server still works."""
+    """docs/faults.md 66: in documents, context, targets and contents, it is accepted or refused with an expected error
+    code, and the next task runs."""
     with FakeApi([Turn((Text("Done."),))] * (3 * len(ODD_URIS))) as api:
         async with connect(api) as client:
             for uri in ODD_URIS.values():

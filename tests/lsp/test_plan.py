@@ -26,7 +26,7 @@ def bash(command: str) -> Json:
 ALLOW = {"agent/approve": lambda _: {"option": "allow_once"}}
 
 
-async def test_p15_what_happens_under_a_step_is_on_its_record(workspace: Path, replay: Replay) -> None:
+async def test_p15_work_is_recorded_under_its_step(workspace: Path, replay: Replay) -> None:
     """A drifting model: work before the plan, a step with evidence, one without, one whose last command failed, work
     between steps, one that stays open. Checks what the user sees in each case, and the record as text.
     """
@@ -63,8 +63,8 @@ async def test_p15_what_happens_under_a_step_is_on_its_record(workspace: Path, r
 
 
 async def test_p13_the_user_edits_the_plan_while_the_agent_works(workspace: Path, replay: Replay) -> None:
-    """The model reads it after the results of the round. Its rewrite with the dropped step is refused, and it continues
-    without. The history has every version with its author and reason."""
+    """The model reads the edits after the results of the round. Its rewrite with the dropped step is refused, and it
+    continues without the step. The history shows who changed what, with the model's reason."""
     asked = asyncio.Event()
     allowed = asyncio.Event()
 
@@ -114,8 +114,8 @@ async def test_p13_the_user_edits_the_plan_while_the_agent_works(workspace: Path
 
 @pytest.mark.parametrize("mode", ["plan", "ask"])
 async def test_the_modes_plan_and_ask_only_read(workspace: Path, replay: Replay, mode: str) -> None:
-    """docs/protocol.md, `mode`: reading is done, edits and commands are refused with the reason; in `plan` the plan is
-    written, in `ask` not. The next run does the work in the same session."""
+    """docs/protocol.md, `mode`: reading works, and edits and commands are refused. The plan can be written in `plan`,
+    but not in `ask`. The next run does the work in the same session."""
     (workspace / "a.txt").write_text("one\n")
     calls = [
         {"read_file": {"path": "a.txt"}},
@@ -135,8 +135,8 @@ async def test_the_modes_plan_and_ask_only_read(workspace: Path, replay: Replay,
 
 
 async def test_a_question_reaches_the_user(workspace: Path, replay: Replay) -> None:
-    """By agent/ask if the client announced it, otherwise as a message with the options, or not at all; the model reads
-    the answer.
+    """With `agent/ask` if the client supports it, otherwise as a message if it has options. The model reads the answer,
+    or an error if there is none.
     """
     question = {"ask_user": {"question": "Tabs or blanks?", "options": ["Tabs", "Blanks"]}}
     free = {"ask_user": {"question": "Which name?"}}
@@ -169,9 +169,9 @@ async def test_invisible_characters_of_an_option_are_shown_as_escapes(workspace:
         assert client.events("tool_finished")[0]["text"] == "The user answered: x\u202ey"
 
 
-async def test_a_step_is_undone_whatever_came_since(workspace: Path, replay: Replay) -> None:
-    """Undo removes the accepted changes of one step from the files. Others stay, and a file in which
-    the same lines were changed since is reported and not changed. The undo is itself undone."""
+async def test_a_step_can_be_undone_after_later_changes(workspace: Path, replay: Replay) -> None:
+    """Undo removes the accepted changes of one step from the files. Other changes stay. A file in which the same lines
+    have changed since then is reported and not changed. The undo can be undone."""
     lines = "".join(f"line {number}\n" for number in range(1, 21))
     for name in ("a.txt", "b.txt"):
         (workspace / name).write_text(lines)

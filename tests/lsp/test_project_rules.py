@@ -31,7 +31,7 @@ def write(workspace: Path, files: dict[str, str]) -> None:
 
 
 def shown(client: Client, workspace: Path) -> list[list[tuple[str, bool]]]:
-    """The files of each event `rules`."""
+    """For each `rules` event, its files: (path, whether the text is cut)."""
     prefix = f"{workspace.as_uri()}/"
     return [
         [(file["uri"].removeprefix(prefix), file["cut"]) for file in event["files"]] for event in client.events("rules")
@@ -41,7 +41,7 @@ def shown(client: Client, workspace: Path) -> list[list[tuple[str, bool]]]:
 async def test_l17_the_rules_of_the_root_follow_the_system_prompt(
     connect: Callable[..., Client], workspace: Path
 ) -> None:
-    """In every request of the run. A change applies from the next run on."""
+    """They are in every request of the run. A change applies from the next run on."""
     write(workspace, {"AGENTS.md": "Use tabs.", "a.py": "1\n"})
     with FakeApi([read("a.py"), DONE, DONE]) as api:
         async with connect(api) as client:
@@ -59,7 +59,8 @@ async def test_l17_the_rules_of_the_root_follow_the_system_prompt(
 async def test_l17_rules_of_folders_follow_the_first_result_that_touches_them(
     connect: Callable[..., Client], workspace: Path
 ) -> None:
-    """The outermost first, whatever its name; each once in a conversation; a changed one again in the next run."""
+    """The outermost rules come first, whatever their file's name. Each file appears once, and again in the next run if
+    it has changed."""
     write(workspace, {"src/AGENTS.md": "Src.", "src/2d/CLAUDE.md": "Deep."})
     write(workspace, {"src/2d/a.py": "1\n", "src/b.py": "2\n", "c.py": "3\n"})
     turns = [read("c.py"), read("src/2d/a.py"), read("src/b.py"), DONE, DONE]
@@ -91,7 +92,7 @@ async def test_l17_rules_of_folders_follow_the_first_result_that_touches_them(
         ),
     ],
 )
-async def test_l17_which_file_counts(
+async def test_l17_the_rules_come_from_the_first_usable_file(
     connect: Callable[..., Client], workspace: Path, files: dict[str, str], expected: str
 ) -> None:
     write(workspace, files)

@@ -35,7 +35,7 @@ def sandbox() -> None:
 
 
 async def page(client: Client, session: str) -> list[str]:
-    """The page's lines below its title, without how long the commands took."""
+    """The page's lines below its title, without the durations of the commands."""
     markdown: str = (await client.request("agent/record", {"sessionId": session}))["markdown"]
     return [line.rsplit(", ", 1)[0] if "Ran `" in line else line for line in markdown.splitlines()[2:]]
 
@@ -52,8 +52,8 @@ SECOND = ["  - To review: `b.txt`", "  - Ran `exit 3`: exit code 3"]
 
 @pytest.mark.parametrize("who", ["user", "model"])
 async def test_p15_a_step_that_left_the_plan_stays_on_record(workspace: Path, replay: Replay, who: str) -> None:
-    """No matter who drops it: a completed step counts as before, with what contradicts it. One that was not completed
-    is listed as dropped. One in which nothing happened is not listed."""
+    """A completed step that the user removes is listed as before. An unfinished step that the model omits is listed as
+    dropped. A step in which nothing happened is not listed."""
     (workspace / "a.txt").write_text("one\n")
     (workspace / "b.txt").write_text("b\n")
     done = todo(("First", "completed"), ("Second", "completed"), ("Third", "pending"))
@@ -75,8 +75,8 @@ async def test_p15_a_step_that_left_the_plan_stays_on_record(workspace: Path, re
         assert await page(client, result["sessionId"]) == [*FIRST, line, *SECOND]
 
 
-async def test_p15_the_record_is_of_all_plans_of_the_session(workspace: Path, replay: Replay) -> None:
-    """A further task with its own plan: earlier work is listed above it, and the line counts both."""
+async def test_p15_the_record_covers_all_plans_of_the_session(workspace: Path, replay: Replay) -> None:
+    """A second prompt has its own plan: earlier work is listed above it, and the line of the run counts both."""
     (workspace / "a.txt").write_text("one\n")
     (workspace / "b.txt").write_text("b\n")
     done = {"calls": [todo(("First", "completed"), ("Second", "completed"))]}

@@ -15,7 +15,7 @@ PLAN = {"todo": {"items": [{"content": "One", "status": "in_progress", "activeFo
 
 
 async def test_accept_by_hunk_file_item_and_all(workspace: Path, replay: Replay) -> None:
-    """docs/protocol.md, Target: each kind, with the bytes on disk after it."""
+    """docs/protocol.md, Target: each kind of target is accepted, and only its changes are on disk."""
     lines = [f"line {n}\n" for n in range(1, 21)]
     (workspace / "a.txt").write_text("".join(lines))
     (workspace / "b.txt").write_text("b\n")
@@ -93,8 +93,8 @@ async def test_fault_09_reject_by_hunk_and_all_touches_nothing(workspace: Path, 
 
 
 async def test_a_decision_on_an_old_state_is_refused(workspace: Path, replay: Replay) -> None:
-    """docs/protocol.md, `version`: if the target changed since, the answer is -32801 and nothing is done; other files
-    do not matter.
+    """docs/protocol.md, `version`: if the target has changed since, the answer is -32801 and nothing is done. Changes
+    to other files do not matter.
     """
     for name in "ab":
         (workspace / name).write_text("1\n")
@@ -113,8 +113,8 @@ async def test_a_decision_on_an_old_state_is_refused(workspace: Path, replay: Re
         assert (await client.request("agent/edits/accept", other))["outcomes"][0]["outcome"] == "applied"
 
 
-async def test_fault_06_a_file_that_changed_underneath_is_a_conflict(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 6: the disk's content is not lost; the other file is accepted anyway."""
+async def test_fault_06_a_file_that_changed_on_disk_is_a_conflict(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 6: the text on disk is not lost; the other file is accepted anyway."""
     for name in "ab":
         (workspace / name).write_text("1\n2\n3\n")
     settings = replay({"calls": [edit("a", "2", "two"), edit("b", "2", "two")]}, {"text": "end"})
@@ -151,7 +151,7 @@ async def test_fault_07_an_unsaved_buffer_is_used_instead_of_the_file(workspace:
         assert file.read_text() == "disk = 1\n"
 
 
-async def test_typing_makes_a_conflict_and_undoing_it_ends_it(workspace: Path, replay: Replay) -> None:
+async def test_typing_causes_a_conflict_until_it_is_undone(workspace: Path, replay: Replay) -> None:
     """docs/protocol.md, `Edits.state`: sent when the open document starts or stops differing from the base."""
     file = workspace / "a.py"
     file.write_text("x = 1\n")
@@ -164,8 +164,8 @@ async def test_typing_makes_a_conflict_and_undoing_it_ends_it(workspace: Path, r
         await client.until(lambda: client.last("agent/edits")["files"][0]["state"] == "pending")
 
 
-async def test_incremental_changes_with_odd_line_breaks_stay_in_step(workspace: Path, replay: Replay) -> None:
-    """LSP didChange in UTF-16, with form feed, U+2028 and emoji inside lines, CRLF and lone CR."""
+async def test_incremental_changes_count_lines_and_columns_as_lsp_does(workspace: Path, replay: Replay) -> None:
+    """Columns count in UTF-16. CRLF and a lone CR end a line; form feed and U+2028 do not."""
     file = workspace / "a.txt"
     file.write_text("x")
     text = "a\x0cb\u2028c\r\n🚀é\rlast"
@@ -181,9 +181,7 @@ async def test_incremental_changes_with_odd_line_breaks_stay_in_step(workspace: 
 
 
 async def test_fault_10_the_editor_refuses_an_accept(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 10: the outcomes are exact, what was not applied stays proposed, and the other files do not wait
-    for it.
-    """
+    """docs/faults.md 10: the outcomes are exact, the refused file stays proposed, and the others are accepted."""
     for name in "abc":
         (workspace / name).write_text("1\n")
     settings = replay({"calls": [edit(name, "1", "2") for name in "abc"]}, {"text": "."})
@@ -203,8 +201,8 @@ async def test_fault_10_the_editor_refuses_an_accept(workspace: Path, replay: Re
         assert [(workspace / name).read_text() for name in "abc"] == ["2\n", "1\n", "2\n"]
 
 
-async def test_fault_14_a_rename_of_a_file_that_the_editor_still_shows(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 14: VS Code may report the closed document of the old path much later, or never."""
+async def test_fault_14_a_file_that_the_editor_still_shows_is_renamed(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 14: VS Code may report much later, or never, that the old path's document was closed."""
     (workspace / "old").write_text("1\n")
     calls = [{"rename_file": {"path": "old", "new_path": "new"}}]
 
@@ -234,8 +232,8 @@ async def test_fault_14_a_rename_of_a_file_that_the_editor_still_shows(workspace
         assert (file["kind"], file["state"]) == ("rename", "pending")
 
 
-async def test_a_decision_on_a_rename_is_no_change_by_others(workspace: Path, replay: Replay) -> None:
-    """The model reads of it as the user's decision. The files that appear and disappear are not reported as changed."""
+async def test_a_decision_on_a_rename_is_not_reported_as_changed_files(workspace: Path, replay: Replay) -> None:
+    """The feedback reports the user's decision, but not the files that appear and disappear because of it."""
     (workspace / "old").write_text("1\n")
     rename = {"calls": [{"rename_file": {"path": "old", "new_path": "new"}}]}
     async with Client(workspace, settings=replay(rename, *[{"text": "."}] * 4)) as client:
@@ -265,7 +263,7 @@ async def test_an_error_answer_to_apply_edit_is_a_failed_outcome(workspace: Path
 
 
 async def test_both_sides_of_the_diff_can_be_read(workspace: Path, replay: Replay) -> None:
-    """docs/protocol.md: `fairlead-base` and `fairlead-proposed`; refreshed on change; an unknown one says so."""
+    """docs/protocol.md: `fairlead-base` and `fairlead-proposed` are refreshed on change; an unknown URI says so."""
     file = workspace / "a ü.txt"
     file.write_text("1\n", encoding="utf-8")
     (workspace / "b.txt").write_text("1\n")

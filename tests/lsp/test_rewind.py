@@ -50,8 +50,8 @@ async def opened(client: Client, session: str) -> Json:
 
 
 async def test_everything_is_as_it_was_before_the_prompt(workspace: Path, connect: Connect) -> None:
-    """Conversation, plan, record and proposals; what was accepted since is undone, what was accepted before is not.
-    Versions increase, ids of steps are not used again, what was spent stays, and the model gets the same beginning."""
+    """Conversation, plan and proposals are restored; changes accepted since are undone, changes accepted before stay.
+    Versions increase, step ids are not reused, spent tokens still count, and the conversation begins as before."""
     (workspace / "a.txt").write_text(ONE)
     (workspace / "b.txt").write_text("three\n")
     turns = [
@@ -111,7 +111,7 @@ async def test_proposals_are_as_they_were(workspace: Path, connect: Connect) -> 
             assert (await rewind(client, session, "Two."))["kept"] == []
             after = await opened(client, session)
             assert after["edits"]["files"] == before["edits"]["files"]
-            # nothing is rejected anymore, so the agent can propose it
+            # the rejection is undone too, so the agent can propose the change again
             assert (await rewind(client, session, "One."))["kept"] == []
             assert (await opened(client, session))["edits"]["files"] == []
             await client.run("One.", sessionId=session)
@@ -139,8 +139,8 @@ async def test_text_that_the_user_changed_since_stays(workspace: Path, replay: R
         assert (after["transcript"], after["edits"]["files"], after["edits"]["undoLabel"]) == ([], [], None)
 
 
-async def test_only_the_conversation_can_be_rewound(workspace: Path, connect: Connect) -> None:
-    """Plan, proposals and files stay, which the model reads with the next prompt."""
+async def test_the_conversation_alone_can_be_rewound(workspace: Path, connect: Connect) -> None:
+    """The plan and the proposals stay. With the next prompt, the model reads the plan and that this happened."""
     (workspace / "a.txt").write_text(ONE)
     turns = [says("First."), todo("Count"), replaced("one", "1"), says("Second."), says("Third.")]
     with FakeApi(turns=turns) as api:
@@ -274,9 +274,9 @@ async def test_a_redone_decision_stays(workspace: Path, connect: Connect, storag
 
 
 @pytest.mark.parametrize("redoes", [False, True])
-async def test_an_undo_in_some_files_counts_for_these_only(workspace: Path, replay: Replay, redoes: bool) -> None:
+async def test_an_undo_in_some_files_counts_only_for_those(workspace: Path, replay: Replay, redoes: bool) -> None:
     """The editor undoes a decision from before a prompt in one of two files: after a rewind, only this file has a
-    proposal. If the user has redone it, none has one."""
+    proposal. If the user redoes it first, neither file has one."""
     files = [workspace / name for name in "ab"]
     for file in files:
         file.write_text("1\n")
@@ -334,8 +334,8 @@ async def test_a_rewind_waits_for_an_accept_and_undoes_it(workspace: Path, repla
         assert (workspace / "a.txt").read_text() == ONE
 
 
-async def test_a_killed_server_has_the_checkpoints(workspace: Path, connect: Connect, storage: Path) -> None:
-    """The next server can rewind to every prompt, after a rewind too; a compacted conversation returns in full."""
+async def test_checkpoints_survive_a_killed_server(workspace: Path, connect: Connect, storage: Path) -> None:
+    """The next server can rewind to the prompts, also after an earlier rewind."""
     (workspace / "a.txt").write_text(ONE)
     turns = [*(replaced("one", "1"), says("First.")), *(replaced("two", "2"), says("Second.")), says("Third.")]
     with FakeApi(turns=turns) as api:
@@ -376,7 +376,7 @@ async def test_wrong_params(workspace: Path, replay: Replay, params: Json, reaso
 
 
 async def test_a_running_session_is_not_rewound(workspace: Path, connect: Connect) -> None:
-    """Refused with what to do, except for a new session from there."""
+    """The error says to stop it first. A new session can begin at a checkpoint meanwhile."""
     with FakeApi(turns=[says("First."), Wait(says("Second."), threading.Event(), 0)]) as api:
         async with connect(api) as client:
             session = (await client.run("One."))["sessionId"]

@@ -35,13 +35,13 @@ async def recorded(client: Client, session: str) -> Json:
 
 @pytest.fixture
 def sandbox() -> None:
-    """Only sandboxed checks see the proposed files."""
+    """Skips the test without a sandbox, because only sandboxed checks see the proposed files."""
     needs_sandbox()
 
 
 @pytest.mark.usefixtures("sandbox")
 async def test_a_record_has_prompts_plan_decisions_checks_and_digests(workspace: Path, replay: Replay) -> None:
-    """A refused tick, a fix, a proof, an accept of one hunk and a reject of another; a question during the run."""
+    """An approval, a completion that its check refuses, a fix, a passed check, an accepted file, a rejected hunk."""
     lines = "".join(f"line {number}\n" for number in range(1, 21))
     (workspace / "a.txt").write_text("one\n")
     (workspace / "b.txt").write_text(lines)

@@ -61,7 +61,7 @@ async def test_files_that_an_item_moved_and_deleted_come_back(workspace: Path, r
 
 
 @pytest.mark.usefixtures("sandboxed")
-async def test_what_an_item_changed_besides_text_comes_back(workspace: Path, replay: Replay) -> None:
+async def test_binary_files_and_permissions_that_an_item_changed_are_undone(workspace: Path, replay: Replay) -> None:
     """A picture that a command made, and permissions that it set, alone and with the text."""
     for name in ("run.sh", "both.sh"):
         (workspace / name).write_text("ls\n")
@@ -74,7 +74,7 @@ async def test_what_an_item_changed_besides_text_comes_back(workspace: Path, rep
 
 
 async def test_a_new_file_that_another_item_changed_stays(workspace: Path, replay: Replay) -> None:
-    """The reason names what was changed since. After the undo of the later item, the file can be removed."""
+    """The message says that the file was changed since. After the undo of the later item, the file can be removed."""
     settings = replay(
         {"calls": [plan("in_progress", "pending"), write("new.txt", "one\n")]},
         {"text": "."},

@@ -130,7 +130,7 @@ VERTEX: dict[str, Case] = {
 async def test_fault_25_a_clouds_refusal_has_advice_for_that_cloud(
     cloud_user: CloudUser, cloud: Callable[..., FakeCloud], cases: dict[str, Case]
 ) -> None:
-    """docs/faults.md 18 and 25: with the cloud's own words; retried if that can help."""
+    """docs/faults.md 18 and 25: the message quotes the cloud, and the request is repeated if that can help."""
     with cloud() as api:
         async with cloud_user.signed_in(api) as client:
             for name, (status, cloud_kind, said, kind, retryable, advice) in cases.items():
@@ -147,8 +147,8 @@ async def test_fault_25_a_clouds_refusal_has_advice_for_that_cloud(
             assert (await client.run())["stopReason"] == "end_turn"
 
 
-async def test_fault_82_a_clouds_window_cannot_be_enlarged(cloud_user: CloudUser) -> None:
-    """docs/faults.md 82: the advice on local servers is not for clouds, even if the model's window is unknown."""
+async def test_fault_82_a_cloud_gets_no_advice_to_enlarge_the_window(cloud_user: CloudUser) -> None:
+    """docs/faults.md 82: that advice is only for local servers, even if the model's window is unknown."""
     with FakeBedrock(HttpError(400, "ValidationException", "Input is too long for requested model.")) as api:
         async with cloud_user.signed_in(api) as client:
             settings = {**(client.settings or {}), "model": "us.unknown.model-v1:0"}
@@ -253,7 +253,7 @@ async def test_fault_19_an_exception_frame_is_an_error(cloud_user: CloudUser) ->
 
 
 class _Damaging(FakeBedrock):
-    """Changes a byte of the third frame of the first answer."""
+    """Sends the third frame of the first answer with a wrong checksum."""
 
     sent = 0
 
@@ -301,10 +301,10 @@ async def test_fault_63_the_server_ends_although_a_sign_in_hangs(
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
-async def test_fault_89_an_answer_that_cannot_be_decoded_is_named(
+async def test_fault_89_an_answer_that_cannot_be_decoded_is_requested_again(
     cloud_user: CloudUser, cloud: Callable[..., FakeCloud]
 ) -> None:
-    """docs/faults.md 89: a ValueError of a decoder is not an error of the request, and is requested once more."""
+    """docs/faults.md 89: a decoder's ValueError is not an error in the request, which is sent once more."""
     with cloud(*[Raw(b"oops", {"content-type": "text/plain; charset=undefined"}, 400)] * 2) as api:
         async with cloud_user.signed_in(api) as client:
             error = await failure(client)
@@ -317,7 +317,7 @@ async def test_fault_89_an_answer_that_cannot_be_decoded_is_named(
 async def test_fault_20_a_run_is_stopped_in_the_middle_of_an_answer(
     cloud_user: CloudUser, cloud: Callable[..., FakeCloud]
 ) -> None:
-    """docs/faults.md 20: at once, and the session continues."""
+    """docs/faults.md 20: the session can continue with another run."""
     with cloud(Wait(DONE, Signal(), 5), DONE) as api:
         async with cloud_user.signed_in(api) as client:
             session = (await client.request("agent/sessions/create", {}))["sessionId"]
@@ -370,8 +370,8 @@ async def test_fault_25_a_missing_profile_is_named(cloud_user: CloudUser) -> Non
             assert (error["kind"], "nobody" in error["message"]) == ("auth", True)
 
 
-async def test_fault_25_credentials_that_google_no_longer_accepts(cloud_user: CloudUser) -> None:
-    """docs/faults.md 25: the error says how to sign in again; afterwards it works."""
+async def test_fault_25_google_credentials_are_no_longer_accepted(cloud_user: CloudUser) -> None:
+    """docs/faults.md 25: the error says how to sign in again; after that, the next run works."""
     with FakeVertex(DONE) as api:
         async with cloud_user.signed_in(api) as client:
             api.refuse_sign_in = True

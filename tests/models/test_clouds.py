@@ -18,7 +18,9 @@ from support.fake_clouds import FakeBedrock, FakeCloud
 
 @pytest.mark.parametrize("cloud", CLOUDS)
 async def test_a_whole_run(cloud_user: CloudUser, cloud: Callable[..., FakeCloud]) -> None:
-    """Tools, several rounds, a second prompt: the cloud refuses nothing, and each round reads from the cache."""
+    """Tools, several rounds, a second prompt: the cloud refuses nothing, most of the input is read from the cache, and
+    the API's key is not sent.
+    """
     (cloud_user.workspace / "a.txt").write_text("one\n")
     rounds = [Turn((Text("I look."), Call("read_file", {"path": "a.txt"}))) for _ in range(4)]
     with cloud(*rounds, DONE, DONE, caching=True) as api:
@@ -57,7 +59,7 @@ async def test_a_bearer_token_of_bedrock(cloud_user: CloudUser) -> None:
 
 
 async def test_the_region_may_come_from_the_profile(cloud_user: CloudUser) -> None:
-    """Without setting and variables, ~/.aws/config gives the region and ~/.aws/credentials the keys."""
+    """Without a setting or variables, the region is read from ~/.aws/config and the keys from ~/.aws/credentials."""
     folder = cloud_user.home / ".aws"
     folder.mkdir()
     (folder / "config").write_text(f"[default]\nregion = {FakeBedrock.REGION}\n")

@@ -91,7 +91,7 @@ async def test_fault_25_an_invalid_address_is_refused_at_once(url: str) -> None:
     "url", ["http://localhost:11434", "https://h.example/api/", "http://[::1]:8", "http://u:p@h", " http://h\n"]
 )
 def test_a_valid_address_is_accepted(url: str) -> None:
-    """Similar addresses that are valid."""
+    """Some of these resemble the invalid ones."""
     endpoint(base_url=url, api_key=None).check()
 
 
@@ -107,13 +107,13 @@ def test_a_valid_address_is_accepted(url: str) -> None:
         ({"base_url": "http://[bad"}, False),
     ],
 )
-def test_a_providers_model_differs_from_the_users_own(settings: dict[str, Any], is_hosted: bool) -> None:
+def test_a_hosted_model_is_distinguished_from_the_users_own(settings: dict[str, Any], is_hosted: bool) -> None:
     """Advice on how to start a server is only for users who run one."""
     assert endpoint(**settings).is_hosted is is_hosted
 
 
 def test_a_server_on_this_machine_is_recognized() -> None:
-    """By a name or an address of the loopback. Other names and addresses may be another machine's."""
+    """By a loopback name or address. Other names and addresses may belong to another machine."""
     here = [
         "http://localhost:1",
         "http://LOCALHOST",
@@ -138,8 +138,8 @@ async def test_fault_40_a_password_in_an_address_is_not_shown() -> None:
 
 
 async def test_fault_25_without_a_network_the_error_says_what_to_check() -> None:
-    """docs/faults.md 25: after a limited number of retries, with the address. The user must start a server on this
-    machine, so it is given up sooner than an API that may be back after a minute.
+    """docs/faults.md 25: after a limited number of retries, with the address. Only the user can start a server on this
+    machine, so the retries end sooner than for an API, which may be back after a minute.
     """
     with FakeApi() as api:
         url = api.url

@@ -51,8 +51,8 @@ PAGES = {
 
 
 @pytest.mark.parametrize("name", PAGES)
-async def test_fault_83_a_response_without_a_stream_is_named_and_not_retried(name: str) -> None:
-    """docs/faults.md 83: one short error without HTML says what came and what to check."""
+async def test_fault_83_a_response_without_a_stream_is_described_and_not_retried(name: str) -> None:
+    """docs/faults.md 83: one short error without HTML says what was received and what to check."""
     page, said = PAGES[name]
     with FakeApi([page] * MAX_ATTEMPTS) as api:
         async with opened(api) as model:
@@ -64,8 +64,8 @@ async def test_fault_83_a_response_without_a_stream_is_named_and_not_retried(nam
     assert ("proxy" in failed.message) == ("page" in name or "message" in name)
 
 
-async def test_fault_83_an_error_with_status_200_is_an_error() -> None:
-    """docs/faults.md 83: some servers refuse with a 200, before the stream or in it."""
+async def test_fault_83_an_error_with_status_200_is_recognized() -> None:
+    """docs/faults.md 83: some servers refuse with status 200, in place of a stream or within it."""
     said = '{"error":{"code":400,"message":"exceeds the available context size","n_prompt_tokens":9,"n_ctx":8}}'
     for page in (Page("application/json", said), Page(STREAM, f"event: error\ndata: {said}\n\n")):
         with FakeApi([page]) as api:
@@ -75,7 +75,7 @@ async def test_fault_83_an_error_with_status_200_is_an_error() -> None:
 
 
 async def test_fault_83_the_title_of_an_error_page_is_shown() -> None:
-    """docs/faults.md 83: and none of its HTML."""
+    """docs/faults.md 83: the message contains the title without the HTML around it."""
     page = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body><hr>nginx</body></html>"
     with FakeApi([HttpError(502, "", "", body=page)] * MAX_ATTEMPTS) as api:
         async with opened(api) as model:
@@ -96,7 +96,7 @@ async def test_fault_89_an_empty_answer_is_requested_again(body: bytes) -> None:
 
 @pytest.mark.parametrize("begun", [False, True])
 async def test_fault_83_a_silent_server_has_its_own_error(begun: bool) -> None:
-    """docs/faults.md 83: before or during the answer, with the setting that helps; a local server is asked once."""
+    """docs/faults.md 83: silent before or during an answer. The error names the setting; there is no retry."""
     turn = Wait(HELLO, Signal(), 3 if begun else 0)
     with FakeApi([turn] * MAX_ATTEMPTS) as api:
         async with opened(api, max_silence=0.2) as model:

@@ -29,8 +29,8 @@ async def test_an_answer_streams_and_ends_with_the_reply() -> None:
         assert api.refusals == []
 
 
-async def test_what_is_sent() -> None:
-    """One streamed request contains tools and system prompt with a cache mark, an automatic mark, and the key."""
+async def test_a_request_has_the_expected_fields_and_headers() -> None:
+    """One streamed request contains the tools, a cache mark for the system prompt, an automatic one, and the key."""
     with FakeApi([HELLO]) as api:
         async with opened(api, effort="low") as model:
             await events(model)
@@ -61,7 +61,7 @@ async def test_unknown_events_fields_and_deltas_are_ignored() -> None:
 
 
 async def test_thinking_is_sent_back_unchanged() -> None:
-    """The API refuses thinking that was changed, omitted or moved, whether redacted, repeated or between calls."""
+    """The API refuses thinking that was changed, omitted or moved, even if it is between calls or has no text."""
     turns = [
         Turn((Thinking("One. 日本 "), Call("bash", {"n": "a"}), Thinking("Two."), Call("bash", {"n": "b"}))),
         Turn((Thinking(""), Text("So."), Call("bash", {"command": "c"}))),
@@ -113,7 +113,7 @@ async def test_the_next_conversation_reads_the_tools_and_the_system_prompt_from_
 
 
 async def test_twenty_rounds_come_from_the_cache_and_each_message_is_encoded_once() -> None:
-    """Bytes that were sent never change, so each request reads everything from the cache that the one before wrote."""
+    """Bytes that were sent never change, so each request reads from the cache everything that the one before wrote."""
     rounds = 20
     turns = [Turn((Thinking(f"{n}?"), Text(f"Round {n} 日本"), Call("bash", {"é": "🚀"}))) for n in range(rounds)]
     history = History()

@@ -21,7 +21,7 @@ def long_talk(count: int) -> list[dict[str, Any]]:
 
 
 async def test_fault_24_the_api_clears_old_results() -> None:
-    """docs/faults.md 24, docs/plan.md L15: requested with its beta; the reply says how much was cleared."""
+    """docs/faults.md 24, docs/plan.md L15: requested with a beta header; the reply says how much was cleared."""
     clearing = ServerClearing(trigger=5000, min_cleared=1000, keep=3, excluded_tools=("todo",))
     request = replace(asked(*long_talk(8)), clearing=clearing)
     with FakeApi([HELLO, HELLO]) as api:
@@ -46,7 +46,7 @@ async def test_fault_24_the_api_clears_old_results() -> None:
 
 
 async def test_fault_24_a_server_without_context_editing_is_asked_only_once() -> None:
-    """docs/faults.md 24: then Fairlead clears the results itself."""
+    """docs/faults.md 24: once it has refused, requests no longer contain the field."""
     clearing = ServerClearing(trigger=5000, min_cleared=1000, keep=3, excluded_tools=())
     request = replace(asked(*long_talk(8)), clearing=clearing)
     with FakeApi([HELLO, HELLO], plain=True) as api:
@@ -81,7 +81,7 @@ async def test_the_cache_mark_is_the_last_field_to_be_omitted() -> None:
 
 
 async def test_a_model_without_effort_keeps_the_other_fields() -> None:
-    """The API does not call the field by its name."""
+    """The API's error says “effort”, but the field is called `output_config`."""
     refusal = HttpError(400, "invalid_request_error", "This model does not support the effort parameter.")
     with FakeApi([lambda body: refusal if "output_config" in body else HELLO] * 2) as api:
         async with opened(api, effort="low") as model:

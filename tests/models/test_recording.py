@@ -52,7 +52,7 @@ RECORDINGS = st.builds(
 @given(RECORDINGS)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_a_written_recording_is_read_back(tmp_path: Path, recording: Recording) -> None:
-    """Every text, input and count: Chinese, surrounding whitespace, and `yes`, dates and numbers as text."""
+    """Nothing is lost or converted, such as Chinese, surrounding whitespace, and `yes`, dates and numbers in texts."""
     path = tmp_path / "r.yaml"
     write_recording(path, recording)
     assert read_recording(path) == recording
@@ -134,8 +134,8 @@ def test_words_are_text(tmp_path: Path, word: str) -> None:
     ("word", "meant"),
     [("true", True), ("null", None), ("~", None), ("7", 7), ("-7", -7), ("1.5", 1.5), ("1e3", 1000.0), ("'7'", "7")],
 )
-def test_json_values_are_values(tmp_path: Path, word: str, meant: Any) -> None:
-    """Numbers, true, false and null; in quotes they are text."""
+def test_json_values_are_not_text(tmp_path: Path, word: str, meant: Any) -> None:
+    """Numbers, booleans and null are read as such; in quotes they are text."""
     assert value(tmp_path, word) == meant
     assert type(value(tmp_path, word)) is type(meant)
 
@@ -145,7 +145,7 @@ BY_HAND = {
         f"{HEAD}- text: |\n\n    One\n    Two\n\n\n- text: Three\n",
         ["One\nTwo", "Three"],
     ),
-    "quotes keep theirs": (f'{HEAD}- text: "\\nOne\\n"\n', ["\nOne\n"]),
+    "quotes keep the line endings": (f'{HEAD}- text: "\\nOne\\n"\n', ["\nOne\n"]),
     "CRLF": (f"{HEAD}- text: |\n    One\n    Two\n".replace("\n", "\r\n"), ["One\nTwo"]),
     "a byte order mark": (f"\ufeff{HEAD}- text: One\n", ["One"]),
     "comments": (f"# mine\n{HEAD}# more\n- text: One # said\n", ["One"]),
@@ -159,7 +159,7 @@ BY_HAND = {
 
 @pytest.mark.parametrize("name", BY_HAND)
 def test_a_file_may_be_written_by_hand(tmp_path: Path, name: str) -> None:
-    """In every style of YAML that people and editors write."""
+    """The usual styles of YAML are accepted."""
     text, texts = BY_HAND[name]
     assert [turn.text for turn in read(tmp_path, text).turns] == texts
 
@@ -295,19 +295,19 @@ def check(path: Path, data: bytes) -> None:
 @given(recordings())
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_fault_92_a_damaged_recording_is_an_error_with_its_file(tmp_path: Path, data: bytes) -> None:
-    """docs/faults.md 92: whatever is in the file; nothing else is raised."""
+    """docs/faults.md 92: whatever the file contains, no other error is raised."""
     check(tmp_path / "odd.yaml", data)
 
 
 def test_fault_92_each_odd_value_in_each_field_of_a_recording(tmp_path: Path) -> None:
-    """docs/faults.md 92: one at a time, so that no other error hides what it causes."""
+    """docs/faults.md 92: one value at a time, so that no other error hides its effect."""
     for recording in with_each_value(RECORDING, [*ODD_VALUES, *TAGGED]):
         check(tmp_path / "odd.yaml", written_recording(recording))
 
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_fault_92_a_mistake_is_named_with_its_line_and_the_reason(tmp_path: Path, name: str) -> None:
-    """The error has the kind `replay`, and nothing of the file is played."""
+    """The error has the kind `replay`, is not retried, and begins with the file and the line."""
     text, line, reason = MISTAKES[name]
     with pytest.raises(ModelError) as error:
         read(tmp_path, text)

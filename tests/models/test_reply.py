@@ -62,7 +62,7 @@ def call(*pieces: str, start: Any = None, stop: bool = True) -> list[Json]:
 
 @given(BLOCKS, st.sampled_from([None, 1, 3]), st.booleans())
 def test_all_blocks_of_a_turn_are_in_the_reply(blocks: list[Any], chunk: int | None, extra: bool) -> None:
-    """In order, thinking with its signature, however the deltas are cut, and despite unknown events."""
+    """They are in order and complete, except for blank text, however the deltas are cut and despite unknown events."""
     turn = Turn(tuple(blocks), chunk=chunk, extra_events=extra)
     reply, seen = fed(*(step.data for step in steps(turn, Envelope()) if isinstance(step, Event)))
     assert reply is not None
@@ -157,7 +157,7 @@ def test_an_input_in_the_start_is_checked_as_strictly(start: Any) -> None:
 
 
 def test_a_deep_or_large_input_is_accepted() -> None:
-    """Valid inputs that are similar: 90 levels, a megabyte, large numbers, pairs of surrogates."""
+    """Valid inputs that resemble invalid ones: 90 levels, a megabyte, large numbers, surrogate pairs."""
     deep = '{"a": ' + "[" * 90 + "]" * 90 + "}"
     odd = '{"a": 12345678901234567890, "b": 1e300, "c": "\\ud83d\\ude80"}'
     for raw in (deep, json.dumps({"a": "x" * 1_000_000}), odd):
@@ -167,7 +167,7 @@ def test_a_deep_or_large_input_is_accepted() -> None:
 
 
 def test_the_maximum_depth_is_far_below_the_limit_of_python() -> None:
-    """An accepted input can be encoded far down the stack; otherwise the history could never be sent again."""
+    """An accepted input can be encoded deep in the call stack; otherwise the history could never be sent again."""
     value, problem = read_input('{"a": ' + "[" * 95 + "]" * 95 + "}", {})
     assert problem is None
 
@@ -179,7 +179,7 @@ def test_the_maximum_depth_is_far_below_the_limit_of_python() -> None:
 
 @given(st.dictionaries(st.text(max_size=5), JSON, max_size=4))
 def test_every_json_object_is_read_unchanged(value: Json) -> None:
-    """Nothing is lost or changed."""
+    """Whether it arrives as JSON text or in the start of the call."""
     assert read_input(json.dumps(value), {}) == (value, None)
     assert read_input("", value) == (value, None)
 

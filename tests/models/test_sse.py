@@ -70,16 +70,16 @@ STREAMS = {
     "blank lines": (b'\n\n\r\n\ndata: {"a": 1}\n\n\n\n', [{"a": 1}]),
     "mixed line endings": (b'event: x\r\ndata: {"a": 1}\n\r\ndata: {"a": 2}\r\n\n', [{"a": 1}, {"a": 2}]),
     "no data": (b"event: ping\n\nevent: x\n\n", []),
-    "data that are no object": (b'data: [1]\n\ndata: "x"\n\ndata: null\n\ndata: {"a": 1}\n\n', [{"a": 1}]),
-    "words that only look like it": (b'database: 1\nxdata: {"a": 1}\ndata {"a": 1}\n\n', []),
-    "U+2028 and form feed inside": ('data: {"a": "\u2028\u0085"}\n\n'.encode(), [{"a": "\u2028\u0085"}]),
+    "data that is not an object": (b'data: [1]\n\ndata: "x"\n\ndata: null\n\ndata: {"a": 1}\n\n', [{"a": 1}]),
+    "lines that only look like data": (b'database: 1\nxdata: {"a": 1}\ndata {"a": 1}\n\n', []),
+    "U+2028 and U+0085 inside": ('data: {"a": "\u2028\u0085"}\n\n'.encode(), [{"a": "\u2028\u0085"}]),
     "nothing": (b"", []),
 }
 
 
 @pytest.mark.parametrize("name", STREAMS)
-def test_other_lines_of_a_stream_are_ignored(name: str) -> None:
-    """Comments, unknown fields and empty events."""
+def test_only_the_data_of_a_stream_is_read(name: str) -> None:
+    """Comments, unknown fields, empty events and data that is not an object are ignored."""
     raw, events = STREAMS[name]
     assert read([raw]) == events
 
@@ -87,8 +87,8 @@ def test_other_lines_of_a_stream_are_ignored(name: str) -> None:
 @pytest.mark.parametrize(
     "data", [b"<html>502</html>", b"{", b'{"a": 1}}', b"\xff\xfe", b"[DONE]", b"[" * 100_000], ids=lambda data: data[:9]
 )
-def test_data_that_is_not_json_is_a_garbled_stream(data: bytes) -> None:
-    """The error is retryable, because a proxy or a broken connection caused it. Earlier events were yielded."""
+def test_data_that_is_not_json_is_a_network_error(data: bytes) -> None:
+    """The request is repeated once, because a proxy or a broken connection may have caused the error."""
     with pytest.raises(ModelError) as error:
         read([b"data: " + data + b"\n\n"])
     assert (error.value.kind, error.value.retryable, error.value.max_attempts) == ("network", True, 2)

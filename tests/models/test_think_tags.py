@@ -60,7 +60,7 @@ async def test_thinking_at_the_beginning_is_separated(text: str, thinking: str, 
     ],
 )
 async def test_any_other_text_is_unchanged(text: str, size: int) -> None:
-    """Also one with a similar beginning, and one with tags in the middle."""
+    """This includes text that begins with a similar tag, or has the tags later."""
     assert await separated(text, size=size) == ["", text, text]
 
 
@@ -74,8 +74,8 @@ async def test_an_unclosed_tag() -> None:
 
 
 @given(st.text("<think>/ \nx", max_size=40), st.integers(1, 9), st.sampled_from(["end_turn", "max_tokens"]))
-async def test_the_shown_text_is_the_replys(text: str, size: int, stop: str) -> None:
-    """Except for whitespace alone, which no reply contains, and nothing is lost but tags and whitespace after them."""
+async def test_the_shown_text_is_the_text_of_the_reply(text: str, size: int, stop: str) -> None:
+    """They may differ only if both are blank. Text that does not begin with the tag is shown unchanged."""
     thinking, shown, answer = await separated(text, size=size, stop=stop)
     assert shown == answer or not (shown + answer).strip()
     if not thinking and not text.lstrip().startswith("<think>"):
@@ -84,6 +84,6 @@ async def test_the_shown_text_is_the_replys(text: str, size: int, stop: str) -> 
 
 @given(st.text(max_size=20), st.text(max_size=20), st.integers(1, 9))
 async def test_thinking_and_text_are_both_complete(thinking: str, text: str, size: int) -> None:
-    """Apart from the whitespace after the tags."""
+    """Only the tags and the whitespace after them are removed."""
     shown = await separated(f"<think>{thinking}</think>{text}", size=size)
     assert shown == [thinking.lstrip(), text.lstrip(), text.lstrip()]

@@ -57,8 +57,8 @@ def test_new_lines_at_the_end_and_an_emptied_file(workspace: Path, start: Start)
     assert {name: (workspace / name).read_bytes() for name in before} == before
 
 
-def test_what_is_typed_in_the_same_moment_is_not_lost(workspace: Path, start: Start) -> None:
-    """Text typed while a deletion, a rename and a change of its files are accepted is still there."""
+def test_text_typed_during_an_accept_is_not_lost(workspace: Path, start: Start) -> None:
+    """The user types into three files while their deletion, rename and change are accepted."""
     for name in ("gone.txt", "old.txt", "a.txt"):
         (workspace / name).write_text("one\n")
     calls = [
@@ -89,7 +89,7 @@ def test_what_is_typed_in_the_same_moment_is_not_lost(workspace: Path, start: St
     assert editor.buffer("a.txt") == b"two\nmine\n" and editor.is_modified("a.txt")
 
 
-def test_a_buffer_for_a_file_that_the_agent_makes(workspace: Path, start: Start) -> None:
+def test_a_buffer_of_a_file_that_the_agent_creates(workspace: Path, start: Start) -> None:
     """A buffer that was opened before its file existed shows the accepted file."""
     editor = start({"calls": [{"write_file": {"path": "new.txt", "content": "made\n"}}]}, {"text": "Done."})
     editor.open("new.txt")

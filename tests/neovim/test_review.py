@@ -54,8 +54,8 @@ def open_all(editor: Neovim, names: list[str], *, is_open: bool) -> None:
         editor.open(name)
 
 
-def test_the_plan_is_seen_while_the_agent_works(workspace: Path, start: Start) -> None:
-    """The plan notification arrives in Neovim and is drawn beside the files, with the conversation and the changes."""
+def test_the_panel_shows_the_plan_the_conversation_and_the_changes(workspace: Path, start: Start) -> None:
+    """The notifications arrive in Neovim, and no file changes before a decision."""
     write(workspace, BEFORE)
     editor = start(*TURNS)
     editor.run()
@@ -68,8 +68,8 @@ def test_the_plan_is_seen_while_the_agent_works(workspace: Path, start: Start) -
 
 
 @pytest.mark.parametrize("is_open", [False, True], ids=["closed", "open"])
-def test_everything_is_accepted_undone_and_done_again(workspace: Path, start: Start, *, is_open: bool) -> None:
-    """A new, changed, renamed and deleted file are accepted, undone and accepted again byte for byte, open or not."""
+def test_everything_is_accepted_undone_and_redone(workspace: Path, start: Start, *, is_open: bool) -> None:
+    """A new, a changed, a renamed and a deleted file are accepted, undone and redone byte for byte, open or not."""
     write(workspace, BEFORE)
     editor = start(*TURNS)
     open_all(editor, [*BEFORE], is_open=is_open)
@@ -90,7 +90,7 @@ def test_everything_is_accepted_undone_and_done_again(workspace: Path, start: St
 
 @pytest.mark.parametrize("is_open", [False, True], ids=["closed", "open"])
 def test_a_rejection_leaves_everything_as_it_is(workspace: Path, start: Start, *, is_open: bool) -> None:
-    """A reject removes the proposals and changes no file, and an undo restores them."""
+    """A reject removes the proposals and changes no file, and an undo restores the proposals."""
     write(workspace, BEFORE)
     editor = start(*TURNS)
     open_all(editor, [*BEFORE], is_open=is_open)
@@ -104,7 +104,7 @@ def test_a_rejection_leaves_everything_as_it_is(workspace: Path, start: Start, *
 
 
 def test_unsaved_text_stays_unsaved(workspace: Path, start: Start) -> None:
-    """An accept goes into the user's unsaved text, and saves nothing of it."""
+    """An accept changes the user's buffer and does not save it."""
     write(workspace, BEFORE)
     editor = start(*TURNS)
     editor.open("modify.py")
@@ -145,8 +145,8 @@ def test_neovims_own_code_actions_decide_at_the_cursor(
     assert on_disk(workspace) == {file: data for file, data in wanted.items() if data is not None}
 
 
-def test_at_the_cursor_one_change_is_decided(workspace: Path, start: Start) -> None:
-    """`:Fairlead accept` and `:Fairlead reject` take the change at the cursor, and no other one of the file."""
+def test_only_the_change_at_the_cursor_is_decided(workspace: Path, start: Start) -> None:
+    """`:Fairlead accept` and `:Fairlead reject` leave the other changes of the file pending."""
     lines = [f"line {number}\n" for number in range(1, 31)]
     (workspace / "a.txt").write_text("".join(lines))
     edits = [
@@ -168,10 +168,10 @@ def test_at_the_cursor_one_change_is_decided(workspace: Path, start: Start) -> N
     assert "Fairlead: no proposed change at the cursor" in editor.messages()
 
 
-def test_in_the_proposed_text_one_change_is_decided(workspace: Path, start: Start) -> None:
-    """On the right side of the diff `:Fairlead accept` takes the change at the cursor; the diff stays open.
+def test_one_change_is_decided_in_the_diff(workspace: Path, start: Start) -> None:
+    """On the right side of the diff, `:Fairlead accept` accepts the change at the cursor; the diff stays open.
 
-    The diff comes with Enter on the panel's line, and its windows have the user's options and not the panel's."""
+    Enter on the file's line in the panel opens the diff. Its windows have the user's options, not the panel's."""
     (workspace / "a.txt").write_text("".join(f"line {number}\n" for number in range(1, 21)))
     calls = [
         {"edit_file": {"path": "a.txt", "old_text": "line 2\n", "new_text": "line 2\nnew\n"}},

@@ -1,4 +1,4 @@
-"""A real Neovim with docs/editors/neovim: questions, approvals, stop, diffs, saved sessions; and without it."""
+"""A real Neovim with docs/editors/neovim: questions, approvals, stop, diffs, saved sessions. One test does without."""
 
 import json
 from collections.abc import Callable
@@ -13,7 +13,7 @@ Start = Callable[..., Neovim]
 
 
 def answer(editor: Neovim, choice: str) -> None:
-    """The user runs `:Fairlead answer` and takes a choice by its title."""
+    """Runs `:Fairlead answer` and selects the choice with this title."""
     editor.lua(
         "local wanted = ... "
         "vim.ui.select = function(items, options, done) "
@@ -26,7 +26,7 @@ def answer(editor: Neovim, choice: str) -> None:
 
 
 def test_nothing_runs_before_the_user_allows_it(workspace: Path, start: Start) -> None:
-    """An approval waits in the panel with its command and reasons, takes no key, and the user's choice counts."""
+    """An approval appears in the panel with its command and does not block Neovim. Only the allowed command runs."""
     asks = [{"bash": {"command": f"echo {word} >> made.txt", "unsandboxed": True}} for word in ("one", "two")]
     editor = start({"calls": asks}, {"text": "Done."})
     editor.command("Fairlead run Make it")
@@ -42,7 +42,7 @@ def test_nothing_runs_before_the_user_allows_it(workspace: Path, start: Start) -
 
 
 def test_a_question_of_the_agent_is_answered(workspace: Path, start: Start) -> None:
-    """The model reads a selected option or a typed answer unchanged."""
+    """The panel shows the selected option and the typed answer."""
     asks = [
         {"ask_user": {"question": "Tabs or spaces?", "options": ["Tabs", "Spaces"]}},
         {"ask_user": {"question": "How many?"}},
@@ -69,8 +69,8 @@ def test_a_run_is_stopped(workspace: Path, start: Start) -> None:
     editor.until("not table.concat(vim.fn.getbufline('^fairlead-panel$', 1, '$')):find('Fairlead asks')")
 
 
-def test_a_proposal_is_seen_and_changed_as_a_diff(workspace: Path, start: Start) -> None:
-    """The diff shows the file next to the proposed text. An accept includes what the user writes there."""
+def test_a_proposal_is_shown_and_edited_as_a_diff(workspace: Path, start: Start) -> None:
+    """The diff shows the file next to the proposed text. An accept includes the user's edits of that text."""
     (workspace / "a.txt").write_bytes(b"one\r\ntwo\r\n")
     editor = start({"calls": [edit("a.txt", "two", "TWO")]}, {"text": "Done."})
     editor.run()
@@ -88,8 +88,8 @@ def test_a_proposal_is_seen_and_changed_as_a_diff(workspace: Path, start: Start)
     editor.until("#vim.api.nvim_list_tabpages() == 1")
 
 
-def test_a_new_neovim_goes_on_with_what_is_left_to_review(workspace: Path, start: Start) -> None:
-    """Proposals outlive Neovim: in the next one the panel shows them, and they can be accepted."""
+def test_a_new_neovim_continues_the_review(workspace: Path, start: Start) -> None:
+    """Proposals are saved: after a restart of Neovim, the panel shows them, and they can be accepted."""
     (workspace / "a.txt").write_text("one\n")
     turns = ({"calls": [edit("a.txt", "one", "two")]}, {"text": "Done."})
     first = start(*turns)
@@ -118,7 +118,7 @@ def test_a_server_that_died_is_started_again(workspace: Path, start: Start) -> N
 
 
 def test_the_next_task_after_new_begins_a_new_session(workspace: Path, start: Start) -> None:
-    """`:Fairlead new` holds, even where the earlier session says something before the next task."""
+    """`:Fairlead new` takes effect even if the earlier session sends a notification before the next task."""
     (workspace / "a.txt").write_text("one\n")
     editor = start({"calls": [edit("a.txt", "one", "two")]}, {"text": "Done."})
     editor.run()
@@ -136,7 +136,7 @@ def test_the_next_task_after_new_begins_a_new_session(workspace: Path, start: St
     assert editor.lua("return vim.tbl_count(require('fairlead.state').sessions)") == 2
 
 
-def test_neovim_without_the_configuration(workspace: Path, start: Start, tmp_path: Path) -> None:
+def test_neovim_works_without_the_configuration(workspace: Path, start: Start, tmp_path: Path) -> None:
     """With nothing but `vim.lsp.start` and commands, a task runs, its plan arrives and its changes are accepted."""
     (workspace / "a.txt").write_text("one\n")
     (workspace / "b.txt").write_text("b\n")

@@ -182,8 +182,8 @@ def recognized_by_text(step: list[Any], before: tuple[PlanItem, ...]) -> dict[in
 @given(st.lists(REWRITE | st.lists(OP, min_size=1, max_size=3), max_size=12), st.booleans())
 def test_no_sequence_of_rewrites_and_edits_breaks_the_rules(steps: list[list[Any]], single: bool) -> None:
     """P6, P8, P13 to P15: ids are unique, stay with their step and are never given to another one; versions only grow;
-    one is in progress, unless that is relaxed, and none that is held; no dropped item comes back, by its id or in its
-    words; a held one stays as it is; what is on record stays with the step under which it happened."""
+    at most one step is in progress, unless that is relaxed, and never a held one; no dropped step comes back, by its id
+    or in its words; a held step stays as it is; recorded work stays with the step under which it happened."""
     manager, record = TodoManager(max_items=8, single_in_progress=single), Record()
     dropped: set[str] = set()
     dropped_words: set[str] = set()

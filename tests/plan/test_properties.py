@@ -1,4 +1,4 @@
-"""docs/plan.md P3 and P6 to P8, L5: what no sequence of rewrites can break."""
+"""docs/plan.md P3, P4, P6 to P8, L5 and L6: rules that no sequence of rewrites can break."""
 
 from typing import Any
 
@@ -60,8 +60,8 @@ def test_no_sequence_of_rewrites_breaks_the_rules(rewrites: list[list[Any]], sin
 
 
 @given(REWRITES)
-def test_ids_stay_with_what_they_name(rewrites: list[list[Any]]) -> None:
-    """docs/plan.md P6: unchanged content keeps its id, and a dropped id is never given to another step."""
+def test_ids_stay_with_their_content(rewrites: list[list[Any]]) -> None:
+    """docs/plan.md P6: unless a rewrite names it, an id stays with its content, and a dropped one is never reused."""
     manager = TodoManager(single_in_progress=False)
     ever: dict[str, str] = {}
     for items in rewrites:
@@ -82,8 +82,9 @@ def test_ids_stay_with_what_they_name(rewrites: list[list[Any]]) -> None:
 
 
 @given(st.lists(st.sampled_from(["round", "good", "bad", "run"]), max_size=30))
-def test_the_counter_counts_what_the_rule_says(steps: list[str]) -> None:
-    """docs/plan.md L5, L6: +1 for a round without a rewrite, 0 after a good one and at the start of a run."""
+def test_the_counter_and_the_reminder_follow_the_rules(steps: list[str]) -> None:
+    """docs/plan.md L5, L6: +1 for a round without a rewrite, 0 after an accepted one and at the start of a run; a plan
+    has a reminder from 3 on."""
     manager = TodoManager()
     expected = 0
     for step in steps:

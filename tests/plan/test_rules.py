@@ -79,7 +79,7 @@ def test_p2_a_snapshot_is_frozen_and_its_numbers_tell_what_changed() -> None:
         first.items[0].content = "x"  # type: ignore[misc]
 
 
-def test_p2_a_snapshot_knows_what_is_done_and_what_is_under_way() -> None:
+def test_p2_a_snapshot_counts_completed_items_and_names_the_current_one() -> None:
     """docs/plan.md P2: the count and the current item, without parsing any text."""
     state = planned(*THREE).snapshot()
     assert (state.completed, state.current) == (1, state.items[1])
@@ -107,7 +107,7 @@ def test_p3_one_bad_item_leaves_the_plan_as_it_was(position: int) -> None:
 
 @pytest.mark.parametrize("content", ["", " \t\n", None, "\u3000", "\x0c\x85\u2028"])
 def test_p4_content_must_say_something(content: Any) -> None:
-    """docs/plan.md P4: blanks of any script are stripped; if nothing is left, the error names the item."""
+    """docs/plan.md P4: any Unicode whitespace is stripped; if nothing is left, the error names the item."""
     assert refused(planned("One"), [{"content": "Fine"}, {"content": content}]) == "Item 2: text required"
     assert refused(planned("One"), [{"id": "b", "content": content}]) == "Item b: text required"
     assert refused(planned("One"), [{"status": "pending"}]) == "Item 1: text required"
@@ -159,7 +159,7 @@ def test_p6_a_first_plan_is_numbered_from_one() -> None:
 
 
 def test_p6_equal_content_keeps_its_id_wherever_it_moves() -> None:
-    """docs/plan.md P6: no other step gets the record or the id of a dropped one."""
+    """docs/plan.md P6: the id of a dropped item is never given to another one."""
     manager = planned("One", "Two", "Three")
     manager.update([{"content": "Three"}, {"content": "New"}, {"content": " One "}])
     assert content_by_id(manager) == {"3": "Three", "4": "New", "1": "One"}
@@ -168,7 +168,7 @@ def test_p6_equal_content_keeps_its_id_wherever_it_moves() -> None:
 
 
 def test_p6_an_id_that_the_model_gives_wins() -> None:
-    """docs/plan.md P6: a step keeps its id although its text changes; JSON numbers are content_by_id too."""
+    """docs/plan.md P6: an item keeps its id although its text changes; JSON numbers are ids too."""
     manager = planned("One", "Two")
     manager.update([{"id": 2, "content": "Two, better"}, {"content": "Two"}, {"id": " a ", "content": "One"}])
     assert content_by_id(manager) == {"2": "Two, better", "3": "Two", "a": "One"}
@@ -183,7 +183,7 @@ def test_p6_of_two_equal_steps_each_keeps_one_id() -> None:
 
 @pytest.mark.parametrize("given", ["9", "999999998", "999999999", "9" * 30, "9" * 6000, "007", "-1", "1.5", "²", "١"])
 def test_p6_no_id_of_the_model_is_given_to_a_new_item(given: str) -> None:
-    """docs/plan.md P6: large numbers, other digits and words included; two items never share an id."""
+    """docs/plan.md P6: even if it is a huge number or has other digits; two items never share an id."""
     manager = planned({"id": given, "content": "Old"})
     for count in range(1, 5):
         manager.update([{"id": given, "content": "Old"}, *({"content": f"Step {n}"} for n in range(count))])
@@ -225,15 +225,15 @@ def test_p7_after_a_lower_setting_the_existing_plan_can_be_shortened() -> None:
     assert content_by_id(manager) == {"3": "Three"}
 
 
-def test_p8_one_task_at_a_time() -> None:
+def test_p8_one_item_is_in_progress_at_a_time() -> None:
     """docs/plan.md P8: two in progress are refused; one is accepted, with any number of other items."""
     two = [{"content": "One", "status": "in_progress"}, {"content": "Two", "status": " IN_PROGRESS "}]
     assert refused(planned("Old"), two) == "Only one task can be in_progress at a time"
     planned({"content": "One", "status": "in_progress"}, {"content": "Two", "status": "completed"}, "Three", "Four")
 
 
-def test_p8_the_setting_relaxes_it() -> None:
-    """docs/plan.md P8: then several may be in progress, and the first of them is the current one."""
+def test_p8_a_setting_allows_several_items_in_progress() -> None:
+    """docs/plan.md P8: the first of them is the current one."""
     two = [{"content": "One", "status": "in_progress"}, {"content": "Two", "status": "in_progress"}]
     state = planned(*two, single_in_progress=False).snapshot()
     assert [item.status for item in state.items] == ["in_progress", "in_progress"]
@@ -247,7 +247,7 @@ def test_p9_the_plan_as_text() -> None:
     )
 
 
-def test_p9_an_active_form_shows_only_while_the_item_is_under_way() -> None:
+def test_p9_an_active_form_is_shown_only_while_the_item_is_in_progress() -> None:
     """docs/plan.md P9: an item without one shows only its content."""
     forms = {"content": "分析性能", "activeForm": "正在分析"}
     assert planned({**forms, "status": "in_progress"}).render().startswith("[>] #1: 分析性能 (正在分析)\n")
@@ -260,7 +260,7 @@ def test_p9_an_empty_plan() -> None:
     assert TodoManager().render() == render_items([]) == "No todos."
 
 
-def test_p11_the_plan_outlives_a_task() -> None:
+def test_p11_the_plan_outlives_a_run() -> None:
     """docs/plan.md P11: a new run starts with the plan; only the counter is reset."""
     manager = planned("One", "Two")
     manager.note_round_without_update()
@@ -298,8 +298,8 @@ def silent_rounds(manager: TodoManager, count: int) -> list[str | None]:
 
 
 @pytest.mark.parametrize("interval", [1, 3, 5])
-def test_l6_l8_the_reminder_comes_after_so_many_rounds_and_repeats(interval: int) -> None:
-    """docs/plan.md L6, L8: as many as the setting says; then in every round until the plan is rewritten."""
+def test_l6_l8_the_reminder_comes_after_the_set_number_of_rounds_and_repeats(interval: int) -> None:
+    """docs/plan.md L6, L8: it repeats in every round until the plan is rewritten."""
     manager = planned("One", reminder_interval=interval)
     reminders = silent_rounds(manager, interval + 2)
     assert reminders[: interval - 1] == [None] * (interval - 1)
@@ -313,7 +313,7 @@ def test_l6_l8_the_reminder_comes_after_so_many_rounds_and_repeats(interval: int
     assert silent_rounds(manager, interval)[:-1] == [None] * (interval - 1)
 
 
-def test_l6_the_reminder_names_what_is_under_way() -> None:
+def test_l6_the_reminder_names_the_item_in_progress() -> None:
     """docs/plan.md L6: whatever characters its text contains."""
     manager = planned({"content": "修复 {braces} 🐛", "status": "in_progress", "activeForm": "正在修复"})
     assert "In progress: #1: 修复 {braces} 🐛 (正在修复)." in str(silent_rounds(manager, 3)[-1])

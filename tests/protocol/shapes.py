@@ -46,14 +46,14 @@ def written(hint: Any) -> str:
 
 
 def misfits(value: Any, hint: Any, where: str = "") -> list[str]:
-    """What does not fit the type in a JSON value, with its place."""
+    """The differences between a JSON value and its type, each with its path in the value."""
     if hint is Any:
         return []
     if is_typeddict(hint):
         return _object_misfits(value, hint, where)
     if get_origin(hint) is list:
         if not isinstance(value, list):
-            return [f"{where} is no list"]
+            return [f"{where} is not a list"]
         return [bad for i, item in enumerate(value) for bad in misfits(item, get_args(hint)[0], f"{where}[{i}]")]
     if get_origin(hint) is Literal:
         return [] if value in get_args(hint) else [f"{where}: {value!r}"]
@@ -61,12 +61,12 @@ def misfits(value: Any, hint: Any, where: str = "") -> list[str]:
         found = [misfits(value, option, where) for option in get_args(hint)]
         return [] if [] in found else min(found, key=len)
     right = isinstance(value, (int, float) if hint is float else hint) and (hint is bool or not isinstance(value, bool))
-    return [] if right else [f"{where}: {value!r} is no {PLAIN[hint]}"]
+    return [] if right else [f"{where}: {value!r} is not of the type {PLAIN[hint]}"]
 
 
 def _object_misfits(value: Any, shape: type, where: str) -> list[str]:
     if not isinstance(value, dict):
-        return [f"{where} is no object"]
+        return [f"{where} is not an object"]
     known = {name.rstrip("?"): hint for name, hint in fields(shape).items()}
     missing = [name for name in fields(shape) if not name.endswith("?") and name not in value]
     return [

@@ -1,6 +1,6 @@
 """A golden file for each message (tests/goldens/), read by the client's tests too.
 
-`FAIRLEAD_WRITE_GOLDENS=1 pytest tests/protocol` writes them again; review the difference before you commit it.
+`FAIRLEAD_WRITE_GOLDENS=1 pytest tests/protocol` writes them again; review the changes before you commit them.
 """
 
 import os
@@ -85,9 +85,9 @@ async def test_each_event_has_exactly_the_fields_of_the_page(made: dict[str, Gol
     assert len(found) == len(get_args(events.Event))
 
 
-async def test_what_a_client_sends_has_the_params_of_the_page(made: dict[str, Golden]) -> None:
-    """docs/protocol.md: each golden of a client's request has the required names and no unknown one. Each name occurs
-    in one of them, and every method has its params and its result."""
+async def test_client_requests_have_the_params_of_the_page(made: dict[str, Golden]) -> None:
+    """docs/protocol.md: each golden of a client's request has the required names and no unknown ones. Each name occurs
+    in at least one golden, and every method has a golden of its result."""
     rows = {row[0].strip("`"): params(row[1]) for row in tables(Page().section("Requests from the client"))[0]}
     sent: dict[str, set[str]] = {method: set() for method in rows}
     for golden in made.values():
@@ -101,7 +101,7 @@ async def test_what_a_client_sends_has_the_params_of_the_page(made: dict[str, Go
 
 
 async def test_content_in_other_scripts_is_not_escaped(made: dict[str, Golden]) -> None:
-    """Chinese, emoji and blanks in names are plain text, and percent-encoded only in URIs."""
+    """Chinese and emoji are plain text. In URIs, characters of other scripts and spaces are percent-encoded."""
     assert made["plan"].value["items"][1]["content"] == "翻譯問候語 👋"
     assert f"{FOLDER.as_uri()}/src/%E5%95%8F%E5%80%99.py" == made["edits"].value["files"][2]["uri"]
     assert made["edits"].value["files"][3]["uri"].endswith("/docs/new%20file.md")

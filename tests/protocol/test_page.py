@@ -141,8 +141,8 @@ async def test_the_approval_in_the_page_is_the_golden(page: Page) -> None:
     assert json.loads(example) == json.loads(made["approve.params"].text)["params"]
 
 
-def test_the_page_reader_reads() -> None:
-    """A section ends where the next begins, and bars in cells stay."""
+def test_sections_and_tables_of_a_page_are_read() -> None:
+    """A section ends where the next begins, and an escaped bar does not end a cell."""
     page = Page()
     assert "Requests from the client" not in page.section("Settings")
     [row] = tables('\n| a | b |\n|---|---|\n| `x` | `"p" \\| null` |\n')[0]

@@ -75,7 +75,7 @@ def saying(text: str) -> Change:
 
 
 def rewriting(index: int, text: str) -> Change:
-    """Compaction of the history: replaces a message in the middle."""
+    """Replaces one message of the history, as compaction does."""
 
     def rewrite(state: SessionState) -> SessionState:
         at = index % len(state.messages) if state.messages else 0
@@ -89,7 +89,7 @@ def planning(contents: list[str]) -> Change:
     def plan(state: SessionState) -> SessionState:
         manager = TodoManager()
         manager.restore(state.plan, state.versions, state.user_edits)
-        with suppress(PlanError):  # the user's item stays
+        with suppress(PlanError):  # a rewrite may not leave out the user's item
             manager.update([{"id": str(n), "content": f"step {text!r}"} for n, text in enumerate(contents)], "why")
         if manager.snapshot().items:
             manager.edit([PlanOp("update", "0", content="by hand")], manager.snapshot().revision)
@@ -108,7 +108,7 @@ def recording(place: str, text: str) -> Change:
 
 
 def prompting(text: str) -> Change:
-    """The user sends a prompt: a checkpoint of the state."""
+    """The user sends a prompt, which adds a checkpoint of the state."""
 
     def prompt(state: SessionState) -> SessionState:
         checkpoint = Checkpoint(
@@ -148,7 +148,7 @@ def ending(call_id: str, text: str) -> Change:
 
 
 def returning_results(call_id: str, text: str, begins: bool) -> Change:
-    """Appends the results of a round as a message; `begins` a new round, with which the calls are forgotten."""
+    """Appends the results of a round as a message. If `begins`, a new round begins and the calls are discarded."""
 
     def return_results(state: SessionState) -> SessionState:
         call = state.calls.get(call_id)

@@ -12,7 +12,7 @@ NOTHING = Work((), (), 0, 0, 0, None)
 
 
 def a_record(*decisions: ReviewStatus, title: str = "add the tests.\nAll of them") -> SessionRecord:
-    """A record with a change for each decision, each of another step."""
+    """A record with a change for each decision, each of a different step."""
     contents = ("Write the parser", "Test it", "Describe it " + "at length " * 9)
     steps = [Step(str(n), contents[n], "completed", False, "", "verified", "", (), NOTHING) for n in range(3)]
     return SessionRecord(
@@ -35,7 +35,7 @@ def a_record(*decisions: ReviewStatus, title: str = "add the tests.\nAll of them
     )
 
 
-def test_accepted_steps_and_what_verified_them() -> None:
+def test_the_message_lists_accepted_steps_and_their_verification() -> None:
     passed = Verification("pytest  -q", 0, 1, "1", True, {})
     others = (replace(passed, exit_code=1), replace(passed, command="old", differs={"0.py": None}))
     record = replace(a_record("accepted", "rejected", "accepted"), verifications=(passed, *others))
@@ -49,7 +49,7 @@ def test_accepted_steps_and_what_verified_them() -> None:
 
 
 @pytest.mark.parametrize("decision", ["review", "rejected", "undone"])
-def test_nothing_accepted(decision: ReviewStatus) -> None:
+def test_without_accepted_changes_there_is_no_message(decision: ReviewStatus) -> None:
     assert commit_message(a_record(decision)) == ""
 
 
@@ -60,6 +60,6 @@ def test_work_without_steps_and_a_long_title() -> None:
 
 
 def test_a_long_title_without_spaces() -> None:
-    """Scripts without spaces are cut between characters: a title does not disappear."""
+    """A title in a writing system without spaces is cut between characters, so it does not disappear."""
     subject = commit_message(a_record("accepted", title="删除旧的表" * 20)).partition("\n")[0]
     assert subject.startswith("删除旧的表") and subject.endswith("…") and len(subject) == 72

@@ -1,4 +1,4 @@
-"""Decisions on hunks in a session on a real folder, compared with the same model of slots as the engine."""
+"""Decisions on hunks in a session on a real folder, compared with the model of slots that also checks the engine."""
 
 import tempfile
 from pathlib import Path

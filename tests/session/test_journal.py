@@ -80,7 +80,7 @@ def test_a_journal_cut_at_any_byte_restores_the_last_complete_line(made: list[Ch
 
 @given(st.lists(changes, max_size=12))
 def test_a_compacted_journal_restores_the_same_state(made: list[Change]) -> None:
-    """read(compact(j)) == read(j): one entry of the whole state equals all entries together."""
+    """read(compact(j)) == read(j): one entry with the whole state restores the same as all entries together."""
     all = states(made)
     encoder = EntryEncoder()
     entries = [entry for state in all if (entry := encoder.entry(state)) is not None]
@@ -105,7 +105,7 @@ def test_a_text_and_a_message_are_written_once() -> None:
 
 
 def test_the_evidence_of_a_step_is_written_once() -> None:
-    """A step with hundreds of commands does not write all of them with each further one."""
+    """A further command of a step writes only its own evidence, even after hundreds of commands."""
     encoder, state, sizes = EntryEncoder(), SessionState(), list[int]()
     for n in range(200):
         state = recording("1", f"{n:03}")(state)
@@ -132,7 +132,7 @@ def test_a_grown_journal_is_compacted() -> None:
 
 
 def test_a_settled_session_is_listed_by_its_last_line() -> None:
-    """The list needs only the first and the last line, except for pending and interrupted sessions."""
+    """The list needs only the first and the last line, except for sessions that have proposals or were interrupted."""
     with temporary_journals() as journals:
         written(journals, SessionState("A task", "idle", 5.0, plan=planning(["a"])(SessionState()).plan))
         (found,) = journals.scan()
@@ -146,8 +146,8 @@ def test_a_settled_session_is_listed_by_its_last_line() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[1]\n", '{"format":99,"root":"/ws"}\n', '{"format":1}\n', "\xff\xfe"])
-def test_what_is_not_a_journal_stays_unchanged_and_is_reported_once(text: str, tmp_path: Path) -> None:
-    """A foreign file, a later format, an empty file: not listed, not changed, and the user is warned once."""
+def test_a_file_that_is_not_a_journal_stays_unchanged_and_is_reported_once(text: str, tmp_path: Path) -> None:
+    """Foreign files, later formats and empty files are not listed."""
     warnings: list[str] = []
     journals = Journals(tmp_path, warnings.append)
     (tmp_path / "other.jsonl").write_text(text)
@@ -159,7 +159,7 @@ def test_what_is_not_a_journal_stays_unchanged_and_is_reported_once(text: str, t
 
 
 def test_an_unknown_entry_is_an_error(tmp_path: Path) -> None:
-    """A journal with unknown entries is not changed."""
+    """The journal is neither opened nor changed."""
     journals = Journals(tmp_path)
     data = written(journals, SessionState("x")) + b'{"plan": 3}\n'
     file_of(journals).write_bytes(data)
@@ -169,7 +169,7 @@ def test_an_unknown_entry_is_an_error(tmp_path: Path) -> None:
 
 
 def test_fault_46_a_journal_has_one_writer(tmp_path: Path) -> None:
-    """docs/faults.md 46: an open session cannot be opened again until it is closed."""
+    """docs/faults.md 46: an open session cannot be opened again or removed until it is closed."""
     journals = Journals(tmp_path)
     journal = journals.new(ID, ROOT)
     journal.write(SessionState("x"))

@@ -116,7 +116,7 @@ def test_p16_a_verification_holds_for_exactly_the_text_that_it_saw(steps: list[t
 
 BYTES = {
     "UTF-8": "schön\n".encode(),
-    "CRLF and no last line ending": b"one\r\ntwo",
+    "CRLF and no final newline": b"one\r\ntwo",
     "byte order mark": b"\xef\xbb\xbfone\n",
     "UTF-16": "one\n".encode("utf-16"),
     "Windows-1252": b"sch\xf6n \x80\n",
@@ -149,8 +149,8 @@ class ByteFiles:
 
 @pytest.mark.parametrize("data", BYTES.values(), ids=BYTES.keys())
 async def test_a_digest_is_the_sha_256_of_the_bytes(tmp_path: Path, data: bytes) -> None:
-    """`sha256sum` computes the same digests: of a file on disk, and of the proposals and unsaved text that a command
-    sees instead."""
+    """`sha256sum` computes the same digests: of a file on disk, and of a renamed file that a command sees at its
+    proposed path."""
     found = ByteFiles(tmp_path, data)
     assert found.known.on_disk() == {str(found.path): sha256(data).hexdigest()}
     moved = tmp_path / "moved"
@@ -185,7 +185,7 @@ SHOWN = {
 async def test_a_command_sees_the_bytes_of_a_file_that_is_open_without_unsaved_changes(
     tmp_path: Path, data: bytes, shown: str
 ) -> None:
-    """However the editor shows them. Once the user types, it sees the text of the document."""
+    """However the editor shows them. Once the user types, the command sees the text of the document."""
     found = ByteFiles(tmp_path, data)
     found.documents.type(found.path, shown)
     assert (found.bytes_in_sandbox(found.path), proposed_entries(found.files)) == (data, {})
@@ -197,7 +197,7 @@ async def test_a_command_sees_the_bytes_of_a_file_that_is_open_without_unsaved_c
 
 
 async def test_a_change_of_line_endings_in_the_editor_is_unsaved(tmp_path: Path) -> None:
-    """The file's own are uniform, so the editor would have shown them."""
+    """The line endings of the file are uniform, so the editor would have shown them unchanged."""
     found = ByteFiles(tmp_path, b"1\r\n2\r\n")
     found.documents.type(found.path, "1\n2\n")
     assert found.bytes_in_sandbox(found.path) == b"1\n2\n"

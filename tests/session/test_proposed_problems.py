@@ -1,4 +1,4 @@
-"""New errors of proposed texts (docs/plan.md P20, L18)."""
+"""New errors that proposals cause (docs/plan.md P20, L18)."""
 
 import asyncio
 from pathlib import Path
@@ -60,7 +60,7 @@ async def test_only_errors_that_the_proposals_cause_are_reported(checker: Checke
 
 
 async def test_a_fixed_error_that_returns_is_new_again(checker: Checker) -> None:
-    """P20: the errors belong to a text."""
+    """P20: it is reported again, because the errors belong to the proposed text."""
     await checker.propose("a.x", "error one\n")
     assert "1 new error in 1 file" in await checker.report()
     await checker.propose("a.x", "fixed\n")
@@ -121,7 +121,7 @@ async def test_a_check_without_a_baseline_reports_nothing(checker: Checker) -> N
 
 
 async def test_many_errors_are_counted(checker: Checker) -> None:
-    """L18: at most ten lines."""
+    """L18: at most ten are listed; the report says how many more there are."""
     await checker.propose("a.x", "".join(f"error {n}\n" for n in range(MAX_REPORTED + 5)))
     lines = (await checker.report()).splitlines()
     assert (len(lines), lines[-3]) == (MAX_REPORTED + 5, "(5 more)")
@@ -151,7 +151,7 @@ async def test_a_server_that_cannot_start_reports_nothing(checker: Checker) -> N
 
 
 async def test_only_one_check_waits_for_a_server_that_is_starting(checker: Checker) -> None:
-    """L18: the user may not have answered whether it may run. What it could not check is checked later."""
+    """L18: the user may not yet have answered whether it may run. It checks the proposals once it has started."""
     checker.servers.allowed.clear()
     checker.seconds = 0.01
     await checker.propose("a.x", "error new\n")

@@ -21,7 +21,7 @@ from tools.stand_ins import Documents, ScriptedUser
 
 
 class SlowEditor:
-    """An editor whose user answers when a test sets the result of `answers`; `time` is the clock."""
+    """An editor whose user answers when a test sets the result of one of the `answers`; `time` is the clock."""
 
     def __init__(self) -> None:
         self.time = 0.0

@@ -1,4 +1,4 @@
-"""The conversation of a session that is opened again."""
+"""The conversation that is shown when a session is opened again."""
 
 from fairlead.agent.messages import Message, text_block
 from fairlead.plan.evidence import Record
@@ -17,7 +17,7 @@ def assistant(text: str) -> Message:
 
 
 def test_l18_a_note_that_continues_a_turn_is_not_shown_as_the_users_words() -> None:
-    """Notes that are sent without a prompt, because the proposals have new errors; a message of the user is shown."""
+    """Notes about reviews and new errors that are sent without a prompt are omitted; the user's messages are shown."""
     review = REVIEW.format(items="- accepted: a.py")
     errors = NEW_ERRORS.format(count="1 new error in 1 file", items="a.py:1:1 wrong")
     messages = [
@@ -41,8 +41,8 @@ def test_l18_a_note_that_continues_a_turn_is_not_shown_as_the_users_words() -> N
     ]
 
 
-def test_a_prompt_that_begins_like_a_text_of_fairlead_is_shown() -> None:
-    """It is about HTML, for example, and not a summary."""
+def test_a_prompt_that_begins_like_a_summary_is_shown() -> None:
+    """The user may write about the HTML tag `<summary>`."""
     prompt = shown_prompt("<summary> is not styled.")
     lines = transcript([user(prompt), assistant("Fixed.")], Record())
     assert [(line.role, line.text.strip()) for line in lines] == [

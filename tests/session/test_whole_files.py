@@ -57,7 +57,7 @@ class Model:
         self._note_edit()
 
     def rename(self, name: str, new: str) -> None:
-        """A path is free if neither tree has a file there, or if the rename reverses the file's earlier one."""
+        """The agent renames a file. The new path must be free in both trees, or this must reverse an earlier rename."""
         own = self.harness.session.files.changes.for_target(str(self.harness.folder / name))
         reverses = own is not None and own.path == str(self.harness.folder / new) and own.new_path is not None
         free = new not in self.view and (new not in self.mine or reverses)
@@ -68,7 +68,7 @@ class Model:
         self._note_edit()
 
     def type(self, name: str, text: str) -> None:
-        """The user saves a file without a proposal."""
+        """The user saves a file, unless it has a proposal."""
         files = self.harness.session.files
         path = self.harness.folder / name
         if files.proposal(path) is None and not files.is_proposed(path):
@@ -105,7 +105,7 @@ class Model:
         self._move(self.future, self.past, self.harness.redo())
 
     def _touched(self, name: str | None) -> set[str]:
-        """The paths of the proposals that a decision is about."""
+        """The old and new paths of the proposals that a decision affects."""
         changes = self.harness.session.files.changes
         path = str(self.harness.folder / (name or ""))
         found = list(changes) if name is None else [changes.get(path) or changes.for_target(path)]
@@ -117,7 +117,7 @@ class Model:
         self.future.clear()
 
     def _note_edit(self) -> None:
-        """After an edit, other tests cover the result of an undo."""
+        """Notes an edit that follows a decision: other tests cover what an undo after it restores."""
         if self.past or self.future:
             self.was_edited = True
 
@@ -135,7 +135,7 @@ class Model:
 
 @settings(max_examples=150)
 @given(st.dictionaries(NAME, TEXT, max_size=3), STEPS)
-def test_any_sequence_ends_with_what_was_decided(tree: dict[str, str], steps: list[tuple[str, ...]]) -> None:
+def test_any_sequence_of_steps_matches_the_model(tree: dict[str, str], steps: list[tuple[str, ...]]) -> None:
     """docs/faults.md 14: an accept gives the user the agent's files, a reject gives the agent the user's, and undo
     restores both."""
     with tempfile.TemporaryDirectory() as home:
@@ -171,7 +171,7 @@ def test_fault_14_a_rejection_is_not_undone_if_another_file_is_proposed_there(tm
 
 
 def test_fault_14_a_path_that_is_taken_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
-    """docs/faults.md 14: the user creates a file at a proposed path: their file and the proposal stay."""
+    """docs/faults.md 14: if the user creates a file at a proposed path, both the file and the proposal stay."""
     (tmp_path / "a").write_text("a\n")
     harness = SessionHarness(tmp_path)
     harness.call("rename_file", path="a", new_path="b")

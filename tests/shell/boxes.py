@@ -1,4 +1,4 @@
-"""Layers on real folders, with both programs that make a box, for the tests of the sandbox."""
+"""Layers on real folders for the tests of the sandbox, with each of the programs that can make a box."""
 
 import asyncio
 import contextlib
@@ -65,7 +65,7 @@ class Boxes:
         return RunResult(process.returncode, output.decode("utf-8", "replace"), await box.close())
 
     async def output(self, command: str, view: View = PLAIN, *, network: bool = False) -> str:
-        """The result of a command that must succeed."""
+        """The output of a command that must succeed."""
         ran = await self.run(command, view, network=network)
         assert ran.code == 0, ran.output
         return ran.output
@@ -86,7 +86,7 @@ async def start(box: Box) -> asyncio.subprocess.Process:
 
 
 async def find_sandbox(workspace: Path, state: Path, backend: str) -> Capability:
-    """The sandbox of this machine with the named backend."""
+    """The sandbox of this machine with the named backend. Skips the test if there is no sandbox."""
     found = await probe(Roots.of(workspace), state)
     if found.layers_folder is None:
         pytest.skip(found.reason)
@@ -118,7 +118,7 @@ def write(root: Path, files: dict[str, str]) -> None:
 
 
 def on_disk(root: Path) -> dict[str, str]:
-    """Every file of a folder with its text."""
+    """The text of every file below a folder, except links."""
     files = (path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
     return {str(path.relative_to(root)): path.read_text("utf-8", "replace") for path in files}
 

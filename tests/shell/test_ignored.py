@@ -29,8 +29,8 @@ def reader(root: Path) -> IgnoreRules:
     return IgnoreRules(read, OuterRules(user_rules(root / ".git")))
 
 
-def test_the_same_files_as_git(tmp_path: Path) -> None:
-    """Each path is ignored if `git check-ignore` says so: levels, exceptions, folders, anchors, odd lines."""
+def test_the_same_files_are_ignored_as_in_git(tmp_path: Path) -> None:
+    """The rules have levels, exceptions, folders, anchors and odd lines; `git check-ignore` is the reference."""
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     write(tmp_path, {**RULES, ".git/info/exclude": "excluded\n"})
     write(tmp_path, {path: "" for path in PATHS if path != "foo/bar"})
@@ -54,7 +54,7 @@ def test_lines_end_as_in_git(tmp_path: Path) -> None:
     assert [path for path in paths if ignored.ignores_file(path)] == said == ["dos", "last"]
 
 
-def test_a_subfolder_of_a_repository_as_in_git(tmp_path: Path) -> None:
+def test_a_subfolder_of_a_repository_has_the_same_rules_as_in_git(tmp_path: Path) -> None:
     """Rules above a workspace apply in it, by its path in the repository; its own rules override them."""
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     above = {".gitignore": "*.log\n/packages/a/top\n/top2\n*.tmp\n", "packages/.gitignore": "/a/made/\n!keep.log\n"}
@@ -83,8 +83,8 @@ def test_an_ignored_workspace_has_only_its_own_rules(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["build", "sub/build", "foo/bar"])
-def test_folders(tmp_path: Path, path: str) -> None:
-    """A rule that ends with a slash matches folders only; one without matches both."""
+def test_a_rule_that_ends_with_a_slash_matches_only_folders(tmp_path: Path, path: str) -> None:
+    """`build/` ignores folders but no file of this name; the exception `!foo/bar` applies to both."""
     write(tmp_path, RULES)
     ignored = reader(tmp_path)
     assert ignored.ignores_folder(path) == (path != "foo/bar")

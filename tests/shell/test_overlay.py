@@ -1,4 +1,4 @@
-"""The sandboxed layer: the view of a command, its changes, and the files that stay for the next one."""
+"""The sandboxed layer: a command's view, its changes, and the files that remain for the next command."""
 
 import os
 from pathlib import Path
@@ -25,7 +25,7 @@ async def test_a_command_sees_the_proposed_files(box: Boxes, workspace: Path) ->
 
 
 async def test_changes_are_returned_and_the_disk_does_not_change(box: Boxes, workspace: Path) -> None:
-    """New, changed and deleted files, with their content before the command; the user's files keep bytes and times."""
+    """Changed and deleted files are returned with their earlier content. The user's files keep bytes and times."""
     write(workspace, {"a.txt": "old", "b.txt": "b", "sub/c.txt": "c", "same.txt": "s"})
     times = {path: path.stat().st_mtime_ns for path in workspace.rglob("*")}
     change = "echo x >> a.txt; rm b.txt; mkdir -p n/m; echo n > n/m/e.txt; touch same.txt"
@@ -38,8 +38,8 @@ async def test_changes_are_returned_and_the_disk_does_not_change(box: Boxes, wor
     assert times == {path: path.stat().st_mtime_ns for path in workspace.rglob("*")}
 
 
-async def test_nothing_changed_is_no_change(box: Boxes, workspace: Path) -> None:
-    """Files that are read, rewritten with the same bytes, or created and removed again, and untouched proposals."""
+async def test_a_command_that_changes_nothing_returns_no_changes(box: Boxes, workspace: Path) -> None:
+    """It reads files, rewrites them with the same bytes, and creates and removes one; proposals stay untouched."""
     write(workspace, {"a.txt": "a", "sub/b.txt": "b"})
     view = View({"p.txt": Entry(b"p"), "x.sh": Entry(b"x", 0o755), "sub/b.txt": None})
     nothing = "cat a.txt p.txt; printf a > a.txt; touch t; rm t; cp -a a.txt c && mv c a.txt; mkdir empty"
@@ -49,15 +49,15 @@ async def test_nothing_changed_is_no_change(box: Boxes, workspace: Path) -> None
 
 
 async def test_a_deleted_proposal_is_returned_as_deleted(box: Boxes, workspace: Path) -> None:
-    """Of a new file, of one over a file on disk, and of a whole folder with both."""
+    """It proposes a new file or a change to a file on disk, or it is in a deleted folder."""
     write(workspace, {"a.txt": "a", "d/b.txt": "b"})
     ran = await box.run("rm new.txt a.txt; rm -r d", seen(**{"new.txt": "n", "a.txt": "A", "d/new.txt": "n"}))
     assert ran.contents == {"new.txt": None, "a.txt": None, "d/b.txt": None, "d/new.txt": None}
     assert ran.change("d/new.txt").before == Entry(b"n", 0o644)
 
 
-async def test_a_deletion_that_is_proposed_is_no_change(box: Boxes, workspace: Path) -> None:
-    """Neither alone, nor with its folder; writing the file again is a change of a new file."""
+async def test_a_proposed_deletion_is_not_returned_again(box: Boxes, workspace: Path) -> None:
+    """Not even if the command deletes the folder. If it writes the deleted file again, the file is returned as new."""
     write(workspace, {"d/a.txt": "a", "d/b.txt": "b", "c.txt": "c"})
     ran = await box.run("rm -r d; echo again > c.txt", seen(**{"d/a.txt": None, "c.txt": None}))
     assert ran.contents == {"d/b.txt": None, "c.txt": b"again\n"}
@@ -65,7 +65,7 @@ async def test_a_deletion_that_is_proposed_is_no_change(box: Boxes, workspace: P
 
 
 async def test_permissions_are_changes(box: Boxes, workspace: Path) -> None:
-    """`chmod +x` alone is a change, and a new script keeps its bit; setuid is not proposed."""
+    """`chmod +x` alone is a change, and a new script keeps its executable bit; setuid is not proposed."""
     write(workspace, {"a.sh": "a", "b.sh": "b"})
     ran = await box.run("chmod +x a.sh; echo n > n.sh; chmod 4755 n.sh; echo t > t.txt; echo c >> b.sh")
     assert ran.change("a.sh").after == Entry(b"a", 0o755)
@@ -74,8 +74,8 @@ async def test_permissions_are_changes(box: Boxes, workspace: Path) -> None:
     assert ran.change("b.sh").after == Entry(b"bc\n", None)
 
 
-async def test_renames(box: Boxes, workspace: Path) -> None:
-    """Files and folders: the old paths are deleted, the new ones exist."""
+async def test_a_rename_is_a_deletion_and_a_creation(box: Boxes, workspace: Path) -> None:
+    """This applies to files and folders, on disk or proposed."""
     write(workspace, {"a.txt": "a", "d/x.txt": "x", "d/e/y.txt": "y"})
     ran = await box.run("mv a.txt b.txt; mv d f; mv p.txt q.txt", seen(**{"p.txt": "p", "d/new.txt": "n"}))
     assert ran.code == 0, ran.output
@@ -84,14 +84,14 @@ async def test_renames(box: Boxes, workspace: Path) -> None:
 
 
 async def test_a_replaced_folder_hides_its_old_content(box: Boxes, workspace: Path) -> None:
-    """`rm -r` and `mkdir`: files that were not written again are deleted, the others are compared."""
+    """After `rm -r` and `mkdir`, files that were not written again are deleted; the others are compared."""
     write(workspace, {"out/a.txt": "a", "out/b.txt": "b"})
     ran = await box.run("rm -r out; mkdir out; printf a > out/a.txt; echo c > out/c.txt")
     assert ran.contents == {"out/b.txt": None, "out/c.txt": b"c\n"}
 
 
-async def test_a_file_replaces_a_folder_and_the_reverse(box: Boxes, workspace: Path) -> None:
-    """Both are returned as a deletion and a creation, by a command and by a proposal."""
+async def test_a_file_replaces_a_folder_and_vice_versa(box: Boxes, workspace: Path) -> None:
+    """Both are returned as a deletion and a creation. The command also sees a proposed replacement."""
     write(workspace, {"d/a.txt": "a", "f": "f", "g": "g"})
     swap = "rm -r d; echo d > d; rm f; mkdir f; echo i > f/i.txt; cat g/in.txt"
     ran = await box.run(swap, seen(**{"g": None, "g/in.txt": "g"}))
@@ -100,7 +100,7 @@ async def test_a_file_replaces_a_folder_and_the_reverse(box: Boxes, workspace: P
 
 
 async def test_ignored_outputs_stay_in_the_layer(box: Boxes, workspace: Path) -> None:
-    """A build and a folder of dependencies stay for the next command and are no changes; nor is cleaning them."""
+    """Build outputs and dependencies remain for the next command. Neither they nor their removal are changes."""
     write(workspace, {".gitignore": "node_modules/\n*.o\n", "a.c": "a"})
     first = await box.run("mkdir -p node_modules/x; echo x > node_modules/x/i.js; ln -s x node_modules/y; echo o > a.o")
     assert (first.changes.files, first.changes.ignored) == ([], ["a.o", "node_modules/"])
@@ -111,7 +111,7 @@ async def test_ignored_outputs_stay_in_the_layer(box: Boxes, workspace: Path) ->
 
 
 async def test_ignored_files_of_the_user_change_in_the_layer_only(box: Boxes, workspace: Path) -> None:
-    """A build over the user's own build stays, as does `make clean`; a build that the user makes later is visible."""
+    """Later commands see what a command built or deleted, until the user builds again."""
     write(workspace, {".gitignore": "build/\n", "build/a.o": "theirs", "build/b.o": "theirs"})
     ran = await box.run("echo ours > build/a.o; rm build/b.o; echo c > build/c.o")
     assert ran.changes.files == []
@@ -127,7 +127,7 @@ async def test_rules_that_a_command_writes_cannot_hide_its_edits(box: Boxes, wor
     assert ran.contents == {"a.txt": b"b\n"}
 
 
-async def test_a_proposal_in_an_ignored_folder_is_one(box: Boxes, workspace: Path) -> None:
+async def test_a_proposal_in_an_ignored_folder_remains_a_proposal(box: Boxes, workspace: Path) -> None:
     """It is visible, its change is returned, and it does not stay in the layer."""
     write(workspace, {".gitignore": "out/\n", "a": ""})
     ran = await box.run("cat out/p.txt; echo x >> out/p.txt; echo y > out/y.txt", seen(**{"out/p.txt": "p"}))
@@ -136,21 +136,21 @@ async def test_a_proposal_in_an_ignored_folder_is_one(box: Boxes, workspace: Pat
 
 
 async def test_each_command_gets_a_new_view(box: Boxes, workspace: Path) -> None:
-    """A proposal or a command's change is visible to the next command only if it is proposed then."""
+    """The next command sees an earlier proposal or a command's changes only if they are still proposed."""
     write(workspace, {"a.txt": "a", "b.txt": "b"})
     await box.run("echo c > c.txt; rm b.txt; echo x > a.txt", seen(**{"a.txt": "A", "d/p.txt": "p"}))
     assert await box.output("cat a.txt b.txt; ls") == "aba.txt\nb.txt\n"
 
 
 async def test_the_next_command_sees_what_the_user_saved(box: Boxes, workspace: Path) -> None:
-    """No copy by an earlier command hides it."""
+    """An earlier command's copy of a file in the layer does not hide it."""
     write(workspace, {"a.txt": "a", "d/b.txt": "b"})
     await box.run("chmod 600 a.txt; touch d/b.txt; rm d/b.txt")
     write(workspace, {"a.txt": "theirs", "d/b.txt": "theirs", "d/new.txt": "new"})
     assert await box.output("cat a.txt d/b.txt d/new.txt") == "theirstheirsnew"
 
 
-async def test_a_file_that_the_user_saves_meanwhile_is_not_undone(box: Boxes, workspace: Path) -> None:
+async def test_a_file_that_the_user_saves_meanwhile_is_not_overwritten(box: Boxes, workspace: Path) -> None:
     """A change to a file that the user saved while the command ran cannot be proposed, because the base differs."""
     write(workspace, {"a.txt": "a"})
     opened = await box.layer.open("echo x >> a.txt; echo ready", View())
@@ -166,8 +166,8 @@ async def test_a_file_that_the_user_saves_meanwhile_is_not_undone(box: Boxes, wo
     assert on_disk(workspace) == {"a.txt": "saved meanwhile"}
 
 
-async def test_hidden_and_read_only_files(box: Boxes, workspace: Path) -> None:
-    """Hidden files cannot be read or replaced, and are no changes; read-only ones can be read."""
+async def test_hidden_and_read_only_files_cannot_be_changed(box: Boxes, workspace: Path) -> None:
+    """Attempts to change them return no changes. In addition, hidden files cannot be read."""
     write(workspace, {".env": "KEY=1", "certs/x.pem": "k", "AGENTS.md": "a", ".vscode/s.json": "{}", "b.txt": "b"})
     os.symlink(".env", workspace / "link")
     view = View({"new.env": Entry(b"KEY=2")}, [".env", "certs", "new.env", "no.pem"], ["AGENTS.md", ".vscode", "no"])
@@ -182,8 +182,8 @@ async def test_hidden_and_read_only_files(box: Boxes, workspace: Path) -> None:
     assert ran.not_proposed == {}
 
 
-async def test_a_formatter_and_a_generator(box: Boxes, workspace: Path) -> None:
-    """Tools of the machine work on the proposed text: an edit in place, and a program that writes programs."""
+async def test_a_formatter_and_a_generator_can_run(box: Boxes, workspace: Path) -> None:
+    """`sed` edits a proposed file in place, and a Python script writes other files."""
     write(workspace, {"a.py": "old", "gen.py": "for n in 'ab':\n    open(f'made/{n}.py', 'w').write(f'{n} = 1\\n')\n"})
     ran = await box.run("sed -i 's/ *= */ = /' a.py; mkdir -p made; python3 gen.py", seen(**{"a.py": "x=1\n"}))
     assert ran.code == 0, ran.output

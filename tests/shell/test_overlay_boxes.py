@@ -21,9 +21,9 @@ def sandboxed() -> None:
 
 
 async def test_a_command_in_the_background(workspace: Path, tmp_path: Path) -> None:
-    """Others run meanwhile.
+    """Other commands run meanwhile.
 
-    It sees the ignored files, its own stay private, and its changes are returned at its end.
+    It sees the existing ignored files, its own ignored files stay private, and its changes are returned at its end.
     """
     write(workspace, {".gitignore": "*.o\n", "a.txt": "a"})
     async with boxes(workspace, tmp_path / "state") as box:
@@ -51,7 +51,7 @@ async def test_one_foreground_command_at_a_time(workspace: Path, tmp_path: Path)
 
 
 async def test_a_killed_server_leaves_nothing_for_long(workspace: Path, tmp_path: Path) -> None:
-    """The next layer removes a folder without a locked owner; one in use stays."""
+    """The next layer removes a folder whose lock is no longer held; a folder in use stays."""
     code = (
         "import asyncio, os, sys, pathlib, fairlead.shell.sandbox.overlay as o, fairlead.shell.layer as l\n"
         "from fairlead.workspace.paths import Roots\n"
@@ -93,22 +93,22 @@ async def test_a_box_that_is_never_started_leaves_nothing(workspace: Path, tmp_p
 
 
 async def test_as_the_owner_of_the_workspace(workspace: Path, tmp_path: Path) -> None:
-    """Root's server runs commands as the workspace's owner: the owner's files are writable, root's not readable."""
+    """Root's server runs commands as the workspace's owner: they can write the owner's files and cannot read root's."""
     if os.geteuid() != 0:
         pytest.skip("for root only")
-    with_tmp = Path("/var/tmp") / f"fairlead-test-{os.getpid()}"
-    write(with_tmp, {"a.txt": "a"})
+    owned = Path("/var/tmp") / f"fairlead-test-{os.getpid()}"
+    write(owned, {"a.txt": "a"})
     try:
-        for path in (with_tmp, with_tmp / "a.txt"):
+        for path in (owned, owned / "a.txt"):
             os.chown(path, 1234, 1234)
-        async with boxes(with_tmp, tmp_path / "state") as box:
+        async with boxes(owned, tmp_path / "state") as box:
             look = "id -u; echo x >> a.txt; echo y > new/f; cat p; cat /etc/shadow"
             ran = await box.run(look, seen(**{"p": "p", "new/e": ""}))
         assert ran.output.startswith("1234\np")
         assert "Permission denied" in ran.output
         assert ran.contents == {"a.txt": b"ax\n", "new/f": b"y\n"}
     finally:
-        subprocess.run(["rm", "-rf", str(with_tmp)], check=True)
+        subprocess.run(["rm", "-rf", str(owned)], check=True)
 
 
 def test_the_umask_does_not_matter(workspace: Path, tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_the_umask_does_not_matter(workspace: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not has("node"), reason="node is not installed")
-async def test_node(box: Boxes, workspace: Path) -> None:
+async def test_node_starts_within_the_limits(box: Boxes, workspace: Path) -> None:
     """docs/faults.md 43: a large runtime with its threads starts within the limits."""
     write(workspace, {"a.js": "old"})
     assert await box.output("node a.js", seen(**{"a.js": "console.log(1 + 1)"})) == "2\n"

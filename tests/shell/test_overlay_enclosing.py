@@ -44,7 +44,7 @@ async def guarded(*folders: Path, **files: str) -> View:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_a_package_sees_its_repository(tmp_path: Path, backend: str) -> None:
-    """Hoisted dependencies, manifests and sibling packages are there, and git misses nothing."""
+    """Hoisted dependencies, manifests and sibling packages are visible, and git reports no deleted files."""
     if not is_installed(backend):
         pytest.skip(f"{backend} is not installed")
     top = repository(
@@ -74,7 +74,7 @@ async def test_a_package_sees_its_repository(tmp_path: Path, backend: str) -> No
 
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_changes_in_the_rest_of_the_repository_are_discarded(tmp_path: Path, backend: str) -> None:
-    """The model learns which. Ignored files, such as builds, stay in the layer."""
+    """A warning names the changed files. Ignored files, such as builds, stay in the layer."""
     if not is_installed(backend):
         pytest.skip(f"{backend} is not installed")
     files = {"Cargo.toml": "t", "app/a.rs": "a\n", "lib/b.rs": "b\n", "lib/c.rs": "c\n", ".gitignore": "/target\n"}
@@ -106,7 +106,7 @@ async def test_changes_in_the_rest_of_the_repository_are_discarded(tmp_path: Pat
 
 
 async def test_folders_of_one_repository_and_of_nested_ones(tmp_path: Path) -> None:
-    """Each repository is shown once, under all folders of the workspace that are in it."""
+    """Each repository is added to the view once, even if it contains several folders of the workspace."""
     top = repository(tmp_path / "mono", {"api/a.txt": "a\n", "web/b.txt": "b\n", "rest/c.txt": "c\n"})
     inner = repository(top / "vendor", {"x/d.txt": "d\n", "rest/e.txt": "e\n"})
     folders = [top / "api", top / "web", inner / "x"]
@@ -125,7 +125,7 @@ async def test_folders_of_one_repository_and_of_nested_ones(tmp_path: Path) -> N
 
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="needs cargo")
 async def test_cargo_builds_a_package_of_a_workspace(tmp_path: Path) -> None:
-    """Its lock file and its target folder are at the top; a second build is fresh."""
+    """Its lock file and its target folder are at the top; a second build compiles nothing."""
     package = '[package]\nname = "{0}"\nversion = "0.1.0"\nedition = "2021"\n'
     top = repository(
         tmp_path / "mono",

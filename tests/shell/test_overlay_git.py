@@ -82,7 +82,7 @@ async def test_a_repository_in_another_folder_of_the_workspace(box: Boxes, works
 
 
 async def test_changes_by_git_are_not_taken_for_edits(box: Boxes, workspace: Path) -> None:
-    """A stash or another branch ends with the command; so do its changes, and the proposals stay."""
+    """A stash or a switch of branches is discarded with all changes by its command, and the proposals stay."""
     write(workspace, {"a.txt": "a\n"})
     git(workspace, "init", "-q")
     git(workspace, "add", ".")
@@ -174,8 +174,8 @@ async def test_a_folder_of_a_repository(kind: str, backend: str, tmp_path: Path)
     assert {name: text for name, text in on_disk(tmp_path).items() if not name.startswith("state")} == before
 
 
-async def test_which_repository_above_the_workspace_counts(tmp_path: Path) -> None:
-    """The nearest one counts, but none at the home or above it, and none if the workspace has its own."""
+async def test_the_nearest_repository_above_the_workspace_counts(tmp_path: Path) -> None:
+    """None counts if it is the home folder or above it, or if the workspace has its own."""
     write(tmp_path / "home/repo/pkg/own", {"x": ""})
     for folder in ("", "home", "home/repo", "home/repo/pkg/own"):
         git(tmp_path / folder, "init", "-q")
@@ -184,14 +184,14 @@ async def test_which_repository_above_the_workspace_counts(tmp_path: Path) -> No
     places = ["home/repo/pkg", "home/repo/pkg/own", "home/repo", "home/project", "home/broken", "home"]
     code = "import sys, pathlib; from fairlead.workspace.repositories import enclosing_repository; "
     code += "print(*(enclosing_repository(pathlib.Path(path)) for path in sys.argv[1:]), sep='\\n')"
-    argv = [sys.executable, "-c", code, *(str(tmp_path / state) for state in places)]
+    argv = [sys.executable, "-c", code, *(str(tmp_path / place) for place in places)]
     env = {**os.environ, "HOME": str(tmp_path / "home")}
     said = subprocess.run(argv, capture_output=True, text=True, check=True, env=env).stdout.splitlines()
     assert said == [str(tmp_path / "home/repo"), "None", "None", "None", "None", "None"]
 
 
 async def test_a_false_repository_is_not_trusted(tmp_path: Path) -> None:
-    """A `.git` file that names another folder is not trusted: that folder is neither shown nor writable."""
+    """A `.git` file that names another folder does not make that folder writable."""
     write(tmp_path / "ws", {".git": f"gitdir: {tmp_path / 'private'}\n"})
     write(tmp_path / "private", {"HEAD": "ref: x", "config": "", "objects/x": "", "secret": "s"})
     async with boxes(tmp_path / "ws", tmp_path / "state") as box:

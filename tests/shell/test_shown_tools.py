@@ -77,9 +77,9 @@ PROGRAMS = (
 async def test_fault_60_only_programs_and_libraries_of_tools_are_visible(
     workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Commands see the programs of a tool in the home, and none of its credentials, also if it stores them later.
+    """Commands see the programs of the tools in the home folder but no credentials, not even those stored later.
 
-    A link that cannot be followed is not shown.
+    A link that leads to itself causes no error.
     """
     home = tmp_path / "home"
     write(home, dict.fromkeys(PROGRAMS, "PROGRAM\n"))
@@ -94,7 +94,7 @@ async def test_fault_60_only_programs_and_libraries_of_tools_are_visible(
             assert home / ".rustup/toolchains" in mounts.tool_paths([workspace], os.environ, installed.Listing())
             write(home, dict.fromkeys(CREDENTIALS, "HUNTER\n"))
             assert "HUNTER" not in (await box.run("grep -r HUNTER ~; true")).output
-        async with boxes(workspace, tmp_path / "state", backend) as box:  # it lists the tools with their credentials
+        async with boxes(workspace, tmp_path / "state", backend) as box:  # opened when the credentials already exist
             assert "HUNTER" not in (await box.run("grep -r HUNTER ~; true")).output
             assert (await box.run(f"cd ~ && cat {' '.join(PROGRAMS)}")).code == 0
 
@@ -108,10 +108,10 @@ INSTALLATIONS = {
 }
 
 
-async def test_programs_of_path_find_what_is_beside_their_folder(
+async def test_programs_on_path_find_their_files_beside_bin(
     workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Node's and Homebrew's programs are links out of `bin`. Nothing else is visible, and nothing beside `~/bin`."""
+    """Programs of npm and Homebrew are links out of `bin`. No other files there are visible, nor any beside `~/bin`."""
     home = tmp_path / "home"
     for folder, (program, library) in INSTALLATIONS.items():
         write(home / folder, {library: "PROGRAM\n", "etc/npmrc": "HUNTER\n", ".npmrc": "HUNTER\n"})
@@ -131,7 +131,7 @@ async def test_programs_of_path_find_what_is_beside_their_folder(
             assert "HUNTER" not in (await box.run("grep -r HUNTER ~; true")).output
 
 
-# by variable: what is visible of the folder that it names, and what is not
+# for each variable: a visible and a hidden file in the folder that it names
 MOVED = {
     "CARGO_HOME": ("registry/src/x.rs", "credentials.toml"),
     "GOPATH": ("pkg/mod/github.com/a/x.go", "pkg/mod/cache/vcs/x/config"),
@@ -150,10 +150,10 @@ MOVED = {
 }
 
 
-async def test_tools_in_folders_that_variables_name(
+async def test_tools_are_visible_in_folders_that_variables_name(
     workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same parts are visible as of the usual folders. A variable that names the home shows nothing of it."""
+    """The same parts are visible as in the usual folders. A variable that names the home folder reveals nothing."""
     home = tmp_path / "home"
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("JAVA_HOME", str(home))
@@ -172,7 +172,7 @@ async def test_tools_in_folders_that_variables_name(
 async def test_a_command_can_add_versions_next_to_the_shown_ones(
     workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Corepack and Playwright download what is missing, if the command has the network. Existing versions stay."""
+    """Tools such as Corepack and Playwright download missing versions. Existing versions cannot be changed."""
     home = tmp_path / "home"
     versions = {
         ".cache/node/corepack/v1/pnpm": "10.1.0",
@@ -191,7 +191,7 @@ async def test_a_command_can_add_versions_next_to_the_shown_ones(
 async def test_packages_of_yarns_plug_n_play_are_visible(
     workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only in a workspace that loads them from there. Elsewhere, `yarn install` must be able to write its cache."""
+    """Only if the workspace has a `.pnp.cjs`; otherwise, `yarn install` must be able to write its cache."""
     home = tmp_path / "home"
     write(home, {".yarn/berry/cache/a.zip": "PROGRAM\n", ".yarn/berry/telemetry.json": "HUNTER\n"})
     monkeypatch.setenv("HOME", str(home))
@@ -204,7 +204,7 @@ async def test_packages_of_yarns_plug_n_play_are_visible(
 
 
 def test_only_programs_and_libraries_of_an_environments_python_are_visible(workspace: Path) -> None:
-    """No other file there is shown. A path with a link in it, or without a Python, is not shown at all."""
+    """No other file there is shown. A folder without a Python, or with a link in its path, is not shown at all."""
     with tempfile.TemporaryDirectory(prefix="fairlead-python-", dir="/var/tmp") as folder:
         write(Path(folder), {f"python/{name}": "" for name in ("bin/python3", "lib/python3.12/os.py", "share/secret")})
         write(Path(folder), {"plain/bin/tool": "", "plain/secret": ""})

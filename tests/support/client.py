@@ -20,7 +20,7 @@ from support import server_process
 Json = dict[str, Any]
 Answer = Callable[[Json], Any] | Callable[[Json], Awaitable[Any]]
 
-# seconds; long, because a busy machine is slow and only a failure takes as long
+# seconds; long, because a busy machine is slow and only a failure waits that long
 DEADLINE = 100.0
 
 EDITOR: Json = {
@@ -47,7 +47,7 @@ class WireError(Exception):
 
 
 NO_LANGUAGE_SERVERS: Json = {"languageServers": {spec.name: False for spec in TABLE}}
-"""Settings without those that happen to be on the machine's PATH. A test that wants them sets `languageServers`."""
+"""Settings that disable the servers that happen to be on PATH. A test that needs some sets `languageServers`."""
 
 
 class Refuse(Exception):
@@ -284,7 +284,7 @@ class Client:
         uri, new_uri = change.get("uri") or change["oldUri"], change.get("newUri")
         path, new = uri_path(uri), uri_path(new_uri) if new_uri else None
         if not path.exists() or (new is not None and new.exists()):
-            return f"{path.name} cannot go" if path.exists() else f"{path.name} is not there"
+            return f"{path.name} cannot be renamed: the new name exists" if path.exists() else f"{path.name} is missing"
         text = self.close(uri) if uri in self.buffers else None
         if new is None:
             path.unlink()

@@ -1,7 +1,7 @@
-"""Stand-ins of Amazon Bedrock and Google Vertex AI: each checks its cloud's rules, then those of the Messages API.
+"""Stand-ins for Amazon Bedrock and Google Vertex AI: each checks its cloud's rules, then those of the Messages API.
 
-This module has the paths, the credentials, the differences of the body, AWS's frames and both forms of errors. A script
-uses the cloud's names: `HttpError(429, "ThrottlingException", ...)`, `MidStreamError(..., "throttlingException", ...)`.
+Here are the clouds' paths, credentials, differences in the body, error formats, and AWS's frames. A script uses the
+cloud's names: `HttpError(429, "ThrottlingException", ...)`, `MidStreamError(..., "throttlingException", ...)`.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ SIGNED = re.compile(
 
 
 class FakeCloud(FakeApi):
-    """Common to both clouds: a request is checked as the cloud does, then as the API does.
+    """The base of both clouds: checks a request by the rules of the cloud, then by those of the API.
 
-    `arrived` are the requests as they came; `requests` those that the cloud let through, as the API would get them.
+    `arrived` has all requests as they came, `requests` only those that the cloud accepted, as the API would get them.
     """
 
     wrong_body = ""
@@ -45,15 +45,15 @@ class FakeCloud(FakeApi):
 
     @abstractmethod
     def denied(self, path: str, headers: Mapping[str, str]) -> HttpError | None:
-        """Why a request is denied."""
+        """The error for a request without valid credentials, otherwise None."""
 
     @abstractmethod
     def model(self, path: str) -> str | None:
-        """The model in a path, None for an invalid path."""
+        """The model in a path, or None if the path is invalid."""
 
     @abstractmethod
     def body_problem(self, body: Json) -> str | None:
-        """What the cloud refuses in a body."""
+        """Why the cloud refuses a body, or None if it accepts it."""
 
     def respond(
         self, method: str, path: str, headers: Mapping[str, str], raw: bytes
@@ -122,7 +122,7 @@ class FakeBedrock(FakeCloud):
 
     def frames(self, event: Event) -> list[bytes]:
         match event.name:
-            case "ping":  # it sends none
+            case "ping":  # Bedrock sends none
                 return []
             case "error":
                 inner = event.data["error"]
@@ -140,7 +140,7 @@ class FakeBedrock(FakeCloud):
 def frame(headers: Mapping[str, str], payload: Json, *, damaged: bool = False, junk: bytes = b"") -> bytes:
     """One message of AWS's event stream (application/vnd.amazon.eventstream).
 
-    `damaged`: its checksum is wrong. `junk`: bytes after its headers that are no header.
+    `damaged`: its checksum is wrong. `junk`: bytes after its headers that are not a header.
     """
     body = json.dumps(payload).encode()
     named = b""

@@ -1,4 +1,4 @@
-"""Processes that are forked from one that has imported the product, because imports take most of a start.
+"""Processes that are forked from one that has imported the product, because imports take most of the startup time.
 
 A forked process runs the same `main` with its own streams, environment and memory. `server_process.py` and
 `cli/forked_command.py` contain what runs in it.
@@ -17,7 +17,7 @@ from typing import Any, NoReturn, cast
 
 LIMIT = 1 << 26
 CAN_FORK = "forkserver" in multiprocessing.get_all_start_methods()
-# the tests and the package of this checkout, also if the virtual environment belongs to another one
+# the tests and the package of this checkout, even if the virtual environment belongs to another one
 _PATH = [str(Path(__file__).parents[2] / folder) for folder in ("server", "tests")]
 _context = multiprocessing.get_context("forkserver" if CAN_FORK else None)
 
@@ -46,7 +46,7 @@ def _received(*duplicates: Any) -> Streams:
 
 
 def fork(work: Callable[..., NoReturn], *arguments: Any) -> BaseProcess:
-    """Calls `work`, a function of a module, in a process that is forked from multiprocessing's fork server."""
+    """Calls `work`, a module-level function, in a process that is forked from multiprocessing's fork server."""
     _ensure_running()
     process = _context.Process(target=work, args=arguments, daemon=True)  # type: ignore[attr-defined]
     process.start()
@@ -67,9 +67,9 @@ def _ensure_running() -> None:
 
 
 class ForkedProcess:
-    """A forked process with pipes, as a part of `asyncio.subprocess.Process`.
+    """A forked process with pipes and a part of the interface of `asyncio.subprocess.Process`.
 
-    `sentinel` becomes readable at its end, and `reap` returns the exit code then.
+    `sentinel` becomes readable when the process ends; then `reap` returns its exit code.
     """
 
     def __init__(self, pid: int, sentinel: int, reap: Callable[[], int]) -> None:

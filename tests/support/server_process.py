@@ -1,7 +1,7 @@
 """Real server processes for tests. Under pytest they are forked from one that has already imported the modules.
 
-A new interpreter is started by what measures or kills (benchmarks/speed, benchmarks/campaigns), for what a user starts
-(tests/editor, the example of docs/protocol.md, a part of tests/cli), and on systems without fork.
+A new interpreter is started to measure or kill servers (benchmarks/speed, benchmarks/campaigns), to start them as a
+user does (tests/editor, the example of docs/protocol.md, some of tests/cli), and on systems without fork.
 """
 
 import asyncio
@@ -34,13 +34,13 @@ def serve(streams: Streams, env: dict[str, str]) -> NoReturn:
 
 
 class ForkedServer:
-    """Whether servers are forked, and how."""
+    """Starts servers in forked processes. `used`: whether the function `start` does so."""
 
     used = False
 
     @classmethod
     def use(cls) -> None:
-        """Fork servers from now on. Not for scripts, because the fork server would import the script again."""
+        """Forks servers from now on. Not for scripts, because the fork server would import the script again."""
         cls.used = CAN_FORK
 
     @staticmethod

@@ -77,7 +77,7 @@ class FakeTimer:
 
 @dataclass
 class Workspace:
-    """Implements the port of `servers.py`. `asked` are the questions to the user, who answers `allows`."""
+    """Implements the port of `servers.py`."""
 
     root: Path
     where: Where
@@ -85,7 +85,9 @@ class Workspace:
     texts: dict[str, str | None] = field(default_factory=dict)
     hidden: set[str] = field(default_factory=set)
     allows: bool = True
+    """The user's answer to each question."""
     asked: list[tuple[str, tuple[str, ...], Where]] = field(default_factory=list)
+    """The questions to the user: (command, reasons, where it would run)."""
     most: Limits = DEFAULT_LIMITS
     _layer: Layer | None = None
 
@@ -155,7 +157,7 @@ class Started:
 
 
 def processes_in(folder: Path, text: str) -> list[int]:
-    """The processes with a text in their command line that work in a folder, which is the test's own."""
+    """The ids of the processes whose current folder is `folder` and whose command line contains `text`."""
     found: list[int] = []
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:

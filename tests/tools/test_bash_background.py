@@ -72,8 +72,8 @@ async def test_reading_can_wait_for_the_end(desk: Desk) -> None:
     assert (end.handle, end.run.call_id, end.run.exit_code, end.ended) == ("cmd-1", "call-1", 3, "exited")
 
 
-async def test_reading_waits_no_longer_than_requested(desk: Desk) -> None:
-    """A call that waited or found something may be repeated: it does not count as a repetition (docs/plan.md L10)."""
+async def test_a_read_that_waited_or_found_output_may_be_repeated(desk: Desk) -> None:
+    """It does not count as a repetition (docs/plan.md L10)."""
     await desk.call("bash", command=f"echo one; {nap()}", background=True)
     await until_it_says(desk, "one")
     for wait, polls in ((0, True), (0, False), (1, True)):
@@ -82,7 +82,7 @@ async def test_reading_waits_no_longer_than_requested(desk: Desk) -> None:
 
 
 async def test_it_is_ended_by_its_handle(desk: Desk) -> None:
-    """With all processes that it started; that does not count as a failure."""
+    """All processes that it started end too, and this does not count as a failure."""
     left = nap()
     await desk.call("bash", command=f"setsid {left} & echo on; {left}", background=True)
     await until_it_says(desk, "on")
@@ -93,8 +93,8 @@ async def test_it_is_ended_by_its_handle(desk: Desk) -> None:
     assert (await desk.call("bash_kill", id="cmd-1")).startswith("(cmd-1: killed, ")
 
 
-async def test_it_is_ended_twice(desk: Desk) -> None:
-    """By the model and by the user, for example: both wait until none of its processes is left."""
+async def test_it_can_be_ended_twice_at_the_same_time(desk: Desk) -> None:
+    """The model and the user may both end it: each call returns when none of its processes is left."""
     left = nap()
     await desk.call("bash", command=f"trap '' TERM; {left} & echo on; {left}", background=True)
     await until_it_says(desk, "on")
@@ -109,7 +109,7 @@ async def test_it_is_ended_twice(desk: Desk) -> None:
 
 
 async def test_it_ends_whatever_goes_wrong_with_it(workspace: Path) -> None:
-    """Also because of a bug: whoever waits for its end would wait for ever, and it would count as running."""
+    """Even after a bug: otherwise a caller would wait for its end forever, and it would count as running."""
     not_text: Any = 1
     commands, cleaned_up = BackgroundCommands(), list[str]()
 
@@ -125,7 +125,7 @@ async def test_it_ends_whatever_goes_wrong_with_it(workspace: Path) -> None:
 
 
 async def test_it_ends_with_the_session(desk: Desk) -> None:
-    """However many there are, even one that has hardly begun; no process is left."""
+    """All commands end, even one that has hardly begun, and no process is left."""
     naps = [nap() for _ in range(3)]
     for command in naps:
         await desk.call("bash", command=command, background=True)
@@ -135,8 +135,8 @@ async def test_it_ends_with_the_session(desk: Desk) -> None:
     assert not any(running(command) for command in naps)
 
 
-async def test_it_has_a_time_limit_only_if_it_is_given_one(desk: Desk) -> None:
-    """The limit in the settings is for foreground commands."""
+async def test_it_is_ended_at_the_time_limit_of_its_call(desk: Desk) -> None:
+    """The next call of `bash_output` says so."""
     await desk.call("bash", command=nap(), background=True, timeout_seconds=1)
     text = await desk.call("bash_output", id="cmd-1", wait_seconds=20)
     assert text.startswith("(cmd-1: killed at its time limit, 1.")
@@ -157,7 +157,7 @@ async def test_their_number_is_limited(desk: Desk) -> None:
 
 @pytest.mark.parametrize("tool", ["bash_output", "bash_kill"])
 async def test_an_unknown_handle_is_an_error_that_names_the_known_ones(desk: Desk, tool: str) -> None:
-    """So the model can correct itself."""
+    """The model can then correct its call."""
     with pytest.raises(ToolError, match=r"no background command 'cmd-1'\. None was started"):
         await desk.call(tool, id="cmd-1")
     await desk.call("bash", command="true", background=True)
@@ -176,7 +176,7 @@ async def test_fault_27_its_output_is_bounded_between_two_reads(desk: Desk) -> N
 
 
 async def test_a_command_that_cannot_be_started_is_reported(desk: Desk) -> None:
-    """At the next call of `bash_output`. Here the folder to start it in no longer exists."""
+    """The next call of `bash_output` says so. Here, the folder of the command no longer exists."""
     desk.path.rmdir()
     await desk.call("bash", command="true", background=True)
     text = await desk.call("bash_output", id="cmd-1", wait_seconds=5)

@@ -68,7 +68,7 @@ async def test_fault_01_02_a_rewrite_keeps_the_files_own_line_endings_and_mark(d
 
 
 async def test_a_new_file_is_proposed_and_not_created(desk: Desk) -> None:
-    """docs/faults.md 14: in a folder that does not exist either, with the line endings of the call."""
+    """docs/faults.md 14: even if its folder does not exist; it has the line endings of the call."""
     result = await desk.call("write_file", path="src/新 file.py", content="a\r\nb\n")
     assert result == "Proposed (new file, 2 lines)."
     assert list(desk.path.iterdir()) == []
@@ -93,7 +93,7 @@ async def test_edits_build_on_each_other_and_know_their_item_and_call(desk: Desk
 
 
 async def test_a_rewrite_that_changes_nothing_is_not_proposed(desk: Desk) -> None:
-    """Neither a rewrite with other line endings, which the model reads about, nor one back to the base."""
+    """Neither a rewrite that differs only in its line endings, which the result mentions, nor one back to the base."""
     desk.write("a.txt", "a\r\nb\r\n")
     assert await desk.call("write_file", path="a.txt", content="a\nb\n") == (
         "The file already has this content, apart from its line endings, which stay as they are; nothing was proposed."
@@ -148,7 +148,7 @@ async def test_a_missing_file_cannot_be_edited(desk: Desk) -> None:
 
 
 async def test_nothing_can_be_created_below_a_file(desk: Desk) -> None:
-    """Neither below one on disk nor below a proposed one, nor is a file proposed in place of a proposed folder."""
+    """Whether the file is on disk or proposed. A file cannot replace a proposed folder either."""
     desk.write("a", "x")
     await desk.call("write_file", path="b", content="x")
     await desk.call("write_file", path="c/d/e", content="x")
@@ -177,6 +177,6 @@ async def test_fault_12_a_text_with_nul_is_refused(desk: Desk) -> None:
 
 
 def test_a_user_sees_what_is_edited(desk: Desk) -> None:
-    """The title and the place, as the model wrote them."""
+    """The title and the location contain the path as the model wrote it."""
     for name, title in (("edit_file", "Edit src/日本.py"), ("write_file", "Write src/日本.py")):
         assert desk.tools[name].describe({"path": "src/日本.py"}) == (title, (Location("src/日本.py"),))

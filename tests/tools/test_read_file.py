@@ -42,19 +42,19 @@ EXCERPTS = {
 
 @pytest.mark.parametrize("name", EXCERPTS)
 def test_omitted_lines_are_reported(name: str) -> None:
-    """With the offset to continue at. Lines are numbered as in an editor."""
+    """The note names the offset to continue at, if there is more. Lines are numbered as in an editor."""
     text, offset, limit, shown = EXCERPTS[name]
     assert excerpt(text, offset, limit) == shown
 
 
 def test_there_are_no_more_lines_than_the_limit() -> None:
-    """Whatever limit the call requests."""
+    """Even if the call requests more."""
     text = "x\n" * 5000
     assert excerpt(text, 1, 10**9).endswith(f"(Lines 1 to {MAX_LINES} of 5000; continue with offset {MAX_LINES + 1}.)")
 
 
 def test_there_are_no_more_characters_than_the_limit() -> None:
-    """As many whole lines as fit."""
+    """The result has as many whole lines as fit."""
     text = "".join(f"{n:099}\n" for n in range(1000))
     shown = excerpt(text, 1, 2000)
     assert shown.endswith("(Lines 1 to 600 of 1000; continue with offset 601.)")
@@ -64,8 +64,10 @@ def test_there_are_no_more_characters_than_the_limit() -> None:
 HUGE = "a\n" + "x" * (MAX_CHARS + 7) + "\nb\n"
 
 
-def test_a_line_that_does_not_fit_is_cut_off_and_the_next_offset_named() -> None:
-    """It is returned alone if it is the first, otherwise left to the next call, so the model never gets stuck."""
+def test_a_line_that_does_not_fit_is_cut_off() -> None:
+    """It is cut off if it is the first line, otherwise left to the next call. The note names the next offset, so the
+    model never gets stuck.
+    """
     assert excerpt(HUGE, 1, 2000) == "a\n(Lines 1 to 1 of 3; continue with offset 2.)"
     cut = "x" * MAX_CHARS
     assert excerpt(HUGE, 2, 2000) == f"{cut}\n(The last 7 characters of line 2 were omitted; continue with offset 3.)"
@@ -77,7 +79,7 @@ def test_a_line_that_does_not_fit_is_cut_off_and_the_next_offset_named() -> None
 
 @given(st.lists(st.text(st.sampled_from("ab \x0c日"), max_size=4), max_size=12), st.integers(1, 14), st.integers(1, 14))
 def test_continuing_shows_every_line_once(lines: list[str], offset: int, limit: int) -> None:
-    """From any line, in pieces of any size: together they are the rest of the file."""
+    """From any line, pieces of any size add up to the rest of the file."""
     text = "".join(f"{line}\n" for line in lines)
     expected, shown = "".join(f"{line}\n" for line in lines[offset - 1 :]), ""
     while offset <= len(lines):
@@ -91,8 +93,8 @@ def test_continuing_shows_every_line_once(lines: list[str], offset: int, limit: 
     assert shown == expected
 
 
-async def test_it_reads_what_the_agent_sees(desk: Desk) -> None:
-    """The proposal first, then the open buffer, then the disk."""
+async def test_a_proposal_is_read_first_then_the_buffer_then_the_disk(desk: Desk) -> None:
+    """A proposal hides the open buffer, and the buffer hides the file on disk."""
     path = desk.write("a.txt", "disk\n")
     assert await desk.call("read_file", path="a.txt") == "disk\n"
     desk.documents.type(path, "buffer\n")
@@ -101,8 +103,8 @@ async def test_it_reads_what_the_agent_sees(desk: Desk) -> None:
     assert await desk.call("read_file", path="a.txt") == "proposed\n"
 
 
-async def test_limit_and_offset_count_lines_from_one(desk: Desk) -> None:
-    """docs/plan.md L2: the user sees which file the call reads."""
+async def test_the_offset_counts_lines_from_one(desk: Desk) -> None:
+    """docs/plan.md L2: the user sees which file the call reads, and from which line."""
     desk.write("a.txt", TEN)
     assert (await desk.call("read_file", path="a.txt", limit=1, offset=3)).startswith("line 3\n(Lines 3 to 3 of 10;")
     described = desk.tools["read_file"].describe({"path": "a.txt", "offset": 3})
@@ -116,7 +118,7 @@ async def test_the_byte_order_mark_is_not_text(desk: Desk) -> None:
 
 
 async def test_the_error_for_a_missing_file_lists_similar_names(desk: Desk) -> None:
-    """In the same folder, at most three."""
+    """The names are from the same folder, and there are at most three."""
     for name in ("src/main.py", "src/mains.py", "src/mian.py", "src/maim.py", "src/other.txt"):
         desk.write(name)
     with pytest.raises(ToolError) as error:
@@ -141,8 +143,8 @@ async def test_similar_names_include_no_deleted_or_renamed_file(desk: Desk) -> N
 ENCODED = {
     "UTF-16": ("hello é\r\n".encode("utf-16"), "hello é\n", True),
     "Latin-1": ("é\n".encode("latin-1"), "é\n", False),
-    "with a mark": (b"\xef\xbb\xbfhello \xc3\xa9", "hello é", True),
-    "cut in a character": ("abc 日".encode()[:-1], "abc æ—", False),
+    "with a byte order mark": (b"\xef\xbb\xbfhello \xc3\xa9", "hello é", True),
+    "cut off within a character": ("abc 日".encode()[:-1], "abc æ—", False),
 }
 
 
@@ -166,16 +168,16 @@ async def test_text_in_another_encoding_is_read_as_text(desk: Desk, name: str) -
 REFUSED = {
     "binary": b"a\0b",
     "PNG": b"\x89PNG\r\n\x1a\n\0\0",
-    "UTF-16 without a mark": "hello".encode("utf-16-le"),
+    "UTF-16 without a byte order mark": "hello".encode("utf-16-le"),
     "invalid UTF-16": b"\xff\xfeabc",
     "control characters": b"\x01\x02\xff",
-    "a mark and invalid UTF-8": b"\xef\xbb\xbf\xff",
+    "a byte order mark and invalid UTF-8": b"\xef\xbb\xbf\xff",
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
 async def test_fault_12_a_binary_file_is_refused(desk: Desk, name: str) -> None:
-    """docs/faults.md 12: it is not read, edited or rewritten, and the bytes stay."""
+    """docs/faults.md 12: it is not read, edited or rewritten, and its bytes stay the same."""
     data = REFUSED[name]
     path = desk.write("file.bin", data)
     for tool, fields in (
@@ -191,8 +193,8 @@ async def test_fault_12_a_binary_file_is_refused(desk: Desk, name: str) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX files")
 @pytest.mark.parametrize("kind", ["fifo", "folder", "socket", "unreadable", "loop"])
-async def test_fault_12_what_is_no_readable_file_is_refused_at_once(desk: Desk, kind: str) -> None:
-    """docs/faults.md 12: nothing waits for a pipe to which nobody writes."""
+async def test_fault_12_an_unreadable_path_is_refused_at_once(desk: Desk, kind: str) -> None:
+    """docs/faults.md 12: no tool waits for a pipe that has no writer, and no descriptor stays open."""
     path = desk.path / "odd"
     if kind == "fifo":
         os.mkfifo(path)
@@ -223,8 +225,8 @@ async def test_fault_12_what_is_no_readable_file_is_refused_at_once(desk: Desk, 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sparse files")
-async def test_fault_12_a_sparse_file_of_two_gigabytes_is_bounded(desk: Desk) -> None:
-    """docs/faults.md 12: refused before it is read, by every tool that reads."""
+async def test_fault_12_a_sparse_file_of_two_gigabytes_is_refused(desk: Desk) -> None:
+    """docs/faults.md 12: reading, editing and rewriting refuse it before they read it."""
     path = desk.write("big.txt", "needle\n")
     os.truncate(path, 2_000_000_000)
     began = time.monotonic()
@@ -244,7 +246,7 @@ async def test_fault_12_a_sparse_file_of_two_gigabytes_is_bounded(desk: Desk) ->
 
 @pytest.mark.parametrize("path", ["a" * 300, "d/" * 3000, "a\0b", "\ud800"])
 async def test_an_impossible_path_is_an_error_result(desk: Desk, path: str) -> None:
-    """For every tool that takes a path, and without the system's own error text."""
+    """The result is short and does not contain the system's own error text."""
     for name, fields in (
         ("read_file", {}),
         ("write_file", {"content": "x"}),

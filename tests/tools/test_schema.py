@@ -74,7 +74,7 @@ def test_valid_input_is_accepted(given: dict[str, Any]) -> None:
     check_input(SCHEMA, given)
 
 
-async def test_fault_21_no_tool_is_reached_by_a_wrong_input(desk: Desk) -> None:
+async def test_fault_21_wrong_input_reaches_no_tool(desk: Desk) -> None:
     """docs/faults.md 21: every tool's own schema refuses a wrong type for each of its fields, and a missing field."""
     for name, tool in desk.tools.items():
         schema = tool.spec.input_schema
@@ -96,8 +96,8 @@ async def test_optional_fields_may_be_null(desk: Desk) -> None:
     assert await desk.call("list_files", path=None, glob=None) == "a.txt"
 
 
-def test_every_schema_is_one_that_the_api_accepts(desk: Desk) -> None:
-    """An object with named properties, each with a type; the required ones exist, and there is a description."""
+def test_the_api_accepts_every_schema(desk: Desk) -> None:
+    """Each is an object whose properties have types and whose required properties exist; each tool is described."""
     for name, tool in desk.tools.items():
         schema = tool.spec.input_schema
         assert tool.spec.name == name

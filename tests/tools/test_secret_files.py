@@ -1,4 +1,4 @@
-"""Files that look like secrets: not read, changed, searched or listed for the model without asking."""
+"""Files that look like secrets are not read, changed, searched or listed for the model without asking the user."""
 
 import os
 from pathlib import Path
@@ -35,8 +35,8 @@ async def test_each_tool_asks_before_it_touches_a_secret(desk: Desk, name: str, 
 
 
 @pytest.mark.parametrize(("name", "given"), CALLS, ids=[name for name, _ in CALLS])
-async def test_what_was_allowed_is_done(desk: Desk, name: str, given: dict[str, Any]) -> None:
-    """After `allow_once`, the next call asks again; after `allow_session`, this file is never asked about again."""
+async def test_an_allowed_call_is_executed(desk: Desk, name: str, given: dict[str, Any]) -> None:
+    """`allow_once` covers no other file. After `allow_session`, the same file is not asked about again."""
     for file in (".env", "sub/.env"):
         desk.write(file, "TOKEN=1\n")
     desk = Desk(desk.path, ScriptedUser("allow_once", "allow_session"), documents=desk.documents)
@@ -47,7 +47,7 @@ async def test_what_was_allowed_is_done(desk: Desk, name: str, given: dict[str, 
 
 
 @pytest.mark.parametrize("given", [".ENV", "./sub/../.env", "link", "folder/.env", ".env."])
-async def test_another_spelling_of_its_path_asks_too(desk: Desk, given: str) -> None:
+async def test_another_spelling_of_a_secrets_path_asks_too(desk: Desk, given: str) -> None:
     """Different case, dots, or a link: both the file itself and the given name count."""
     desk.write(".env", "TOKEN=1\n")
     desk.write(given if given in (".ENV", ".env.") else "x", "TOKEN=1\n")
@@ -67,8 +67,8 @@ async def test_a_link_that_is_named_like_a_secret_is_one(desk: Desk) -> None:
         await desk.call("read_file", path=".env")
 
 
-async def test_an_open_buffer_of_a_secret_is_one(desk: Desk) -> None:
-    """Even if it does not exist on disk yet."""
+async def test_an_open_buffer_with_the_name_of_a_secret_is_a_secret(desk: Desk) -> None:
+    """Even if the file does not exist on disk yet."""
     desk.documents.type(desk.path / ".env", "TOKEN=1\n")
     desk = Desk(desk.path, ScriptedUser("reject"), documents=desk.documents)
     with pytest.raises(ToolError, match="looks like a secret"):
@@ -90,7 +90,7 @@ async def test_a_secret_with_a_proposed_new_name_is_still_one(desk: Desk) -> Non
 
 
 async def test_secrets_are_omitted_from_searches_and_lists(desk: Desk) -> None:
-    """The result says how many, whether the pattern is in them or not; also if the path names one."""
+    """The result says how many were omitted, whether or not they contain the pattern, even if the path names one."""
     for name in ("a.py", ".env", "certs/server.pem", "private/b.py"):
         desk.write(name, "needle\n")
     desk.write(".fairleadignore", "private/\n")
@@ -128,14 +128,14 @@ async def test_ignored_files_are_not_counted_as_omitted(desk: Desk, rules: str) 
 
 
 async def test_many_secrets_are_counted(desk: Desk) -> None:
-    """Also if they have more names than fit into the arguments of a command."""
+    """Also if there are more names than fit into the arguments of one command."""
     for number in range(250):
         desk.write(f"{number}.pem", "needle\n")
     assert "(250 files that look like secrets" in await desk.call("search", pattern="needle")
 
 
 async def test_similar_names_include_no_secret(desk: Desk) -> None:
-    """The suggestions for a misspelled name leave them out too."""
+    """The suggestions for a misspelled name omit secrets too."""
     desk.write("server.pem", "x")
     desk.write("server.pen.txt", "x")
     with pytest.raises(ToolError) as error:
@@ -158,7 +158,7 @@ async def test_fault_43_harmless_work_asks_nothing(desk: Desk) -> None:
 
 @pytest.mark.parametrize("path", [".git/hooks/pre-commit", ".GIT/config", "sub/.git/config", "sub/.git"])
 async def test_fault_35_the_repository_itself_is_not_edited(desk: Desk, path: str) -> None:
-    """docs/faults.md 35: not even proposed; the model reads what to do instead."""
+    """docs/faults.md 35: such an edit is not even proposed, and the model reads why."""
     desk.write(".git/config", "[core]\n")
     desk.write("a.txt", "a\n")
     for name, given in (

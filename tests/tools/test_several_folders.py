@@ -22,7 +22,7 @@ def desk(tmp_path: Path) -> Desk:
 
 
 async def test_list_files_lists_all_folders(desk: Desk) -> None:
-    """With the names that the other tools take; secrets are counted."""
+    """It lists the paths that the other tools take, and only counts secrets."""
     listed = await desk.call("list_files")
     assert listed.splitlines()[:3] == ["api/src/main.py", "web/only.ts", "web/src/main.py"]
     assert "2 files" in listed
@@ -33,7 +33,7 @@ async def test_list_files_lists_all_folders(desk: Desk) -> None:
 
 @pytest.mark.parametrize("glob", ["src/*.py", "/src/*.py", "*.py", "**/main.py"])
 async def test_a_glob_is_relative_to_each_folder(desk: Desk, glob: str) -> None:
-    """Or begins with the name of one, or is absolute or relative to the path."""
+    """It may also begin with the name of a folder, be absolute, or be relative to `path`."""
     assert (await desk.call("list_files", glob=glob)).splitlines() == ["api/src/main.py", "web/src/main.py"]
     for of_web in ("web/**/*.py", "./web/src/*.py", f"{desk.path.as_posix()}/web/src/*.py"):
         assert (await desk.call("list_files", glob=of_web)).splitlines() == ["web/src/main.py"]
@@ -41,8 +41,8 @@ async def test_a_glob_is_relative_to_each_folder(desk: Desk, glob: str) -> None:
         assert (await desk.call("list_files", path="web/src", glob=within)).splitlines() == ["web/src/main.py"]
 
 
-async def test_search_finds_in_all_folders(desk: Desk) -> None:
-    """On the disk and in proposals, each with its own name."""
+async def test_search_covers_all_folders(desk: Desk) -> None:
+    """It finds text on disk and in proposals, and names the folder of each file."""
     await desk.call("write_file", path="web/src/new.py", content="print('new')\n")
     found = await desk.call("search", pattern="print")
     assert found.splitlines()[:-1] == [
@@ -56,7 +56,7 @@ async def test_search_finds_in_all_folders(desk: Desk) -> None:
     assert "TOKEN" not in await desk.call("search", pattern="TOKEN")
 
 
-async def test_edits_concern_the_file_of_the_named_folder(desk: Desk) -> None:
+async def test_edits_apply_to_the_file_in_the_named_folder(desk: Desk) -> None:
     """The file of the same name in the other folder stays as it is."""
     await desk.call("read_file", path="web/src/main.py")
     await desk.call("edit_file", path="web/src/main.py", old_text="'web'", new_text="'edited'")
@@ -69,8 +69,8 @@ async def test_edits_concern_the_file_of_the_named_folder(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("name", ["read_file", "delete_file"])
-async def test_a_path_without_a_folder_is_refused_with_their_names(desk: Desk, name: str) -> None:
-    """And proposes nothing."""
+async def test_a_path_without_a_folder_is_refused(desk: Desk, name: str) -> None:
+    """The error names the folders, and nothing is proposed."""
     with pytest.raises(ToolError, match=r"does not begin with the name of a folder.*: api, web"):
         await desk.call(name, path="src/main.py")
     with pytest.raises(ToolError, match=r"does not begin with the name of a folder.*: api, web"):
@@ -79,7 +79,7 @@ async def test_a_path_without_a_folder_is_refused_with_their_names(desk: Desk, n
 
 
 async def test_a_folder_inside_another_one_is_listed_once(desk: Desk, tmp_path: Path) -> None:
-    """Also where the search begins at the outer one."""
+    """Its files are found once, even if the search begins at the outer folder."""
     desk.files.roots = Roots.of(tmp_path / "web", tmp_path / "web" / "src")
     assert (await desk.call("list_files")).splitlines()[:2] == ["src/main.py", "web/only.ts"]
     assert (await desk.call("search", pattern="print", path="web")).splitlines()[:-1] == ["src/main.py:1:print('web')"]
@@ -87,7 +87,7 @@ async def test_a_folder_inside_another_one_is_listed_once(desk: Desk, tmp_path: 
 
 
 async def test_a_proposal_of_a_removed_folder_stays_as_it_is(desk: Desk, tmp_path: Path) -> None:
-    """It is neither lost nor in conflict, and no tool reaches it; with the folder, it is back."""
+    """It is neither lost nor in conflict, but no tool can reach it until the folder is added again."""
     both = desk.files.roots
     await desk.call("write_file", path="web/src/new.py", content="new\n")
     before = desk.files.changes

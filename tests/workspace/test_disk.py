@@ -113,7 +113,7 @@ def test_a_file_is_read_as_it_is(tmp_path: Path) -> None:
 
 
 def test_fault_12_the_size_limit_is_exact(tmp_path: Path) -> None:
-    """docs/faults.md 12: a file of exactly that size is read, one with another byte is not."""
+    """docs/faults.md 12: a file of exactly that size is read, one with one more byte is not."""
     path = tmp_path / "big"
     path.write_bytes(b"x" * MAX_BYTES)
     disk = read_text(path)

@@ -16,7 +16,7 @@ from fairlead.workspace.paths import PathEscape, Roots
 from fairlead.workspace.safe_open import Folder, open_beneath
 from fairlead.workspace.write import FileChange, write_files
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="symbolic links")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs symbolic links")
 
 IMPLEMENTATIONS = [each for each in (safe_open._openat2(), safe_open._step_by_step) if each is not None]  # pyright: ignore[reportPrivateUsage]
 SWAP = """
@@ -43,7 +43,7 @@ def outside(workspace: Path) -> Path:
 def swapping(workspace: Path, outside: Path) -> Iterator[subprocess.Popen[str]]:
     """A process that replaces `sub` with a link to the outside and swaps it back, as fast as it can."""
     if not sys.platform.startswith("linux"):
-        pytest.skip("renameat2")
+        pytest.skip("needs renameat2")
     (workspace / "link").symlink_to(outside / "sub")
     arguments = [sys.executable, "-c", SWAP, str(workspace)]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
@@ -102,7 +102,7 @@ def test_fault_34_a_file_that_became_a_link_is_not_written_through(workspace: Pa
 
 
 def test_fault_34_a_link_that_comes_and_goes_is_never_read(workspace: Path, swapping: subprocess.Popen[str]) -> None:
-    """docs/faults.md 34: in thousands of reads while another process keeps swapping the folder."""
+    """docs/faults.md 34: another process keeps swapping the folder and the link during many reads."""
     seen: set[bytes | None] = set()
     refused = 0
     for _ in range(20_000):
@@ -144,7 +144,7 @@ def test_fault_32_a_sibling_with_the_same_beginning_is_outside(workspace: Path, 
 
 
 def test_fault_43_a_root_may_be_a_link(workspace: Path, outside: Path) -> None:
-    """docs/faults.md 43: links above the root are followed; below it, files are read, created and changed as usual."""
+    """docs/faults.md 43: the link is followed; below it, files are read, created and changed as usual."""
     named = workspace.parent / "named 日本"
     named.symlink_to(workspace)
     assert read_bytes(named / "sub" / "a", named) == b"inside"

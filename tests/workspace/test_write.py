@@ -1,4 +1,4 @@
-"""What a write keeps of a file, and what a killed process leaves beside it (ARCHITECTURE.md, Writes)."""
+"""The attributes that a write preserves, and the files that a killed process leaves (ARCHITECTURE.md, Writes)."""
 
 import os
 import shutil
@@ -27,7 +27,7 @@ sys.addaudithook(lambda name, _: os.kill(os.getpid(), signal.SIGKILL) if name ==
 write_files(changes)
 """
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the signal")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 
 
 def kill_while_writing(path: Path, event: str, after: str = "new") -> list[Path]:
@@ -44,7 +44,7 @@ def make_old(path: Path) -> None:
 
 
 def test_a_leftover_is_removed_with_the_next_write_of_the_file(workspace: Path) -> None:
-    """Only an old one of the same file, which no other process can still be writing, and nothing of the user's."""
+    """Only if it is too old to be still in use by another process. The user's files are never removed."""
     path = workspace / "a.txt"
     path.write_bytes(b"old")
     [first] = kill_while_writing(path, "os.rename")
@@ -73,7 +73,7 @@ def test_a_deleted_file_that_was_set_aside_stays(workspace: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may set the owner")
 def test_a_written_file_keeps_its_owner(workspace: Path) -> None:
-    """Root's write, as in a container, does not take the file from the user; nor does a rename."""
+    """If root writes or renames a file, as in a container, the file still belongs to the user."""
     path, moved = workspace / "a.txt", workspace / "b.txt"
     path.write_bytes(b"old")
     path.chmod(0o640)
@@ -89,7 +89,7 @@ def test_a_written_file_keeps_its_owner(workspace: Path) -> None:
     assert list(workspace.iterdir()) == [moved]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the attribute is Linux's")
+@pytest.mark.skipif(sys.platform != "linux", reason="the attribute exists only on Linux")
 def test_a_written_file_keeps_its_access_control_list(workspace: Path) -> None:
     path, name = workspace / "a.txt", "system.posix_acl_access"
     path.write_bytes(b"old")

@@ -5,7 +5,7 @@ import { atEnd, test } from "./registry.mjs";
 import { openPage } from "./page.mjs";
 import { startVSCode } from "../../../scripts/vscode/vscode.mjs";
 
-// VS Code does not change typed text, and nothing moves without a cause.
+// Settings with which VS Code does not change typed text, and nothing moves without a cause.
 const STILL = {
   "diffEditor.renderSideBySide": true,
   "diffEditor.useInlineViewWhenSpaceIsLimited": false,
@@ -23,7 +23,7 @@ const STILL = {
 };
 
 /**
- * Starts VS Code on a copy of a workspace and opens it: `{ code, page, workspace, close() }`.
+ * Starts VS Code on a copy of a workspace, opens it in a browser and returns `{ code, page, workspace, close() }`.
  *
  * workspace  a folder to copy, or the files as `{ 'path/in/it': text or bytes }`; null for an empty window. If one of
  *            the files is a .code-workspace, opens that file
@@ -54,11 +54,11 @@ export async function openEditor({
     throw new Error([`Left running after VS Code had ended (${path.basename(process.argv[1])}):`, ...names].join("\n"));
   };
   try {
-    // A test never spends the user's money.
     code = await startVSCode({
       ...rest,
       workspace: workspace ? (scratch) => copy(workspace, scratch) : undefined,
       settings: { ...STILL, ...settings },
+      // without the user's key, because a test must never spend the user's money
       env: { ANTHROPIC_API_KEY: undefined, ...env },
     });
     page = await openPage(code.url, { name, viewport, theme, scale, fonts, language, logs: code.logs });

@@ -23,7 +23,7 @@ const FILES = [
   { family: "Picture Mono", style: "italic", file: "jetbrains-mono/files/jetbrains-mono-latin-wght-italic.woff2" },
 ];
 
-/** VS Code's settings for pictures: the fonts, and without the parts that only VS Code in a browser shows. */
+/** VS Code's settings for pictures: they set the fonts and hide parts that only VS Code in a browser shows. */
 export const PICTURE_SETTINGS = {
   "breadcrumbs.enabled": false,
   "editor.fontFamily": "'Picture Mono', monospace",
@@ -58,7 +58,7 @@ export async function pictureFonts({ log = (line) => process.stderr.write(`${lin
   }));
 }
 
-/** Gives the fonts to a page before its first script runs; an editor measures its font only once. */
+/** Adds the fonts to a page before its first script runs, because an editor measures its font only once. */
 export async function addFonts(page, fonts) {
   await page.addInitScript((given) => {
     for (const { family, style, data } of given) {

@@ -123,7 +123,7 @@ export function workbenchVerbs({ page, until, act }) {
   return {
     runCommand,
 
-    /** As `runCommand`, with the keyboard alone. */
+    /** Like `runCommand`, but with the keyboard only. */
     typeCommand: async (title) => {
       await page.keyboard.press("F1");
       await until("the palette", async () => isPalette(await quickInput()));

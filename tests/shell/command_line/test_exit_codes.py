@@ -1,4 +1,4 @@
-"""Whether a command decides the exit code of a line, compared with a real bash."""
+"""Compares the commands that are said to decide the exit code of a line with those that do in a real bash."""
 
 import os
 import re
@@ -48,14 +48,14 @@ CHECKERS = {
 }
 
 
-@pytest.mark.skipif(sys.platform != "linux" or not shutil.which("bash"), reason="compares with a new bash")
+@pytest.mark.skipif(sys.platform != "linux" or not shutil.which("bash"), reason="needs a recent bash")
 @settings(deadline=None, max_examples=200)
 @given(SCRIPTS)
 @example("set -e; set +e; C; true")
 @example("set -e; { C; true; } && echo ok")
 @example("exit && C > /none/f | { true; }")
 @example("{ ! false > /dev/null | C; } && true")
-def test_fault_104_a_passing_line_ran_every_deciding_command_with_success(template: str) -> None:
+def test_fault_104_a_passing_line_ran_every_deciding_command_successfully(template: str) -> None:
     """docs/faults.md 104: whichever checkers fail, exit code 0 means that each deciding one ran and passed."""
     numbers = count()
     script = CHECKER.sub(lambda _: f"C{next(numbers)}", template)
@@ -70,7 +70,7 @@ def test_fault_104_a_passing_line_ran_every_deciding_command_with_success(templa
 
 
 def results(script: str, total: int) -> Iterator[tuple[str, list[str]]]:
-    """For each set of failing checkers: the exit code of the line, and the checkers that ran."""
+    """Each set of failing checkers, with the exit code of the line and the checkers that ran."""
     cases = [
         "".join(f"C{n}" for n in chosen) or "none"
         for size in range(total + 1)

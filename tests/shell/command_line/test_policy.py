@@ -35,8 +35,8 @@ def judge(command: str, **given: Any) -> Permission:
 @pytest.mark.parametrize(
     "command", ["npm test", "rm -rf .", "$x", "a | b > c; $(d)", "open 'quote", "# only", "\u202e"]
 )
-def test_in_the_sandbox_nothing_asks(command: str) -> None:
-    """Whatever it does: it can write nowhere else and reach nothing."""
+def test_sandboxed_commands_run_without_asking(command: str) -> None:
+    """Whatever the command is, it cannot write outside the sandbox or reach the network."""
     assert judge(command) == Permission("run")
 
 
@@ -50,7 +50,7 @@ def test_in_the_sandbox_nothing_asks(command: str) -> None:
     ],
 )
 def test_more_access_asks_unless_a_rule_allows_it(given: dict[str, Any], reason: str) -> None:
-    """The reason is given. A rule that allows the command settles each of them."""
+    """The user sees the reason. If a rule allows the command, it runs without asking in each of these cases."""
     assert judge("npm test", **given) == Permission("ask", (reason,))
     assert judge("npm test", allow=ALLOW, **given) == Permission("run")
 
@@ -75,12 +75,12 @@ REASONS = {
 
 @pytest.mark.parametrize("command", REASONS)
 def test_the_reasons_are_exact(command: str) -> None:
-    """The problem in words for the user; where it runs comes first."""
+    """Each reason tells the user what the problem is. The first one says where the command runs."""
     assert judge(command, where="workspace", allow=ALLOW) == Permission("ask", (RIGHTS, *REASONS[command]))
 
 
-def test_there_are_few_reasons() -> None:
-    """A long command does not fill the screen."""
+def test_the_number_of_reasons_is_limited() -> None:
+    """Otherwise a long command would fill the screen."""
     permission = judge("; ".join(f"x{n}" for n in range(20)), where="workspace", network=True, allow=ALLOW)
     assert len(permission.reasons) == MAX_REASONS + 1
     assert permission.reasons[:3] == (RIGHTS, NETWORK, "No rule allows: x0")
@@ -88,7 +88,7 @@ def test_there_are_few_reasons() -> None:
 
 
 def test_deny_rules_apply_in_the_sandbox() -> None:
-    """The strictest rule wins, even over one that allows the same command."""
+    """A deny rule wins over an allow rule for the same command, wherever the command runs."""
     rules = [Rule.parse("git push *")]
     said = Permission("deny", ("Your deny rule blocks it: git push *",))
     for more in ({}, {"allow": rules}, {"where": "workspace"}, {"approvals": "ask"}):
@@ -97,7 +97,7 @@ def test_deny_rules_apply_in_the_sandbox() -> None:
 
 
 def test_an_unclear_command_asks_if_there_are_deny_rules() -> None:
-    """A program's name that is computed could be a denied one."""
+    """The name of the program is computed, so it could be a denied one."""
     permission = judge("$(echo git) push", deny=[Rule.parse("git push *")])
     assert permission.action == "ask"
     assert permission.reasons[0] == "Parts of it cannot be checked against your deny rules."
@@ -116,7 +116,7 @@ def test_fault_36_nothing_else_runs_with_an_allowed_command(command: str, text: 
 @settings(deadline=None)
 @given(TEXTS, st.sampled_from(ALLOWED))
 def test_deny_is_never_weaker_than_allow(command: str, rule: str) -> None:
-    """The same command is denied if the rule is a deny rule."""
+    """A command that an allow rule covers is denied if the same rule is a deny rule."""
     rules = [Rule.parse(rule)]
     if judge(command, where="workspace", allow=rules).action == "run":
         assert judge(command, where="workspace", deny=rules).action == "deny"

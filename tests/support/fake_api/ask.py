@@ -18,15 +18,14 @@ Outline = tuple[tuple[str, ...], ...]
 
 @dataclass
 class Handed:
-    """The thinking and the tool calls that the server has sent, to recognize them later.
-
-    `signatures`: signature -> the text that came with it. `prefixes`: signature -> everything that came before it.
-    `outlines`: tool_use id -> its answer's outline.
-    """
+    """The thinking and the tool calls that the server has sent, to recognize them later."""
 
     signatures: dict[str, str] = field(default_factory=dict[str, str])
+    """Signature -> the text that came with it."""
     prefixes: dict[str, str] = field(default_factory=dict[str, str])
+    """Signature -> the request that it answered (see `prefix_of`)."""
     outlines: dict[str, Outline] = field(default_factory=dict[str, Outline])
+    """tool_use id -> the outline of the answer that contained it."""
 
     def record(self, content: list[Json], body: Json) -> None:
         """Remembers an answer's content blocks, in wire form, and the request that they answer."""
@@ -40,7 +39,7 @@ class Handed:
 
 
 def prefix_of(body: Json, count: int) -> str:
-    """What a request has before its message with this index, without cache marks."""
+    """The system prompt, the tools and the first `count` messages of a request as JSON, without cache marks."""
     before = [body.get("system"), body.get("tools"), body["messages"][:count]]
     return json.dumps(_unmarked(before), sort_keys=True)
 
@@ -116,7 +115,7 @@ def _marked_places(body: Json) -> Iterator[tuple[str, Json]]:
 
 
 def weighed(block: Json) -> Json:
-    """The block with as much text in place of a picture's data as the picture counts for."""
+    """The block. If it is a picture, its data is replaced with a text of the length that a picture counts for."""
     return {**block, "source": "." * IMAGE_CHARS} if block.get("type") == "image" else block
 
 

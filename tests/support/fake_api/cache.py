@@ -30,14 +30,14 @@ class _Part:
 
 
 class PromptCache:
-    """Owns the entries that earlier requests wrote. Not `enabled`: nothing is written, nothing is read."""
+    """Owns the entries that earlier requests wrote. If it is not `enabled`, nothing is written or read."""
 
     def __init__(self, *, enabled: bool) -> None:
         self._enabled = enabled
         self._entries: set[bytes] = set()
 
     def usage(self, body: Json) -> Json:
-        """An accepted body's part of `usage`, in tokens of 4 characters each; writes its entries."""
+        """Writes the entries of an accepted body, and returns its part of `usage` in tokens of 4 characters each."""
         parts = list(_parts(body))
         marks = [index for index, part in enumerate(parts) if part.marked] if self._enabled else []
         read = max((self._read(parts, mark) for mark in marks), default=0)
@@ -76,7 +76,7 @@ def _parts(body: Json) -> Iterator[_Part]:
     digest, end, settled = hashlib.sha256(body["model"].encode()), 0, False
     for index, (section, kind, block) in enumerate(blocks):
         if section == "messages" and not settled:
-            settled = True  # Other values of these two invalidate the messages, not the tools and the system prompt.
+            settled = True  # A change of these two invalidates the messages, but not the tools and the system prompt.
             digest.update(json.dumps([body.get("thinking"), body.get("tool_choice")]).encode())
         text = json.dumps([section, _unmarked(block)], ensure_ascii=False)
         digest.update(text.encode())

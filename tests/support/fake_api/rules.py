@@ -218,7 +218,7 @@ def mark_order(ask: Ask) -> Iterator[str]:
             yield (f"{where}.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block.")
 
 
-# Servers that are not the newest API.
+# Other servers, which support less than the newest API.
 
 
 def alternating(ask: Ask) -> Iterator[str]:

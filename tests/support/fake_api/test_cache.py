@@ -54,7 +54,7 @@ def test_without_marks_or_without_caching_nothing_is_cached() -> None:
     ids=lambda value: value if isinstance(value, str) else next(iter(value)),
 )
 def test_a_change_invalidates_the_rest_of_the_cached_prompt(change: Json, still_cached: str) -> None:
-    """Parts before the change that end at a mark are still read; moving a mark loses nothing."""
+    """Parts before the change that end at a mark are still read; removing a mark loses nothing."""
     tools = {"tools": [tool(description="d" * 400, cache_control=MARK)]}
     system = {"system": [text("s" * 400, cache_control=MARK)]}
     body = ask(**tools, **system, cache_control=MARK)
@@ -68,7 +68,7 @@ def test_a_change_invalidates_the_rest_of_the_cached_prompt(change: Json, still_
 
 
 def test_a_hit_needs_the_same_bytes_in_the_same_order() -> None:
-    """Keys in another order are another prompt."""
+    """The same keys in a different order make a different prompt."""
     body = ask(tools=[tool()], cache_control=MARK)
     reordered = {**body, "tools": [dict(reversed(tool().items()))]}
     assert usages(body, reordered)[1][0] == 0
@@ -76,7 +76,7 @@ def test_a_hit_needs_the_same_bytes_in_the_same_order() -> None:
 
 @pytest.mark.parametrize(("new", "found"), [(19, True), (20, False)])
 def test_a_mark_looks_back_over_20_blocks(new: int, found: bool) -> None:
-    """More blocks in one round lose the whole cache, as in the real one."""
+    """After a longer round nothing is read from the cache, as with the real API."""
     first = talk(user("a" * 4000), cache_control=MARK)
     second = {**first, "messages": [*first["messages"], user(*["more"] * new)]}
     assert (usages(first, second)[1][0] > 0) == found

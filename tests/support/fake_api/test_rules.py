@@ -50,7 +50,7 @@ def test_accepted(strict: FakeApi, body: Json) -> None:
 
 
 def test_a_beta_field_needs_its_header(strict: FakeApi) -> None:
-    """The field that `test_refused` tests is accepted with the beta's name."""
+    """The field that is refused in `REFUSED` is accepted with the header that names the beta."""
     strict.push(Turn((Text("Fine."),)))
     beta = {**HEADERS, "anthropic-beta": "context-management-2025-06-27"}
     assert send(strict.url, ask(context_management={"edits": []}), beta)[0] == 200
@@ -58,8 +58,8 @@ def test_a_beta_field_needs_its_header(strict: FakeApi) -> None:
 
 @settings(deadline=None)
 @given(st.data())
-def test_no_body_breaks_a_rule(data: st.DataObject) -> None:
-    """Whatever a value is replaced by, the rules return a reason or none and never raise."""
+def test_no_body_makes_a_rule_raise(data: st.DataObject) -> None:
+    """Whatever replaces a value of a valid or refused body, the rules return a reason or None."""
     body = copy.deepcopy(data.draw(st.sampled_from([*ACCEPTED.values(), *TABLE_BODIES])))
     place: Any = body
     while True:
@@ -82,22 +82,22 @@ ANY_JSON = st.recursive(
 TABLE_BODIES = [case.body for case in REFUSED if isinstance(case.body, dict)]
 
 
-def test_every_rule_has_its_case() -> None:
-    """Each rule has at least one case here."""
+def test_every_rule_has_a_case() -> None:
+    """Each rule refuses at least one request in `rule_cases.py`."""
     assert {case.rule for case in REFUSED} == set(request_rules.RULES)
     assert {case.rule for case in PLAIN} == set(request_rules.PLAIN_RULES)
 
 
 @pytest.mark.parametrize(("raw", "reason"), NO_JSON)
-def test_a_body_that_is_not_json(strict: FakeApi, raw: bytes, reason: str) -> None:
+def test_a_body_that_is_not_json_is_refused(strict: FakeApi, raw: bytes, reason: str) -> None:
     """Invalid JSON, invalid UTF-8 and lone surrogates; the request is recorded anyway."""
     message = refused(strict, Case(request_rules.known_fields, "", raw))
     assert message.startswith(f"The request body is not valid JSON: {reason}")
     assert (strict.requests[-1].raw, strict.requests[-1].body) == (raw, {})
 
 
-def test_a_body_that_is_not_an_object(strict: FakeApi) -> None:
-    """JSON of another type is refused as such."""
+def test_a_body_that_is_not_an_object_is_refused(strict: FakeApi) -> None:
+    """The reason differs from the one for invalid JSON."""
     assert refused(strict, Case(request_rules.known_fields, "", b"[]")) == "Input should be a valid dictionary"
 
 
@@ -118,8 +118,8 @@ def test_a_plain_server_counts_without_a_cache(stream: bool) -> None:
         assert b"cache" not in answer
 
 
-def test_roles_in_a_row() -> None:
-    """`alternate=True` refuses what the API merges."""
+def test_alternate_refuses_two_messages_of_one_role_in_a_row() -> None:
+    """The real API merges them, but some other servers do not."""
     (rule,) = request_rules.ALTERNATE_RULES
     reason = 'messages: roles must alternate between "user" and "assistant", but found multiple "user" roles'
     with FakeApi([THOUGHT_TURN], alternate=True) as api:

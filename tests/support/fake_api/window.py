@@ -1,4 +1,4 @@
-"""A window for the fake Messages API: longer requests are refused in the words of a real server.
+"""A context window for the fake Messages API: requests that do not fit are refused in the words of a real server.
 
 The texts of the refusals are in fixtures/refusals.yaml, with their sources.
 """
@@ -24,7 +24,7 @@ REFUSALS: dict[str, dict[str, Any]] = yaml.safe_load(
 
 @dataclass(frozen=True)
 class FakeWindow:
-    """A window of `tokens` tokens on a `server`, which is a name in REFUSALS."""
+    """A context window of `tokens` tokens. `server` is a key of REFUSALS: the server whose refusal is sent."""
 
     tokens: int
     server: str = "llama.cpp"

@@ -29,7 +29,7 @@ def text(words: str, **more: Any) -> Json:
 
 
 def image(kind: str = "image/png", data: str = "iVBORw0KGgo=", **more: Any) -> Json:
-    """A picture."""
+    """An image block."""
     return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": data, **more}}
 
 
@@ -54,12 +54,12 @@ def tool(name: str = "bash", **more: Any) -> Json:
 
 
 def talk(*messages: Json, **fields: Any) -> Json:
-    """A body with these messages."""
+    """The body of a request with these messages."""
     return {"model": "claude-opus-5-5", "max_tokens": 100, "messages": list(messages), **fields}
 
 
 def ask(**fields: Any) -> Json:
-    """A body with one user message."""
+    """The body of a request with one user message."""
     return talk(user("hi"), **fields)
 
 
