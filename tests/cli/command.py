@@ -201,6 +201,6 @@ def wait_until(holds: Callable[[], bool], what: str) -> None:
 
 
 def all_gone(processes: Sequence[psutil.Process]) -> bool:
-    """Whether all processes end within 5 s."""
-    _, alive = psutil.wait_procs(processes, timeout=5)
+    """Whether all processes end within DEADLINE seconds."""
+    _, alive = psutil.wait_procs(processes, timeout=DEADLINE)
     return not alive

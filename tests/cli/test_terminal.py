@@ -78,7 +78,7 @@ def test_a_plan_longer_than_the_screen(workspace: Path, record: Record, rows: in
     items = [{"content": f"Step {n}", "status": "completed" if n < 10 else "pending"} for n in range(1, 21)]
     items[9]["status"] = "in_progress"
     output = "\n".join(f"line {n}" for n in range(30))
-    replay = record(plan(*items), {"text": output}, {"text": "never"}, pace=0.01)
+    replay = record(plan(*items), {"text": output}, {"text": "never"}, pace=0.05)
     with in_terminal(*task(workspace, replay), rows=rows, columns=60) as terminal:
         terminal.until("line 20")
         wanted = {"[>] #10: Step 10", "(9/20 completed)", *(["more below"] if rows == 12 else [])}

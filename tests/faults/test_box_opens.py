@@ -93,7 +93,7 @@ async def test_fault_102_links_and_paths_that_lead_nowhere(
     turns = [{"calls": [{"bash": {"command": f"echo ran {n}; echo {n} > made.txt"}}]} for n in range(2)]
     looks = {"calls": [{"list_files": {}}, {"search": {"pattern": "nothing"}}]}
     async with Client(workspace, settings=replay(*turns, looks, {"text": "."})) as client:
-        assert (await client.run(deadline=40))["message"] == "."
+        assert (await client.run())["message"] == "."
         texts = [each["text"] for each in client.events("tool_finished")]
         assert [text.splitlines()[0] for text in texts[:2]] == ["ran 0", "ran 1"], texts
         assert not any(text.startswith("Error") for text in texts), texts
@@ -109,7 +109,7 @@ async def test_fault_102_the_hooks_of_a_repository_that_git_finds_are_read_only(
     (workspace / ".git").write_text(f"gitdir: own{separate}")
     call = {"bash": {"command": "git rev-parse --git-dir; echo x > own/hooks/pre-commit; true"}}
     async with Client(workspace, settings=replay({"calls": [call]}, {"text": "."})) as client:
-        await client.run(deadline=40)
+        await client.run()
         [finished] = client.events("tool_finished")
         assert finished["text"].startswith(f"{workspace}/own\n"), finished["text"]
         assert "Read-only file system" in finished["text"]

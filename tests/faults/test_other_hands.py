@@ -26,10 +26,22 @@ def notes_in(api: FakeApi, request: int) -> list[str]:
     return [block["text"] for block in content if block["type"] == "text"]
 
 
-async def next_edits(client: Client, version: int) -> Json:
-    """The next state of the proposals, after the watch has noticed a change."""
-    await client.until(lambda: client.last("agent/edits")["version"] > version)
+async def next_edits(client: Client, version: int, holds: Callable[[list[Json]], bool] = lambda files: True) -> Json:
+    """The next state of the proposals whose files are as wanted, after the watch has noticed a change.
+
+    A file that is being overwritten is empty for a moment, which the watch may notice too.
+    """
+
+    def found() -> bool:
+        state = client.last("agent/edits")
+        return state["version"] > version and holds(state["files"])
+
+    await client.until(found)
     return client.last("agent/edits")
+
+
+def hunks_in(files: list[Json]) -> list[Json]:
+    return [hunk for file in files for hunk in file["hunks"]]
 
 
 def notified(client: Client) -> int:
@@ -65,19 +77,24 @@ async def test_fault_06_a_proposal_follows_changes_on_disk(
         state = client.last("agent/edits")
         hunk_id = state["files"][0]["hunks"][0]["id"]
         write(file, LINES.replace("line 1\n", "line 0\nline 1\n"))
-        state = await next_edits(client, state["version"])
+        state = await next_edits(
+            client, state["version"], lambda files: [hunk["oldStart"] for hunk in hunks_in(files)] == [6]
+        )
         [hunk] = state["files"][0]["hunks"]
         assert (hunk["id"], hunk["state"], hunk["oldStart"]) == (hunk_id, "pending", 6)
         write(file, LINES.replace("line 5", "mine"))
-        state = await next_edits(client, state["version"])
+        state = await next_edits(
+            client,
+            state["version"],
+            lambda files: any((hunk.get("conflict") or {}).get("current") == "mine\n" for hunk in hunks_in(files)),
+        )
         [hunk] = state["files"][0]["hunks"]
         assert (hunk["id"], hunk["conflict"]["current"]) == (hunk_id, "mine\n")
         file.unlink()
         state = await next_edits(client, state["version"])
         assert state["files"][0]["state"] == "conflict"
         write(file, LINES.replace("line 5", "LINE 5"))
-        state = await next_edits(client, state["version"])
-        assert state["files"] == []
+        await next_edits(client, state["version"], lambda files: files == [])
 
 
 async def test_fault_72_files_that_change_together_are_reported_together(workspace: Path, replay: Replay) -> None:

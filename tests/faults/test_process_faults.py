@@ -19,7 +19,7 @@ ALLOW: dict[str, Any] = {"agent/approve": lambda _: {"option": "allow_once"}}
 # even where there is a sandbox, these run outside of it (docs/sandbox.md has its own tests)
 ASK = {"approvals": "ask"}
 # seconds that a busy machine may need; a quiet one needs two
-BUSY = 10
+BUSY = 30
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ async def run(workspace: Path, replay: Replay) -> AsyncIterator[Callable[..., An
         call = {"bash": {"command": command, "unsandboxed": True, **given}}
         client = Client(workspace, settings=replay({"calls": [call]}, {"text": "."}, **ASK), answers=ALLOW)
         clients.append(await client.__aenter__())
-        await client.run(deadline=40)
+        await client.run()
         [finished] = client.events("tool_finished")
         return client, finished["text"]
 
@@ -94,7 +94,7 @@ async def test_fault_28_a_process_that_left_its_group_ends_with_the_command(
     workspace: Path, replay: Replay, nap: str, end: str
 ) -> None:
     """docs/faults.md 28: within two seconds of a cancel, of the time limit, and of the server's end."""
-    limit = {"timeout_seconds": 1} if end == "time" else {}
+    limit = {"timeout_seconds": 3} if end == "time" else {}
     call = {"bash": {"command": f"setsid {nap} & echo on; {nap}", "unsandboxed": True, **limit}}
     async with Client(workspace, settings=replay({"calls": [call]}, {"text": "."}, **ASK), answers=ALLOW) as client:
         _, answer = client.begin("agent/runTask", {"prompt": "Do it."})
@@ -123,8 +123,8 @@ async def test_fault_28_a_process_that_left_its_group_ends_with_the_command(
 
 async def test_fault_29_a_command_that_ignores_sigterm_is_killed(run: Callable[..., Any], nap: str) -> None:
     """docs/faults.md 29: the model reads the output so far."""
-    client, text = await run(f"trap '' TERM; echo deaf; while :; do {nap}; done", timeout_seconds=1)
-    assert "Killed at the time limit of 1 s. Output so far:\ndeaf" in text
+    client, text = await run(f"trap '' TERM; echo deaf; while :; do {nap}; done", timeout_seconds=3)
+    assert "Killed at the time limit of 3 s. Output so far:\ndeaf" in text
     assert not running(nap)
     await check_answers(client)
 
@@ -194,6 +194,6 @@ async def test_fault_23_waiting_for_a_command_is_no_repetition(workspace: Path, 
     turns = [{"calls": [start]}, *[{"calls": [waits]}] * 3, *[{"calls": [looks]}] * 2]
     settings = replay(*turns, loop={"maxRepeats": 2}, **ASK)
     async with Client(workspace, settings=settings, answers=ALLOW) as client:
-        assert (await client.run(deadline=30))["stopReason"] == "loop"
+        assert (await client.run())["stopReason"] == "loop"
         results = [event["text"] for event in client.events("tool_finished")]
         assert [text.startswith("(cmd-1: running, ") for text in results] == [False, True, True, True, True, False]

@@ -167,7 +167,7 @@ def inits() -> list[int]:
 
 
 @pytest.mark.parametrize("hangs", [False, True], ids=["as usual", "the init hangs"])
-async def test_fault_50_a_box_is_gone_within_5_s(box: Boxes, workspace: Path, hangs: bool) -> None:
+async def test_fault_50_a_box_ends_during_a_fork_loop(box: Boxes, workspace: Path, hangs: bool) -> None:
     """docs/faults.md 50: a stop works even if the processes fork all the time and the init hangs; changes are read
     back."""
     on = asyncio.Event()
@@ -178,13 +178,12 @@ async def test_fault_50_a_box_is_gone_within_5_s(box: Boxes, workspace: Path, ha
     if hangs:
         [init] = inits()
         os.kill(init, signal.SIGSTOP)
-    stopped = time.monotonic()
     running.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await running
-    changes = await opened.close()
+    async with asyncio.timeout(30):  # only distinguishes a hang; benchmarks/campaigns/hogs.py measures the time
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        changes = await opened.close()
     assert box_processes(workspace) == []
-    assert time.monotonic() - stopped < 5
     assert [change.path for change in changes.files] == ["kept.txt"]
 
 

@@ -135,7 +135,7 @@ async def test_fault_63_a_stop_is_answered_whatever_the_run_waits_for(connect: C
                 session, asked = await session_of(client), len(api.requests)
                 _, answer = client.begin("agent/runTask", {"prompt": name, "sessionId": session})
                 await client.event(kind, sessionId=session, **fields)
-                await asyncio.to_thread(api.wait_for_requests, asked + 1, 20)
+                await asyncio.to_thread(api.wait_for_requests, asked + 1)
                 await client.request("agent/cancel", {"sessionId": session})
                 assert (await asyncio.wait_for(answer, 20))["stopReason"] == "cancelled", name
                 api.push(HERE)

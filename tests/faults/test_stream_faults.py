@@ -252,7 +252,7 @@ async def test_fault_25_no_network(workspace: Path) -> None:
     """docs/faults.md 25: bounded retries, then one message with the address that could not be reached."""
     env = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
     async with Client(workspace, env=env) as client:
-        result = await client.run(deadline=40)
+        result = await client.run()
         assert (result["stopReason"], result["error"]["kind"]) == ("error", "network")
         assert "http://127.0.0.1:9" in result["message"]
 

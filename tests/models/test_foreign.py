@@ -101,6 +101,7 @@ async def test_fault_83_a_silent_server_has_its_own_error(begun: bool) -> None:
     with FakeApi([turn] * MAX_ATTEMPTS) as api:
         async with opened(api, max_silence=0.2) as model:
             failed = await failure(model)
+        await asyncio.to_thread(api.wait_for_requests, 1)  # the limit may end before the server has read the request
         assert f"{api.url} is connected, but has sent nothing for 0.2 seconds" in failed.message
         assert "maxSilenceSeconds" in failed.message and "network" not in failed.message
         assert (failed.kind, len(api.requests)) == ("network", 1)

@@ -19,7 +19,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.shell import reaper
 from fairlead.shell.direct import DirectLayer
 from fairlead.shell.layer import DEFAULT_LIMITS, Launch, View
-from fairlead.shell.output import BATCH, HEAD, STREAM_LIMIT, TAIL
+from fairlead.shell.output import BATCH, HEAD, INTERVAL, STREAM_LIMIT, TAIL
 from fairlead.shell.process import Command, CommandResult, command_environment, kill_all
 from fairlead.shell.reaper import TOO_MANY
 from fairlead.workspace.paths import Roots
@@ -150,7 +150,7 @@ async def test_fault_27_endless_output_is_bounded(tmp_path: Path) -> None:
 
     ticking = asyncio.ensure_future(tick())
     tracemalloc.start()
-    result = await Command(await launch("echo first; yes", tmp_path), 0.7, count).run()
+    result = await Command(await launch("echo first; yes", tmp_path), 3.0, count).run()
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     ticking.cancel()
@@ -159,30 +159,30 @@ async def test_fault_27_endless_output_is_bounded(tmp_path: Path) -> None:
     assert result.output.endswith("y\n")
     assert "bytes left out ...]" in result.output
     assert len(result.output) <= HEAD + TAIL + 100
-    assert streamed <= STREAM_LIMIT + 3 * (BATCH + 100)
+    assert streamed <= STREAM_LIMIT + (result.seconds / INTERVAL + 2) * (BATCH + 100)
     assert peak < 5_000_000
     assert ticks > 5
 
 
 async def test_fault_29_a_command_that_ignores_sigterm_is_killed(tmp_path: Path, nap: str) -> None:
     """docs/faults.md 29: its children are killed too."""
-    result = await run_command(f"trap '' TERM; echo deaf; {nap} & while :; do {nap}; done", tmp_path, timeout=1.0)
+    result = await run_command(f"trap '' TERM; echo deaf; {nap} & while :; do {nap}; done", tmp_path, timeout=3.0)
     assert (result.output, result.exit_code, result.ended) == ("deaf\n", None, "timeout")
     assert await has_ended(nap)
 
 
 async def test_the_time_limit_ends_it_and_its_output_is_returned(tmp_path: Path, nap: str) -> None:
     """It ends with all processes of a pipeline, and its duration is known."""
-    result = await run_command(f"echo before; {nap} | cat", tmp_path, timeout=1.0)
+    result = await run_command(f"echo before; {nap} | cat", tmp_path, timeout=3.0)
     assert (result.output, result.exit_code, result.ended) == ("before\n", None, "timeout")
-    assert 1.0 <= result.seconds < 10
+    assert 3.0 <= result.seconds < 30
     assert await has_ended(nap)
 
 
 async def test_a_command_may_clean_up_at_its_time_limit(tmp_path: Path) -> None:
     """SIGTERM comes first, and output after it counts."""
     result = await run_command(
-        "trap 'echo bye; exit' TERM; echo on; while :; do sleep 0.05; done", tmp_path, timeout=1.0
+        "trap 'echo bye; exit' TERM; echo on; while :; do sleep 0.05; done", tmp_path, timeout=3.0
     )
     assert result.output.startswith("on\n")
     assert result.output.endswith("bye\n")
@@ -264,7 +264,7 @@ async def test_a_command_ends_with_the_server(tmp_path: Path, nap: str) -> None:
 @pytest.mark.parametrize("start", ["{nap} &", "setsid {nap} &"])
 async def test_fault_30_a_fork_loop_is_ended(start: str, tmp_path: Path, nap: str) -> None:
     """docs/faults.md 30: with the exit code of a killed command, as in the sandbox, and the reason for the model."""
-    result = await run_command(f"while :; do {start.format(nap=nap)} done", tmp_path, timeout=30)
+    result = await run_command(f"while :; do {start.format(nap=nap)} done", tmp_path, timeout=150)
     assert (result.exit_code, result.ended) == (128 + signal.SIGKILL, "exited")
     assert result.output.endswith(TOO_MANY.format(DEFAULT_LIMITS.processes))
     assert await has_ended(nap)
@@ -288,7 +288,7 @@ async def test_a_cancelled_command_leaves_no_process(tmp_path: Path, nap: str, d
     await watched.wait_for_output("on")
     watched.task.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await asyncio.wait_for(watched.task, 3)
+        await asyncio.wait_for(watched.task, 30)
     assert await has_ended(nap)
     assert watched.command.output == "on\n"
     assert watched.command.seconds > 0
@@ -302,7 +302,7 @@ async def test_cancelled_while_it_starts_it_leaves_no_process(tmp_path: Path, na
             await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
-            await asyncio.wait_for(task, 3)
+            await asyncio.wait_for(task, 30)
     assert await has_ended(nap)
 
 

@@ -173,7 +173,7 @@ class Client:
         async with asyncio.timeout(deadline):
             return await answer
 
-    async def run(self, prompt: str = "Do it.", deadline: float = 30.0, **params: Any) -> Json:
+    async def run(self, prompt: str = "Do it.", deadline: float = DEADLINE, **params: Any) -> Json:
         """Runs a task and returns the result of `agent/runTask`."""
         return await self.request("agent/runTask", {"prompt": prompt, **params}, deadline)
 

@@ -189,7 +189,7 @@ async def test_a_command_that_waits_for_changed_files(desk_with: MakeDesk, comma
     """At the time limit, the model learns why and what ends it, also if the output of npm or Yarn shows it."""
     desk = desk_with("allow_once")
     with pytest.raises(ToolError) as error:
-        await desk.call("bash", command=command, timeout_seconds=1)
+        await desk.call("bash", command=command, timeout_seconds=3)
     last = str(error.value).splitlines()[-1]
     assert last.startswith(hint) if hint else "(" not in last
 

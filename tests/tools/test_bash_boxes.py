@@ -149,8 +149,8 @@ async def test_a_denied_command_asks_nobody(workspace: Path) -> None:
 async def test_changes_of_a_command_at_its_time_limit_are_reported(workspace: Path) -> None:
     """With its output until then."""
     setup = set_up(workspace)
-    with pytest.raises(ToolError, match=r"^1 file changed.\nKilled at the time limit of 1 s. Output so far:\non$"):
-        await setup.desk.call("bash", command="echo on; sleep 60", timeout_seconds=1)
+    with pytest.raises(ToolError, match=r"^1 file changed.\nKilled at the time limit of 3 s. Output so far:\non$"):
+        await setup.desk.call("bash", command="echo on; sleep 60", timeout_seconds=3)
     assert (setup.layer.closed, setup.proposed) == (1, ["call-1"])
 
 

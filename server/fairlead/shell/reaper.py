@@ -91,12 +91,14 @@ def _end_all(child: int) -> None:
     _signal_group(child, signal.SIGKILL)
     deadline = time.monotonic() + GRACE
     with contextlib.suppress(ChildProcessError):
-        while time.monotonic() < deadline:
+        while True:  # at least once, also if this process was paused until after the deadline
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
             for pid in descendants(os.getpid()):
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, signal.SIGKILL)
+            if time.monotonic() >= deadline:
+                break
             signal.sigtimedwait({signal.SIGCHLD}, TICK / 10)
 
 

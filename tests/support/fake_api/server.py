@@ -144,7 +144,7 @@ class FakeApi:
         with self._changed:
             self._turns.append(turn)
 
-    def wait_for_requests(self, n: int, timeout: float = 5.0) -> list[Request]:
+    def wait_for_requests(self, n: int, timeout: float = 100.0) -> list[Request]:
         """Blocks until `n` complete requests have arrived, and returns all. TimeoutError after `timeout` seconds.
 
         On the client's event loop use `await asyncio.to_thread(api.wait_for_requests, n)`.
