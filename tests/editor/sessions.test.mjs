@@ -204,21 +204,3 @@ editorTest("a window without the focus runs the user's program when something wa
   await page.until("the notification", () => fs.existsSync(notified) && fs.statSync(notified).size > 0);
   assert.equal(fs.readFileSync(notified, "utf8"), "“The fourth task”: The agent asks: Shall I go on?\n");
 });
-
-editorTest(
-  "after a folder is added to the window, the sessions and their changes are still there",
-  async ({ page, workspace }) => {
-    const other = path.join(path.dirname(workspace), "other");
-    fs.mkdirSync(other);
-    await page.runCommand("Workspaces: Add Folder to Workspace...");
-    await page.fillInput(`${other}/`, { title: "Add Folder to Workspace" });
-    await page.page.waitForURL(/workspace=/);
-    await page.showContainer("Fairlead");
-    await page.runCommand("Fairlead: Focus on Sessions View");
-    await page.rows(
-      SESSIONS,
-      (all) => all.length === 3 && described("The fourth task", "paused", "0/2", "1 file")(all),
-    );
-    await page.rows(CHANGES, (all) => all.filter(({ label }) => label === "a.txt").length === 3);
-  },
-);
