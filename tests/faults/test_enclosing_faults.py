@@ -1,6 +1,7 @@
 """The cases of docs/faults.md for a workspace inside a repository: what commands see of the rest of it."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -82,6 +83,18 @@ async def test_fault_109_a_secret_in_the_rest_of_the_repository(tmp_path: Path, 
         move = f"for f in {files}; do mv $f $f.txt; cp $f $f.txt; ln $f $f.txt; chmod 777 $f; cat $f $f.txt; done"
         assert "HUNTER" not in (await box.run(f"{move}; mv ../lib ../l; grep -rhs HUNTER ../..", view)).output
     assert on_disk(top) == before
+
+
+async def test_fault_109_more_repositories_than_can_be_read(tmp_path: Path) -> None:
+    """docs/faults.md 109: such a repository is not shown, and no token of the workspace or of its repository is."""
+    top = tmp_path / "mono"
+    nested = {f"vendor/{number}/.git/{name}": "x" for number in range(1_010) for name in ("HEAD", "config")}
+    make(top, {**nested, ".git/config": TOKEN, "pkg/app/inner/.git/HEAD": "", "pkg/app/inner/.git/config": TOKEN})
+    async with boxes(top / "pkg/app", tmp_path / "state") as box:
+        view = await guarded(top / "pkg/app")
+        ran = await box.run("cat ../lib/b.txt; cat inner/.git/config; cat ../../.git/config", view)
+        assert "repositoryformatversion" in ran.output
+        assert not {"SHOWN", "HUNTER"} & set(re.split(r"\W", ran.output))
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -30,6 +30,11 @@ _CONTINUED = re.compile(r"(?<!\\)(?:\\\\)*\\\r?$")
 _COMMENT = re.compile(r'(?:[^"\\#;]|\\.|"(?:\\.|[^"\\])*+"?+)*+[#;]')
 _MAX_DEPTH = 10  # of nested submodules
 _MAX_FILES = 1000
+_MAX_PATHS = 10_000  # including those of files that do not exist
+
+
+class TooManyFiles(Exception):
+    """More files of settings exist than are read."""
 
 
 def user_settings(home: Path) -> Iterator[tuple[Path, str]]:
@@ -45,17 +50,26 @@ def redacted_settings(
 ) -> Iterator[tuple[Path, str]]:
     """The settings files that contain credentials, each with its text without them.
 
-    `repositories` are git folders, or `.git` files that name one; `text_at` reads a file. Reads at most _MAX_FILES.
+    `repositories` are git folders, or `.git` files that name one; `text_at` reads a file. Their order is that of
+    reading, each file before the next repository.
+
+    Raises:
+        TooManyFiles: _MAX_FILES have been read, and there are more.
     """
     pending = [*_system_files(), *_user_files(home)]
     pending += [path for folder in repositories for path in _repository_files(folder)]
+    pending.reverse()
     seen: set[Path] = set()
-    while pending and len(seen) < _MAX_FILES:
+    read = 0
+    while pending:
         path = Path(os.path.realpath(pending.pop()))
         if path in seen:
             continue
+        if read >= _MAX_FILES or len(seen) >= _MAX_PATHS:
+            raise TooManyFiles
         seen.add(path)
         text = text_at(path)
+        read += text != ""
         pending += [_included(path, name, home) for name in _includes(text) if "\0" not in name]
         shown = redact(text)
         if shown != text:

@@ -8,6 +8,7 @@ layers, which then hold only files that git ignores. Each command has its own mo
 import asyncio
 import contextlib
 import itertools
+import logging
 import marshal
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,6 +35,8 @@ from fairlead.shell.sandbox.shown_paths import ShownPaths
 from fairlead.shell.uncancelled import finish_uncancelled
 from fairlead.workspace.paths import Roots, real_path
 from fairlead.workspace.repositories import enclosing_repository, git_folder
+
+log = logging.getLogger(__name__)
 
 # the limit of each file, in bytes: more than a build needs, and less than a disk has
 FILE_SIZE = 8 << 30
@@ -162,6 +165,11 @@ class SandboxLayer:
         # overlayfs allows no upper layer below its lower one
         enclosing = {top: each for top, each in view.enclosing.items() if not self._folder.is_relative_to(top)}
         view = replace(view, enclosing=enclosing)
+        settings = self._shown.settings(view)
+        if settings is None:
+            log.warning("%s: too many files of Git settings; hidden from commands", ", ".join(map(str, enclosing)))
+            view = replace(view, enclosing={})
+            settings = self._shown.settings(view) or ()
         uppers, folder = self._session_uppers(view), self._make_folder(name)
         if background:
             uppers = self._make_uppers(f"{folder.name}/upper", uppers)
@@ -171,13 +179,19 @@ class SandboxLayer:
         views = {**view.enclosing, **self._overlay_folders.split(view)}
         for top, upper in uppers.items():
             upper.fill(views[top])
-        spec = self._box_spec(folder, uppers, view, limits, network)
+        spec = self._box_spec(folder, uppers, view, settings, limits, network)
         spec["argv"] = [shell, "-c", "--", command]
         spec["cwd"] = str(self.roots.first.real if start is None else real_path(start))
         return SandboxBox(self, folder, uppers, views, spec, foreground=not background)
 
     def _box_spec(
-        self, folder: Path, uppers: Mapping[Path, UpperLayer], view: View, limits: Limits, network: bool
+        self,
+        folder: Path,
+        uppers: Mapping[Path, UpperLayer],
+        view: View,
+        settings: Sequence[tuple[Path, str]],
+        limits: Limits,
+        network: bool,
     ) -> BoxSpec:
         layers: list[OverlaySpec] = []
         for number, (top, upper) in enumerate(uppers.items(), 1):
@@ -209,7 +223,7 @@ class SandboxLayer:
             scratch_size=limits.memory // 2,
             scratch_folders=[*((folder.name, folder.mode) for folder in private), ("dev", 0o755)],
             binds=self._shown.binds(
-                view, [Path(layer["target"]) for layer in layers], private, scratch, network=network
+                view, settings, [Path(layer["target"]) for layer in layers], private, scratch, network=network
             ),
             links=self._shown.links(view, private),
             bubblewrap=self._bubblewrap,

@@ -1,5 +1,6 @@
 """What a box shows of the machine and of the workspace, as binds and links; `mounts.py` has the rules."""
 
+import logging
 import os
 import re
 import tempfile
@@ -13,6 +14,8 @@ from fairlead.shell.sandbox.layer.upper_layer import Owner
 from fairlead.shell.sandbox.overlay_folders import OverlayFolders
 from fairlead.workspace.paths import real_path
 from fairlead.workspace.repositories import enclosing_repository, read_start
+
+log = logging.getLogger(__name__)
 
 # names of files of settings in which `#` begins a comment
 _SETTINGS = re.compile(r"\.env(?:\..*)?|\.npmrc", re.IGNORECASE | re.DOTALL)
@@ -44,9 +47,33 @@ class ShownPaths:
         self._tools_tops: list[Path] = []
         self._root_only: list[Path] | None = None
 
+    def settings(self, view: View) -> Sequence[tuple[Path, str]] | None:
+        """Git's settings files that contain credentials, each with the text that is shown in its place.
+
+        None if the repositories around the workspace have more than can be read, so that they must not be shown.
+        """
+        repositories = [*self._git_folders(), *map(self._folders.path, view.repositories)]
+        repositories += [top / name for top, around in view.enclosing.items() for name in around.repositories]
+        found: list[tuple[Path, str]] = []
+        try:
+            for each in gitconfig.redacted_settings(repositories, mounts.home(), lambda path: self._text(path, view)):
+                found.append(each)
+        except gitconfig.TooManyFiles:
+            if view.enclosing:
+                return None
+            log.warning("the workspace's repositories have too many files of settings; the last ones are not searched")
+        return found
+
+    def _git_folders(self) -> Sequence[Path]:
+        """The repositories of the workspace's folders, those outside of it first."""
+        outside = self._folders.outside_repositories()
+        tops_of_outside = {top for belonging in outside.values() for top in belonging}
+        return [*outside, *(top / ".git" for top in self._folders.paths if top not in tops_of_outside)]
+
     def binds(
         self,
         view: View,
+        settings: Iterable[tuple[Path, str]],
         layers: Sequence[Path],
         private: Sequence[mounts.PrivateFolder],
         scratch: Path,
@@ -61,6 +88,7 @@ class ShownPaths:
 
         Args:
             view: what the command sees.
+            settings: see `settings`.
             layers: where the layers are mounted.
             private: the folders that are private to the box.
             scratch: the folder of the box's file system in memory. Replacement texts are written next to it.
@@ -83,17 +111,11 @@ class ShownPaths:
         tops = self._folders.paths
         alone = [top for top in tops if enclosing_repository(top) not in view.enclosing]
         binds += _binds_in_place(dict.fromkeys(path for top in alone for path in repository.files_above(top)))
-        outside = self._folders.outside_repositories()
-        tops_of_outside = {top for belonging in outside.values() for top in belonging}
-        git_folders = [*outside, *(top / ".git" for top in tops if top not in tops_of_outside)]
-        binds += _binds_in_place(path for folder in git_folders for path in repository.read_only_parts(folder))
+        binds += _binds_in_place(path for folder in self._git_folders() for path in repository.read_only_parts(folder))
         binds += _binds_in_place(self._existing(view.read_only, view))
         for top, around in view.enclosing.items():
             binds += _binds_in_place(self._existing_around(around.read_only, top))
         folders, shown = mounts.paths_of(private), {*tools, *layers}
-        repositories = [*git_folders, *map(self._folders.path, view.repositories)]
-        repositories += [top / name for top, around in view.enclosing.items() for name in around.repositories]
-        settings = gitconfig.redacted_settings(repositories, mounts.home(), lambda path: self._text(path, view))
         binds += self._replacements(
             scratch.parent, (each for each in settings if self._is_readable(each[0], folders, shown))
         )
