@@ -90,8 +90,10 @@ async def test_changes_in_the_rest_of_the_repository_are_discarded(tmp_path: Pat
         assert (ran.code, ran.contents) == (0, {"a.rs": b"x\n"}), ran.output
         assert ran.changes.ignored == []
         assert list(ran.changes.warnings) == [f"{OUTSIDE} {top}/lib/b.rs, {top}/lib/c.rs, {top}/n."]
+        assert ran.changes.discarded_outside
         again = await box.run("cat ../target/debug/app ../target/old ../lib/b.rs ../lib/c.rs; ls ../n", view)
         assert again.output.startswith("built\nnew\nb\nc\n")
+        assert not again.changes.discarded_outside
         assert "No such file" in again.output
         background = await box.run("cat ../target/old; echo y > ../target/old", view, background=True)
         assert (background.output, await box.output("cat ../target/old", view)) == ("new\n", "new\n")

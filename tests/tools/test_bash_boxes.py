@@ -30,6 +30,7 @@ class StandInLayer:
 
     root: Path
     fails: ToolError | None = None
+    changes: Changes = CHANGES
     where: Where = "sandboxed"
     opened: list[tuple[str, bool, bool]] = field(default_factory=list)
     closed: int = 0
@@ -68,7 +69,7 @@ class StandInBox:
         await asyncio.sleep(0.05)
         if self.layer.fails:
             raise self.layer.fails
-        return CHANGES
+        return self.layer.changes
 
 
 @dataclass
@@ -115,6 +116,18 @@ async def test_a_sandboxed_command_runs_without_asking_and_its_changes_are_repor
     assert isinstance(ended, CommandEnded)
     assert (started.where, started.network, started.handle, started.item_id) == ("sandboxed", False, None, "1")
     assert (ended.ended, ended.run.exit_code) == ("exited", 2)
+
+
+@pytest.mark.parametrize("discarded", [False, True])
+async def test_a_command_that_saw_discarded_changes_verifies_nothing(workspace: Path, discarded: bool) -> None:
+    """docs/plan.md P17: it ran on files outside of the workspace that do not exist."""
+    setup = set_up(workspace)
+    setup.layer.changes = replace(CHANGES, discarded_outside=discarded)
+    await setup.desk.call("bash", command="python3 -m unittest")
+    end = await check(setup, command="true")
+    assert ("verifies nothing" in end.discarded) == discarded
+    runs = [end.run for end in ends(setup)]
+    assert [(run.verified == (), run.state is None) for run in runs] == [(discarded, discarded)] * 2
 
 
 async def test_the_question_names_the_place_and_the_reasons(workspace: Path) -> None:

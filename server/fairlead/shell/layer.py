@@ -130,6 +130,8 @@ class Changes:
     """
     warnings: Sequence[str] = ()
     """Lines for the model about other changes, such as discarded changes to `.git`."""
+    discarded_outside: bool = False
+    """Whether changes to files outside of the workspace were discarded. The command saw files that do not exist."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,32 +113,42 @@ class Job:
                 stopped or could not be started.
         """
         has_exit = ended in ("exited", "timeout")
+        saw_discarded = False
         try:
-            return await finish_uncancelled(self._close_box(discard=discard, must_have_run=has_exit))
+            text, saw_discarded = await finish_uncancelled(self._close_box(discard=discard, must_have_run=has_exit))
+            return text
         except NotRun:
             ended, exit_code = "failed", None
             raise
         finally:
             self.commands.emit(
-                CommandEnded(self.handle, self._run(ended, exit_code), ended, tuple(self.call.changed_paths))
+                CommandEnded(
+                    self.handle, self._run(ended, exit_code, saw_discarded), ended, tuple(self.call.changed_paths)
+                )
             )
 
-    def _run(self, ended: Ended, exit_code: int | None) -> CommandRun:
+    def _run(self, ended: Ended, exit_code: int | None, saw_discarded: bool) -> CommandRun:
         verified = self.verifications.verified
-        if ended == "failed" or (exit_code == _PIPE_CLOSED and self.verifications.piped):
-            verified = ()  # it did not run, or the reader of its pipe, such as `head`, ended it early
+        if ended == "failed" or (exit_code == _PIPE_CLOSED and self.verifications.piped) or saw_discarded:
+            # it did not run, the reader of its pipe, such as `head`, ended it early, or it saw files that do not exist
+            verified = ()
         run = CommandRun(self.call.id, self.command, exit_code, self.running.seconds, ended == "stopped")
         if verified:
             return replace(run, verified=verified, state=self.state)
         return replace(run, without_changes=self.without_changes)
 
-    async def _close_box(self, *, discard: bool, must_have_run: bool) -> str:
+    async def _close_box(self, *, discard: bool, must_have_run: bool) -> tuple[str, bool]:
+        """The lines for the model, and `Changes.discarded_outside`."""
+        discarded_outside = False
         try:
             changes = await self.box.close()
+            discarded_outside = changes.discarded_outside
             if not discard:
-                return await self.commands.propose_changes(changes, self.layer.roots, self.call)
+                return await self.commands.propose_changes(changes, self.layer.roots, self.call), discarded_outside
         except ToolError as error:
             if isinstance(error, NotRun) and must_have_run:
                 raise
-            return str(error)
-        return "Its changes were discarded." if changes.files else ""
+            return str(error), discarded_outside
+        if discarded_outside:
+            return "Its changes outside of the workspace were discarded, so it verifies nothing.", True
+        return "Its changes were discarded." if changes.files else "", False

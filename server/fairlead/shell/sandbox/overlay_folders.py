@@ -12,8 +12,8 @@ from fairlead.shell.sandbox import repository
 from fairlead.workspace.paths import Roots, below
 
 OUTSIDE = (
-    "Changes to files outside of the workspace were discarded. To change these files, run the command with "
-    "`unsandboxed`:"
+    "Changes to files outside of the workspace were discarded, so this run verifies nothing. To change these files, run "
+    "the command with `unsandboxed`:"
 )
 _MAX_NAMED = 5
 
@@ -79,22 +79,24 @@ class OverlayFolders:
         """The changes in the overlays of the workspace, named as in it.
 
         If a command moved the HEAD or the stash of a repository, no changes to files are included. Of changes in other
-        overlays, only a warning remains.
+        overlays, only warnings and `discarded_outside` remain.
         """
         within = {top: changes[top] for top in self.paths}
+        others = {top: each for top, each in changes.items() if top not in within}
+        discarded = any(each.files or repository.MOVED in each.warnings for each in others.values())
         moved = any(repository.MOVED in each.warnings for each in within.values())
         warnings = dict.fromkeys(line for each in within.values() for line in each.warnings)
         if not moved:
-            warnings |= dict.fromkeys(_discarded({top: each for top, each in changes.items() if top not in within}))
+            warnings |= dict.fromkeys(_discarded(others))
         if not self.roots.has_names:
-            return replace(within[self.paths[0]], warnings=list(warnings))
+            return replace(within[self.paths[0]], warnings=list(warnings), discarded_outside=discarded)
         files = [
             replace(change, path=self._outer(top, change.path))
             for top, each in within.items()
             for change in (() if moved else each.files)
         ]
         ignored = [self._outer(top, name) for top, each in within.items() for name in each.ignored]
-        return Changes(files, ignored, list(warnings))
+        return Changes(files, ignored, list(warnings), discarded)
 
     def _outer(self, top: Path, inner: str) -> str:
         name = self.name(top / inner) or inner
