@@ -85,6 +85,38 @@ async def test_fault_109_a_secret_in_the_rest_of_the_repository(tmp_path: Path, 
     assert on_disk(top) == before
 
 
+async def check_not_shown(top: Path, state: Path) -> None:
+    """A command sees nothing of the repository except the workspace."""
+    async with boxes(top / "pkg/app", state) as box:
+        view = await guarded(top / "pkg/app")
+        assert list(view.enclosing) == []
+        ran = await box.run("cat a.txt; cat ../lib/b.txt; grep -rs HUNTER ../..", view)
+        assert ran.output.startswith("a\n")
+        assert not {"HUNTER", "SHOWN"} & set(re.split(r"\W", ran.output))
+
+
+MANY: dict[str, list[str]] = {
+    "to mount": [f"pkg/lib/{number}.pem" for number in range(301)],
+    "to mount, in dependencies": [f"node_modules/a/.env.{number}" for number in range(301)],
+    "to list": [f"pkg/app/{number}.pem" for number in range(10_001)],
+    "to list, in dependencies": [f"pkg/app/node_modules/.env.{number}" for number in range(10_000)],
+}
+
+
+@pytest.mark.parametrize("case", MANY)
+async def test_fault_109_more_secrets_than_can_be_hidden(tmp_path: Path, case: str) -> None:
+    """docs/faults.md 109: such a repository is not shown. Those of the workspace itself only count as listed ones."""
+    top = tmp_path / "mono"
+    make(top, dict.fromkeys(MANY[case], "HUNTER" if "mount" in case else ""))
+    view = await guarded(top / "pkg/app")
+    assert list(view.enclosing) == []
+    if "mount" in case:
+        await check_not_shown(top, tmp_path / "state")
+        (top / MANY[case][0]).unlink()
+        fewer = await guarded(top / "pkg/app")
+        assert [len(around.hidden) for around in fewer.enclosing.values()] == [300]
+
+
 async def test_fault_109_more_repositories_than_can_be_read(tmp_path: Path) -> None:
     """docs/faults.md 109: such a repository is not shown, and no token of the workspace or of its repository is."""
     top = tmp_path / "mono"

@@ -13,6 +13,10 @@ from fairlead.workspace.secrets import SecretFinder
 
 log = logging.getLogger(__name__)
 
+# of hidden and read-only files in a repository around the workspace: each is a mount, which takes time, and bubblewrap
+# takes about 2,950
+_MAX_MOUNTS = 300
+
 
 class GuardedFiles:
     """The guarded files in a root folder. Remembers what it found, so that later searches are quick."""
@@ -40,7 +44,8 @@ class GuardedFiles:
             found, protected = await asyncio.gather(self._secrets.find(), asyncio.to_thread(self._protected.find))
         read_only = [name for name in protected if not is_repository(name)]
         # removes links to secrets outside of the root from the view, because their targets cannot be hidden
-        return View(dict.fromkeys(found.outside), found.names, read_only, found.repositories)
+        proposed = dict.fromkeys(found.outside)
+        return View(proposed, found.names, read_only, found.repositories, is_complete=found.is_complete)
 
 
 async def guarded_view(roots: Roots, guarded_files: Callable[[Root], GuardedFiles]) -> View:
@@ -52,9 +57,10 @@ async def guarded_view(roots: Roots, guarded_files: Callable[[Root], GuardedFile
         guarded_files: returns the guarded files of a folder.
     """
     tops = await asyncio.to_thread(enclosing_tops, roots)
-    searched = [*roots.folders, *map(Root, tops)]
-    found = await asyncio.gather(*(guarded_files(root).view() for root in searched))
-    views, around = found[: len(roots.folders)], found[len(roots.folders) :]
+    views, around = await asyncio.gather(
+        asyncio.gather(*(guarded_files(root).view() for root in roots.folders)),
+        asyncio.gather(*(guarded_files(Root(top)).view() for top in tops), return_exceptions=True),
+    )
     # links that look like secrets and lead outside of their folder: to a file of the repository around it, perhaps
     links = [root.real / name for root, view in zip(roots.folders, views, strict=True) for name in view.proposed]
     targets = [real_path(link) for link in links]
@@ -63,13 +69,31 @@ async def guarded_view(roots: Roots, guarded_files: Callable[[Root], GuardedFile
         pairs = zip(roots.folders, names, strict=True)
         return [name for root, inner in pairs for name in roots.names_of(root, inner)]
 
+    enclosing: dict[Path, View] = {}
+    for top, found in zip(tops, around, strict=True):
+        view = _apart(found, top, roots, targets) if isinstance(found, View) else found
+        reason = _why_hidden(view)
+        if isinstance(view, View) and not reason:
+            enclosing[top] = view
+        else:
+            log.warning("the rest of the repository %s is hidden from commands: %s", top, reason)
     return View(
         dict.fromkeys(named([view.proposed for view in views])),
         frozenset(named([view.hidden for view in views])),
         named([view.read_only for view in views]),
         frozenset(named([view.repositories for view in views])),
-        {top: _apart(view, top, roots, targets) for top, view in zip(tops, around, strict=True)},
+        enclosing,
     )
+
+
+def _why_hidden(found: View | BaseException) -> str:
+    """Why a repository around the workspace is not shown, by the search in it; empty if it is shown."""
+    if not isinstance(found, View):
+        return f"the search for secrets failed: {found}"
+    if not found.is_complete:
+        return "it contains more files that look like secrets than can be listed"
+    count = len(found.hidden) + len(found.read_only)
+    return f"{count:,} files would have to be hidden or protected, more than {_MAX_MOUNTS}" * (count > _MAX_MOUNTS)
 
 
 def enclosing_tops(roots: Roots) -> Sequence[Path]:
@@ -94,7 +118,8 @@ def _apart(view: View, top: Path, roots: Roots, targets: Iterable[Path]) -> View
 
     hidden = [*view.hidden, *(name for target in targets if (name := below(target, top)) is not None)]
     proposed = dict.fromkeys(apart(view.proposed))
-    return View(proposed, frozenset(apart(hidden)), apart(view.read_only), frozenset(apart(view.repositories)))
+    repositories = frozenset(apart(view.repositories))
+    return View(proposed, frozenset(apart(hidden)), apart(view.read_only), repositories, is_complete=view.is_complete)
 
 
 def _log_failure(search: asyncio.Task[View]) -> None:

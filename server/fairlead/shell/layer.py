@@ -62,6 +62,9 @@ class View:
     git ignores.
     """
 
+    is_complete: bool = True
+    """Whether the search for hidden files found all of them. It has a limit."""
+
     @property
     def hidden_files(self) -> Sequence[str]:
         """All hidden files. Those outside of the workspace have absolute paths."""

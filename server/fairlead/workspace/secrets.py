@@ -111,6 +111,8 @@ class Secrets:
     """The names that are links to something outside of the root."""
     repositories: frozenset[str] = frozenset()
     """The folders and files that Git takes for a repository; their settings may contain tokens."""
+    is_complete: bool = True
+    """Whether there are no more than could be listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +143,7 @@ class SecretFinder:
         self._rules: IsSecret | None = None
         self._index: FolderIndex[_Noted] | None = None
         self._in_dependencies: frozenset[str] = frozenset()
+        self._all_dependencies = True
         self._next_search = float("-inf")
 
     async def find(self) -> Secrets:
@@ -152,9 +155,10 @@ class SecretFinder:
         started = self._clock()
         found, dependencies = await asyncio.to_thread(self._find_outside_dependencies)
         if started >= self._next_search:
-            self._in_dependencies = await _secrets_below(self._root, dependencies)
+            self._in_dependencies, self._all_dependencies = await _secrets_below(self._root, dependencies)
             self._next_search = started + _SEARCH_INTERVAL
-        return replace(found, names=found.names | self._in_dependencies)
+        is_complete = found.is_complete and self._all_dependencies
+        return replace(found, names=found.names | self._in_dependencies, is_complete=is_complete)
 
     def _find_outside_dependencies(self) -> tuple[Secrets, Sequence[str]]:
         """The secrets outside of folders of dependencies, and the paths of those folders."""
@@ -164,10 +168,11 @@ class SecretFinder:
         noted = self._index.current_notes().values()
         real = Path(os.path.realpath(self._root))
         links = [link for each in noted for link in each.links if _is_secret_link(rules, self._root, link)]
-        files = islice((name for each in noted for name in each.secrets), _MAX_FILES)
+        files = list(islice((name for each in noted for name in each.secrets), _MAX_FILES + 1))
         outside = frozenset(link for link in links if not _leads_inside(real, self._root / link))
         repositories = frozenset(name for each in noted for name in each.repositories)
-        found = Secrets(frozenset(files) | frozenset(links), outside, repositories)
+        names = frozenset((*files[:_MAX_FILES], *links))
+        found = Secrets(names, outside, repositories, len(files) <= _MAX_FILES)
         return found, [name for each in noted for name in each.dependencies]
 
 
@@ -201,7 +206,8 @@ def _leads_inside(real: Path, link: Path) -> bool:
     return target != real and target.is_relative_to(real)
 
 
-async def _secrets_below(root: Path, folders: Sequence[str]) -> frozenset[str]:
+async def _secrets_below(root: Path, folders: Sequence[str]) -> tuple[frozenset[str], bool]:
+    """The secrets in folders of dependencies, and whether these are all."""
     is_secret = secret_path_filter(root)
     globs = secret_globs([root])  # lets ripgrep skip other names quickly
     found: set[str] = set()
@@ -214,8 +220,8 @@ async def _secrets_below(root: Path, folders: Sequence[str]) -> frozenset[str]:
                 if name and is_secret(name) and not _SHIPPED.search(name.casefold()):
                     found.add(name)
                 if len(found) >= _MAX_FILES:
-                    return frozenset(found)
-    return frozenset(found)
+                    return frozenset(found), False
+    return frozenset(found), True
 
 
 def _read_rules(root: Path) -> bytes:

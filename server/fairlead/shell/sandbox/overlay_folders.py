@@ -12,8 +12,8 @@ from fairlead.shell.sandbox import repository
 from fairlead.workspace.paths import Roots, below
 
 OUTSIDE = (
-    "Changes to files outside of the workspace were discarded, so this run verifies nothing. To change these files, run "
-    "the command with `unsandboxed`:"
+    "Changes to files outside of the workspace were discarded, so this run verifies nothing. To change these files, "
+    "run the command with `unsandboxed`:"
 )
 _MAX_NAMED = 5
 
