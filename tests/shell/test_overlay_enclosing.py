@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.session.guarded_files import GuardedFiles, guarded_view
-from fairlead.shell.layer import Entry, View
+from fairlead.shell.layer import HIDDEN_TEXT, Entry, View
 from fairlead.shell.sandbox.overlay_folders import OUTSIDE
 from fairlead.shell.sandbox.probe import probe
 from fairlead.workspace.paths import Roots
@@ -105,6 +105,22 @@ async def test_changes_in_the_rest_of_the_repository_are_discarded(tmp_path: Pat
         busy = await box.run("rm -rf ../app; cd ../..; mv mono m; ls mono/app", view)
         assert busy.output.endswith("a.rs\n") or "busy" in busy.output
     assert on_disk(top) == before
+
+
+async def test_git_works_with_tracked_files_that_are_hidden(tmp_path: Path) -> None:
+    """They count as unchanged, also those that are added later."""
+    files = {"a.txt": "a\n", "app/a.txt": "a\n", "lib/key.pem": "k\n", ".npmrc": "n\n"}
+    top = repository(tmp_path / "mono", files)
+    async with boxes(top / "app", tmp_path / "state") as box:
+        view = await guarded(top / "app")
+        ran = await box.run("cat ../.npmrc; echo b >> a.txt; git status --short; git diff --name-only", view)
+        assert ran.output == f"{HIDDEN_TEXT} M a.txt\napp/a.txt\n"
+        author = "-c user.name=A -c user.email=a@example.org"
+        for change in ("add -A", "commit -qam b", "diff --quiet HEAD -- lib"):
+            assert await box.output(f"cd .. && echo b >> app/a.txt && git {author} {change}", view) == ""
+        write(top, {"a.txt": "b\n", "new/id_rsa": "k\n"})
+        git(top, "add", ".")
+        assert await box.output("git status --short", await guarded(top / "app")) == ("M  ../a.txt\nA  ../new/id_rsa\n")
 
 
 async def test_folders_of_one_repository_and_of_nested_ones(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from fairlead.shell.sandbox.box.loopback import loopback
 from fairlead.shell.sandbox.box.seccomp import seccomp_filter
 from fairlead.shell.sandbox.box.spec import BoxSpec, OverlaySpec, launcher_argv
 from fairlead.shell.sandbox.layer import collect_changes, trees
-from fairlead.shell.sandbox.layer.index import assume_rest_unchanged
+from fairlead.shell.sandbox.layer.index import assume_rest_unchanged, assume_unchanged
 from fairlead.shell.sandbox.layer.layer_folder import LayerFolder, sweep
 from fairlead.shell.sandbox.layer.lower_layer import Fingerprint, LowerLayer
 from fairlead.shell.sandbox.layer.upper_layer import UpperLayer, owner_of
@@ -37,6 +37,9 @@ from fairlead.workspace.paths import Roots, real_path
 from fairlead.workspace.repositories import enclosing_repository, git_folder
 
 log = logging.getLogger(__name__)
+
+# what a copy of an index depends on: the index, whether the work tree is shown, and the hidden files in it
+_IndexState = tuple[Fingerprint, bool, frozenset[Path]]
 
 # the limit of each file, in bytes: more than a build needs, and less than a disk has
 FILE_SIZE = 8 << 30
@@ -77,7 +80,7 @@ class SandboxLayer:
         self._open_lock = asyncio.Lock()
         self._cancelled: set[asyncio.Task[None]] = set()
         self._namespaces: list[int] = []
-        self._indexes: dict[Path, tuple[Fingerprint, bytes | None]] = {}
+        self._indexes: dict[Path, tuple[_IndexState, bytes | None]] = {}
         self._enforce_permissions = enforce_permissions
         self._shown = ShownPaths(
             self._overlay_folders,
@@ -205,9 +208,8 @@ class SandboxLayer:
         mounted = [mounts.home(), *(Path(layer["target"]) for layer in layers)] if self._enforce_permissions else []
         private = mounts.private_folders(mounted)
         for layer in layers[len(uppers) :]:
-            tops = outside[Path(layer["target"])]
-            if enclosing_repository(tops[0]) not in view.enclosing:
-                self._replace_index(Path(layer["upper"]), Path(layer["target"]), tops, private)
+            target = Path(layer["target"])
+            self._replace_index(Path(layer["upper"]), target, outside[target], view, private)
         machine = str(self._make_folder(f"{folder.name}/machine")) if self._enforce_permissions else ""
         scratch = self._make_folder(f"{folder.name}/scratch")
         return BoxSpec(
@@ -238,28 +240,36 @@ class SandboxLayer:
         )
 
     def _replace_index(
-        self, upper: Path, outside: Path, tops: Sequence[Path], private: list[mounts.PrivateFolder]
+        self, upper: Path, outside: Path, tops: Sequence[Path], view: View, private: list[mounts.PrivateFolder]
     ) -> None:
         """Writes an index to a repository's layer. In it, the files that the box does not show count as unchanged.
 
-        Does nothing if the box shows the whole work tree.
+        Does nothing if the box shows the whole work tree, without hiding any of its files.
 
         Args:
             upper: the folder of the layer.
             outside: the repository.
             tops: the overlays' folders that belong to the repository.
+            view: what the command sees.
         """
         above = enclosing_repository(tops[0])
-        if above is None or mounts.is_shown(above, mounts.paths_of(private), ()):
+        if above is None:
+            return
+        hidden = self._shown.hidden_around(above, view)
+        if not hidden and (above in view.enclosing or mounts.is_shown(above, mounts.paths_of(private), ())):
             return
         index = git_folder(above / ".git") / "index"
         if not index.is_relative_to(outside):
             return
         fingerprint = LowerLayer(index.parent).fingerprint("index")
+        state = fingerprint, above in view.enclosing, hidden
         known, data = self._indexes.get(index, (None, None))
-        if fingerprint != known:
-            data = assume_rest_unchanged([os.fsencode(top.relative_to(above)) for top in tops], index)
-            self._indexes[index] = fingerprint, data
+        if state != known:
+            if above in view.enclosing:
+                data = assume_unchanged(frozenset(os.fsencode(path.relative_to(above)) for path in hidden), index)
+            else:
+                data = assume_rest_unchanged([os.fsencode(top.relative_to(above)) for top in tops], index)
+            self._indexes[index] = state, data
         if data is not None:
             folder = upper
             for name in index.parent.relative_to(outside).parts:

@@ -122,7 +122,7 @@ class ShownPaths:
         masked = [*self._hidden, *self._root_only, *mounts.socket_paths()]
         masked = [path for path in masked if self._is_readable(path, folders, shown)]
         masked += self._existing(view.hidden, view)
-        masked += [path for top, around in view.enclosing.items() for path in self._existing_around(around.hidden, top)]
+        masked += [path for top in view.enclosing for path in self.hidden_around(top, view)]
         all_masked = set(masked)
         outermost = [path for path in masked if all_masked.isdisjoint(path.parents)]
         return [*binds, *((self._placeholder(path), str(path), False) for path in outermost)]
@@ -159,6 +159,10 @@ class ShownPaths:
             for name, path in within.items()
             if (view.proposed[name] is not None if name in view.proposed else os.path.exists(path))
         ]
+
+    def hidden_around(self, top: Path, view: View) -> frozenset[Path]:
+        """The files and folders of a repository around the workspace that are hidden; empty if it is not shown."""
+        return frozenset(self._existing_around(view.enclosing[top].hidden, top) if top in view.enclosing else ())
 
     def _existing_around(self, names: Iterable[str], top: Path) -> list[Path]:
         """The paths that exist in the repository around a folder. A link counts as its target, if that is in there.

@@ -1,13 +1,14 @@
-"""A copy of Git's index for commands that see only some folders of the work tree.
+"""Git's index for commands that do not see all files of the work tree.
 
-Git would report all other files as deleted. So their entries are marked as by `git update-index --assume-unchanged`,
-and Git does not look for them. The format is `gitformat-index(5)`. The index is not trusted.
+Git would report the other files as deleted or changed. So in a copy of the index, their entries are marked as by
+`git update-index --assume-unchanged`, and Git does not look for them. The format is `gitformat-index(5)`. The index is
+not trusted.
 """
 
 import hashlib
 import re
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from fairlead.workspace.repositories import named_path, read_start
@@ -23,26 +24,59 @@ _ASSUMED, _EXTENDED, _LENGTH = 0x80, 0x4000, 0x0FFF
 def assume_rest_unchanged(folders: Sequence[bytes], index: Path) -> bytes | None:
     """The content of an index, with every entry outside of `folders` (relative to the work tree) assumed unchanged.
 
+    See `_assume_unchanged`.
+    """
+    shown = tuple(folder + b"/" for folder in folders)
+    return _assume_unchanged(index, lambda path: not path.startswith(shown))
+
+
+def assume_unchanged(paths: Collection[bytes], index: Path) -> bytes | None:
+    """The content of an index, with the entries at and below `paths` (relative to the work tree) assumed unchanged.
+
+    See `_assume_unchanged`.
+    """
+    below = tuple(path + b"/" for path in paths)
+    return _assume_unchanged(index, lambda path: path in paths or path.startswith(below))
+
+
+def has_entry_below(folder: bytes, index: Path) -> bool:
+    """Whether an index certainly has an entry below a folder, which is relative to the work tree."""
+    try:
+        data = _read(index)
+        return any(path.startswith(folder + b"/") for _, path in _entries(data, _hash_size(index)))
+    except (OSError, ValueError, IndexError, struct.error):
+        return False
+
+
+def _assume_unchanged(index: Path, is_assumed: Callable[[bytes], bool]) -> bytes | None:
+    """The content of an index, with some entries assumed unchanged.
+
     None if there is no index, or if it cannot be read, is larger than MAX_BYTES, is split into two files
     (`core.splitIndex`), or has an unknown format.
     """
-    shown = tuple(folder + b"/" for folder in folders)
-    shared = named_path(index.parent, read_start(index.parent / "commondir"))  # of a worktree's own folder
-    sha256 = _SHA256.search(read_start(shared / "config")) is not None
+    hash_size = _hash_size(index)
     try:
-        if index.stat().st_size > MAX_BYTES:
-            return None
-        data = bytearray(index.read_bytes())
-        for flags, path in _entries(data, 32 if sha256 else 20):
-            if not path.startswith(shown):
+        data = _read(index)
+        for flags, path in _entries(data, hash_size):
+            if is_assumed(path):
                 data[flags] |= _ASSUMED
     except (OSError, ValueError, IndexError, struct.error):
         return None
-    digest = hashlib.sha256 if sha256 else hashlib.sha1
-    size = digest().digest_size
-    if any(data[-size:]):  # zeros: Git's settings turn the checksum off
-        data[-size:] = digest(data[:-size]).digest()
+    digest = hashlib.sha256 if hash_size == hashlib.sha256().digest_size else hashlib.sha1
+    if any(data[-hash_size:]):  # zeros: Git's settings turn the checksum off
+        data[-hash_size:] = digest(data[:-hash_size]).digest()
     return bytes(data)
+
+
+def _read(index: Path) -> bytearray:
+    if index.stat().st_size > MAX_BYTES:
+        raise ValueError("the index is too large")
+    return bytearray(index.read_bytes())
+
+
+def _hash_size(index: Path) -> int:
+    shared = named_path(index.parent, read_start(index.parent / "commondir"))  # of a worktree's own folder
+    return 32 if _SHA256.search(read_start(shared / "config")) is not None else 20
 
 
 def _entries(data: bytearray, hash_size: int) -> Iterator[tuple[int, bytes]]:
