@@ -58,6 +58,7 @@ def make(top: Path, files: dict[str, str]) -> None:
     write(top / "pkg/app", {"a.txt": "a\n"})
     write(top, {"pkg/lib/b.txt": "SHOWN\n"})
     subprocess.run(["git", "init", "-q", str(top)], check=True)
+    subprocess.run(["git", "-C", str(top), "add", "pkg/app/a.txt"], check=True)
     own = (top / ".git/config").read_text()
     write(top, {name: text for name, text in files.items() if not text.startswith("-> ")})
     if ".git/config" in files:
@@ -188,6 +189,17 @@ def other_owner_of_git(top: Path) -> None:
     os.chown(top / ".git", 12345, 12345)
 
 
+def git(top: Path, *arguments: str) -> None:
+    subprocess.run(["git", "-C", str(top), *arguments], check=True)
+
+
+def untracked(top: Path) -> None:
+    """Only the project next to the workspace is in the index, and a name that begins like the workspace's."""
+    git(top, "rm", "-q", "--cached", "pkg/app/a.txt")
+    write(top, {"pkg/app2/a.txt": ""})
+    git(top, "add", "pkg/app2", "pkg/lib")
+
+
 def home_inside(top: Path) -> None:
     (top / "home").mkdir()
     os.environ["HOME"] = str(top / "home")
@@ -203,6 +215,8 @@ FALSE: dict[str, Callable[[Path], object]] = {
     "the home": lambda top: os.environ.update(HOME=str(top)),
     "around the home": home_inside,
     "settings in the home": lambda top: os.environ.update(HOME=str(top.parents[1])),
+    "it does not track the workspace": untracked,
+    "no index": lambda top: (top / ".git/index").unlink(),
     "it ignores the workspace": lambda top: write(top, {".gitignore": "pkg/\n"}),
 }
 

@@ -7,6 +7,7 @@ import asyncio
 import os
 import pwd
 import stat
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -59,9 +60,9 @@ async def check_unreadable_folders(box: Boxes, workspace: Path) -> None:
 async def check_repository_around(found: Capability, package: Path) -> None:
     """A package sees the rest of its repository, without the secrets, and its builds there stay in the layer."""
     top = package.parent
-    write(top, {"app/a.txt": "a", "lib/b.txt": "LIB", "lib/.env": "KEY", ".gitignore": "target/\n", ".git/HEAD": "x"})
-    for name in ("objects", "refs"):
-        (top / ".git" / name).mkdir()
+    write(top, {"app/a.txt": "a", "lib/b.txt": "LIB", "lib/.env": "KEY", ".gitignore": "target/\n"})
+    for arguments in (["init", "-q"], ["add", "app"]):
+        subprocess.run(["git", "-C", str(top), *arguments], check=True)
     before = on_disk(top)
     view = await guarded_view(Roots.of(package), lambda root: GuardedFiles(root.path))
     layer = await Capability(Roots.of(package), found.layers_folder, found.bubblewrap).layer()

@@ -7,14 +7,17 @@ certainly a project of the user is shown: everything in it except secrets become
 import os
 import pwd
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from fairlead.shell.sandbox.box import mounts
 from fairlead.shell.sandbox.layer.ignored import outer_rules
+from fairlead.shell.sandbox.layer.index import has_entry_below
+from fairlead.shell.sandbox.layer.lower_layer import Fingerprint, LowerLayer
 from fairlead.shell.sandbox.layer.upper_layer import owner_of
 from fairlead.shell.sandbox.repository import find_outside
 from fairlead.workspace.paths import Roots, real_path
-from fairlead.workspace.repositories import enclosing_repository
+from fairlead.workspace.repositories import enclosing_repository, git_folder
 
 _HOMES = Path("/home")
 
@@ -31,10 +34,22 @@ def shown_repositories(roots: Roots) -> list[Path]:
 
 
 def _trusted_repository(root: Path) -> Path | None:
-    """The top of the work tree around a folder; None if the repository does not name it, or ignores the folder."""
+    """The top of the work tree around a folder; None if the repository does not name it, or has no file of the folder.
+
+    The folder is in the user's accidental repository of all projects, for example, or the repository ignores it.
+    """
     top, repository = enclosing_repository(root), find_outside(root)
-    is_part = top is not None and repository is not None and outer_rules(root, repository).within != ""
-    return top if is_part else None
+    if top is None or repository is None or outer_rules(root, repository).within == "":
+        return None
+    index = git_folder(top / ".git") / "index"
+    state = LowerLayer(index.parent).fingerprint("index")
+    return top if state is not None and _has_files(index, state, root.relative_to(top)) else None
+
+
+@lru_cache(maxsize=16)
+def _has_files(index: Path, state: Fingerprint, folder: Path) -> bool:
+    """Whether an index with this state has an entry below a folder."""
+    return has_entry_below(os.fsencode(folder), index)
 
 
 def _is_private_project(top: Path, owner: int) -> bool:
