@@ -118,6 +118,23 @@ async def test_fault_109_more_secrets_than_can_be_hidden(tmp_path: Path, case: s
         assert [len(around.hidden) for around in fewer.enclosing.values()] == [300]
 
 
+async def test_fault_109_secrets_that_a_sibling_package_names(tmp_path: Path) -> None:
+    """docs/faults.md 109: rules below the top do not apply there, so the repository is not shown."""
+    top = tmp_path / "mono"
+    rules = {"pkg/lib/.fairleadignore": "# none yet\n!a.pem\n", "pkg/app/.fairleadignore": "plans/\n"}
+    make(top, {**rules, "pkg/lib/plans/x.txt": "HUNTER"})
+    found = {root: GuardedFiles(root) for root in (top, top / "pkg/app")}
+
+    async def shown() -> list[Path]:
+        view = await guarded_view(Roots.of(top / "pkg/app"), lambda root: found[root.path])
+        return list(view.enclosing)
+
+    assert await shown() == [top], "the counterpart: rules that hide nothing, or that are the workspace's"
+    (top / "pkg/lib/.fairleadignore").write_text("plans/\n")
+    assert await shown() == []
+    await check_not_shown(top, tmp_path / "state")
+
+
 async def test_fault_109_more_repositories_than_can_be_read(tmp_path: Path) -> None:
     """docs/faults.md 109: such a repository is not shown, and no token of the workspace or of its repository is."""
     top = tmp_path / "mono"

@@ -9,7 +9,7 @@ from pathlib import Path
 from fairlead.shell.layer import View
 from fairlead.workspace.paths import Root, Roots, below, real_path
 from fairlead.workspace.protected import ProtectedFiles, is_repository
-from fairlead.workspace.secrets import SecretFinder
+from fairlead.workspace.secrets import RULES, SecretFinder, names_secrets
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +45,14 @@ class GuardedFiles:
         read_only = [name for name in protected if not is_repository(name)]
         # removes links to secrets outside of the root from the view, because their targets cannot be hidden
         proposed = dict.fromkeys(found.outside)
-        return View(proposed, found.names, read_only, found.repositories, is_complete=found.is_complete)
+        return View(
+            proposed,
+            found.names,
+            read_only,
+            found.repositories,
+            is_complete=found.is_complete,
+            nested_rules=found.nested_rules,
+        )
 
 
 async def guarded_view(roots: Roots, guarded_files: Callable[[Root], GuardedFiles]) -> View:
@@ -72,7 +79,7 @@ async def guarded_view(roots: Roots, guarded_files: Callable[[Root], GuardedFile
     enclosing: dict[Path, View] = {}
     for top, found in zip(tops, around, strict=True):
         view = _apart(found, top, roots, targets) if isinstance(found, View) else found
-        reason = _why_hidden(view)
+        reason = await asyncio.to_thread(_why_hidden, top, view)
         if isinstance(view, View) and not reason:
             enclosing[top] = view
         else:
@@ -86,12 +93,15 @@ async def guarded_view(roots: Roots, guarded_files: Callable[[Root], GuardedFile
     )
 
 
-def _why_hidden(found: View | BaseException) -> str:
+def _why_hidden(top: Path, found: View | BaseException) -> str:
     """Why a repository around the workspace is not shown, by the search in it; empty if it is shown."""
     if not isinstance(found, View):
         return f"the search for secrets failed: {found}"
     if not found.is_complete:
         return "it contains more files that look like secrets than can be listed"
+    for name in found.nested_rules:
+        if names_secrets(top / name):
+            return f"the rules in {name}/{RULES} do not apply, so they must be moved to the top of the repository"
     count = len(found.hidden) + len(found.read_only)
     return f"{count:,} files would have to be hidden or protected, more than {_MAX_MOUNTS}" * (count > _MAX_MOUNTS)
 
@@ -119,7 +129,14 @@ def _apart(view: View, top: Path, roots: Roots, targets: Iterable[Path]) -> View
     hidden = [*view.hidden, *(name for target in targets if (name := below(target, top)) is not None)]
     proposed = dict.fromkeys(apart(view.proposed))
     repositories = frozenset(apart(view.repositories))
-    return View(proposed, frozenset(apart(hidden)), apart(view.read_only), repositories, is_complete=view.is_complete)
+    return View(
+        proposed,
+        frozenset(apart(hidden)),
+        apart(view.read_only),
+        repositories,
+        is_complete=view.is_complete,
+        nested_rules=apart(view.nested_rules),
+    )
 
 
 def _log_failure(search: asyncio.Task[View]) -> None:

@@ -91,6 +91,11 @@ def secret_name_filter(roots: Roots) -> IsSecret:
     return is_secret
 
 
+def names_secrets(folder: Path) -> bool:
+    """Whether a folder has rules of its own by which a file looks like a secret."""
+    return any(not line.startswith("!") for line in _lines(_read_rules(folder)))
+
+
 def secret_globs(folders: Iterable[Path]) -> Sequence[str]:
     """Options with which `rg` lists only files that may look like secrets; none if a folder has rules of its own.
 
@@ -113,6 +118,8 @@ class Secrets:
     """The folders and files that Git takes for a repository; their settings may contain tokens."""
     is_complete: bool = True
     """Whether there are no more than could be listed."""
+    nested_rules: frozenset[str] = frozenset()
+    """The folders below the root with a `.fairleadignore` of their own, which does not apply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +133,8 @@ class _Noted:
     """As in `Secrets`."""
     dependencies: list[str]
     """Folders of dependencies, which are not examined."""
+    nested_rules: list[str]
+    """As in `Secrets`."""
 
 
 class SecretFinder:
@@ -172,13 +181,16 @@ class SecretFinder:
         outside = frozenset(link for link in links if not _leads_inside(real, self._root / link))
         repositories = frozenset(name for each in noted for name in each.repositories)
         names = frozenset((*files[:_MAX_FILES], *links))
-        found = Secrets(names, outside, repositories, len(files) <= _MAX_FILES)
+        nested_rules = frozenset(folder for each in noted for folder in each.nested_rules)
+        found = Secrets(names, outside, repositories, len(files) <= _MAX_FILES, nested_rules)
         return found, [name for each in noted for name in each.dependencies]
 
 
 def _examine(is_secret: IsSecret, folder: str, entries: Entries) -> tuple[_Noted | None, Sequence[str]]:
     """See `FolderIndex`."""
-    noted, below = _Noted([], [], [], []), list[str]()
+    noted, below = _Noted([], [], [], [], []), list[str]()
+    if folder and RULES in entries:
+        noted.nested_rules.append(folder)
     if folder and is_git_folder(entries.__contains__):
         noted.repositories.append(folder)
     for name, entry in entries.items():
@@ -192,7 +204,7 @@ def _examine(is_secret: IsSecret, folder: str, entries: Entries) -> tuple[_Noted
                 noted.links.append(path)
         elif is_secret(path) and not _SHIPPED.search(path.casefold()):
             noted.secrets.append(path)
-    is_empty = not (noted.secrets or noted.links or noted.repositories or noted.dependencies)
+    is_empty = not (noted.secrets or noted.links or noted.repositories or noted.dependencies or noted.nested_rules)
     return None if is_empty else noted, below
 
 
