@@ -11,6 +11,7 @@ from fairlead.session.guarded_files import GuardedFiles, guarded_view
 from fairlead.shell.layer import HIDDEN_TEXT, Entry, View
 from fairlead.shell.sandbox.overlay_folders import OUTSIDE
 from fairlead.shell.sandbox.probe import probe
+from fairlead.shell.sandbox.repository import DISCARDED
 from fairlead.workspace.paths import Roots
 from shell.boxes import BACKENDS, Boxes, boxes, has, is_installed, on_disk, write
 from support.sandbox import needs_sandbox
@@ -105,6 +106,22 @@ async def test_changes_in_the_rest_of_the_repository_are_discarded(tmp_path: Pat
         busy = await box.run("rm -rf ../app; cd ../..; mv mono m; ls mono/app", view)
         assert busy.output.endswith("a.rs\n") or "busy" in busy.output
     assert on_disk(top) == before
+
+
+async def test_each_discarded_change_outside_has_a_message(tmp_path: Path) -> None:
+    """In a nested repository whose HEAD moves, and past the limit of changes."""
+    top = repository(tmp_path / "mono", {"app/a.txt": "a\n"})
+    inner = repository(top / "vendored", {"b.txt": "b\n"})
+    git(inner, "branch", "other")
+    async with boxes(top / "app", tmp_path / "state") as box:
+        view = await guarded(top / "app")
+        ran = await box.run("git -C ../vendored checkout -q other; echo x > a.txt", view)
+        assert (list(ran.changes.warnings), ran.contents) == ([DISCARDED], {"a.txt": b"x\n"})
+        assert ran.changes.discarded_outside
+        ran = await box.run("cd ..; for n in {1..2010}; do echo > $n; done", view)
+        named, omitted = ran.changes.warnings
+        assert named.startswith(OUTSIDE)
+        assert omitted == "Too many changes: those to 10 more files were discarded."
 
 
 async def test_git_works_with_tracked_files_that_are_hidden(tmp_path: Path) -> None:

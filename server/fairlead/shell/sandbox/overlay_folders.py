@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fairlead.shell.layer import Changes, View
 from fairlead.shell.sandbox import repository
+from fairlead.shell.sandbox.layer import collect_changes
 from fairlead.workspace.paths import Roots, below
 
 OUTSIDE = (
@@ -114,9 +115,11 @@ class OverlayFolders:
 
 def _discarded(changes: Mapping[Path, Changes]) -> Iterator[str]:
     """Warnings about the changes in overlays outside of the workspace."""
-    if any(repository.DISCARDED in each.warnings for each in changes.values()):
+    lines = [line for each in changes.values() for line in each.warnings]
+    if repository.DISCARDED in lines or repository.MOVED in lines:
         yield repository.DISCARDED
     paths = [str(top / change.path) for top, each in changes.items() for change in each.files]
     if paths:
         more = f" and {len(paths) - _MAX_NAMED:,} more" if len(paths) > _MAX_NAMED else ""
         yield f"{OUTSIDE} {', '.join(paths[:_MAX_NAMED])}{more}."
+    yield from (line for line in lines if line.startswith(collect_changes.TOO_MANY))

@@ -27,6 +27,7 @@ MAX_BYTES = 20_000_000
 MAX_CHANGES = 2_000
 MAX_TOTAL = 200_000_000
 MAX_DEPTH = 100
+TOO_MANY = "Too many changes:"
 _CHUNK = 1 << 20
 _LINK = "on disk it is a link, or in a linked folder"
 _MAX_NAMED = 5
@@ -122,7 +123,7 @@ class _Collector:
             return Changes([], self._new_ignored, [repository.MOVED])
         lines = [repository.DISCARDED] if self._repository_changed else []
         if self._omitted:
-            lines.append(f"Too many changes: those to {self._omitted:,} more files were discarded.")
+            lines.append(f"{TOO_MANY} those to {self._omitted:,} more files were discarded.")
         if self._changed_ignored:
             names, omitted = self._changed_ignored[:_MAX_NAMED], len(self._changed_ignored) - _MAX_NAMED
             more = f" and {omitted:,} more" if omitted > 0 else ""
