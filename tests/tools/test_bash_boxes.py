@@ -130,6 +130,37 @@ async def test_a_command_that_saw_discarded_changes_verifies_nothing(workspace: 
     assert [(run.verified == (), run.state is None) for run in runs] == [(discarded, discarded)] * 2
 
 
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        ("exit 1", "1 file that looks like a secret is hidden from commands: z.pem."),
+        (
+            "echo 'x.key: No such file'; exit 1",
+            "2 files that look like secrets are hidden from commands: z.pem, /m/x.key.",
+        ),
+        (
+            "echo '# hidden by Fairlead'",
+            "3 files that look like secrets are hidden from commands: z.pem, /m/a.key, /m/x.key.",
+        ),
+        ("true", ""),
+    ],
+)
+async def test_hidden_files_around_the_workspace_are_named_only_if_they_matter(
+    workspace: Path, command: str, named: str
+) -> None:
+    """A failure of any test would otherwise seem to be about hundreds of files elsewhere."""
+    setup = set_up(workspace)
+    around = View(hidden=["a.key", "x.key"])
+
+    async def view(_roots: Roots, _changes: Changeset | None = None) -> View:
+        return View(hidden=["z.pem"], enclosing={Path("/m"): around})
+
+    desk = Desk(workspace, commands=replace(setup.desk.commands or direct_commands(workspace), view=view))
+    text = await desk.call("bash", command=command)
+    assert named in text
+    assert ("hidden from commands" in text) == bool(named)
+
+
 async def test_the_question_names_the_place_and_the_reasons(workspace: Path) -> None:
     """The reasons are those of the policy; the command sees the proposals, so nothing else is said."""
     setup = set_up(workspace, Permission("ask", ("With the network.",)))

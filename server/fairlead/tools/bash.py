@@ -207,11 +207,18 @@ def _validate(command: str) -> None:
 
 
 def _hidden_files(names: Collection[str], exit_code: int | None, output: str) -> str:
-    """A line about hidden files if the command may have failed because of them or printed one, else empty."""
+    """A line about hidden files if the command may have failed because of them or printed one, else empty.
+
+    Those of the workspace come first. Others, with absolute paths, are named only if the output points to them.
+    """
+    own = sorted(name for name in names if not PurePath(name).is_absolute())
+    printed = HIDDEN_TEXT.strip() in output
+    others = {*names}.difference(own)
+    names = [*own, *sorted(name for name in others if printed or PurePath(name).name in output)]
     refused = any(words in output for words in REFUSALS) and any(PurePath(name).name in output for name in names)
-    if not names or not (exit_code or refused or HIDDEN_TEXT.strip() in output):
+    if not names or not (exit_code or refused or printed):
         return ""
-    named = map(escape_to_one_line, sorted(names)[:MAX_NAMED])
+    named = map(escape_to_one_line, names[:MAX_NAMED])
     shown = ", ".join([*named, *(["..."] if len(names) > MAX_NAMED else [])])
     what = "1 file that looks like a secret is" if len(names) == 1 else f"{len(names)} files that look like secrets are"
     return f"({what} hidden from commands: {shown}. `unsandboxed` shows them, if the user allows it.)"
