@@ -191,14 +191,13 @@ async def test_a_command_can_add_versions_next_to_the_shown_ones(
 async def test_packages_of_yarns_plug_n_play_are_visible(
     workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only if the workspace has a `.pnp.cjs`; otherwise, `yarn install` must be able to write its cache."""
+    """Only once the workspace has a `.pnp.cjs`; until then, `yarn install` must be able to write its cache."""
     home = tmp_path / "home"
     write(home, {".yarn/berry/cache/a.zip": "PROGRAM\n", ".yarn/berry/telemetry.json": "HUNTER\n"})
     monkeypatch.setenv("HOME", str(home))
     async with boxes(workspace, tmp_path / "state") as box:
         assert (await box.run("mkdir -p ~/.yarn/berry/cache && touch ~/.yarn/berry/cache/new.zip")).code == 0
-    write(workspace, {".pnp.cjs": ""})
-    async with boxes(workspace, tmp_path / "state") as box:
+        write(workspace, {".pnp.cjs": ""})
         assert await box.output("cat ~/.yarn/berry/cache/a.zip") == "PROGRAM\n"
         assert "HUNTER" not in (await box.run("grep -r HUNTER ~; true")).output
 

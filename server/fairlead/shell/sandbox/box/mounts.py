@@ -102,7 +102,7 @@ def tool_paths(roots: Sequence[Path], environment: Mapping[str, str], listing: i
     Valid as long as `listing` is current.
     """
     found = [(home() / name, parts) for name, parts in installed.IN_HOME.items()]
-    if any(os.path.isfile(root / ".pnp.cjs") for root in roots):
+    if any(entry.name == ".pnp.cjs" and entry.is_file() for root in roots for entry in listing.entries(root)):
         found.append((home() / installed.YARN_CACHE, installed.Parts()))
     private = [folder.path for folder in private_folders()]
     found += [
