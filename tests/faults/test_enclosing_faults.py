@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.session.guarded_files import GuardedFiles, guarded_view
+from fairlead.session.guarded_files import GuardedFiles, enclosing_tops, guarded_view
 from fairlead.shell.layer import View
 from fairlead.workspace.paths import Roots
 from shell.boxes import BACKENDS, boxes, is_installed, on_disk, write
@@ -251,3 +252,10 @@ async def test_fault_110_a_repository_that_is_not_the_users_project(tmp_path: Pa
         ran = await box.run("cat a.txt; cat ../lib/b.txt ../../private.txt", view)
         assert ran.output.startswith("a\n")
         assert not {"HUNTER", "SHOWN"} & set(ran.output.split())
+
+
+async def test_fault_110_a_workspace_that_was_removed(tmp_path: Path) -> None:
+    """docs/faults.md 110: there is no repository around it, and the search is no error."""
+    make(tmp_path / "mono", {})
+    shutil.rmtree(tmp_path / "mono/pkg/app")
+    assert enclosing_tops(Roots.of(tmp_path / "mono/pkg/app")) == []

@@ -27,7 +27,10 @@ def shown_repositories(roots: Roots) -> list[Path]:
     reals = [root.real for root in roots.folders]
     if not reals:
         return []
-    owner = owner_of(reals[0]).uid
+    try:
+        owner = owner_of(reals[0]).uid
+    except OSError:  # the workspace was removed
+        return []
     tops = {top for real in reals if (top := _trusted_repository(real)) is not None}
     tops = {top for top in tops if not any(top.is_relative_to(real) for real in reals)}
     return sorted(top for top in tops if _is_private_project(top, owner))
