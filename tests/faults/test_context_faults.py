@@ -4,6 +4,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -115,8 +116,21 @@ async def test_fault_24_thinking_of_another_server_is_removed(connect: Connect, 
         assert [thoughts(api, number) for number in range(3)] == [0, 1, 0]
 
 
-async def test_fault_24_a_summary_replaces_the_old_messages(connect: Connect, workspace: Path) -> None:
-    """docs/faults.md 24: it is made if clearing is not enough. The user's words, the plan and the proposals remain."""
+@pytest.mark.parametrize(
+    "summary",
+    [
+        Turn((Text("<think>So far it wrote some files."),), stop_reason="max_tokens"),
+        Turn((Text("<think>So far it wrote some files.</think>"),)),
+        Turn((Thinking("So far it wrote some files."),)),
+        Turn((Text("So far it wrote some files."),)),
+    ],
+    ids=["cut-off", "only-tagged-thinking", "only-thinking", "text"],
+)
+async def test_fault_24_a_summary_replaces_the_old_messages(connect: Connect, workspace: Path, summary: Turn) -> None:
+    """docs/faults.md 24: it is made if clearing is not enough. The user's words, the plan and the proposals remain.
+
+    If the model only thinks, its thinking is the summary.
+    """
     writes = [
         lambda body, n=n: Turn(
             (Call("write_file", {"path": f"{n}.md", "content": f"{n} {'text ' * 1600}\n"}),), usage=sizes(body)
@@ -127,7 +141,7 @@ async def test_fault_24_a_summary_replaces_the_old_messages(connect: Connect, wo
 
     def play(body: Json) -> Turn:
         if "<summarize>" in json.dumps(body["messages"][-1]):
-            return Turn((Text("So far it wrote some files."),), usage=sizes(body))
+            return replace(summary, usage=sizes(body))
         write = next(answers, None)
         return write(body) if write is not None else DONE
 

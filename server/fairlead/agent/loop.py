@@ -354,7 +354,9 @@ class _Run:
         self.agent.emit(UsageReported(self.usage, self.cost, window.used, window.limit))
 
     async def summarize(self, messages: Sequence[Message]) -> str:
-        return (await self.send(summary_request(messages), is_shown=False)).text
+        """The model's summary; what it thought if it wrote nothing else, for example because it was cut off."""
+        reply = await self.send(summary_request(messages), is_shown=False)
+        return reply.text if reply.text.strip() else reply.thinking
 
     async def answer_calls(self, reply: Reply) -> Sequence[ToolResult]:
         """Appends one user message: a result for each call, then feedback and a reminder (L6).

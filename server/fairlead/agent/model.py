@@ -131,11 +131,19 @@ class Reply:
     """How many of the oldest results the provider cleared from the request (`ServerClearing`)."""
     explanation: str = ""
     """Why the model refused, in the server's words; empty if there are none."""
+    tagged_thinking: str = ""
+    """Thinking that arrived in tags within the text. `content` does not contain it."""
 
     @property
     def text(self) -> str:
         """The text of all text blocks, as paragraphs."""
         return "\n\n".join(block["text"] for block in self.content if block["type"] == "text")
+
+    @property
+    def thinking(self) -> str:
+        """All thinking, as paragraphs."""
+        blocks = [block["thinking"] for block in self.content if block["type"] == "thinking"]
+        return "\n\n".join(filter(None, [*blocks, self.tagged_thinking]))
 
 
 ModelEvent = TextDelta | ThinkingDelta | Used | Retrying | Reply

@@ -15,14 +15,14 @@ from fairlead.agent.outcome import DONE
 
 OPEN, CLOSE = "<think>", "</think>"
 MAX_BLANK = 100  # characters before the tag
-_TAGGED = re.compile(rf"\s{{0,{MAX_BLANK}}}{OPEN}.*?(?:({CLOSE})\s*|\Z)", re.DOTALL)
+_TAGGED = re.compile(rf"\s{{0,{MAX_BLANK}}}{OPEN}(.*?)(?:({CLOSE})\s*|\Z)", re.DOTALL)
 
 
 async def separate_thinking(events: AsyncGenerator[ModelEvent, None]) -> AsyncGenerator[ModelEvent, None]:
     """Yields an answer's events, with thinking in tags as thinking, and the reply without it.
 
     Only a tag at the beginning of the text counts. If it is never closed, a complete answer without calls is text after
-    all, and is shown as text too.
+    all, and is shown as text too. Other thinking becomes the reply's `tagged_thinking`.
     """
     tagged = _TaggedText()
     async with aclosing(events):
@@ -48,11 +48,11 @@ def _without_thinking(reply: Reply) -> Reply:
     found = _TAGGED.match(content[index]["text"]) if index is not None else None
     if index is None or found is None:
         return reply
-    if not found[1] and not reply.calls and reply.stop_reason in DONE:
+    if not found[2] and not reply.calls and reply.stop_reason in DONE:
         return reply
     text = content[index]["text"][found.end() :]
     content[index : index + 1] = [text_block(text)] if text else []
-    return replace(reply, content=content)
+    return replace(reply, content=content, tagged_thinking=found[1].strip())
 
 
 class _TaggedText:
