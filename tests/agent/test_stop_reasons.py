@@ -57,6 +57,21 @@ async def test_l13_text_cut_by_max_tokens_is_continued_once(connect: Connect) ->
         assert api.refusals == []
 
 
+@pytest.mark.parametrize("reason", ["max_tokens", "model_context_window_exceeded"])
+async def test_l13_tagged_thinking_that_was_cut_off_is_continued(connect: Connect, reason: str) -> None:
+    """docs/plan.md L13: the model gets its thinking back. The user sees it as thinking, and not in the message."""
+    cut = say(Text("<think>\nFirst I add, then"), stop_reason=reason)
+    with FakeApi(turns=[cut, say(Text("<think>I multiply.</think>It is 6."))]) as api:
+        async with connect(api) as client:
+            result = await client.run()
+            assert client.text("thinking") == "First I add, thenI multiply."
+            assert (result["stopReason"], result["message"], client.text()) == ("end_turn", "It is 6.", "It is 6.")
+        answer = api.requests[1].body["messages"][1]
+        assert [block["text"] for block in answer["content"]] == ["First I add, then"]
+        assert "cut off by a length limit" in notes(api, 1)[0]
+        assert api.refusals == []
+
+
 async def test_l13_the_message_of_a_run_does_not_include_an_earlier_answer(connect: Connect) -> None:
     """docs/plan.md L13: after the user's message, the run's message is only the new answer, even if it is cut off."""
     gate = threading.Event()

@@ -211,10 +211,16 @@ class _Run:
         return Ending("max_turn_requests", f"Paused: {limit}. {NEW_BUDGET}")
 
     async def ask_model(self) -> Reply:
-        """Gets the next answer and appends it to the history."""
+        """Gets the next answer and appends it to the history.
+
+        An answer that was cut off within its thinking is represented by the thinking, which the model then continues.
+        """
         history = self.agent.history
         reply = await self.request_answer()
-        reply = replace(reply, calls=history.add_reply(reply.content, reply.calls))
+        content = reply.content
+        if not content and reply.tagged_thinking and CONTINUATIONS.get(reply.stop_reason) == CONTINUE:
+            content = [text_block(reply.tagged_thinking)]
+        reply = replace(reply, calls=history.add_reply(content, reply.calls))
         if reply.stop_reason == "model_context_window_exceeded":
             self.agent.window.record_full(history.messages)
         return reply
