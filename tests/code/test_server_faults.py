@@ -16,10 +16,21 @@ from fairlead.code.servers.server import Seconds
 from fairlead.code.servers.servers import PAUSES
 from fairlead.code.servers.table import ServerSpec
 from fairlead.shell.direct import DirectBox, DirectLayer
-from fairlead.shell.layer import DEFAULT_LIMITS, Changes, Limits, View
+from fairlead.shell.layer import DEFAULT_LIMITS, Changes, Limits, View, Where
 from fairlead.workspace.paths import Roots
 from support.bad_server import ASKED
-from support.servers_workspace import BAD_SERVER, PARAMS, QUICK, Clock, Started, Workspace, bad, processes_in, project
+from support.servers_workspace import (
+    BAD_SERVER,
+    PARAMS,
+    QUICK,
+    Clock,
+    Started,
+    Workspace,
+    bad,
+    processes_in,
+    project,
+    real,
+)
 
 AT_START = {
     "crashes at start": "it ended with exit code 3: bad.toml is broken",
@@ -262,6 +273,37 @@ async def test_fault_100_a_relative_program_of_the_workspace_is_asked_about(work
         server = await servers.server(workspace / "a.x")
         assert len(await server.request("textDocument/references", PARAMS)) == 1
     assert [reasons[1] for _, reasons, _ in started.asked] == ["It comes from the workspace."]
+
+
+@pytest.mark.parametrize("where", ["sandboxed", "workspace"])
+@pytest.mark.parametrize("name", ["basedpyright", "pyright"])
+async def test_fault_100_the_python_of_the_workspace_needs_permission(workspace: Path, name: str, where: Where) -> None:
+    """docs/faults.md 100: also if the server itself does not come from the workspace. Another Python is asked about."""
+    started = Workspace(workspace, where, [real(name)])
+    pythons = [workspace / "venv/bin/python", workspace / ".venv/bin/python"]
+    async with Started(started) as servers:
+        for python in pythons:
+            started.write({str(python.relative_to(workspace)): "#!/bin/sh\n", "main.py": ""})
+            python.chmod(0o755)
+            for _ in range(2):
+                server = await servers.server(workspace / "main.py")
+                await server.end()
+    asked = [[reason for reason in reasons if "Python" in reason] for _, reasons, _ in started.asked]
+    assert asked == [[f"It runs the workspace's Python, {python}."] for python in pythons]
+
+
+@pytest.mark.parametrize("name", ["basedpyright", "pyright"])
+async def test_fault_100_a_rejected_python_never_runs(workspace: Path, tmp_path: Path, name: str) -> None:
+    """docs/faults.md 100: the server does not start."""
+    ran = tmp_path / "ran"
+    started = Workspace(workspace, "workspace", [real(name)], allows=False)
+    started.write({".venv/bin/python": f"#!/bin/sh\ntouch {ran}\n", "main.py": ""})
+    (workspace / ".venv/bin/python").chmod(0o755)
+    async with Started(started) as servers:
+        with pytest.raises(NoAnswer, match="did not allow"):
+            await servers.server(workspace / "main.py")
+    assert "It runs the workspace's Python" in " ".join(started.asked[0][1])
+    assert not ran.exists()
 
 
 @pytest.mark.parametrize("where", ["sandboxed", "workspace"])

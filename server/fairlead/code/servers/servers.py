@@ -85,8 +85,8 @@ class _State:
     """In this session."""
     not_before: float = 0.0
     """The clock's time before which it is not started again."""
-    approved: set[tuple[Program, Where]] = field(default_factory=set[tuple[Program, Where]])
-    """What the user has allowed: a program, and where it runs."""
+    approved: set[tuple[Program, Path | None, Where]] = field(default_factory=set[tuple[Program, Path | None, Where]])
+    """What the user has allowed: a program, the workspace's Python if it runs it, and where it runs."""
     given_up: str = ""
     """Why it is not started again in this session; empty if it may be."""
 
@@ -190,7 +190,9 @@ class SessionServers:
             raise NoAnswer(f"{spec.name} failed, and is started again in {wait:.0f} s at the earliest. {ADVICE}")
         layer = await self._workspace.layer()
         argv = [str(program.path), *spec.command[1:]]
-        await self._ask_user(argv, program, layer.where, state)
+        python = find_python(self._workspace.root)
+        given = spec.with_python(python)
+        await self._ask_user(argv, program, python if given != spec else None, layer.where, state)
         view = await self._workspace.view(layer)
         token, proposed = self._workspace.change_token(), self._workspace.proposed()
         seen = SeenFiles(self._workspace.root, spec, proposed, self._workspace.is_hidden)
@@ -202,7 +204,6 @@ class SessionServers:
             except NoAnswer as error:
                 self._note_failure(spec, state, str(error))
                 raise
-            given = spec.with_python(find_python(self._workspace.root))
             server = Server(given, self._workspace.root, process, self._seconds, lambda: self._pool.note_use(server))
             try:
                 await server.initialize()
@@ -215,19 +216,28 @@ class SessionServers:
             self._pool.add(server)
         return server
 
-    async def _ask_user(self, argv: Sequence[str], program: Program, where: Where, state: _State) -> None:
+    async def _ask_user(
+        self, argv: Sequence[str], program: Program, python: Path | None, where: Where, state: _State
+    ) -> None:
+        """Asks if the program or the Python that it runs comes from the workspace, or if there is no sandbox.
+
+        Raises:
+            NoAnswer: the user did not allow it.
+        """
         reasons = ["It comes from the workspace."] if program.from_workspace else []
+        reasons += [f"It runs the workspace's Python, {python}."] if python is not None else []
+        is_asked = where == "workspace" or bool(reasons)
         if where == "workspace":
             reasons.append("There is no sandbox, so it runs with your permissions.")
         else:
             reasons.append("It runs in the sandbox, without the network.")
-        if (program, where) in state.approved or (where == "sandboxed" and not program.from_workspace):
+        if (program, python, where) in state.approved or not is_asked:
             return
         reasons = ["It is a language server, which the agent wants to ask about the code.", *reasons]
         if not await self._workspace.approve(shlex.join(argv), reasons, where):
             state.given_up = "the user did not allow it"
             raise NoAnswer(f"The user did not allow the language server {argv[0]}. {ADVICE}")
-        state.approved.add((program, where))
+        state.approved.add((program, python, where))
 
     def _note_failure(self, spec: ServerSpec, state: _State, reason: str) -> None:
         # the message of a `NoAnswer` may end with the advice, which `_start` adds

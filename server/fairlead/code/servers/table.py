@@ -28,7 +28,7 @@ class ServerSpec:
     python_option: tuple[str, str] | None = None
     """The section and the name of the option for the Python that imports come from.
 
-    None: the server finds the one of the workspace without it, or needs none.
+    None: the server needs none.
     """
 
     def __hash__(self) -> int:
@@ -65,6 +65,7 @@ TABLE = (
         _PYTHON,
         {"basedpyright": {"analysis": {**_OPEN_FILES["analysis"], "typeCheckingMode": "standard"}}},
         "source file",
+        ("python", "pythonPath"),
     ),
     ServerSpec(
         "pyright",
