@@ -3,6 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from fairlead.agent.messages import History, ToolCall, ToolResult, text_block
 from fairlead.agent.model import Retrying, ServerClearing, Usage
 from models.asking import ANSWER, HELLO, asked, events, failure, opened, reply, shown
@@ -117,9 +119,20 @@ async def test_refused_fields_are_not_sent_again() -> None:
         assert last["system"] == "You help."
 
 
-async def test_a_refusal_of_a_thinking_block_keeps_the_field() -> None:
+@pytest.mark.parametrize(
+    "message",
+    [
+        "messages.1.content.0: Invalid `signature` in `thinking` block",
+        # two forms of the same error of pydantic, from a server that does not know the block
+        "[{'type': 'literal_error', 'loc': ('body', 'messages', 1, 'content', 0, 'type'), 'msg': \"Input should be "
+        "'text', 'image', 'tool_use' or 'tool_result'\", 'input': 'thinking'}]",
+        "body.messages.1.content.0.type Input should be 'text', 'image', 'tool_use' or 'tool_result' "
+        "[type=literal_error, input_value='thinking', input_type=str]",
+    ],
+)
+async def test_a_refusal_of_a_thinking_block_keeps_the_field(message: str) -> None:
     """A refused block of the conversation does not mean that thinking is unsupported."""
-    error = HttpError(400, "invalid_request_error", "messages.1.content.0: Invalid `signature` in `thinking` block")
+    error = HttpError(400, "invalid_request_error", message)
     with FakeApi([error, HELLO]) as api:
         async with opened(api) as model:
             refused = await failure(model)

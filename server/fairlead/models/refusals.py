@@ -56,7 +56,8 @@ _BILLING = re.compile(r"\bcredit balance is too low\b|error_code['\"]: ?['\"]\w*
 _IMAGES = re.compile(r"\bimages?\b|\bvision\b|multi-?modal|mmproj", re.IGNORECASE)
 _THINKING = re.compile(
     r"invalid .?signature.? in .?thinking|bound to a different conversation|thinking\.signature: field required"
-    r"|.?(redacted_)?thinking.? blocks?\b.{0,80}cannot be modified",
+    r"|.?(redacted_)?thinking.? blocks?\b.{0,80}cannot be modified"
+    r"|input should be .{0,200}\binput(_value)?\W{1,6}(redacted_)?thinking\b",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -99,7 +100,7 @@ def is_about_images(said: str) -> bool:
 
 
 def is_about_thinking(said: str) -> bool:
-    """Whether a refusal says that thinking in the conversation has no valid signature, or another one than before."""
+    """Whether a refusal says that thinking in the conversation is unknown, has no valid signature, or was changed."""
     return _THINKING.search(said) is not None
 
 
