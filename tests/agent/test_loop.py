@@ -82,6 +82,7 @@ async def test_l9_the_system_prompt_names_the_workspace_and_explains_how_to_work
             "in_progress before",
             "completed as soon as",
             "prefer tools over prose",
+            "your tools show your proposals",
         ):
             assert part in system
 
