@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import psutil
 import pytest
 
 from cli.command import DEADLINE, InTerminal, all_gone, environment, in_terminal, wait_until
+from support.fake_api import FakeApi, Text, Turn, Wait
 from support.sandbox import needs_sandbox
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pseudoterminals are POSIX")
@@ -58,6 +60,19 @@ def test_ctrl_c_while_the_model_talks(workspace: Path, record: Record, tmp_path:
         assert children
         assert all_gone(children)
         assert recording.read_text().startswith("replay: 1\n")
+
+
+def test_ctrl_c_in_the_first_answer(workspace: Path) -> None:
+    """No request has a complete answer, so the end names only the tokens."""
+    talk = Turn((Text("one two"),), chunk=4, usage={"input_tokens": 1000})
+    with FakeApi([Wait(talk, threading.Event(), before=4)]) as api:
+        with in_terminal(
+            *("run", "a task", "--workspace", workspace), ANTHROPIC_BASE_URL=api.url, ANTHROPIC_API_KEY="test-key"
+        ) as terminal:
+            terminal.until("one")
+            terminal.press("\x03")
+            assert terminal.end() == 130
+    assert "✗ Stopped  1,000 tokens in" in terminal.screen.text
 
 
 def test_ctrl_c_while_a_command_runs(workspace: Path, record: Record) -> None:

@@ -98,11 +98,13 @@ def result_lines(result: wire.RunResult, shown: str, window: Window, seconds: fl
 
 
 def usage_words(usage: wire.UsageWire, window: Window, seconds: float, marks: Marks) -> str:
-    """Requests, tokens, the cached share, the cost and the window if they are known, and the time."""
-    requests = usage["requests"]
-    words = [f"{requests} request{'s' if requests != 1 else ''}"]
-    cached = usage["cacheReadTokens"]
+    """Requests, tokens, the cached share, the cost and the window if they are known, and the time.
+
+    The first answer may be stopped: then there are tokens, but no requests, which are left out.
+    """
+    requests, cached = usage["requests"], usage["cacheReadTokens"]
     read = usage["inputTokens"] + cached + usage["cacheWriteTokens"]
+    words = [f"{requests} request{'s' if requests != 1 else ''}"] if requests or not read else []
     if read:
         words.append(f"{read:,} tokens in ({cached / read:.0%} cached)")
     if usage["outputTokens"]:
