@@ -65,13 +65,15 @@ def test_ctrl_c_while_the_model_talks(workspace: Path, record: Record, tmp_path:
 def test_ctrl_c_in_the_first_answer(workspace: Path) -> None:
     """No request has a complete answer, so the end names only the tokens."""
     talk = Turn((Text("one two"),), chunk=4, usage={"input_tokens": 1000})
-    with FakeApi([Wait(talk, threading.Event(), before=4)]) as api:
-        with in_terminal(
+    with (
+        FakeApi([Wait(talk, threading.Event(), before=4)]) as api,
+        in_terminal(
             *("run", "a task", "--workspace", workspace), ANTHROPIC_BASE_URL=api.url, ANTHROPIC_API_KEY="test-key"
-        ) as terminal:
-            terminal.until("one")
-            terminal.press("\x03")
-            assert terminal.end() == 130
+        ) as terminal,
+    ):
+        terminal.until("one")
+        terminal.press("\x03")
+        assert terminal.end() == 130
     assert "✗ Stopped  1,000 tokens in" in terminal.screen.text
 
 

@@ -219,15 +219,17 @@ class SessionServers:
     async def _ask_user(
         self, argv: Sequence[str], program: Program, python: Path | None, where: Where, state: _State
     ) -> None:
-        """Asks if the program or the Python that it runs comes from the workspace, or if there is no sandbox.
+        """Asks if the program comes from the workspace, or if there is no sandbox.
+
+        In the sandbox, the Python that it runs needs no question, as in a command. Without one, the question names it.
 
         Raises:
             NoAnswer: the user did not allow it.
         """
         reasons = ["It comes from the workspace."] if program.from_workspace else []
-        reasons += [f"It runs the workspace's Python, {python}."] if python is not None else []
-        is_asked = where == "workspace" or bool(reasons)
+        is_asked = where == "workspace" or program.from_workspace
         if where == "workspace":
+            reasons += [f"It runs the workspace's Python, {python}."] if python is not None else []
             reasons.append("There is no sandbox, so it runs with your permissions.")
         else:
             reasons.append("It runs in the sandbox, without the network.")
