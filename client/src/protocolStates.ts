@@ -82,6 +82,8 @@ export interface Plan {
   readonly completed: number;
   readonly total: number;
   readonly roundsSinceUpdate: number;
+  /** Whether a run in the mode `plan` has begun since the last one in the mode `agent`. */
+  readonly awaitsApproval: boolean;
 }
 
 export interface Hunk {

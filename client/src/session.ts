@@ -91,11 +91,6 @@ export interface Session {
   pause: { readonly reason: string } | undefined;
   /** The mode of the last run; null if only the server knows it, as before the transcript arrives and after a rewind. */
   mode: Mode | null;
-  /**
-   * Whether the user asked only for a plan, and since then neither a run in the mode `agent` has started nor the
-   * session was rewound.
-   */
-  planOnly: boolean;
   /** The number of runs of this session that this window started. */
   runsStarted: number;
   /** The number of these runs that have ended, as the server reported or because it ended itself. */
@@ -167,7 +162,6 @@ export function newSession(id: string, isStarting = false): Session {
     questions: [],
     commands: [],
     mode: null,
-    planOnly: false,
     runsStarted: 0,
     runsEnded: 0,
     stoppedRuns: new Map(),
@@ -338,7 +332,7 @@ export const isRewindable = (entry: Entry): entry is PromptEntry =>
 
 /**
  * Removes a prompt and all entries after it, because the session was rewound to before the prompt. Also forgets the
- * pause, the usage, the mode and whether only a plan was asked for.
+ * pause, the usage and the mode.
  */
 export function rewindEntries(session: Session, checkpoint: number): void {
   const index = session.entries.findIndex((entry) => entry.kind === "prompt" && entry.checkpoint === checkpoint);
@@ -346,7 +340,6 @@ export function rewindEntries(session: Session, checkpoint: number): void {
   if (index >= 0) session.entries = session.entries.slice(0, index);
   session.pause = session.usage = undefined;
   session.mode = null;
-  session.planOnly = false;
 }
 
 /** Adds the checkpoint of the run that begins to its prompt, which is the last one. */

@@ -130,10 +130,7 @@ export class Store {
     this.setPlan(plan);
     this.setEdits(edits);
     const session = this.getOrCreate(sessionId);
-    if (session.mode === null) {
-      session.mode = mode;
-      session.planOnly = mode === "plan";
-    }
+    session.mode ??= mode;
     session.entries.unshift(...transcript.map(transcriptEntry));
     namePictures(session.entries);
     this.emit("conversation", session);
@@ -167,8 +164,6 @@ export class Store {
     session.runsStarted += 1;
     session.pause = undefined;
     session.mode = mode;
-    // a question does not change whether a plan waits for approval
-    if (mode !== null && mode !== "ask") session.planOnly = mode === "plan";
     session.entries.push({ kind: "prompt", text: prompt, checkpoint: null });
     this.activeId = id;
     this.emit("sessions", session);

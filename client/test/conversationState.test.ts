@@ -73,7 +73,7 @@ test("a run that ended says what can be done next", () => {
 test("changes to review and a plan that waits have their buttons, but not while the agent works", () => {
   const store = new Store();
   const session = store.startRun("s", "Task", "plan");
-  store.setPlan({ ...params<Plan>("plan"), sessionId: "s" });
+  store.setPlan({ ...params<Plan>("plan"), sessionId: "s", awaitsApproval: true });
   store.setEdits({ ...params<Edits>("edits"), sessionId: "s" });
   assert.deepEqual(shown(session), []);
   store.endRun("s", 1, { stopReason: "end_turn", message: "", record: "" });
@@ -88,7 +88,7 @@ test("a click on a card that is no longer shown finds no card of another session
   const idsOf = (id: string, stopReason: string): string[] => {
     const store = new Store();
     const session = store.startRun(id, "Task", "plan");
-    store.setPlan({ ...params<Plan>("plan"), sessionId: id });
+    store.setPlan({ ...params<Plan>("plan"), sessionId: id, awaitsApproval: true });
     store.setEdits({ ...params<Edits>("edits"), sessionId: id });
     store.endRun(id, 1, { stopReason, message: "", record: "" });
     return cards(session).map((card) => cardView(card, idOf).id);

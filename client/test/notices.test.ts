@@ -162,8 +162,7 @@ test("a ready plan, a failed run and other waiting sessions have rows in the Pla
   assert.deepEqual(rows(), ["retry: Retry It failed."]);
   end("cancelled");
   assert.deepEqual(rows(), []);
-  session.planOnly = true;
-  session.plan = { ...params<Plan>("plan"), outside: [], completed: 1, total: 3 };
+  session.plan = { ...params<Plan>("plan"), outside: [], completed: 1, total: 3, awaitsApproval: true };
   assert.deepEqual(rows(), ["go: Go the plan is ready, 2 steps"]);
   store.startRun("other", "Another task");
   assert.deepEqual(rows()[0], "other: “Task” is waiting for you");

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { entryView } from "../src/conversation/entryViews";
 import type { AgentEvent, ApproveParams, AskParams, OpenedSession } from "../src/protocol";
 import type { Edits, Plan, SessionList } from "../src/protocolStates";
+import { isReadyToGo } from "../src/questions/waiting";
 import { ago, sessionNodes } from "../src/sessions/sessionRows";
 import { Store } from "../src/state";
 import { golden, params } from "./goldens";
@@ -171,18 +172,36 @@ test("the conversation of an earlier window can be read, and includes messages t
   });
 });
 
-test("a session of an earlier window has its mode, so a plan still waits; after a rewind, only the server knows it", () => {
+test("a session of an earlier window has its mode; after a rewind, only the server knows the mode", () => {
   const store = listed();
   const opened = golden<OpenedSession>("sessions.open.result").result;
   assert.ok(opened);
   assert.equal(store.get(first)?.mode, null);
   store.addTranscript({ ...opened, sessionId: first, mode: "plan" });
-  assert.deepEqual([store.get(first)?.mode, store.get(first)?.planOnly], ["plan", true]);
+  assert.equal(store.get(first)?.mode, "plan");
   store.startRun(first, "What is it?", "ask");
   store.addTranscript({ ...opened, sessionId: first, mode: "agent" });
   assert.equal(store.get(first)?.mode, "ask");
   store.rewind(first, 1);
   assert.equal(store.get(first)?.mode, null);
+});
+
+test("a plan of an earlier window awaits approval as the server says, also after a question and a rewind", () => {
+  const store = listed();
+  const opened = golden<OpenedSession>("sessions.open.result").result;
+  assert.ok(opened);
+  const isReady = (): boolean => isReadyToGo(store.get(first));
+  const awaiting = { ...opened.plan, sessionId: first, awaitsApproval: true };
+  store.addTranscript({ ...opened, sessionId: first, mode: "ask", plan: awaiting });
+  assert.equal(isReady(), true);
+  const { runsStarted } = store.startRun(first, "What is it?", "ask");
+  assert.equal(isReady(), false);
+  store.endRun(first, runsStarted, { stopReason: "end_turn", message: "It is.", record: "" });
+  assert.equal(isReady(), true);
+  store.rewind(first, 1);
+  assert.equal(isReady(), true);
+  store.setPlan({ ...awaiting, version: awaiting.version + 1, awaitsApproval: false });
+  assert.equal(isReady(), false);
 });
 
 test("a task is shown while the server starts, and its session replaces it; a stop removes it", () => {

@@ -38,6 +38,34 @@ async def test_an_approved_plan_is_executed(connect: Connect) -> None:
         assert (len(api.requests), api.refusals) == (5, [])
 
 
+async def test_a_plan_awaits_approval_until_the_work_starts(connect: Connect, storage: Path) -> None:
+    """docs/protocol.md, `awaitsApproval`: also after a question, a restart, a fork and a rewind."""
+
+    async def awaits(client: Client, session: Json) -> bool:
+        opened = await client.request("agent/sessions/open", session)
+        assert opened["plan"] == client.last("agent/plan")
+        return opened["plan"]["awaitsApproval"]
+
+    with FakeApi(turns=[todo("pending"), DONE, DONE, DONE, DONE]) as api:
+        async with connect(api, storage=storage) as client:
+            session = {"sessionId": (await client.run("Greet.", mode="plan"))["sessionId"]}
+            await client.run("What is it?", mode="ask", **session)
+            assert await awaits(client, session)
+            await kill(client)
+        async with connect(api, storage=storage) as client:
+            assert await awaits(client, session)
+            await client.run("Work.", **session)
+            assert not await awaits(client, session)
+            for scope in ("fork", "conversation", "everything"):
+                params = {**session, "checkpoint": 2 if scope == "everything" else 3, "scope": scope}
+                rewound = {"sessionId": (await client.request("agent/sessions/rewind", params))["sessionId"]}
+                # without its conversation, the plan stays as the later run left it
+                assert await awaits(client, rewound) == (scope != "conversation"), scope
+            await client.request("agent/runTask", {"continue": "plan", **session})
+            assert not await awaits(client, session)
+        assert (len(api.requests), api.refusals) == (5, [])
+
+
 async def test_a_paused_run_continues(connect: Connect) -> None:
     """The model reads that it should continue. Refused in a session that never ran."""
     with FakeApi(turns=[todo("pending"), DONE]) as api:

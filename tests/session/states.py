@@ -117,6 +117,7 @@ def prompting(text: str) -> Change:
             mode=state.mode,
             messages=state.messages,
             items=state.plan.items,
+            awaits_approval=state.plan.awaits_approval,
             user_edits=state.user_edits,
             record=state.record,
             inferred=state.inferred,
@@ -182,6 +183,7 @@ changes = st.one_of(
         )
     ),
     st.sampled_from(["agent", "plan", "ask"]).map(lambda mode: lambda state: replace(state, mode=mode)),
+    st.booleans().map(lambda awaits: lambda state: replace(state, plan=replace(state.plan, awaits_approval=awaits))),
     st.sampled_from(["idle", "running", "paused"]).map(
         lambda phase: lambda state: replace(state, phase=phase, updated=state.updated + 1)
     ),

@@ -73,10 +73,10 @@ export function earlyEndTexts(end: EndEntry): { readonly title: string; readonly
 }
 
 /**
- * Whether there is a plan that the user can approve: the user asked only for a plan, the session is not running, and at
- * least one step is not completed.
+ * Whether there is a plan that the user can approve: it awaits approval, the session is not running, and at least one
+ * step is not completed.
  */
 export function isReadyToGo(session: Session | undefined): boolean {
-  const { plan, planOnly, running } = session ?? {};
-  return planOnly === true && !running && plan !== undefined && plan.total > plan.completed;
+  const { plan, running } = session ?? {};
+  return plan?.awaitsApproval === true && !running && plan.total > plan.completed;
 }

@@ -85,6 +85,7 @@ def plan(session_id: str, changed: PlanChanged) -> states.PlanWire:
         "completed": state.completed,
         "total": len(state.items),
         "roundsSinceUpdate": state.rounds_since_update,
+        "awaitsApproval": state.awaits_approval,
     }
 
 

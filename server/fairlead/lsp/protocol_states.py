@@ -58,6 +58,7 @@ class PlanWire(TypedDict):
     completed: int
     total: int
     roundsSinceUpdate: int
+    awaitsApproval: bool
 
 
 class PositionWire(TypedDict):

@@ -52,6 +52,8 @@ class PlanningState:
     """Increases with every change of the state."""
     revision: int = 0
     """Increases only if an id, a content, a status, a hold, a check or the order changes."""
+    awaits_approval: bool = False
+    """Whether a run in the mode `plan` has begun since the last one in the mode `agent`."""
 
     @property
     def completed(self) -> int:

@@ -72,6 +72,11 @@ class TodoManager:
         self._asked_for_plan = False
         self._set_rounds(0)
 
+    def set_awaits_approval(self, awaits_approval: bool) -> None:
+        """Sets whether the user has still to approve the plan."""
+        if awaits_approval != self._state.awaits_approval:
+            self._state = replace(self._state, awaits_approval=awaits_approval, version=self._state.version + 1)
+
     def completing(self, items: Sequence[Any]) -> tuple[PlanItem, ...]:
         """The items that a rewrite would complete. Their checks must pass first (P17). Changes nothing.
 
@@ -162,7 +167,8 @@ class TodoManager:
 
     def _set_items(self, items: tuple[PlanItem, ...], by: PlanAuthor, reason: str) -> None:
         old = self._state
-        new = PlanningState(items, 0 if by == "model" else old.rounds_since_update, old.version + 1, old.revision)
+        rounds = 0 if by == "model" else old.rounds_since_update
+        new = replace(old, items=items, rounds_since_update=rounds, version=old.version + 1)
         if _substance(items) != _substance(old.items):
             new = replace(new, revision=old.revision + 1)
             summary = summarize_changes(old.items, items)

@@ -25,6 +25,8 @@ class Checkpoint:
     """The mode of the run before the prompt, as in `SessionState`."""
     messages: tuple[Message, ...] = ()
     items: tuple[PlanItem, ...] = ()
+    awaits_approval: bool = False
+    """As in `PlanningState`."""
     user_edits: UserEdits = field(default_factory=UserEdits)
     record: Record = field(default_factory=Record)
     inferred: tuple[Inferred, ...] = ()

@@ -117,7 +117,7 @@ def rewound(state: SessionState, checkpoint: Checkpoint) -> SessionState:
     """The state with everything as it was at a checkpoint. Versions increase, and what was spent stays on record."""
     checkpoint = without_undone(checkpoint, state.decisions)
     old = state.plan
-    plan = PlanningState(checkpoint.items, 0, old.version + 1, old.revision)
+    plan = PlanningState(checkpoint.items, 0, old.version + 1, old.revision, checkpoint.awaits_approval)
     versions = state.versions
     if checkpoint.items != old.items:
         plan = replace(plan, revision=old.revision + 1)

@@ -198,6 +198,8 @@ class Session:
         if task.continues is None:
             checkpoint = self.decision_history.add_checkpoint(self.snapshot(), shown_prompt(task.prompt))
         self.mode = task.mode or self.mode
+        if self.mode != "ask":  # a question does not change whether the plan awaits approval
+            self.plan.set_awaits_approval(self.mode == "plan")
         self._apply_plan_settings()
         agent = self._agent_builder.build(self.mode, checkpoint, lambda: self._prompt_count, self._take_feedback)
         current = asyncio.current_task()

@@ -95,6 +95,7 @@ def checkpoint_of(state: SessionState, checkpoint_id: int, prompt: str) -> Check
         mode=state.mode,
         messages=state.messages,
         items=state.plan.items,
+        awaits_approval=state.plan.awaits_approval,
         user_edits=state.user_edits,
         record=state.record,
         inferred=state.inferred,

@@ -188,7 +188,7 @@ def _add_plan(entry: Json, old: SessionState, new: SessionState) -> None:
         plan = new.plan
         items = {"items": codec.items_json(plan.items)} if plan.items is not old.plan.items else {}
         numbers = {"rounds": plan.rounds_since_update, "version": plan.version, "revision": plan.revision}
-        entry["plan"] = {**numbers, **items}
+        entry["plan"] = {**numbers, "awaits_approval": plan.awaits_approval, **items}
     if len(new.versions) != len(old.versions):
         entry["versions"] = [codec.version_json(version) for version in new.versions[len(old.versions) :]]
     if new.user_edits != old.user_edits:
@@ -311,7 +311,8 @@ def _read_plan(old: SessionState, entry: Json) -> Json:
     if "plan" in entry:
         plan = entry["plan"]
         items = codec.read_items(plan["items"]) if "items" in plan else old.plan.items
-        changed["plan"] = PlanningState(items, plan["rounds"], plan["version"], plan["revision"])
+        awaits_approval = plan.get("awaits_approval", False)
+        changed["plan"] = PlanningState(items, plan["rounds"], plan["version"], plan["revision"], awaits_approval)
     if "versions" in entry:
         changed["versions"] = (*old.versions, *map(codec.read_version, entry["versions"]))
     return changed
