@@ -132,7 +132,7 @@ export interface RunResult {
 export interface OpenedSession {
   readonly sessionId: string;
   readonly state: SessionRow["state"];
-  /** The mode of the last run; `ask` if it is unknown. */
+  /** The mode of the last run; `agent` before the first one, or if an earlier version saved the session without it. */
   readonly mode: Mode;
   readonly plan: Plan;
   readonly edits: Edits;

@@ -97,21 +97,21 @@ async def test_a_run_continues_in_its_mode_after_a_restart(
         assert (len(api.requests), api.refusals) == (3, [])
 
 
-async def test_a_session_saved_without_a_mode_only_answers(workspace: Path, connect: Connect, storage: Path) -> None:
-    """In a journal of an earlier version. A new prompt works on, with the mode of its request."""
+async def test_a_session_saved_without_a_mode_can_edit(workspace: Path, connect: Connect, storage: Path) -> None:
+    """As in a journal of an earlier version: the paused run can propose edits when it continues."""
     (workspace / "a.txt").write_text("one\n")
-    with FakeApi(turns=[LOOK, CHANGE, DONE, CHANGE, DONE]) as api:
+    with FakeApi(turns=[LOOK, CHANGE, DONE]) as api:
         async with connect(api, storage=storage, settings={"loop": {"maxRounds": 1}}) as client:
-            session = {"sessionId": (await client.run("Look."))["sessionId"]}
+            session = {"sessionId": (await client.run("Look.", mode="ask"))["sessionId"]}
         file = journal(storage, session["sessionId"])
         lines = [json.loads(line) for line in file.read_text().splitlines()]
-        assert sum(line.pop("mode", None) is not None for line in lines) == 1
+        for line in lines:
+            line.pop("mode", None)
         file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
         async with connect(api, storage=storage) as client:
-            for params, files in (({"continue": "paused"}, 0), ({"prompt": "Edit."}, 1)):
-                await client.request("agent/runTask", {**params, **session})
-                assert len((await client.request("agent/sessions/open", session))["edits"]["files"]) == files
-        assert (len(api.requests), api.refusals) == (5, [])
+            await client.request("agent/runTask", {"continue": "paused", **session})
+            assert len((await client.request("agent/sessions/open", session))["edits"]["files"]) == 1
+        assert (len(api.requests), api.refusals) == (3, [])
 
 
 async def test_a_rewound_session_continues_in_the_mode_before_the_prompt(workspace: Path, connect: Connect) -> None:

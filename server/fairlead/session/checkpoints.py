@@ -21,7 +21,7 @@ class Checkpoint:
     """From 1, in the order of the prompts."""
     prompt: str
     """As the conversation contains it (`shown_prompt`)."""
-    mode: Mode = "ask"
+    mode: Mode = "agent"
     """The mode of the run before the prompt, as in `SessionState`."""
     messages: tuple[Message, ...] = ()
     items: tuple[PlanItem, ...] = ()

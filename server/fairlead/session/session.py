@@ -64,8 +64,8 @@ class Session:
 
         Before the first run: when the session was created, or the value that it was restored or forked with.
         """
-        self.mode: Mode = "ask"
-        """The mode of the last run. Before the first one, the mode that changes nothing."""
+        self.mode: Mode = "agent"
+        """The mode of the last run; `agent` before the first one."""
         self._context = context
         self.files = Files(roots, context.buffers, context.watch)
         self.plan = TodoManager()

@@ -61,8 +61,8 @@ class SessionState:
     phase: Phase = "idle"
     updated: float = 0.0
     """See `Session.updated`."""
-    mode: Mode = "ask"
-    """See `Session.mode`. `ask`, which changes nothing, if an older version saved the state without a mode."""
+    mode: Mode = "agent"
+    """See `Session.mode`. `agent` if an earlier version saved the state without a mode."""
     at: float = 0.0
     """When this state was saved, in seconds since the epoch."""
     events_sent: int = 0
