@@ -180,8 +180,8 @@ async def test_old_sessions_are_deleted(connect: Connect, workspace: Path, repla
 
 
 async def test_old_sessions_of_other_workspaces_are_deleted_too(tmp_path: Path, replay: Replay, storage: Path) -> None:
-    """Finished sessions of other workspaces are deleted after the same time, undecided ones when their folder no
-    longer exists."""
+    """Finished sessions of other workspaces are deleted after the same time. Undecided ones stay, even if their folder
+    is absent, as that of a removed drive."""
     settings = replay({"calls": [{"write_file": {"path": "a.txt", "content": "one\n"}}]}, {"text": "."})
     kept: dict[str, Path] = {}
     for name in ("here", "there", "gone"):
@@ -200,7 +200,7 @@ async def test_old_sessions_of_other_workspaces_are_deleted_too(tmp_path: Path, 
         os.utime(path, (0, 0))
     async with Client(tmp_path / "here", settings=settings, storage=storage) as client:
         await listed(client)
-        assert [name for name, path in kept.items() if path.exists()] == ["here", "there"]
+        assert [name for name, path in kept.items() if path.exists()] == ["here", "there", "gone"]
 
 
 async def test_opening_two_folders_together_deletes_no_session(tmp_path: Path, replay: Replay, storage: Path) -> None:

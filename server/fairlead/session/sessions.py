@@ -238,11 +238,12 @@ class Sessions:
         return remaining
 
     def _prune_other_workspaces(self, others: Sequence[JournalInfo]) -> None:
-        """Removes old sessions of other workspaces. Unsettled ones stay as long as one of their folders exists."""
+        """Removes old settled sessions of other workspaces.
+
+        Unsettled ones stay even if their folders do not exist: a drive or a network share may only be absent now.
+        """
         for info in others:
-            if self._is_old(info) and (
-                info.summary is not None or not any(Path(folder).exists() for folder in info.folders)
-            ):
+            if info.summary is not None and self._is_old(info):
                 self._context.journals.remove(info)
 
     def _is_old(self, info: JournalInfo) -> bool:
