@@ -29,3 +29,16 @@ test("the saved sessions are those that began with an open folder, and no other 
   assert.deepEqual(await savedSessions(storage, []), []);
   assert.deepEqual(await savedSessions(path.join(storage, "missing"), ["/a"]), []);
 });
+
+test("a folder is found with a last separator, and among folders with long paths", async (context) => {
+  const storage = fs.mkdtempSync(path.join(os.tmpdir(), "storage-"));
+  context.after(() => {
+    fs.rmSync(storage, { recursive: true });
+  });
+  const folder = path.join(storage, "sessions");
+  fs.mkdirSync(folder);
+  const long = Array.from({ length: 1000 }, (_, number) => `/${"long".repeat(30)}/${String(number)}`);
+  fs.writeFileSync(path.join(folder, "one.jsonl"), journal("/a"));
+  fs.writeFileSync(path.join(folder, "many.jsonl"), journal(...long, "/a"));
+  assert.deepEqual((await savedSessions(storage, ["/a/"])).sort(), ["many", "one"]);
+});

@@ -17,7 +17,10 @@ export async function restoreSessions(
   server: AgentServer,
   store: Store,
 ): Promise<ReadonlySet<string>> {
-  const openFolders = (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath);
+  // parsed again, because the server gets the URI as text, in which the name of a network host is lower-cased
+  const openFolders = (vscode.workspace.workspaceFolders ?? []).map(
+    ({ uri }) => vscode.Uri.parse(uri.toString()).fsPath,
+  );
   const { storageDir, formerStorageDir } = storageFolders(context);
   const saved = new Set<string>();
   for (const folder of [storageDir, formerStorageDir])

@@ -5,18 +5,19 @@ import * as path from "node:path";
 
 /** What follows the id in the file name of a saved session. */
 const SUFFIX = ".jsonl";
-/** How much of a file is read, in bytes. Its first line has the paths of the session's folders. */
-const HEAD_BYTES = 16 * 1024;
+/** How much of a file is read at most, in bytes. Its first line has the paths of the session's folders. */
+const MAX_HEAD_BYTES = 1024 * 1024;
 
 /** Returns the ids of the sessions in a storage folder that began with at least one of the open folders. */
 export async function savedSessions(storage: string, openFolders: readonly string[]): Promise<string[]> {
   const folder = path.join(storage, "sessions");
+  const open = new Set(openFolders.map(comparable));
   const files = await fs.readdir(folder, { withFileTypes: true }).catch(() => []);
   const found: string[] = [];
   for (const file of files) {
     if (!file.isFile() || !file.name.endsWith(SUFFIX)) continue;
     const folders = await foldersOf(path.join(folder, file.name)).catch((): unknown[] => []);
-    if (folders.some((each) => typeof each === "string" && openFolders.includes(each)))
+    if (folders.some((each) => typeof each === "string" && open.has(comparable(each))))
       found.push(file.name.slice(0, -SUFFIX.length));
   }
   return found;
@@ -26,11 +27,24 @@ export async function savedSessions(storage: string, openFolders: readonly strin
 async function foldersOf(file: string): Promise<unknown[]> {
   const handle = await fs.open(file);
   try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
-    const [head = ""] = buffer.toString("utf8", 0, bytesRead).split("\n", 1);
+    const head = await firstLine(handle);
     const { root, others = [] } = JSON.parse(head) as { root?: unknown; others?: unknown[] };
     return [root, ...others];
   } finally {
     await handle.close();
   }
+}
+
+async function firstLine(file: fs.FileHandle): Promise<string> {
+  const lines = file.readLines({ end: MAX_HEAD_BYTES })[Symbol.asyncIterator]();
+  const { value } = (await lines.next()) as { value?: string };
+  await lines.return?.();
+  return value ?? "";
+}
+
+/** A form of a path that is equal for all spellings of a folder. The server saves the path without a last separator. */
+function comparable(folder: string): string {
+  const normalized = path.normalize(folder);
+  const trimmed = normalized.endsWith(path.sep) ? normalized.slice(0, -1) : normalized;
+  return process.platform === "win32" ? trimmed.toLowerCase() : trimmed;
 }
