@@ -19,6 +19,11 @@ const CASES = {
     settings: { ...settings, proxy: ` ${PROXY} ` },
     wanted: { http_proxy: PROXY, https_proxy: PROXY },
   },
+  "a value of the wrong type counts as none": {
+    settings: { ...settings, noProxy: "localhost,.corp" },
+    wanted: { http_proxy: PROXY, https_proxy: PROXY },
+  },
+  "null is no proxy": { settings: { ...settings, proxy: null }, wanted: {} },
   "it is off": { settings: { ...settings, proxySupport: "off" }, wanted: {} },
   "it speaks SOCKS": { settings: { ...settings, proxy: "socks5://proxy.corp:1080" }, wanted: {} },
   "it is not an address": { settings: { ...settings, proxy: "http://" }, wanted: {} },

@@ -1,10 +1,10 @@
 // The proxy of VS Code's settings, for the programs that the extension starts. Pure.
 
-/** VS Code's own settings, as in `http.proxy`. */
+/** VS Code's own settings, as in `http.proxy`. The user may give them values of any type. */
 export interface ProxySettings {
-  readonly proxy: string;
-  readonly proxySupport: string;
-  readonly noProxy: readonly string[];
+  readonly proxy: unknown;
+  readonly proxySupport: unknown;
+  readonly noProxy: unknown;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -15,9 +15,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * Returns no variables if the setting is off, or is not an HTTP proxy: the server and pip cannot use another one.
  */
 export function proxyVariables(settings: ProxySettings, environment: Environment): Record<string, string> {
-  const { proxySupport, noProxy } = settings;
-  const proxy = settings.proxy.trim();
-  if (proxySupport === "off" || !/^https?:\/\//i.test(proxy) || !URL.canParse(proxy)) return {};
+  const proxy = typeof settings.proxy === "string" ? settings.proxy.trim() : "";
+  const noProxy: readonly unknown[] = Array.isArray(settings.noProxy) ? settings.noProxy : [];
+  if (settings.proxySupport === "off" || !/^https?:\/\//i.test(proxy) || !URL.canParse(proxy)) return {};
   const isSet = (name: string): boolean =>
     [name, name.toUpperCase()].some((each) => (environment[each] ?? "").trim() !== "");
   // lower case, because some programs ignore HTTP_PROXY

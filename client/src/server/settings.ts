@@ -43,9 +43,9 @@ export function configuredWheels(): string | undefined {
 export function configuredProxy(): Record<string, string> {
   const http = vscode.workspace.getConfiguration("http");
   const settings = {
-    proxy: http.get("proxy", ""),
-    proxySupport: http.get("proxySupport", ""),
-    noProxy: http.get<readonly string[]>("noProxy", []),
+    proxy: http.get("proxy"),
+    proxySupport: http.get("proxySupport"),
+    noProxy: http.get("noProxy"),
   };
   return proxyVariables(settings, process.env);
 }
