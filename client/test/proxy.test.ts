@@ -3,34 +3,43 @@ import { test } from "node:test";
 import { proxyVariables } from "../src/server/proxy";
 
 const PROXY = "http://user:secret@proxy.corp:8080";
-const settings = { proxy: PROXY, proxySupport: "override", noProxy: [] };
+const LOCAL = "localhost,127.0.0.1,::1";
+const settings = { proxy: PROXY, proxySupport: "override", noProxy: [], isFromElsewhere: false };
 
 const CASES = {
   "the proxy is for both kinds of address": {
     settings,
-    wanted: { http_proxy: PROXY, https_proxy: PROXY },
+    wanted: { http_proxy: PROXY, https_proxy: PROXY, no_proxy: LOCAL },
   },
   "its exceptions are a list": {
     settings: { ...settings, noProxy: [".corp", "10.0.0.1"] },
-    wanted: { http_proxy: PROXY, https_proxy: PROXY, no_proxy: ".corp,10.0.0.1" },
+    wanted: { http_proxy: PROXY, https_proxy: PROXY, no_proxy: `${LOCAL},.corp,10.0.0.1` },
   },
   "without a proxy there are no exceptions": { settings: { ...settings, proxy: "", noProxy: [".corp"] }, wanted: {} },
   "spaces around it do not matter": {
     settings: { ...settings, proxy: ` ${PROXY} ` },
-    wanted: { http_proxy: PROXY, https_proxy: PROXY },
+    wanted: { http_proxy: PROXY, https_proxy: PROXY, no_proxy: LOCAL },
   },
   "a value of the wrong type counts as none": {
     settings: { ...settings, noProxy: "localhost,.corp" },
-    wanted: { http_proxy: PROXY, https_proxy: PROXY },
+    wanted: { http_proxy: PROXY, https_proxy: PROXY, no_proxy: LOCAL },
   },
   "null is no proxy": { settings: { ...settings, proxy: null }, wanted: {} },
+  "it is on another machine": {
+    settings: { ...settings, isFromElsewhere: true },
+    wanted: { http_proxy: PROXY, https_proxy: PROXY, no_proxy: LOCAL },
+  },
+  "it is on another machine, whose localhost it names": {
+    settings: { ...settings, proxy: "http://127.0.0.1:7890", isFromElsewhere: true },
+    wanted: {},
+  },
   "it is off": { settings: { ...settings, proxySupport: "off" }, wanted: {} },
   "it speaks SOCKS": { settings: { ...settings, proxy: "socks5://proxy.corp:1080" }, wanted: {} },
   "it is not an address": { settings: { ...settings, proxy: "http://" }, wanted: {} },
   "a variable in capital letters wins": {
     settings,
     environment: { HTTPS_PROXY: "http://other:1" },
-    wanted: { http_proxy: PROXY },
+    wanted: { http_proxy: PROXY, no_proxy: LOCAL },
   },
   "a variable in small letters wins": {
     settings,
@@ -46,7 +55,7 @@ const CASES = {
   "an empty variable counts as none": {
     settings,
     environment: { HTTP_PROXY: "", https_proxy: " " },
-    wanted: { http_proxy: PROXY, https_proxy: PROXY },
+    wanted: { http_proxy: PROXY, https_proxy: PROXY, no_proxy: LOCAL },
   },
 };
 

@@ -385,13 +385,19 @@ async def test_the_output_of_a_python_program_is_read_while_it_runs(tmp_path: Pa
 
 
 def test_fault_40_a_commands_environment_holds_no_credentials() -> None:
-    """docs/faults.md 40: no variables of Anthropic or Fairlead. The user's other variables stay, and pagers are off."""
+    """docs/faults.md 40: no variables of Anthropic or Fairlead, and none that the client added for the server.
+
+    The user's other variables stay, and pagers are off.
+    """
     given = {
         "PATH": "/bin",
         "HOME": "/h",
         "ANTHROPIC_API_KEY": "s",
         "ANTHROPIC_AUTH_TOKEN": "s",
         "FAIRLEAD_X": "s",
+        "FAIRLEAD_ADDED_VARIABLES": "http_proxy,no_proxy",
+        "http_proxy": "http://user:s@proxy",
+        "NO_PROXY": "localhost",
     }
     assert command_environment(given) == {
         "PATH": "/bin",

@@ -5,25 +5,32 @@ export interface ProxySettings {
   readonly proxy: unknown;
   readonly proxySupport: unknown;
   readonly noProxy: unknown;
+  /** Whether they are the settings of another machine than the one on which the programs run. */
+  readonly isFromElsewhere: boolean;
 }
+
+const LOCAL = ["localhost", "127.0.0.1", "::1"];
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Returns the variables that add the proxy to an environment. A variable that is set there wins, so it is not returned.
  *
- * Returns no variables if the setting is off, or is not an HTTP proxy: the server and pip cannot use another one.
+ * Returns no variables if the setting is off, or is not an HTTP proxy: the server and pip cannot use another one. Nor if
+ * it is a proxy on another machine's `localhost`.
  */
 export function proxyVariables(settings: ProxySettings, environment: Environment): Record<string, string> {
   const proxy = typeof settings.proxy === "string" ? settings.proxy.trim() : "";
   const noProxy: readonly unknown[] = Array.isArray(settings.noProxy) ? settings.noProxy : [];
   if (settings.proxySupport === "off" || !/^https?:\/\//i.test(proxy) || !URL.canParse(proxy)) return {};
+  const { hostname } = new URL(proxy);
+  if (settings.isFromElsewhere && /^(localhost|127\..*|\[::1\])$/.test(hostname)) return {};
   const isSet = (name: string): boolean =>
     [name, name.toUpperCase()].some((each) => (environment[each] ?? "").trim() !== "");
   // lower case, because some programs ignore HTTP_PROXY
   const names = ["http_proxy", "https_proxy"].filter((name) => !isSet(name) && !isSet("all_proxy"));
   const variables = Object.fromEntries(names.map((name) => [name, proxy]));
   // only with a proxy: alone, no_proxy would make Python ignore the proxy of the system
-  if (names.length > 0 && noProxy.length > 0 && !isSet("no_proxy")) variables.no_proxy = noProxy.join(",");
+  if (names.length > 0 && !isSet("no_proxy")) variables.no_proxy = [...LOCAL, ...noProxy].join(",");
   return variables;
 }

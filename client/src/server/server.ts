@@ -31,6 +31,8 @@ import type { Store } from "../state";
 import { setContextKey } from "../ui/contextKeys";
 
 const CONNECTION_LOST = new Set<unknown>([ErrorCodes.PendingResponseRejected, ErrorCodes.ConnectionInactive]);
+/** The variable with the names of those that are for the server only, and not for the commands that it runs. */
+const ADDED_VARIABLES = "FAIRLEAD_ADDED_VARIABLES";
 /** The maximum number of restarts of the server within RESTART_WINDOW milliseconds. */
 const RESTARTS = 4;
 const RESTART_WINDOW = 3 * 60_000;
@@ -200,10 +202,12 @@ export class AgentServer implements vscode.Disposable {
       errorHandler: this.restartPolicy(() => client.state === State.Running),
     };
     // -I: Python must not import modules from the workspace, PYTHONPATH or the user's site-packages
+    const proxy = configuredProxy();
+    const added = Object.keys(proxy).join(",");
     const run = {
       command: python,
       args: ["-I", "-m", "fairlead", "serve"],
-      options: { cwd: this.context.extensionPath, env: { ...process.env, ...configuredProxy() } },
+      options: { cwd: this.context.extensionPath, env: { ...process.env, ...proxy, [ADDED_VARIABLES]: added } },
     };
     const client = new LanguageClient("fairlead", "Fairlead", { run, debug: run }, options);
     client.registerFeature(new ClientFeatures());

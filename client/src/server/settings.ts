@@ -46,6 +46,8 @@ export function configuredProxy(): Record<string, string> {
     proxy: http.get("proxy"),
     proxySupport: http.get("proxySupport"),
     noProxy: http.get("noProxy"),
+    // in a browser, the user's settings are on the machine of the server
+    isFromElsewhere: vscode.env.remoteName !== undefined && vscode.env.uiKind === vscode.UIKind.Desktop,
   };
   return proxyVariables(settings, process.env);
 }

@@ -27,6 +27,8 @@ DRAIN = 0.2
 FILE_TOO_LARGE_EXIT_CODE = 128 + 25  # SIGXFSZ
 # how the names of the variables with our own credentials begin; commands must not see them (docs/faults.md 40)
 SECRET_PREFIXES = ("ANTHROPIC_", "FAIRLEAD_", "AWS_BEARER_TOKEN_BEDROCK")
+# the variable with the names, in lower case, of those that the client added for the server only, such as a proxy
+ADDED_VARIABLES = "FAIRLEAD_ADDED_VARIABLES"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +51,18 @@ class CommandResult:
 
 
 def command_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The environment of a command outside the sandbox: the user's, without our secrets and with NON_INTERACTIVE.
+    """The environment of a command outside the sandbox: the user's, without our secrets and what the client added, and
+    with NON_INTERACTIVE.
 
     In it, Git starts no maintenance in the background. That would be killed when the command ends, and leave a lock
     with which Git never maintains the repository again.
     """
-    public = {name: value for name, value in environment.items() if not name.startswith(SECRET_PREFIXES)}
+    added = environment.get(ADDED_VARIABLES, "").split(",")
+    public = {
+        name: value
+        for name, value in environment.items()
+        if not name.startswith(SECRET_PREFIXES) and name.lower() not in added
+    }
     given = public.get("GIT_CONFIG_COUNT", "")
     number = int(given) if given.isdecimal() else 0
     setting = {f"GIT_CONFIG_KEY_{number}": "maintenance.auto", f"GIT_CONFIG_VALUE_{number}": "false"}
