@@ -113,6 +113,17 @@ editorTest("the open diffs are restored with both sides", async ({ page }) => {
   await picture(page, "diff-after-reload");
 });
 
+editorTest(
+  "the session survives if VS Code deletes the extension's storage after an uninstall",
+  async ({ page, code }) => {
+    fs.rmSync(path.join(code.userDataDir, "User/globalStorage/fairlead.fairlead"), { recursive: true, force: true });
+    await page.reload();
+    await page.showContainer("Fairlead");
+    await page.runCommand("Fairlead: Focus on Sessions View");
+    await page.rows(SESSIONS, described("paused", "0/2", "1 file"));
+  },
+);
+
 editorTest("nothing runs without the user; Continue Session finishes the run", async ({ page }) => {
   assert.ok(!(await page.rows(PLAN)).some(({ icon, label }) => icon.includes("spin") || label.startsWith("Answer")));
   await page.rowAction(SESSIONS, "Greet me", "Continue Session");

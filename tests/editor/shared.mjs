@@ -78,6 +78,7 @@ function extensionStorages(code) {
   const ids = fs.readdirSync(path.join(user, "workspaceStorage"));
   return [
     path.join(user, "globalStorage", "fairlead.fairlead"),
+    path.join(user, "globalStorage", "fairlead-sessions"),
     ...ids.map((id) => path.join(user, "workspaceStorage", id, "fairlead.fairlead")),
   ];
 }

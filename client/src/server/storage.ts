@@ -15,8 +15,9 @@ export interface StorageFolders {
  */
 export function storageFolders({ globalStorageUri, storageUri }: vscode.ExtensionContext): StorageFolders {
   return {
-    // not the global storage itself, because commands cannot see this folder, but may need the server's environment
-    storageDir: vscode.Uri.joinPath(globalStorageUri, "saved").fsPath,
+    // next to the global storage, which VS Code deletes when the extension is uninstalled; commands cannot see this
+    // folder, but may need the server's environment, which is in the global storage
+    storageDir: vscode.Uri.joinPath(globalStorageUri, "..", "fairlead-sessions").fsPath,
     formerStorageDir: storageUri?.fsPath,
   };
 }

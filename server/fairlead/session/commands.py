@@ -9,7 +9,7 @@ from fairlead.agent.events import Event
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.changeset import Changeset
 from fairlead.session.evidence.session_evidence import SessionEvidence
-from fairlead.session.guarded_files import enclosing_tops, guarded_view
+from fairlead.session.guarded_files import guarded_view
 from fairlead.session.server_context import ServerContext
 from fairlead.shell.background import BackgroundCommands
 from fairlead.shell.command_line.policy import Permission, check_permission
@@ -19,7 +19,7 @@ from fairlead.shell.layer import Changes, Layer, Limits, View, Where
 from fairlead.tools.command_changes import propose_changes, proposed_entries
 from fairlead.tools.commands import Commands
 from fairlead.workspace.files import Files
-from fairlead.workspace.paths import Root, Roots
+from fairlead.workspace.paths import Roots
 
 
 class SessionCommands:
@@ -48,9 +48,8 @@ class SessionCommands:
         self._unavailable = (await self._context.layers.capability(self._files.roots)).reason
 
     def start_guarded_search(self) -> None:
-        """Starts the search for the files that commands must not read or write, while the model answers."""
-        roots = self._files.roots
-        for root in (*roots.folders, *map(Root, enclosing_tops(roots))):
+        """Starts the search for the workspace's files that commands must not read or write, while the model answers."""
+        for root in self._files.roots.folders:
             self._context.guarded_files(root).start()
 
     def tools(self) -> Commands:
