@@ -1,8 +1,8 @@
 """Cancels a scripted run at every event of its streams, and sends the next prompt at once.
 
-`python benchmarks/campaigns/cancels.py` plays all of it, `test_cancels.py` a part. With `--busy N`, N processes keep
-the machine busy meanwhile. Its last lines report how long stops took, and how long a bare pygls server took to
-answer at the same time, which is the machine's share.
+`python benchmarks/campaigns/cancels.py` runs all of it, `test_cancels.py` a part. With `--busy N`, N processes keep
+the machine busy meanwhile. The last lines report how long stops took, and, for comparison, how long a bare pygls
+server took to answer at the same time.
 
 The run reads files, proposes with parallel calls, and runs a command. In each session it is cancelled at another event,
 once or twice, by its id or by its session, and the next prompt is sent before the cancelled run has answered. The
@@ -61,10 +61,10 @@ def points() -> Iterator[tuple[int, int]]:
 
 
 async def cancel_at(client: Client, api: FakeApi, number: int, before: int, ways: tuple[str, ...]) -> float:
-    """One session: runs to the given event, is cancelled in each of these ways, and answers the next prompt.
+    """Runs a session to the given event, cancels it in each of these ways, and checks the answer to the next prompt.
 
     Returns:
-        How many seconds it took until the stopped run was answered.
+        The seconds until the cancelled run was answered.
 
     Raises:
         AssertionError: something is wrong; the message names the point.
@@ -140,7 +140,7 @@ async def answers_of_a_bare_server(done: asyncio.Event) -> list[float]:
 
 @contextmanager
 def busy(processes: int) -> Iterator[None]:
-    """Keeps `count` processes computing meanwhile."""
+    """Keeps this many processes computing meanwhile."""
     loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
     try:
         yield

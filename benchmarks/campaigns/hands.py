@@ -1,4 +1,4 @@
-"""The agent, the user and other programs in the same files, with editors of every kind between them.
+"""The agent, the user and other programs change the same files, through editors that work well or badly.
 
 `python benchmarks/campaigns/hands.py [SESSIONS]` plays many sessions, `test_hands.py` a few.
 
@@ -47,7 +47,7 @@ def proposals() -> list[Json]:
 
 
 class Hands:
-    """One session: its files, their expected content, and the next actions."""
+    """One session: its files, their expected lines, and the actions so far."""
 
     def __init__(self, client: Client, workspace: Path, seed: int, counts: Counter[str]) -> None:
         self.client, self.root, self.rng, self.counts = client, workspace, Random(seed), counts
@@ -126,7 +126,7 @@ class Hands:
                 params["target"] = {"uri": file["uri"]}
                 if file["kind"] == "modify" and file["hunks"]:
                     params["target"]["hunk"] = self.rng.choice(file["hunks"])["id"]
-        self.done.append(f"{kind} {params.get('target')} with an editor that is: {self.editor}")
+        self.done.append(f"{kind} {params.get('target')} with the editor “{self.editor}”")
         asked = len(self.client.all("workspace/applyEdit"))
         self.client.answers["workspace/applyEdit"] = self.apply
         number, answer = self.client.begin(f"agent/edits/{kind}", params)
@@ -173,7 +173,7 @@ class Hands:
         for name, wanted in self.wanted.items():
             text = self.text(name)
             if text is None and name == "gone":
-                assert len(wanted) == LINES, (self.done, f"{name} went with {wanted[LINES:]}")
+                assert len(wanted) == LINES, (self.done, f"{name} was deleted with {wanted[LINES:]}")
                 continue
             found = Counter((text or "").lower().splitlines())
             assert found == Counter(wanted), (self.done, name, text)

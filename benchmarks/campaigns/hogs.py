@@ -32,8 +32,8 @@ sys.path.extend(str(Path(__file__).parents[2] / folder) for folder in ("tests", 
 from fairlead.shell.layer import Limits
 from support.client import Client
 
-LIMIT = 5  # seconds, of each command
-SLOWEST, GONE = 1.0, 5.0
+LIMIT = 5  # the time limit of each command, in seconds
+SLOWEST, GONE = 1.0, 5.0  # in seconds; the tool fails if an answer or the end of the last process takes longer
 C_LOOP = "#include <unistd.h>\nint main() { for (;;) if (fork() == 0) setsid(); }"
 PYTHON_LOOP = "import os\nwhile 1:\n    if os.fork() == 0: os.setsid()"
 STUBBORN_LOOP = """import os
@@ -86,26 +86,27 @@ class Figures:
 
 
 def in_folder(folder: Path) -> Iterator[int]:
-    """The live processes whose working directory is in a folder: those of the box."""
+    """The ids of the processes whose working directory is this folder: those of the command."""
     for name in os.listdir("/proc"):
         with contextlib.suppress(OSError):
             if name.isdigit() and os.readlink(f"/proc/{name}/cwd") == str(folder):
                 yield int(name)
 
 
-def available() -> float:
+def available_memory() -> float:
+    """In MB."""
     text = Path("/proc/meminfo").read_text()
     return int(text.split("MemAvailable:")[1].split()[0]) / 1000
 
 
 async def look(client: Client, folder: Path, figures: Figures, running: asyncio.Future[Any]) -> None:
-    """Sends requests to the server and counts them until the run is over."""
-    before = available()
+    """Measures the server's answers, and the command's processes and memory, until the run is over."""
+    before = available_memory()
     while not running.done():
         began = time.monotonic()
         await client.request("agent/sessions/list", {})
         figures.slowest = max(figures.slowest, time.monotonic() - began)
-        figures.memory = max(figures.memory, before - available())
+        figures.memory = max(figures.memory, before - available_memory())
         processes = sum(1 for _ in in_folder(folder))
         figures.processes = max(figures.processes, processes)
         figures.gone = time.monotonic() if processes else figures.gone
@@ -152,7 +153,7 @@ def judge(figures: Figures) -> list[str]:
     return found
 
 
-def arranged(given: argparse.Namespace) -> list[str]:
+def restart_command(given: argparse.Namespace) -> list[str]:
     """The command that starts this tool again, without bubblewrap or as another user."""
     again = [sys.executable, __file__, "--only", given.only]
     again += ["--processes", str(given.processes), "--memory", str(given.memory)]
@@ -173,7 +174,7 @@ def main() -> int:
     parser.add_argument("--memory", type=int, default=0)
     given = parser.parse_args()
     if given.user or given.without_bubblewrap:
-        command = arranged(given)
+        command = restart_command(given)
         os.execvp(command[0], command)
     limits = {"processes": given.processes, "memoryMb": given.memory}
     below = Limits.from_settings(given.processes).processes * 4 // 5

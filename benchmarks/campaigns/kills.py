@@ -1,12 +1,12 @@
 """`python benchmarks/campaigns/kills.py --kills N`: kills the server at random moments of a long run and continues it.
 
     --kills N      how many kills (default 200)
-    --seed S       another seed of the moments
+    --seed S       another seed for the random moments
     --window T     a window of T tokens, so that the conversation is compacted several times
 
 The model is a script of 30 rounds with parallel calls and a plan. It continues from the round that the conversation
 shows. Meanwhile the user accepts files and rejects one. After each kill a new server starts on the same storage and
-continues the run. In the end files and plan must be those of an undisturbed run, and the strict fake of the Messages
+continues the run. At the end, files and plan must be those of an undisturbed run, and the strict fake of the Messages
 API must have refused nothing. Otherwise the exit code is 1.
 """
 
@@ -36,7 +36,7 @@ ROUNDS = 30
 FILES = 5
 REJECTED = "rejected.txt"
 SUMMED_UP = re.compile(r"Done up to step (\d+)")
-LATENCY = 0.01  # seconds that a model takes at most, so that a kill may happen while the server waits for it
+LATENCY = 0.01  # the longest delay of an answer, in s, so that a kill may happen while the server waits for the model
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ async def review(client: Client, session: Json) -> None:
 
 
 async def life(client: Client, session: Json) -> str:
-    """Continues the run with one server, and reviews during the run and after it. Returns the session."""
+    """Continues the run with one server, and reviews during the run and after it. Returns the session's id."""
     running = asyncio.ensure_future(client.run("Go on.", **session))
     try:
         found = session or {"sessionId": (await client.event("run_started"))["sessionId"]}
@@ -135,7 +135,7 @@ async def ended(client: Client, workspace: Path, session: str) -> End:
 
 
 async def run(folder: Path, api: FakeApi, lives: Iterator[float], window: int) -> tuple[End, int]:
-    """Finishes a run with several servers, each killed after some seconds. Returns the number of kills."""
+    """Finishes a run with several servers, each killed after some seconds. Returns its end and the number of kills."""
     workspace = folder / "ws"
     prepare(workspace)
     env = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": api.url}
@@ -162,7 +162,7 @@ async def run(folder: Path, api: FakeApi, lives: Iterator[float], window: int) -
 
 
 async def campaign(folder: Path, kills: int, seed: int, window: int = 0) -> list[str]:
-    """Kills servers until the number is reached. Returns the differences from the expected result."""
+    """Kills this many servers. Returns the differences from an undisturbed run, and what the API refused."""
     chance = random.Random(seed)
     random.seed(seed)
     wrong: list[str] = []

@@ -1,10 +1,10 @@
 """`python benchmarks/campaigns/replies.py --cases N`: runs the agent loop with a server that answers nonsense, N times.
 
     --cases N    how many answers (default 20000)
-    --seed S     another seed of the random answers
+    --seed S     another seed for the random answers
 
-Each answer is a stream in which fields have other types and events are missing, repeated or moved, or a page, or an
-error with any status, headers and body (tests/support/nonsense.py). It is sent over HTTP, once or to every attempt.
+Each answer is a web page, an error with any status, headers and body, or a stream in which fields have other types
+and events are missing, repeated or moved (tests/support/nonsense.py). It is sent over HTTP, once or to every attempt.
 The run must end with a message for the user and never with an internal error, and the next run must work with a history
 that the API accepts. The reader of recordings gets as many damaged recordings. The exit code is 1 if anything is wrong.
 """
@@ -46,15 +46,15 @@ from support.fake_api import Text as SaidText
 from support.nonsense import recordings, responses
 
 BATCH = 250
-"""Cases for one server, whose record of requests grows."""
+"""Cases for one server. A server saves all requests, so it is replaced after this many."""
 DONE = Turn((SaidText("Done."),))
 MAX_MESSAGE = 3000
-# what the stand-in cannot know about an answer that it sent as bytes, and block types that only a later API has
+# refusals that do not count: the stand-in does not know what it sent as bytes, or the block types of a later API
 UNKNOWABLE = ("signature", "thinking", "does not match any of the expected tags", "Input tag")
 
 
 class NonsenseServer:
-    """Answers with bytes, a number of times, and then with `DONE`."""
+    """Answers with the `pending` responses, and then with `DONE`."""
 
     def __init__(self) -> None:
         self.pending: list[Raw] = []
@@ -65,7 +65,7 @@ class NonsenseServer:
 
 
 async def converse(server: NonsenseServer, response: Raw, times: int) -> tuple[Outcome, Outcome, list[Event]]:
-    """Two runs of one session, of which the first gets the nonsense."""
+    """Runs a session twice, at first with the nonsense. Returns both outcomes and all events."""
     endpoint = Endpoint("claude-opus-5-5", 1000, None, server.api.url, "test-key", None, max_silence=5)
     model, plan, seen = MessagesApiModel(endpoint, _at_once), TodoManager(), list[Event]()
     agent = Agent(
@@ -112,7 +112,7 @@ async def _no_errors() -> bool:
 
 
 def check(server: NonsenseServer, response: Raw, times: int, endings: Counter[str]) -> None:
-    """One case. An AssertionError says what is wrong."""
+    """Checks one answer. An AssertionError says what is wrong."""
     before = len(server.api.refusals)
     first, second, seen = asyncio.run(converse(server, response, times))
     endings[first.error.kind if first.error else first.stop_reason] += 1
@@ -128,7 +128,7 @@ def check(server: NonsenseServer, response: Raw, times: int, endings: Counter[st
 
 
 def check_recording(path: Path, data: bytes, endings: Counter[str]) -> None:
-    """One recording. An AssertionError says what is wrong."""
+    """Checks one recording. An AssertionError says what is wrong."""
     path.write_bytes(data)
     refused = None
     try:
@@ -142,7 +142,7 @@ def check_recording(path: Path, data: bytes, endings: Counter[str]) -> None:
 
 
 def batch(folder: Path, cases: int, number: int, endings: Counter[str]) -> None:
-    """Sends and reads nonsense. Raises what hypothesis found, with its smallest example."""
+    """Checks answers and recordings. Raises the error that hypothesis found, with its smallest example."""
     server = NonsenseServer()
     path = folder / "odd.replay.yaml"
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
@@ -166,7 +166,7 @@ def batch(folder: Path, cases: int, number: int, endings: Counter[str]) -> None:
 
 
 def campaign(folder: Path, cases: int, number: int) -> Counter[str]:
-    """Runs the cases in batches. Returns how many ended in which way."""
+    """Runs the cases in batches. Returns how many cases ended in each way."""
     logging.getLogger("fairlead").setLevel(logging.CRITICAL)
     endings = Counter[str]()
     for done in range(0, cases, BATCH):

@@ -22,9 +22,9 @@ from history.text import TextFormat, common_ends, decode, one_end, split_lines
 from support import server_process
 from support.client import EDITOR, Client, Json
 
-# for each position encoding: the Python codec, and the bytes of a unit
+# for each position encoding: the Python codec, and the number of bytes in a code unit
 _UNITS: dict[str, tuple[str, int]] = {"utf-16": ("utf-16-le", 2), "utf-8": ("utf-8", 1), "utf-32": ("utf-32-le", 4)}
-# the most common encoding more often
+# UTF-16 twice, because it is the most common
 POSITION_ENCODINGS = ("utf-16", "utf-16", "utf-8", "utf-32")
 LAST_MESSAGES = 80
 STATES = (
@@ -50,7 +50,7 @@ class Open:
 
 
 class Editor(Client):
-    """A language client with the workspace's files. `wire` contains the last messages."""
+    """A language client that edits the workspace's files. `wire` contains the last messages."""
 
     def __init__(self, workspace: Path, units: str, env: dict[str, str], settings: Json, server_log: Path) -> None:
         self.units = units
@@ -70,7 +70,7 @@ class Editor(Client):
             self.process = await server_process.start(self.command, self.env, log.fileno())
         self._tasks.append(asyncio.ensure_future(self._read()))
 
-    # the messages, for a reproduction
+    # the last messages, from which a fault can be reproduced
 
     def send(self, message: Json) -> None:
         self.wire.append(message)
@@ -86,7 +86,7 @@ class Editor(Client):
                 self.log[old] = (name, None)
 
     def begin_commit(self, rng: Random) -> None:
-        """Begins the next commit: forgets the messages and seeds the random choices."""
+        """Begins the next commit: discards the messages, and makes the random choices with `rng` from now on."""
         self.rng = rng
         self.log.clear()
         self._states.clear()
@@ -96,7 +96,10 @@ class Editor(Client):
     # open files
 
     def open_file(self, path: Path, coming: str) -> bool:
-        """Opens a text file from disk, if an editor can represent both its present and its future text."""
+        """Opens a text file from disk if an editor can represent its text, then changed to `coming`.
+
+        Returns whether it was opened.
+        """
         data = read(path)
         found = decode(data) if data is not None else None
         if path in self.files or found is None or one_end(found.text, coming) not in ("\n", "\r\n"):
@@ -106,7 +109,7 @@ class Editor(Client):
         return True
 
     def type_text(self, path: Path, text: str) -> None:
-        """Changes a file: as the user in its buffer if it is open, otherwise as another program on the disk."""
+        """Changes an open file in its buffer, as the user does, and another file on disk, as another program does."""
         held = self.files.get(path)
         if held is None:
             data = read(path) or b""
@@ -137,7 +140,7 @@ class Editor(Client):
                 self.notify("textDocument/didSave", {"textDocument": {"uri": held.uri}})
 
     def content(self, path: Path) -> bytes | None:
-        """A file as the user sees it: the open buffer or the disk; None if there is none."""
+        """A file as the user sees it, in its open buffer or on disk; None if there is no file."""
         held = self.files.get(path)
         return held.text_format.encode(held.text) if held is not None else read(path)
 
@@ -159,7 +162,7 @@ class Editor(Client):
             path = self.path(uri)
             held = self.files.get(path)
             if (held is None or not held.dirty) and sha256(read(path) or b"").hexdigest() != digest:
-                raise Fault(f"{path.name}: the edit was made for another content of the file")
+                raise Fault(f"{path.name}: the edit was made for different content of the file")
 
     @property
     def _operations(self) -> dict[str, Callable[[Json], None]]:
@@ -225,9 +228,9 @@ class Editor(Client):
         self.notify("textDocument/didOpen", {"textDocument": document})
 
     def path(self, uri: str) -> Path:
-        """The file that a URI names, in the workspace also after links are resolved."""
+        """The file that a URI names. Raises Fault if it is outside of the workspace, also after links are resolved."""
         if not uri.startswith("file:///"):
-            raise Fault(f"no file's address: {uri}")
+            raise Fault(f"not a file URI: {uri}")
         path = Path(os.path.normpath(os.fsdecode(unquote_to_bytes(uri.removeprefix("file://")))))
         real = Path(os.path.realpath(path.parent)) / path.name
         if not real.is_relative_to(self.root) or real == self.root:
@@ -236,7 +239,7 @@ class Editor(Client):
 
     def _must_be_file(self, path: Path, what: str) -> None:
         if not os.path.lexists(path) or not stat.S_ISREG(path.lstat().st_mode):
-            raise Fault(f"{path.name}: to be {what}, and is no file")
+            raise Fault(f"{path.name}: cannot be {what}, because it is not a regular file")
 
 
 def read(path: Path) -> bytes | None:
@@ -302,7 +305,7 @@ def edited(text: str, edits: list[Json], units: str) -> tuple[str, list[Json]]:
 
 
 def typed(old: str, new: str, units: str) -> Json:
-    """The change of the differing characters within their lines, as if it were typed."""
+    """The content change that replaces only the characters that differ, as if they were typed. It cuts no CRLF."""
     head, tail = common_ends(old, new)
     start, end = head, len(old) - tail
     while any(at > 0 and text[at - 1 : at + 1] == "\r\n" for at, text in ((start, old), (start, new))):

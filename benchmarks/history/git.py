@@ -1,4 +1,4 @@
-"""Reads an untrusted repository with plumbing commands: none of its programs runs, and nothing is checked out.
+"""Reads an untrusted repository with plumbing commands: no program that it names runs, and nothing is checked out.
 
 Also makes a bare repository from folders, so that two versions of a package are a commit like any other.
 """
@@ -235,7 +235,7 @@ def _files(folder: Path) -> Iterator[tuple[bytes, str, bytes]]:
 
 
 def _quoted(path: bytes) -> bytes:
-    """A name as fast-import reads it: all characters except plain letters are escaped."""
+    """A name as fast-import reads it. All bytes are escaped."""
     return b'"' + b"".join(b"\\%03o" % code for code in path) + b'"'
 
 

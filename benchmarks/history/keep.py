@@ -44,11 +44,11 @@ def reproduction(where: Path, facts: Json, error: Exception, differences: Sequen
             shutil.copy(own, folder / own.name)
     if replay.editor is not None:
         lines: list[str] = []
-        room = MAX_WIRE
+        remaining = MAX_WIRE
         for message in reversed(replay.editor.wire):
             lines.append(json.dumps(message, ensure_ascii=True))
-            room -= len(lines[-1])
-            if room < 0:
+            remaining -= len(lines[-1])
+            if remaining < 0:
                 break
         (folder / "wire.jsonl").write_text("\n".join(reversed(lines)), encoding="utf-8")
     return folder

@@ -207,7 +207,7 @@ def _shared(change: Change, old: Text, new: str, rng: Random) -> Job | None:
 
 
 def _can_rewrite(old: str, new: str) -> bool:
-    """Content with LF gets the line endings of the file, so they cannot become LF."""
+    """Whether `write_file` can do this: content with LF gets the file's line endings, so they cannot become LF."""
     return "\r" in new or "\r" not in old or not texts.line_ends(new)
 
 
@@ -252,7 +252,7 @@ def _write(path: str, content: str) -> Call:
 
 
 def _name(path: str, rng: Random) -> str:
-    """Vary the spelling of a path, as models do."""
+    """Varies the spelling of a path, as models do."""
     return f"./{path}" if rng.random() < 0.03 else path
 
 
@@ -271,7 +271,7 @@ def _is_unicode(name: str) -> bool:
 
 
 def _kinds(change: Change, job: Job) -> list[str]:
-    """The category of a file in the statistics."""
+    """The categories of a file in the statistics."""
     names = {"A": "created", "D": "deleted", "M": "modified", "R": "renamed"}
     kind = names[change.status]
     if change.status == "R" and change.old and change.new and change.old.oid != change.new.oid:

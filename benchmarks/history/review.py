@@ -321,7 +321,7 @@ class Review:
             raise Mismatch(f"proposed, although no job does that: {[path.name for path in shown][:5]}")
 
     async def _look(self) -> None:
-        """The proposed text of some files, as the diff shows it."""
+        """Checks the proposed text of some files, as the diff shows it."""
         texts = [(path, job) for path, job in self.jobs.items() if job.text is not None and kind_of(job) != "rename"]
         for path, job in self.rng.sample(texts, min(LOOKED_AT, len(texts))):
             uri = f"fairlead-proposed://{self.session}{path.as_uri().removeprefix('file://')}"

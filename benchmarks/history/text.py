@@ -1,6 +1,6 @@
 """An independent implementation of what the documentation says about encodings, line endings and lines.
 
-Decodes a file's bytes, and says whether a tool call can turn one text into another.
+Decodes a file's bytes, and splits and compares texts.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ def decode_as(data: bytes, text_format: TextFormat) -> str | None:
         return None
     if own.text_format == text_format:
         return own.text
-    plain = own.text_format == PLAIN and data.isascii()
-    return own.text if plain and text_format.codec in WESTERN else None
+    is_plain = own.text_format == PLAIN and data.isascii()
+    return own.text if is_plain and text_format.codec in WESTERN else None
 
 
 def _decoded(data: bytes, text_format: TextFormat) -> Text | None:

@@ -30,7 +30,7 @@ def mode_of(entry: Entry) -> int:
 
 
 class Workspace:
-    """A folder that contains one tree after the other."""
+    """A folder that gets the content of one tree after another."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -58,7 +58,10 @@ class Workspace:
         self.tree, self.absent, self._stamps = {}, set(), {}
 
     def put(self, path: str, entry: Entry, data: bytes) -> None:
-        """Writes a file as it is in a tree, replacing whatever exists; never through a link."""
+        """Writes a file as it is in a tree, replacing whatever exists; never through a link.
+
+        A path that this disk cannot represent is added to `absent`.
+        """
         whole = self._at(path)
         try:
             self._make_way(path)

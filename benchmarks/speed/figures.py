@@ -19,12 +19,13 @@ class Figure:
     unit: str
     target: float
     beside: str = ""
-    """What it is compared with; empty: the target is a number of `unit`."""
+    """The name of the figure that it is compared with, if any."""
     compared: float | None = None
+    """The value of that figure; the limit is `target` times this. If None, the limit is `target`, in `unit`."""
 
     @property
     def ratio(self) -> float:
-        """The figure, as a multiple of its target."""
+        """The value divided by its limit: at most 1 if the target is met."""
         return self.value / (self.target if self.compared is None else self.target * self.compared)
 
     @property
@@ -39,15 +40,15 @@ class Figures:
         self.all: list[Figure] = []
 
     def add(self, name: str, value: float, unit: str, target: float) -> None:
-        """A figure that may be at most `target`."""
+        """Adds a figure that may be at most `target`."""
         self.all.append(Figure(name, value, unit, target))
 
     def compare(self, name: str, value: float, unit: str, beside: str, compared: float, target: float) -> None:
-        """A figure that may be at most `target` times the figure `compared`, which `beside` names."""
+        """Adds a figure that may be at most `target` times the figure `compared`, which `beside` names."""
         self.all.append(Figure(name, value, unit, target, beside, max(compared, 1e-9)))
 
     def table(self) -> str:
-        """The figures in Markdown, as docs/performance.md has them."""
+        """The figures as a Markdown table, in the form that docs/performance.md uses."""
         lines = ["| what | figure | baseline | ratio | target (at most) | |", "|---|---:|---:|---:|---:|---|"]
         for each in self.all:
             if each.compared is None:
@@ -70,7 +71,7 @@ def _shown(value: float) -> str:
 
 
 def machine() -> dict[str, str | int]:
-    """What is needed to compare figures."""
+    """The date, the commit and the machine of a run, without which its figures cannot be compared with others."""
     head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
     return {
         "date": date.today().isoformat(),

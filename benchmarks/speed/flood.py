@@ -1,4 +1,4 @@
-"""A command that writes 1 GB (`npm run bench`, or this file alone): what it costs the server, in time and memory.
+"""Measures the time and memory that 1 GB of a command's output costs the server (`npm run bench`, or this file alone).
 
 The command runs through a real server, outside the sandbox. For comparison, a bare loop reads the same command from a
 pipe without limits.

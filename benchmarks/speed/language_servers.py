@@ -1,4 +1,4 @@
-"""What language servers cost (`npm run bench`, or this file alone): from a changed text to its problems, and memory.
+"""Measures language servers (`npm run bench`, or this file alone): from a changed text to its problems, and memory.
 
 Times in ms. The workspace has some modules with one function each, which import each other. The sandbox is used if
 there is one.

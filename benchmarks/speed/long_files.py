@@ -1,7 +1,7 @@
-"""What a proposal in a long file costs (`npm run bench`, or this file alone).
+"""The cost of proposals in long files. Part of `npm run bench`; this file can also be run alone.
 
 Each file is ten times as long as the one before it. The proposed changes are distributed over the whole file: a hundred
-of them, or one in every ten lines. Each figure is the median of a few times, in ms of processor time. The last column
+of them, or one in every ten lines. Each figure is the median of a few runs, in ms of processor time. The last column
 is the ratio of the last two figures, which should be about ten.
 """
 
@@ -38,7 +38,7 @@ def proposed(length: int, changes: int) -> Changeset:
 
 
 def the(changes: Changeset) -> Proposal:
-    """The proposal as it is after a call in the server, without derived values."""
+    """A copy of the proposal without derived values, as the server has it after a call."""
     proposal = changes.files[PATH]
     return Proposal(proposal.path, proposal.base, proposal.current, proposal.proposed, proposal.origins)
 
@@ -58,7 +58,8 @@ def figures(length: int, count: int, times: int) -> dict[str, float]:
     text = old.proposed or ""
     new = replace_once(text, f"changed = {2 + (length // count) * 50}\n", "changed = 0\nagain = 1\n")
     typed = (old.current or "").replace("    return None\n", "    return None  # typed\n", 1)
-    some = old.hunks[len(old.hunks) // 2].id  # if there are very many, adjacent ones are joined
+    # there may be fewer hunks than changes: if there are very many, adjacent ones are joined
+    some = old.hunks[len(old.hunks) // 2].id
 
     def accept_one() -> Proposal:
         fresh = the(changes)

@@ -68,7 +68,7 @@ async def fairlead_run(rounds: int) -> tuple[list[float], float, float]:
         async with Client(root, env=env, settings=settings, storage=Path(storage)) as client:
             await client.request("agent/sessions/create", {})
             server = psutil.Process(client.process.pid)
-            await warm(server)
+            await wait_until_idle(server)
             await client.request("agent/warm", {})  # as an editor does when the input box for a task opens
             start = time.time()
             result = await client.run(deadline=300)
@@ -78,7 +78,7 @@ async def fairlead_run(rounds: int) -> tuple[list[float], float, float]:
     return gaps, memory, (first - start) * 1000
 
 
-async def warm(server: psutil.Process) -> None:
+async def wait_until_idle(server: psutil.Process) -> None:
     """Waits until the background import of the SDK is over and the process is idle."""
     quiet = 0
     while quiet < 5:
@@ -88,6 +88,7 @@ async def warm(server: psutil.Process) -> None:
 
 
 def sdk_run(rounds: int) -> tuple[list[float], float]:
+    """The gaps in ms, and the peak memory in MB."""
     process, url = start_messages_server(rounds)
     peak = 0.0
     with workspace() as root:
@@ -225,7 +226,7 @@ def main() -> None:
         figures.write(given.json)
 
 
-def at_home_elsewhere() -> None:
+def main_with_temporary_home() -> None:
     """`main` with a temporary home folder, in which the servers create their layers."""
     with tempfile.TemporaryDirectory(prefix="fairlead-bench-") as home:
         os.environ.update({"HOME": home, "USERPROFILE": home, "LOCALAPPDATA": home})
@@ -233,4 +234,4 @@ def at_home_elsewhere() -> None:
 
 
 if __name__ == "__main__":
-    at_home_elsewhere()
+    main_with_temporary_home()

@@ -1,6 +1,7 @@
-"""What a search costs, compared with ripgrep alone, in workspaces of 100 and of 100,000 files.
+"""The cost of a search, compared with ripgrep alone, in workspaces of 100 and of 100,000 files.
 
-Part of `npm run bench`; alone with `.venv/bin/python benchmarks/speed/search.py`. Medians in ms of some runs.
+Part of `npm run bench`; alone with `.venv/bin/python benchmarks/speed/search.py`. All figures are in ms: the mean of
+several searches, and the median of several runs of ripgrep.
 """
 
 import asyncio
@@ -35,7 +36,7 @@ def alone(root: Path) -> float:
 
 
 async def through_the_server(root: Path, runs: int) -> float:
-    """The time of a `search` call in a run, in ms."""
+    """The mean time of a `search` call in ms, from the difference between a run with one call and one with many."""
     taken: list[float] = []
     for count in (1, 1 + runs):
         replay = root.parent / "replay.yaml"

@@ -1,8 +1,8 @@
-"""One long run: 500 rounds with reads, edits, commands and reviews; memory and time per round at its start and end.
+"""Measures the server's memory and the time per round at the start and the end of a run of 500 rounds with reviews.
 
 `python benchmarks/speed/soak.py [ROUNDS]`. The model is the strict fake of the Messages API in this process. The server
-is a separate process, as an editor starts it. The window is small, so the conversation outgrows it several times. The
-time of a round is the time from one request to the next, including the fake's checks.
+is a separate process, as an editor starts it. The context window is small, so the conversation outgrows it several
+times. The time of a round is the time from one request to the next, including the fake's checks.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ REVIEW_EVERY = 10
 
 
 class Script:
-    """The model's side: sometimes a plan, and in each round a read, an edit and a command at once."""
+    """The model's turns: a read, a write and a command together; every tenth turn also updates the plan."""
 
     def __init__(self, rounds: int) -> None:
         self.rounds = rounds
@@ -74,18 +74,18 @@ async def soak(rounds: int) -> None:
                 await accept(client)
                 memory.append(server.memory_info().rss / 1e6)
             result = await answer
-            kept = sum(path.stat().st_size for path in storage.rglob("*") if path.is_file())
+            saved = sum(path.stat().st_size for path in storage.rglob("*") if path.is_file())
         assert (result["stopReason"], api.refusals) == ("end_turn", []), (result, api.refusals[:1])
         times = [request.at for request in api.requests]
     gaps = [(after - before) * 1000 for before, after in pairwise(times)]
     print(f"{rounds} rounds, {len(times)} requests, {script.summaries} of them for a summary; nothing was refused")
-    print(f"ms per round    first {SAMPLE}: {middle(gaps[:SAMPLE])}   last {SAMPLE}: {middle(gaps[-SAMPLE:])}")
+    print(f"ms per round    first {SAMPLE}: {summary(gaps[:SAMPLE])}   last {SAMPLE}: {summary(gaps[-SAMPLE:])}")
     print(f"server's memory after {REVIEW_EVERY} rounds: {memory[0]:.0f} MB   at the end: {memory[-1]:.0f} MB")
-    print(f"kept on disk    {kept / 1e6:.1f} MB")
+    print(f"saved on disk   {saved / 1e6:.1f} MB")
 
 
-def middle(gaps: list[float]) -> str:
-    return f"median {statistics.median(gaps):.0f}, most {max(gaps):.0f}"
+def summary(gaps: list[float]) -> str:
+    return f"median {statistics.median(gaps):.0f}, maximum {max(gaps):.0f}"
 
 
 async def accept(client: Client) -> None:

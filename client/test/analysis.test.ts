@@ -37,7 +37,7 @@ test.afterEach(() => {
   mock.timers.reset();
 });
 
-test("the first report is not the last: an analysis ends half a second after one", async () => {
+test("an analysis ends half a second after the last report about its file", async () => {
   const { analyses, report, listeners, hasEnded } = setup();
   analyses.begin("a");
   analyses.begin("a");
@@ -53,7 +53,7 @@ test("the first report is not the last: an analysis ends half a second after one
   assert.equal(listeners(), 0);
 });
 
-test("an analysis without a report, or with reports again and again, ends after three seconds", async () => {
+test("an analysis with no report, or with one report after another, ends after three seconds", async () => {
   const { analyses, report, hasEnded } = setup();
   analyses.begin("quiet");
   analyses.begin("busy");
@@ -66,7 +66,7 @@ test("an analysis without a report, or with reports again and again, ends after 
   assert.deepEqual([await hasEnded("quiet"), await hasEnded("busy")], [true, true]);
 });
 
-test("there is nothing to wait for in a file that was opened long ago", async () => {
+test("a file that was opened long ago has no analysis to wait for", async () => {
   const { analyses, hasEnded } = setup();
   assert.equal(await hasEnded("a"), true);
   analyses.begin("a");

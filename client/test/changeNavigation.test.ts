@@ -144,7 +144,7 @@ test("after a decision, the next undecided change is shown, unless a change of t
   );
 });
 
-test("a line belongs to the hunk around it, on either side; a gap belongs to the adjacent lines", () => {
+test("on either side, a line belongs to the hunk around it, or to a hunk without lines next to it", () => {
   const changed = file("one", "modify", hunk("b", 3, 2), hunk("gap", 9, 0));
   assert.deepEqual(
     [2, 3, 4, 5, 9, 10, 11].map((line) => hunkAt(changed, "proposed", line)?.id),
@@ -189,7 +189,7 @@ test("in the text of one step, only its own changes move the lines", () => {
   );
 });
 
-test("a decision on a file in the diff of a step is about the hunks that the diff shows", () => {
+test("a decision on a file in the diff of a step applies to the hunks that the diff shows", () => {
   const of = (id: string, itemId: string | null): Hunk => ({ ...hunk(id, 3), itemId });
   const { uri } = file("one", "modify");
   const target = (item: string | undefined, ...hunks: Hunk[]): Target | undefined =>

@@ -15,7 +15,7 @@ function step(check: string, checkByUser = false): PlanItem {
   return { ...item, check, checkByUser };
 }
 
-test("a step offers its check first, with who set it, and none last", () => {
+test("a step offers its own check first, with who set it, and “No Check” last", () => {
   const texts = (item: PlanItem): string[] =>
     stepChoices(item, SUGGESTED).map(({ label, description }) => `${label}: ${description}`);
   assert.deepEqual(texts(step("npm test")), [
@@ -27,12 +27,12 @@ test("a step offers its check first, with who set it, and none last", () => {
   assert.deepEqual(texts(step("")), ["npm test: suggested by package.json", "make lint: suggested by Makefile"]);
 });
 
-test("a run offers all checks, those of the steps once, then the suggestions", () => {
+test("a run offers all checks together, then the check of each step, then the other suggestions", () => {
   const commands = runChoices([step("pytest"), step(""), step("npm test")], SUGGESTED).map(({ command }) => command);
   assert.deepEqual(commands, [undefined, "pytest", "npm test", "make lint"]);
 });
 
-test("what is typed comes first, and Enter accepts it whatever VS Code still shows", () => {
+test("typed text comes first, and Enter accepts it even if VS Code still shows older rows", () => {
   const choices = stepChoices(step(""), SUGGESTED);
   const rows = listedChoices(" lint ", choices);
   assert.deepEqual(

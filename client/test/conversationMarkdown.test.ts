@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { page } from "./page";
 import { markdownBlocks } from "../src/conversation/webview/markdown";
 
-/** The answer as it is in the page. */
+/** The elements that the page shows for an answer. */
 function drawn(text: string): HTMLElement {
   const element = page.createElement("div");
   element.append(...markdownBlocks(text).map((block) => block.element));
@@ -75,7 +75,7 @@ test("docs/faults.md 41: a direction character that is written as an entity is s
   assert.match(answer.textContent, /\\u\{2066\}quote/);
 });
 
-test("what is harmless in an answer is drawn: words, lists, tables, code, and HTML as text", () => {
+test("the harmless parts of an answer are shown: words, lists, tables, code, and HTML as text", () => {
   const answer = drawn(
     "# Title\n\nSome *words* and `code`.\n\n- one\n- [x] two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```python\nif a < b:\n```\n\nUse <b>.",
   );
@@ -90,7 +90,7 @@ test("what is harmless in an answer is drawn: words, lists, tables, code, and HT
   assert.match(answer.textContent, /Use <b>\./);
 });
 
-test("links lead to the web, which shows their address, or to a file and line of the workspace", () => {
+test("a link opens the web address that it shows on hover, or a file and line of the workspace, or nothing", () => {
   const links = (text: string): unknown[] =>
     [...drawn(text).querySelectorAll("a")].map((link) => [
       link.getAttribute("href"),
@@ -127,7 +127,7 @@ test("the unchanged blocks of a growing answer stay in the page", () => {
   );
 });
 
-test("docs/faults.md 41: an answer that is made to be slow or deeply nested is still drawn", () => {
+test("docs/faults.md 41: an answer that is deeply nested or designed to be slow is still shown", () => {
   const size = 100_000;
   const attacks = [
     "[",

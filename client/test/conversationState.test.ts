@@ -20,7 +20,7 @@ const cards = (session: Session | undefined, ready = READY): Card[] => cardsOf(s
 const shown = (session: Session | undefined, ready = READY): unknown[] =>
   cards(session, ready).map(({ title, buttons }) => [title, ...buttons.map(({ label }) => label)]);
 
-test("an approval shows the whole command, where it runs and why it asks, and its buttons decide on this one", () => {
+test("an approval shows the command, where it runs and why it needs approval; its buttons decide on it", () => {
   const store = new Store();
   const approval = { ...params<ApproveParams>("approve.params"), sessionId: "s", command: "rm \u202e-rf x\nls" };
   const session = store.startRun("s", "Task");
@@ -34,7 +34,7 @@ test("an approval shows the whole command, where it runs and why it asks, and it
   assert.deepEqual(card.buttons[0]?.action, { kind: "decide", approval, option: "allow_once" });
 });
 
-test("a question has a button for each option, and takes words", () => {
+test("a question has a button for each option, and accepts a typed answer", () => {
   const store = new Store();
   const question: AskParams = { sessionId: "s", toolCallId: "1", question: "Which?", options: ["A", "B"] };
   const session = store.startRun("s", "Task");
@@ -70,7 +70,7 @@ test("a run that ended says what can be done next", () => {
   assert.deepEqual(ended("error", "auth", cloud), [["The run ended with an error.", "Retry"]]);
 });
 
-test("changes to review and a plan that waits have their buttons, but not while the agent works", () => {
+test("changes to review and a plan that waits for approval have cards, but not while the agent works", () => {
   const store = new Store();
   const session = store.startRun("s", "Task", "plan");
   store.setPlan({ ...params<Plan>("plan"), sessionId: "s", awaitsApproval: true });
@@ -130,7 +130,7 @@ test("another session that waits for the user has a card that shows it", () => {
   );
 });
 
-test("a card that stays keeps the focus and its text when another one comes or goes; else the focus is handed over", () => {
+test("a card keeps the focus and its text when another one comes or goes; if it goes, the focus is handed over", () => {
   let lost = 0;
   const drawn = new Cards(() => (lost += 1));
   page.body.append(drawn.element);
@@ -162,7 +162,7 @@ test("an object has the same id each time, and no other one has it", () => {
   assert.deepEqual([idOf(one), idOf(two), idOf(one), idOf("pause")], ["#1", "#2", "#1", "pause"]);
 });
 
-test("docs/faults.md 41: a message of the webview is an intention only if each field is what it must be", () => {
+test("docs/faults.md 41: a message from the webview is an intention only if each field is valid", () => {
   const good = [
     { kind: "ready" },
     { kind: "press", card: "#1", button: 0 },
@@ -241,7 +241,7 @@ test("of 10,000 messages, only the last are sent at first, then what has changed
   );
 });
 
-test("another session, a page that starts again, and entries of an earlier window replace everything", () => {
+test("everything is sent again for another session, a page that starts again, and entries of an earlier window", () => {
   const store = new Store();
   const session = store.startRun("s", "One");
   const feed = new EntryFeed(same);
@@ -301,7 +301,7 @@ test("a step's heading is sent again when the plan changes", () => {
   );
 });
 
-test("a new session shows nothing, also while events of another one arrive, until a task begins", () => {
+test("a new session shows nothing until a task begins, even while events of other sessions arrive", () => {
   const store = new Store();
   store.startRun("s", "One");
   store.showNone();
@@ -313,7 +313,7 @@ test("a new session shows nothing, also while events of another one arrive, unti
   assert.equal(shownId(), "t");
 });
 
-test("a slash at the start is a command if there is one, else text", () => {
+test("a slash at the start begins a command if there is one with that name; otherwise it is text", () => {
   const task = (text: string, mode?: string, isNew = false): object => ({ kind: "task", text, mode, isNew });
   assert.deepEqual(parseSent("  do it\nnow "), task("do it\nnow"));
   assert.deepEqual(parseSent("/plan do it\nnow"), task("do it\nnow", "plan"));

@@ -1,4 +1,5 @@
-// 800 proposed files, followed by differences and by whole states: both clients end with the same rows. Against the real server.
+// With 800 proposed files and the real server, a client that gets differences has the same rows as one that gets whole
+// states.
 
 import assert from "node:assert/strict";
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
@@ -13,7 +14,7 @@ import { method } from "../src/protocol";
 import type { Changed, Edits, Plan } from "../src/protocolStates";
 
 const FILES = 800;
-/** What two runs of the same task do not share. */
+/** The fields that differ between two runs of the same task. */
 const OWN = new Set(["sessionId", "seconds"]);
 
 interface Message {
@@ -103,7 +104,10 @@ class Connection {
   }
 }
 
-/** What is left to review after the task, and after one decision, in a client with or without `incremental`. */
+/**
+ * Runs the task and decides on one file, with or without `incremental`. Returns the rows and the plan after each, and
+ * the number of whole states and of differences that the client got.
+ */
 async function followed(
   folder: string,
   incremental: boolean,

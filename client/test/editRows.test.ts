@@ -183,7 +183,7 @@ test("the view's title counts the files left to review; an undo continues the re
   );
 });
 
-test("the check of what was accepted is the first row, and cannot be decided on", () => {
+test("the check of the accepted changes is the first row, and shows which change is missing", () => {
   const [session] = sessions("a");
   assert.ok(session?.edits);
   const { checked } = params<Edits>("edits.empty");

@@ -67,7 +67,7 @@ test("the last answer of a run is not repeated at its end", () => {
   assert.deepEqual(viewsOf(session).at(-1), { kind: "end", title: "", body: whole(""), record: "" });
 });
 
-test("an entry that changes is another object, so that it is drawn again, and no other one is", () => {
+test("an entry that changes is replaced with a new object, so that only this entry is drawn again", () => {
   const { session, send } = running();
   send({ kind: "text", text: "a" });
   send(call("bash", "make"));
@@ -134,7 +134,7 @@ test("a rewrite of the plan has a cross only if it left a step open, not if a ch
   assert.deepEqual(shown(`[>] #1: Test\n\nmake test: exit code 1\n\n${open}`), ["failed", open]);
 });
 
-test("while a command runs its output is shown, without colors", () => {
+test("while a command runs, its output is shown without colors and without overwritten text", () => {
   const { session, send } = running();
   send(call("bash", "make"));
   send({ kind: "tool_output", toolCallId: "1", text: "\x1b[31m10 %\r20 %\x1b[0m\n" });
@@ -147,7 +147,7 @@ test("while a command runs its output is shown, without colors", () => {
   assert.deepEqual(shown(), ["running", "20 %\n20 %"]);
 });
 
-test("each step that begins is a heading with the state that the plan has now", () => {
+test("each step that has begun is a heading with its current state in the plan", () => {
   const { store, session } = running();
   const plan = params<Plan>("plan");
   const [first] = plan.items;
@@ -175,7 +175,7 @@ test("each step that begins is a heading with the state that the plan has now", 
   assert.deepEqual(shown(), [{ kind: "step", label: "Greet", mark: "", description: "no longer in the plan" }]);
 });
 
-test("docs/faults.md 41: characters that hide or reverse text are shown, and an endless text is cut", () => {
+test("docs/faults.md 41: characters that hide or reverse text are shown, and a very long text is cut", () => {
   const { session, send } = running();
   send({ kind: "text", text: "a\u202eb\u0007 \u{e0041} 👩‍💻\r\nc" });
   assert.deepEqual(viewsOf(session).at(-1), {
@@ -190,7 +190,7 @@ test("docs/faults.md 41: characters that hide or reverse text are shown, and an 
   assert.ok(entry && wholeText(entry).length > 5_000_000);
 });
 
-test("what the agent was told about the editor is text", () => {
+test("the context from the editor is shown as plain text, and can be restored", () => {
   const { session, send } = running();
   const event = params<Extract<AgentEvent, { kind: "context" }>>("event.context");
   send({ ...event, sessionId: "s", title: "<b>a.py</b>", text: "```\n<b>x</b>" });
@@ -199,7 +199,7 @@ test("what the agent was told about the editor is text", () => {
   assert.deepEqual(restored, { kind: "context", title: "", text: "x" });
 });
 
-test("feedback is named by what it is about", () => {
+test("a note about feedback says what the feedback is about", () => {
   const { session, send } = running();
   const feedback = params<Extract<AgentEvent, { kind: "feedback" }>>("event.feedback");
   const notes = ["review", "plan_changed", "files_changed", "new_errors", "something_else"].map((tag) => {
@@ -216,7 +216,7 @@ test("feedback is named by what it is about", () => {
   ]);
 });
 
-test("the project's rules that the agent got are named once", () => {
+test("all rules that the agent reads are listed in one entry", () => {
   const { session, send } = running();
   const rules = params<Extract<AgentEvent, { kind: "rules" }>>("event.rules");
   const feedback = params<Extract<AgentEvent, { kind: "feedback" }>>("event.feedback");
@@ -229,7 +229,7 @@ test("the project's rules that the agent got are named once", () => {
   );
 });
 
-test("a call has its cross and its result also in the conversation of an earlier window", () => {
+test("a conversation of an earlier window shows the state and the result of each call", () => {
   const store = new Store();
   const { plan, edits } = { plan: params<Plan>("plan"), edits: params<Edits>("edits") };
   const transcript = [

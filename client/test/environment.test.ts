@@ -49,7 +49,7 @@ test(
   },
 );
 
-test("an extra is installed in the versions that the wheel's constraints give", posix, async () => {
+test("the packages of a cloud are installed from the requirements next to the wheel", posix, async () => {
   const said: string[] = [];
   await addExtra(
     environment("google"),
@@ -90,7 +90,10 @@ test("another build of the same version, other packages and another Python get e
   assert.equal(await build("code", "pygls==2"), names[0]);
 });
 
-/** A Python outside of an environment. It takes a while to create environments, and their Python is ready after the installation. */
+/**
+ * Creates a Python that can make environments. The Python of such an environment takes a while to install packages, and
+ * fails until they are installed.
+ */
 function maker(storage: string): string {
   const python = path.join(storage, "python3");
   const made = `#!/bin/sh\n${HOLDS}\ncase "$*" in *"-r "*) exit;; *pip*) echo x >> '${storage}/installed'; sleep 0.2; touch "$(dirname "$0")/whole";; esac\ntest -e "$(dirname "$0")/whole"\n`;
@@ -122,7 +125,7 @@ test(
 );
 
 test(
-  "docs/faults.md 57: an unfinished environment of a closed window is removed, one that another version uses is not",
+  "docs/faults.md 57: unfinished and long unused environments are removed, those that were used recently are not",
   posix,
   async () => {
     const storage = fs.mkdtempSync(path.join(folder, "storage-"));

@@ -12,7 +12,7 @@ after(() => {
   fs.rmSync(folder, { recursive: true });
 });
 
-// installs into each folder that it is given; adds a line to `built` for each build
+// installs into each folder that it receives, and adds an x to FOLDER.built for each build
 const INSTALLER = `
 import fs from "node:fs";
 import { installOnce } from ${JSON.stringify(pathToFileURL(path.resolve("scripts/vscode/packages.mjs")).href)};
@@ -29,7 +29,7 @@ process.send("ready");
 `;
 
 const script = path.join(folder, "installer.mjs");
-// once: a process that starts while the file is written again would read an empty one, and never answer
+// written only once: a process that starts during another write would read an empty file and never answer
 fs.writeFileSync(script, INSTALLER);
 
 async function installer(...args: string[]): Promise<ChildProcess> {
@@ -47,7 +47,7 @@ function done(child: ChildProcess): Promise<void> {
   });
 }
 
-test("processes that install at the same time install once, even if one is killed while it installs", async () => {
+test("processes that install at the same time install once, even after one was killed while it installed", async () => {
   const others = await Promise.all(Array.from({ length: 5 }, () => installer()));
   for (const round of Array(6).keys()) {
     const target = path.join(folder, String(round));

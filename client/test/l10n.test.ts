@@ -7,7 +7,7 @@ import ts from "typescript";
 const SOURCES = path.join("client", "src");
 const chinese = JSON.parse(readFileSync("l10n/bundle.l10n.zh-cn.json", "utf8")) as Record<string, string>;
 
-/** The first arguments of the calls of `t` in a file that imports it, as source code if they are not a literal. */
+/** The first argument of each call to `t` in a file that imports it, or the call's source if it is not a literal. */
 function textsOf(file: string): { readonly text: string; readonly isLiteral: boolean }[] {
   const source = readFileSync(file, "utf8");
   if (!source.includes('import { t } from "@vscode/l10n"')) return [];
@@ -39,7 +39,7 @@ test("each text of the client is a literal", () => {
   );
 });
 
-test("each text of the client has a Chinese one, and no Chinese text is left over", () => {
+test("each text of the client has a Chinese translation, and there are no unused translations", () => {
   assert.ok(used.length > 0);
   assert.deepEqual(Object.keys(chinese).sort(), [...new Set(used.map(({ text }) => text))].sort());
 });

@@ -35,7 +35,7 @@ test("only the first of very many places are sent", () => {
   assert.equal(locations(found).length, MOST_PLACES);
 });
 
-test("several hovers become one, and empty ones none", () => {
+test("several hovers become one, and empty ones become null", () => {
   const found = (...values: string[]) => ({ contents: values.map((value) => ({ value })), range: span(1, 4, 9) });
   assert.equal(hover([]), null);
   assert.equal(hover([found("", " ")]), null);
@@ -54,7 +54,7 @@ const symbol = <Child>(name: string, children: Child[] = []) => ({
   children,
 });
 
-test("symbols have the kinds of LSP, which count from 1", () => {
+test("symbols have the kinds of LSP, which are counted from 1", () => {
   const [outer] = documentSymbols([symbol("outer", [symbol("inner", [])])]);
   assert.deepEqual([outer?.kind, outer?.selectionRange, outer?.children?.[0]?.name], [12, NAME, "inner"]);
   const found = { name: "a", kind: 4, containerName: "", location: { uri: uri("b.ts"), range: span(1, 4, 9) } };
@@ -79,7 +79,7 @@ test("only the first symbols of a very large outline are sent, with their parent
   assert.equal(found.at(0)?.children?.length, 100);
 });
 
-test("a rename in several files has one change for each, with the versions of open documents", () => {
+test("a rename in several files has one change per file, with the versions of open documents", () => {
   const entries = [replace("a.ts", 1, "x"), replace("b.ts", 0, "y"), replace("a.ts", 5, "z")];
   const edit = workspaceEdit(entries, (name) => (name === "file:///a.ts" ? 7 : null));
   assert.deepEqual(
@@ -91,7 +91,7 @@ test("a rename in several files has one change for each, with the versions of op
   );
 });
 
-test("texts change before their file moves away, and after it was created", () => {
+test("a file's text is edited before the file is renamed, and after it is created", () => {
   const entries: EditEntry[] = [
     { _type: 1, from: uri("old.ts"), to: uri("new.ts"), options: { overwrite: true } },
     { _type: 1, to: uri("made.ts"), options: undefined },

@@ -25,7 +25,7 @@ function shownTexts(value: unknown, path: string): [string, string][] {
   });
 }
 
-test("each key of the manifest has a text in both languages, and no text is left over", () => {
+test("each key of the manifest has a text in both languages, and no text is unused", () => {
   const keys = [...new Set(used)].sort();
   assert.deepEqual(Object.keys(english).sort(), keys);
   assert.deepEqual(Object.keys(chinese).sort(), keys);

@@ -53,7 +53,7 @@ test("no text can end its code block", () => {
   assert.equal(fenced("a\n````\nb"), "`````\na\n````\nb\n`````");
 });
 
-test("invisible characters of a command are shown", () => {
+test("invisible characters in a command are shown", () => {
   assert.equal(escapeInvisible("rm \u202e-rf\u0007 x\n\ty ü 🚀"), "rm \\u{202e}-rf\\u{7} x\n\ty ü 🚀");
   assert.equal(escapeInvisible("rm\u3164\u2800-rf 한글 ❤\ufe0f"), "rm\\u{3164}\\u{2800}-rf 한글 ❤\ufe0f");
 });

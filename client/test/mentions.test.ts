@@ -25,7 +25,7 @@ test("a task mentions keywords, files and folders", () => {
   assert.deepEqual(mentionsIn("#file:selection"), [{ kind: "path", paths: ["selection"] }]);
 });
 
-test("what is not a mention stays text", () => {
+test("other text with a # is not a mention", () => {
   for (const text of [
     "C# and a#b",
     "https://example.com/#top",
@@ -38,7 +38,7 @@ test("what is not a mention stays text", () => {
     assert.deepEqual(mentionsIn(text), [], text);
 });
 
-test("the mention of any path means that path", () => {
+test("the mention that is written for a path is read as that path", () => {
   for (const path of ["a.ts", "my notes.md", "src/a(1).ts", "x.", "selection", "file:x", "ende)", "a,b", "問候.py"])
     assert.deepEqual(
       mentionsIn(`See ${pathMention(path)} first`).map((mention) => mention.kind === "path" && mention.paths[0]),
@@ -71,7 +71,7 @@ test("a completed mention ends with a space, and replaces what was typed", () =>
   assert.equal(unfinishedMention("Fix #src/a.ts "), undefined);
 });
 
-test("a large workspace lists only some files", () => {
+test("the completions in a large workspace are limited", () => {
   const files = Array.from({ length: 10_000 }, (_, n) => `f${n}.ts`);
   assert.equal(completionsAt("#f", { ...available, files }).length, MAX_COMPLETIONS);
 });
@@ -90,7 +90,7 @@ test("Enter completes an unfinished mention, and runs the task after a complete 
   }
 });
 
-test("a row that was listed for another text neither runs nor inserts what the user did not see", () => {
+test("if the selected row was listed for another text, Enter acts on the text in the box", () => {
   const now = rows("Fix #src/a");
   for (const before of ["", "Fix", "Fix #", "Fix #s"])
     for (const stale of promptChoices(before, ["Earlier"], completionsAt(before, available)))
@@ -101,7 +101,7 @@ test("a row that was listed for another text neither runs nor inserts what the u
   }
 });
 
-test("a dropped list has an address in each line, and comments", () => {
+test("a dropped list has a URI on each line, and may have comments and blank lines", () => {
   assert.deepEqual(urisIn("# from somewhere\r\nfile:///a%20b\r\n\r\nfile:///c\n"), ["file:///a%20b", "file:///c"]);
   assert.deepEqual(urisIn(""), []);
 });

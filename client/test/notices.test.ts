@@ -189,7 +189,7 @@ test("the Plan view and the conversation say the same about a run that ended ear
     [["Retry", "The run ended with an error."]],
     [["Retry", "Retry. The run ended with an error. Why."]],
   ]);
-  // the user knows who stopped the run, so the Plan view does not ask again
+  // the user stopped the run, so the Plan view does not offer to continue it
   assert.deepEqual(said("cancelled"), [[["Continue", "The run did not finish."]], []]);
   assert.deepEqual(said("end_turn"), [[], []]);
   assert.deepEqual(said("refusal"), [[], []]);

@@ -78,7 +78,7 @@ test("uv makes the environment from a folder of wheels, without a network", asyn
   assert.ok(!fs.existsSync(path.join(folder, "with-uv", "bin", "pip")), "pip was not needed");
 });
 
-test("pip makes the environment if uv fails, even if its configuration installs for the user", async () => {
+test("pip makes the environment if uv fails, even if pip is configured to install for the user", async () => {
   process.env.PIP_USER = "1";
   const messages = await makeAndRun("with-pip", [uvInstaller(path.join(folder, "no-uv")), pip]);
   assert.match(messages.join("\n"), /uv failed: .*ENOENT[^]*with pip$/);

@@ -48,7 +48,7 @@ test("completions that arrive after the cursor has moved are not shown", () => {
   assert.equal(input.value, "See #ma, then stop");
 });
 
-test("the list closes when the cursor moves, and a choice just before that completes what was typed", () => {
+test("a move of the cursor closes the list; a choice before the list has closed completes what was typed", () => {
   const { prompt, input, request, press } = typedPrompt("See #ma, then stop", 7);
   prompt.showCompletions(request, COMPLETIONS);
   input.setSelectionRange(3, 3);

@@ -51,7 +51,7 @@ test("the store handles every event of the goldens", () => {
   assert.deepEqual([...kinds].sort(), known);
 });
 
-test("a difference changes the state that it starts from, and no other", () => {
+test("a difference applies only to the version that it starts from", () => {
   const store = new Store();
   const [plan, edits] = [params<Plan>("plan"), params<Edits>("edits")];
   const [planChanged, editsChanged] = [params<Changed>("plan.changed"), params<Changed>("edits.changed")];

@@ -19,7 +19,7 @@ function program(name: string, script: string): string {
 
 const posix = { skip: process.platform === "win32" };
 
-test("the first suitable Python is used, and the reasons against the others are reported", posix, async () => {
+test("the first suitable Python is used, and the problems of those before it are reported", posix, async () => {
   const old = program("old", "echo '3.9 /usr/bin/python3.9'");
   const young = program("young", "echo '3.15 /usr/bin/python3.15'");
   const bare = program("bare", "echo \"ModuleNotFoundError: No module named 'ensurepip'\" >&2; exit 1");
@@ -44,7 +44,7 @@ test("the first suitable Python is used, and the reasons against the others are 
   );
 });
 
-test("no file of the working directory, which may be the workspace, runs", posix, async () => {
+test("no file from the working directory, which may be the workspace, is run", posix, async () => {
   const before = process.cwd();
   for (const name of ["venv.py", "ensurepip.py"]) fs.writeFileSync(path.join(folder, name), "raise SystemExit(3)\n");
   process.chdir(folder);
@@ -56,7 +56,7 @@ test("no file of the working directory, which may be the workspace, runs", posix
   }
 });
 
-test("a program that fails without a message could not be run", posix, async () => {
+test("a failed program is reported with its last line of output or as “could not be run”", posix, async () => {
   const noisy = program("noisy", "printf 'Traceback\\nbroken installation\\n' >&2; exit 1");
   const unrunnable = program("unrunnable", "exit 0");
   fs.chmodSync(unrunnable, 0o644);
@@ -67,7 +67,7 @@ test("a program that fails without a message could not be run", posix, async () 
   );
 });
 
-test("without a suitable Python none is returned", posix, async () => {
+test("without a suitable Python, none is returned", posix, async () => {
   const { python, attempts } = await findPython([[program("two", "echo '2.7 /usr/bin/python2'")]]);
   assert.equal(python, undefined);
   assert.equal(attempts.length, 1);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Readiness, type Clock } from "../src/code/readiness";
 
-/** A clock that moves when its `sleep` is called, and a language that finds something once it is ready. */
+/** A clock that only `sleep` moves, and language support that finds something once it is ready. */
 function setup(readyAfter: number): { readiness: Readiness; ask: () => Promise<string[]>; asked: number[] } {
   let time = 0;
   const clock: Clock = {
@@ -27,7 +27,7 @@ test("language support that is starting is asked again until it finds something"
   assert.deepEqual(asked, [0, 100, 300, 700, 1500]);
 });
 
-test("finding nothing is an answer after five seconds, and from then on at once", async () => {
+test("an empty result is accepted after five seconds, and from then on at once", async () => {
   const { readiness, ask, asked } = setup(Infinity);
   assert.deepEqual(await readiness.ask("plaintext", ask, never), []);
   assert.equal(asked.at(-1), 5000);
@@ -36,7 +36,7 @@ test("finding nothing is an answer after five seconds, and from then on at once"
   assert.equal(asked.length, before + 1);
 });
 
-test("after the support of a language has found something, finding nothing is an answer at once", async () => {
+test("after language support has found something, an empty result is accepted at once", async () => {
   const { readiness, ask, asked } = setup(0);
   await readiness.ask("typescript", ask, never);
   const nothing = setup(Infinity);
@@ -44,7 +44,7 @@ test("after the support of a language has found something, finding nothing is an
   assert.deepEqual([asked, nothing.asked], [[0], [0]]);
 });
 
-test("a cancelled request is not asked again", async () => {
+test("language support is not asked again after a cancellation", async () => {
   const { readiness, ask, asked } = setup(Infinity);
   await readiness.ask("typescript", ask, () => asked.length === 2);
   assert.equal(asked.length, 2);

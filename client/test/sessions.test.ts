@@ -18,7 +18,7 @@ function listed(): Store {
   return store;
 }
 
-test("a session's row shows its state, what is left to review, its time, and whether it is shown", () => {
+test("a session's row shows its state, its progress, the files to review, its age, and whether it is shown", () => {
   const store = listed();
   store.show(first);
   const [one, two] = sessionNodes(store.listed, store.active, now);
@@ -33,7 +33,7 @@ test("a session's row shows its state, what is left to review, its time, and whe
   );
 });
 
-test("a session that waits for the user says so first, and one with a completed plan is marked", () => {
+test("the row of a waiting session starts with that, and a completed plan has its own icon", () => {
   const store = listed();
   store.startRun(first, "One");
   store.addQuestion({ sessionId: first, toolCallId: "1", question: "Which?", options: [] });
@@ -50,7 +50,7 @@ test("a session that waits for the user says so first, and one with a completed 
   );
 });
 
-test("times in the past are short", () => {
+test("the age of a session is shown in minutes, hours or days", () => {
   const minute = 60_000;
   assert.deepEqual([-1, 59_000, minute, 59 * minute, 60 * minute, 47 * 60 * minute, 48 * 60 * minute].map(ago), [
     "just now",
@@ -63,7 +63,7 @@ test("times in the past are short", () => {
   ]);
 });
 
-test("a change of one session does not affect another one", () => {
+test("a change to one session does not affect another one", () => {
   const store = new Store();
   store.startRun(first, "One");
   store.setPlan({ ...params<Plan>("plan"), sessionId: second });
@@ -96,14 +96,14 @@ test("a stopped run is shown as ended at once, and its later events are not show
   store.addEvent(event("run_finished", ""));
   store.addEvent(event("text", "Here"));
   store.endRun(first, one, cancelled);
-  assert.ok(session.running, "the answer to the first run ends the first alone");
+  assert.ok(session.running, "the answer to the first run ends only that run");
   store.endRun(first, two, { stopReason: "end_turn", message: "Done.", record: "" });
   assert.deepEqual(shown(), ["One", "I begin", "Stopped.", "Two", "Here", "Done."]);
   assert.deepEqual(session.entries[2], { kind: "end", ...cancelled, errorKind: "" });
   assert.ok(!session.running);
 });
 
-test("when the server is gone its runs have ended, and the next run is shown", () => {
+test("when the server is gone, its runs have ended, and the events of the next run are shown", () => {
   const store = new Store();
   store.startRun(first, "One");
   store.stopRun(first);
@@ -113,7 +113,7 @@ test("when the server is gone its runs have ended, and the next run is shown", (
   assert.equal(store.active?.entries.at(-1)?.kind, "text");
 });
 
-test("the newest other session replaces a deleted one", () => {
+test("when the active session is deleted, the newest other one becomes active", () => {
   const store = listed();
   store.show(first);
   store.remove(first);
@@ -122,7 +122,7 @@ test("the newest other session replaces a deleted one", () => {
   assert.equal(store.active, undefined);
 });
 
-test("what the user or the server still does about a deleted session does not bring it back", () => {
+test("later actions of the user or the server do not bring back a deleted session", () => {
   const store = listed();
   store.startRun(first, "One");
   const approval = { ...params<ApproveParams>("approve.params"), sessionId: first };
@@ -140,7 +140,7 @@ test("what the user or the server still does about a deleted session does not br
   assert.equal(store.show(second), true);
 });
 
-test("without a server no session is listed, and the active one stays readable", () => {
+test("without a server, no session is listed, and the active one stays readable", () => {
   const store = listed();
   store.startRun(first, "One");
   store.markServerGone();
@@ -204,7 +204,7 @@ test("a plan of an earlier window awaits approval as the server says, also after
   assert.equal(isReady(), false);
 });
 
-test("a task is shown while the server starts, and its session replaces it; a stop removes it", () => {
+test("a placeholder shows the task while the server starts, and its removal shows the earlier session again", () => {
   const store = new Store();
   store.startRun(first, "Earlier");
   const starting = store.showStarting("Now", "agent");

@@ -48,5 +48,5 @@ test("the end of a run is reported with its record, an error with its message, a
   assert.deepEqual(noticesAtEnd("end_turn"), ["“Round the price”: 1 of 1 step, 2 files to review."]);
   assert.deepEqual(noticesAtEnd("error"), ["“Round the price”: It is rounded."]);
   assert.deepEqual(noticesAtEnd("cancelled"), []);
-  assert.deepEqual(noticesAtEnd("budget"), [], "the pause has its own");
+  assert.deepEqual(noticesAtEnd("budget"), [], "a pause has its own notice");
 });

@@ -18,7 +18,7 @@ const problem = (line: number, message: string, source?: string, code?: string):
   code,
 });
 
-test("selections are in the order of the text, and those that touch a line are one", () => {
+test("selections are sorted by line, and those that share a line are merged", () => {
   const selected = [
     { start: 8, end: 9 },
     { start: 0, end: 2 },
@@ -45,7 +45,7 @@ test("the line at whose start a selection ends is not selected", () => {
   assert.deepEqual(lineRangeOf(selected(1, 0)), { start: 1, end: 1 });
 });
 
-test("the task for one problem has its place, its text and its source", () => {
+test("the task for one problem names its file and line, its text and its source", () => {
   assert.equal(
     fixPrompt("src/a.ts", [problem(4, "Type 'string' is not\n  assignable.", "ts", "2322")]),
     "Fix this problem in src/a.ts, line 5: Type 'string' is not assignable. [ts 2322]",
@@ -65,7 +65,7 @@ test("the task for several problems lists them in the order of the text", () => 
   );
 });
 
-test("very many and very long problems are bounded, and the task says that there are more", () => {
+test("the number and the length of the problems in a task are limited, and the task mentions the others", () => {
   const many = Array.from({ length: 50 }, (_, line) => problem(line, "w".repeat(9000)));
   const lines = fixPrompt("a.ts", many).split("\n");
   assert.equal(problemsToFix(many).length, 20);

@@ -14,11 +14,11 @@ const CASES: Record<string, [string, string]> = {
   ],
   "the heading if there is nothing else": ["## All **done**", "All done"],
   "one line": ["I changed\ntwo files\r\nand a test.", "I changed two files and a test."],
-  "a list in a row": ["- **a.py**: new\n- b.py", "a.py: new b.py"],
+  "a list on one line": ["- **a.py**: new\n- b.py", "a.py: new b.py"],
   "no code block": ["```python\nx = 1\n```\n\nThat is it.", "That is it."],
   "a code block without an end": ["```\nx = 1", ""],
-  "no rule": ["---\n\nDone.", "Done."],
-  "links by their words": [
+  "no horizontal rule": ["---\n\nDone.", "Done."],
+  "only the text of a link": [
     "See [the docs](https://example.com/a_b) and ![a picture](x.png).",
     "See the docs and a picture.",
   ],

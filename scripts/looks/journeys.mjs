@@ -1,5 +1,5 @@
-// What a user does with Fairlead, from the first minute to several sessions, for `npm run looks`. Each journey has
-// `options`, with which its window is opened, and `play`, which performs the actions and takes a picture of each stage.
+// The journeys of a user through Fairlead that `npm run looks` plays, from the first minute to several sessions. For
+// each one, `options` returns the options of its window, and `play` acts as the user and takes a picture of each stage.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -212,13 +212,13 @@ async function reviewManyFiles({ page, workspace, take, command, text, changes }
   await take("6-all");
   await page.press("Alt+y");
   await page.until("the next file accepted", () => isAccepted(MANY[2]));
-  await page.until("the other files", async () => !(await page.diffFiles()).includes(path.basename(MANY[2])));
+  await page.until("a diff without that file", async () => !(await page.diffFiles()).includes(path.basename(MANY[2])));
   await page.lenses((titles) => titles.includes(text("Accept")));
   await take("7-all-next");
   await page.reload();
   await page.rows(changes, (rows) => rows.length > 4);
   // VS Code may have saved an older list of tabs, with the diff as it was or without it
-  await page.until("no diff but that of the other files", async () => {
+  await page.until("no diff that includes an accepted file", async () => {
     const diffs = (await page.tabs()).filter(({ label }) => label !== "notes.md");
     return diffs.length === 0 || (diffs.length === 1 && !(await page.diffFiles()).includes(path.basename(MANY[2])));
   });
@@ -297,7 +297,7 @@ const BUSY = {
   error: { type: "overloaded_error", message: "Overloaded" },
 };
 const REFUSED = { status: 401, error: { type: "authentication_error", message: "invalid x-api-key" } };
-/** The error that the model server of `troubleOptions` currently answers with; undefined: it answers with its text. */
+/** The error with which the model server of `troubleOptions` answers. */
 let refusal;
 
 async function troubleOptions() {

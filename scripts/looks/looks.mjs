@@ -1,4 +1,4 @@
-// `npm run looks`: plays what a user does in a real VS Code, in each look, and takes pictures for a developer to check:
+// `npm run looks`: plays the journeys of a user in a real VS Code, in each look, and takes pictures for review:
 //   npm run looks -- [--only dark,chinese] [--journeys task,review] [FOLDER]
 // Recordings and a local server replace the model. Chinese needs a browser that has a Chinese font (FAIRLEAD_BROWSER).
 
@@ -11,7 +11,7 @@ import { SetupError } from "../python.mjs";
 import { ensureNode, ensurePython, main, runOrThrow, waitForAll } from "../setup.mjs";
 
 const WINDOW = { width: 1440, height: 900 };
-/** What differs from a dark window of 1440 × 900 pixels. */
+/** How each look differs from a dark window of 1440 × 900 pixels. */
 const LOOKS = {
   dark: {},
   light: { theme: "light" },
@@ -100,7 +100,7 @@ async function setSideBarWidth(page, width) {
   await page.mouse.up();
 }
 
-/** Returns a function that translates a title or text of the extension, and puts values into its gaps. */
+/** Returns a function that translates a title or text of the extension and fills in its placeholders. */
 function translator(language) {
   const fill = (text, values) => text.replace(/\{(\d)\}/g, (_, index) => values[index]);
   if (!language) return (english, ...values) => fill(english, values);

@@ -6,7 +6,7 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { cacheDir, fetchPackage, installOnce, npm } from "./packages.mjs";
 
-// This package contains VS Code's own server. Its version is VS Code's with 3 added to the major.
+// This package contains VS Code's own server. Its version is VS Code's, with 3 added to the major version.
 const CODE = {
   name: "code-server",
   version: "4.139.1",
@@ -125,7 +125,7 @@ function standIn(dir, file) {
   fs.writeFileSync(manifest, JSON.stringify({ ...JSON.parse(fs.readFileSync(manifest, "utf8")), main: "index.mjs" }));
 }
 
-// More than half of the installation, which no test loads.
+// No test loads these parts, which are more than half of the installation.
 const UNUSED = [
   "node_modules/@devcontainers",
   "node_modules/@github",

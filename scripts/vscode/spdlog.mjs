@@ -3,7 +3,7 @@
 import fs from "node:fs";
 import path from "node:path";
 
-// By number. The Output panel finds the level in each line.
+// Indexed by level. The Output panel reads the level from each line.
 const LEVELS = ["trace", "debug", "info", "warning", "error", "critical"];
 const METHODS = ["trace", "debug", "info", "warn", "error", "critical"];
 

@@ -41,12 +41,12 @@ const QUIET = {
  *             its path; without a workspace, the window is empty
  * extensions  unpacked extension folders (loaded in place) and .vsix files (installed)
  * settings    user settings in addition to `QUIET`
- * env         variables in addition to those of this process, without npm's, Git's, XDG's and an editor's; `undefined`
- *             removes one. HOME (on Windows, USERPROFILE) is a new folder unless given here
+ * env         variables in addition to those of this process, except for those of npm, Git, XDG and editors; a variable
+ *             that is `undefined` is removed. HOME (on Windows, USERPROFILE) is a new folder unless given here
  * port        0 (the default) takes a free one
- * trust       'off': every workspace is trusted; 'restricted': at first none is; 'ask': at first none is, and a dialog
- *             asks
- * log         called with each line about the installation of VS Code; by default, they go to standard error
+ * trust       'off': every workspace is trusted; 'restricted': no workspace is trusted at first; 'ask': the same, and a
+ *             dialog asks whether to trust it
+ * log         called with each line about the installation of VS Code; by default, lines go to standard error
  *
  * Returns `{ url, port, workspace, scratch, userDataDir, home, env, logs(), stop() }`. The url contains a secret, so
  * that no other user of the machine can connect. `stop()` ends every process, removes the scratch folder, and returns

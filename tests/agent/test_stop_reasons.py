@@ -1,4 +1,4 @@
-"""What an answer's stop reason means for the run: cut off, paused, refused, interrupted (docs/plan.md L13)."""
+"""How a run handles answers that are cut off, paused, refused, interrupted or empty (docs/plan.md L13)."""
 
 import asyncio
 import json
@@ -92,8 +92,8 @@ async def test_l13_the_message_of_a_run_does_not_include_an_earlier_answer(conne
         assert api.refusals == []
 
 
-async def test_l13_text_cut_by_max_tokens_is_not_finished_work(connect: Connect) -> None:
-    """docs/plan.md L13: if it is cut off a second time, the run ends and says why."""
+async def test_l13_text_cut_by_max_tokens_twice_ends_the_run(connect: Connect) -> None:
+    """docs/plan.md L13: it does not count as finished. The stop reason and the message say that it was cut off."""
     with FakeApi(turns=[say(Text("It goes on and"), stop_reason="max_tokens")] * 2) as api:
         async with connect(api) as client:
             result = await client.run()
@@ -136,7 +136,7 @@ async def test_l13_an_unknown_stop_reason_is_an_error_that_names_it(connect: Con
 
 
 @pytest.mark.parametrize("reason", ["end_turn", "stop_sequence"])
-async def test_l13_calls_in_an_ended_turn_are_not_run_and_the_third_such_answer_says_so(
+async def test_l13_calls_in_an_ended_turn_are_not_run_and_the_third_such_answer_ends_the_run(
     connect: Connect, reason: str
 ) -> None:
     """docs/plan.md L13: the stop reason is known, so the error does not call it unknown; the session continues."""
@@ -154,7 +154,9 @@ async def test_l13_calls_in_an_ended_turn_are_not_run_and_the_third_such_answer_
 
 
 async def test_l13_a_refusal_says_what_to_do(connect: Connect) -> None:
-    """docs/plan.md L13: the message has the model's words, the server's explanation and advice; the session works."""
+    """docs/plan.md L13: the message contains the model's text, the server's explanation and advice. The session
+    continues.
+    """
     details = {"type": "refusal", "category": "cyber", "explanation": "This may break a rule."}
     with FakeApi(turns=[say(Text("I cannot."), stop_reason="refusal", stop_details=details), DONE]) as api:
         async with connect(api) as client:
@@ -252,7 +254,7 @@ async def test_l13_fault_91_an_answer_without_any_content_is_requested_again(con
 
 
 async def test_l13_fault_91_an_empty_answer_after_a_cut_off_text_ends_the_turn(connect: Connect) -> None:
-    """docs/plan.md L13: the text before it is the run's message."""
+    """docs/plan.md L13, docs/faults.md 91: the text before it is the run's message."""
     with FakeApi(turns=[say(Text("Everything is done."), stop_reason="max_tokens"), say()]) as api:
         async with connect(api) as client:
             result = await client.run()

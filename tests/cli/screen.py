@@ -23,7 +23,7 @@ class Screen:
         self._lines: list[list[tuple[str, str]]] = [[]]
         self._x = self._y = 0
         self._color = ""
-        # at Ctrl-C the system discards what was written and not yet read, which may cut a character
+        # at Ctrl-C the system discards output that has not been read yet, which may split a character
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._rest = ""
 

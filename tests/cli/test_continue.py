@@ -108,7 +108,7 @@ def test_stopped_with_ctrl_c(hello: Path, state: Env) -> None:
 
 @in_a_terminal
 def test_the_server_dies(hello: Path, state: Env) -> None:
-    """If the server is killed, nothing is lost, and the output says how to continue."""
+    """If the server is killed, the output says how to continue, and the session can be continued."""
     with FakeApi([Turn((PLAN,)), Wait(DONE, threading.Event(), before=2), DONE]) as api:
         env = {**state, **model(api)}
         with in_terminal("run", "a task", "--workspace", hello.parent, columns=200, **env) as terminal:

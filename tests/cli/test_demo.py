@@ -52,7 +52,7 @@ def check_demo(out: str, folder: Path) -> None:
 def test_demo_ends_and_its_result_runs(tmp_path: Path) -> None:
     """The worked example of docs/plan.md: five items, a reminder after three silent rounds, a failed call that the
     model corrects, a tick that its check refuses until the model fixes its mistake, all five completed and proved, the
-    diff, the record verified, the changed script run; exit 0. It says that no model was used.
+    diff, the record verified, the changed script run; exit 0. It says that the conversation is recorded.
     """
     folder = tmp_path / "kept"
     ended = run_plain("demo", "--keep", folder, spawned=True)
@@ -68,8 +68,8 @@ def test_demo_ends_and_its_result_runs(tmp_path: Path) -> None:
 
 
 def test_the_demo_without_a_sandbox_claims_nothing_that_was_not_proved(tmp_path: Path) -> None:
-    """In a home folder there is no sandbox. The check cannot run, so its step is not completed: the model replaces it.
-    The demo asks nothing and ends with 0."""
+    """The workspace is the home folder, in which there is no sandbox. The check cannot run, so its step is not
+    completed: the model replaces it. The demo asks nothing and ends with 0."""
     folder = tmp_path / "kept"
     state = tmp_path / "state"
     ended = run_plain("demo", "--keep", folder, spawned=True, HOME=str(folder), XDG_STATE_HOME=str(state))

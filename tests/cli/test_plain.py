@@ -111,7 +111,7 @@ def test_usage_at_the_end(output: str) -> None:
 
 
 def test_a_replay_with_a_mistake(workspace: Path, tmp_path: Path) -> None:
-    """An error in a replay file is shown with its line and reason, and exits with 1."""
+    """An error in a replay file is shown with its line and reason, and the command exits with 1."""
     replay = tmp_path / "bad.yaml"
     replay.write_text("replay: 1\nturns:\n  - text: fine\n  - txt: wrong\n")
     ended = run(workspace, replay)
@@ -121,7 +121,7 @@ def test_a_replay_with_a_mistake(workspace: Path, tmp_path: Path) -> None:
 
 
 def test_commands_need_a_terminal_to_ask_in(workspace: Path, record: Record) -> None:
-    """Without a terminal, a command does not run, and the model reads why. `--allow-commands` runs it."""
+    """Without a terminal, an unsandboxed command does not run, and the model reads why. `--allow-commands` runs it."""
     replay = record(
         {"calls": [{"bash": {"command": "echo 世界 > made.txt; echo out; exit 3", "unsandboxed": True}}]},
         {"text": "Done."},
@@ -146,7 +146,7 @@ def test_no_key() -> None:
 
 
 def test_a_run_that_is_cut_off(workspace: Path) -> None:
-    """An answer that is cut off exits with 1 and says what to do. Its text is shown once."""
+    """If the last answer is cut off, the run exits with 1 and says what to do. The answer's text is shown once."""
     cut = [Turn((Text(text),), stop_reason="max_tokens") for text in ("half an answ", "er, and m")]
     with FakeApi(cut, require_key=False) as api:
         model = ("--base-url", api.url, "--model", "m-1", "--max-tokens", "900")

@@ -39,8 +39,8 @@ def test_a_recorded_replay_equals_the_recording(hello: Path, example: Path, tmp_
     assert 'if __name__ == "__main__":' in hello.read_text()
 
 
-def test_a_real_run(workspace: Path, tmp_path: Path) -> None:
-    """A run with a model is recorded with its thinking, text of any script, calls in order, and each turn's usage."""
+def test_a_run_with_a_model_is_recorded(workspace: Path, tmp_path: Path) -> None:
+    """With its thinking, its text in any script, its calls in order, and each turn's usage."""
     path = tmp_path / "run.yaml"
     with FakeApi(
         [
@@ -71,8 +71,8 @@ def test_a_real_run(workspace: Path, tmp_path: Path) -> None:
     assert (two.usage.requests, two.usage.output_tokens) == (1, 2)
 
 
-def test_what_was_not_the_models_answer_is_not_recorded(workspace: Path, tmp_path: Path) -> None:
-    """A call that did not run because its answer was cut off, and the text of an attempt that broke."""
+def test_discarded_calls_and_text_are_not_recorded(workspace: Path, tmp_path: Path) -> None:
+    """A call is discarded if its answer was cut off, and text is discarded if its attempt failed."""
     path = tmp_path / "run.yaml"
     cut_off = Turn((Text("Writing."), Call("write_file", {"path": "a", "content": "x"})), stop_reason="max_tokens")
     answers = [cut_off, Cut(Turn((Text("An attempt that breaks."),), chunk=100), 4, "drop"), Turn((Text("Done."),))]
@@ -89,7 +89,7 @@ def test_what_was_not_the_models_answer_is_not_recorded(workspace: Path, tmp_pat
 
 
 def test_an_answer_that_breaks_is_not_recorded(workspace: Path, tmp_path: Path) -> None:
-    """Even if the server charged its tokens, and even if it was the last one."""
+    """Even if the server charged for its tokens, and even if it was the last one."""
     path = tmp_path / "run.yaml"
     turn = Turn((Text("An attempt that breaks."),), chunk=100)
     refusal = MidStreamError(turn, 4, "invalid_request_error")
@@ -104,10 +104,10 @@ def test_an_answer_that_breaks_is_not_recorded(workspace: Path, tmp_path: Path) 
     assert [turn.text for turn in read_recording(path).turns] == ["I look."]
 
 
-def test_a_result_that_reads_like_that_of_a_call_that_did_not_run(
+def test_a_call_is_recorded_even_if_its_result_begins_with_not_run(
     workspace: Path, record: Record, tmp_path: Path
 ) -> None:
-    """The call is recorded, because it ran."""
+    """The result of a call that did not run begins with the same words, but this call ran."""
     path = tmp_path / "run.yaml"
     (workspace / "a.txt").write_text("Not run: the answer is 42.\n")
     replay = record({"calls": [{"read_file": {"path": "a.txt"}}]}, {"text": "Done."})
@@ -127,8 +127,8 @@ def test_a_task_that_is_not_utf_8(workspace: Path, record: Record, tmp_path: Pat
     assert run_plain("run", "again", "--workspace", workspace, "--replay", path).code == 0
 
 
-def test_the_end_of_the_last_answer_is_recorded(workspace: Path, record: Record, tmp_path: Path) -> None:
-    """The replay of a run that ended with a refusal ends with a refusal."""
+def test_the_stop_reason_of_the_last_answer_is_recorded(workspace: Path, record: Record, tmp_path: Path) -> None:
+    """If a run ended with a refusal, its replay does too."""
     path = tmp_path / "run.yaml"
     replay = record({"text": "No.", "stop": "refusal"})
     ended = run_plain("run", "a task", "--workspace", workspace, "--replay", replay, "--record", path)
@@ -146,8 +146,8 @@ def test_answers_before_an_error_are_recorded(workspace: Path, record: Record, t
     assert read_recording(path).turns == read_recording(replay).turns
 
 
-def test_which_files_a_recording_may_overwrite(workspace: Path, record: Record, tmp_path: Path) -> None:
-    """A recording overwrites an older one or an empty file, but with `--continue` no recording."""
+def test_a_recording_overwrites_an_older_one_or_an_empty_file(workspace: Path, record: Record, tmp_path: Path) -> None:
+    """With `--continue`, no recording is overwritten."""
     replay, older, empty = record({"text": "New."}), record({"text": "Old."}, name="old.yaml"), tmp_path / "empty.yaml"
     empty.touch()
     task = ("--workspace", workspace, "--replay", replay, "--record")
@@ -162,7 +162,7 @@ def test_which_files_a_recording_may_overwrite(workspace: Path, record: Record, 
 
 
 def test_a_run_without_an_answer_overwrites_no_recording(workspace: Path, record: Record) -> None:
-    """The output says so."""
+    """The output says that nothing was recorded."""
     older = record({"text": "Old."})
     before = older.read_bytes()
     ended = run_plain("run", "a task", "--workspace", workspace, "--record", older)

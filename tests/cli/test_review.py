@@ -26,7 +26,7 @@ EDITS = (
 
 
 def _four_changes(record: Record) -> Path:
-    """A recording that proposes three changes of hello.py and one new file."""
+    """A recording that proposes three changes to hello.py and one new file."""
     calls = [*EDITS, {"write_file": {"path": "new/文件.py", "content": "x = 1\n"}}]
     return record({"calls": calls}, {"text": "Done."})
 
@@ -82,8 +82,8 @@ def test_by_hunk(review: InTerminal, hello: Path) -> None:
         pytest.param("y", "✓ 3 of 4 changes accepted: grep -q os hello.py passes (exit code 0", id="with it"),
     ],
 )
-def test_p18_what_was_accepted_is_checked(hello: Path, record: Record, answer: str, said: str) -> None:
-    """docs/plan.md P18: after a review that accepts a part of the changes."""
+def test_p18_accepted_changes_are_checked(hello: Path, record: Record, answer: str, said: str) -> None:
+    """docs/plan.md P18: after a review that accepts only some of the changes."""
     needs_sandbox()
     options = ("--workspace", hello.parent, "--check", "grep -q os hello.py")
     with in_terminal("run", "a task", *options, "--replay", _four_changes(record)) as terminal:
@@ -99,7 +99,7 @@ def test_p18_what_was_accepted_is_checked(hello: Path, record: Record, answer: s
 def test_p18_checks_that_are_refused_after_the_review_give_the_reason(
     hello: Path, record: Record, tmp_path: Path
 ) -> None:
-    """docs/plan.md P18: without any check, nothing is said."""
+    """docs/plan.md P18: if there is no check, nothing is reported."""
     other = tmp_path / "other"
     other.mkdir()
     arguments = ("run", "a task", "--workspace", hello.parent, "--workspace", other)
@@ -128,7 +128,7 @@ def test_all_the_rest(review: InTerminal, hello: Path) -> None:
     assert review.screen.text.count("Accept new") == 0
 
 
-def test_a_file_that_changed_during_the_review(review: InTerminal, hello: Path) -> None:
+def test_a_file_that_changes_during_the_review_is_shown_again(review: InTerminal, hello: Path) -> None:
     """A file that changed on disk is shown again with the user's lines, and they are not overwritten silently. The
     review continues with the other files, and the exit code is 1."""
     hello.write_text("# mine\n")
@@ -161,8 +161,8 @@ def test_a_conflict_is_decided_by_hunk(review: InTerminal, hello: Path) -> None:
 
 
 @pytest.mark.parametrize("key", ["n", "y"])
-def test_fault_76_a_file_that_the_user_deleted(review: InTerminal, hello: Path, key: str) -> None:
-    """docs/faults.md 76: the review names the deletion. `n` keeps it deleted, `y` writes the proposed text."""
+def test_fault_76_the_review_asks_about_a_file_that_the_user_deleted(review: InTerminal, hello: Path, key: str) -> None:
+    """docs/faults.md 76: `n` keeps it deleted, `y` writes the proposed text."""
     hello.unlink()
     review.answer("Accept hello.py?", "y")
     review.until("You deleted this file.")
@@ -174,7 +174,7 @@ def test_fault_76_a_file_that_the_user_deleted(review: InTerminal, hello: Path, 
 
 
 def test_a_deleted_file_is_reported_once(hello: Path, record: Record) -> None:
-    """A file that the user deleted counts as one change, however many its proposal has."""
+    """A file that was deleted on disk is named once, however many hunks its proposal has."""
     needs_sandbox()
     remove = {"bash": {"command": "rm hello.py", "unsandboxed": True}}
     recording = record({"calls": [*EDITS, remove]}, {"text": "Done."})
@@ -206,7 +206,7 @@ def test_a_file_that_is_proposed_during_the_review_is_reviewed_too(hello: Path, 
 
 
 def test_ctrl_c_leaves_the_review_after_all_the_rest_was_accepted(hello: Path, record: Record) -> None:
-    """Ctrl-C at the question about a protected file, which comes first: no file changes."""
+    """The question about the protected file comes before any change: after Ctrl-C, no file has changed."""
     protected = {"write_file": {"path": ".vscode/tasks.json", "content": "{}\n"}}
     recording = record({"calls": [EDITS[0], protected]}, {"text": "Done."})
     before = hello.read_bytes()
@@ -221,7 +221,7 @@ def test_ctrl_c_leaves_the_review_after_all_the_rest_was_accepted(hello: Path, r
 
 
 def test_ctrl_c_leaves_the_review(review: InTerminal, hello: Path) -> None:
-    """Ctrl-C in the review applies nothing more, keeps earlier decisions, and exits with 130."""
+    """After Ctrl-C at the first question, nothing has changed, and the exit code is 130."""
     before = hello.read_bytes()
     review.press("\x03")
     assert review.end() == 130

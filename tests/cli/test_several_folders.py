@@ -1,4 +1,4 @@
-"""`fairlead run` and `fairlead verify` with several folders, in which the code has the same names."""
+"""`fairlead run` and `fairlead verify` with several folders, whose code uses the same names."""
 
 import os
 import sys
@@ -25,7 +25,7 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def test_each_folder_has_its_own_language_server(folders: tuple[Path, Path], record: Callable[..., Path]) -> None:
-    """A rename changes the files of its folder only, and errors of proposals are found in both."""
+    """A rename changes the files of its folder only, and `fairlead verify` finds the changed files there."""
     api, web = folders
     rename = {"path": "web/shapes.py", "line": 1, "symbol": "area", "new_name": "surface"}
     question = {"action": "references", "path": "api/shapes.py", "line": 1, "symbol": "area"}

@@ -191,7 +191,7 @@ def _runs_sleep(terminal: InTerminal) -> bool:
 
 
 def test_ctrl_c_while_the_checks_run(hello: Path, record: Record, tmp_path: Path) -> None:
-    """The checks end. What was accepted stays, and the record is saved."""
+    """The checks end, the accepted changes stay, and the record is saved."""
     saved = tmp_path / "record.json"
     with checking(hello, record, "--save-record", saved) as terminal:
         children = terminal.children()

@@ -43,7 +43,7 @@ def check(command: str, exit_code: int = 0) -> Json:
 
 
 class Records:
-    """Records of a workspace."""
+    """Writes a record to a file, and verifies it against a workspace."""
 
     def __init__(self, folder: Path, workspace: Path) -> None:
         self.path, self.workspace = folder / "record.json", workspace
@@ -91,7 +91,7 @@ def test_the_record_of_the_example_holds_until_a_byte_or_a_check_changes(
     assert changed.out.endswith("\n✗ The record does not hold: 1 of 2 failed.\n")
 
     script.write_bytes(good)
-    tests = records.workspace / "test_hello.py"  # the session did not read it, so it is not known
+    tests = records.workspace / "test_hello.py"  # the session did not read it, so the record does not list it
     tests.write_text(tests.read_text().replace(", Ada!", ", Eve!"))
     broken = records.verify()
     assert broken.code == 1
@@ -162,7 +162,7 @@ def test_the_commands_of_a_record_run_only_in_the_sandbox(records: Records) -> N
 
 
 @pytest.mark.usefixtures("sandbox")
-def test_a_command_without_end_is_killed(records: Records) -> None:
+def test_a_command_is_killed_at_the_time_limit(records: Records) -> None:
     records.write(checks=[check("echo started; sleep 60"), check("true")])
     ended = records.verify("--timeout", "3")  # enough for the second one on a busy machine
     assert ended.code == 1
@@ -171,8 +171,8 @@ def test_a_command_without_end_is_killed(records: Records) -> None:
 
 
 @pytest.mark.usefixtures("sandbox")
-def test_a_pipe_does_not_hide_a_failure(records: Records) -> None:
-    """The pipe fails if its first command fails, as in the session."""
+def test_a_pipeline_does_not_hide_a_failure(records: Records) -> None:
+    """The pipeline fails if its first command fails, as in the session."""
     (records.workspace / "test_no.py").write_text("import unittest\nassert False\n")
     records.write(checks=[check("python3 -B -m unittest | tail -1")])
     assert "  ✗ python3 -B -m unittest | tail -1  fails (exit code 1" in records.verify().out
@@ -211,7 +211,7 @@ def test_a_record_with_nothing_to_verify_does_not_hold(records: Records) -> None
     assert ended.out.endswith("✗ The record has no file and no check that could be verified.\n")
 
 
-def test_a_record_cannot_write_to_the_terminal(records: Records) -> None:
+def test_a_record_cannot_control_the_terminal(records: Records) -> None:
     """docs/faults.md 95: terminal sequences and characters that reorder text are shown as escapes."""
     evil = "\x1b]0;x\x07\u202eevil\nsecond"
     records.write({f"a{evil}".replace("/", ""): None}, [check(evil)], title=evil, fairlead=evil)
@@ -231,8 +231,8 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize(("data", "reason"), UNREADABLE.values(), ids=UNREADABLE.keys())
-def test_a_file_that_is_not_a_record(records: Records, data: bytes, reason: str) -> None:
-    """docs/faults.md 96: exit code 2, the reason on stderr, and nothing else."""
+def test_a_file_that_is_not_a_readable_record_is_refused(records: Records, data: bytes, reason: str) -> None:
+    """docs/faults.md 96: exit code 2, the reason on stderr, and nothing on stdout."""
     records.path.write_bytes(data)
     ended = records.verify()
     assert (ended.code, ended.out) == (2, "")
@@ -270,8 +270,8 @@ def test_wrong_usage_of_verify(records: Records, capsys: pytest.CaptureFixture[s
     assert "'0' is not a whole number greater than 0" in err
 
 
-def test_a_record_is_saved_however_the_run_ends(workspace: Path, record: Record, tmp_path: Path) -> None:
-    """After a failure too; it replaces an older record, and no other file."""
+def test_a_record_is_saved_even_if_the_run_fails(workspace: Path, record: Record, tmp_path: Path) -> None:
+    """It overwrites an older record, but no other file. A path in a missing folder is refused."""
     saved = tmp_path / "record.json"
     task = ("run", "Look", "--workspace", workspace, "--replay", record({"calls": [{"list_files": {}}]}))
     for _ in range(2):

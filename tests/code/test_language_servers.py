@@ -1,4 +1,4 @@
-"""Real language servers, which know the proposed text."""
+"""Real language servers answer about the texts that Fairlead shows them."""
 
 import itertools
 import subprocess
@@ -78,7 +78,7 @@ def at(path: Path, position: tuple[int, int], **more: Any) -> dict[str, Any]:
 
 
 async def messages(server: Server, path: Path) -> list[str]:
-    """The errors of a file."""
+    """The messages of a file's errors."""
     found = (await server.diagnostics([path]))[path]
     return [problem["message"] for problem in found if problem.get("severity", 1) == 1]
 
@@ -151,14 +151,14 @@ IMPORTS = {
 
 @pytest.mark.parametrize("name", IMPORTS)
 async def test_in_the_sandbox_a_server_sees_which_files_are_proposed(workspace: Path, name: str) -> None:
-    """A proposed new file can be imported, also one proposed after the start; a deleted or rejected one cannot."""
+    """A proposed new file can be imported, even if it is proposed after the start. A deleted or rejected one cannot."""
     new, content, user, text, missing = IMPORTS[name]
     project = Workspace(workspace, "sandboxed", [real(name)])
     project.write({**LANGUAGES[name].files, user: text})
     path = workspace / user
 
     async def sees(present: bool) -> None:
-        """Returns when the server knows whether the file exists: on a busy machine, TypeScript's is late."""
+        """Waits until the server knows whether the file exists. On a busy machine, TypeScript's takes some time."""
         for lines in itertools.count():
             server = await servers.server(path)
             await server.show({path: text + "\n" * lines})
@@ -184,7 +184,7 @@ async def test_in_the_sandbox_a_server_sees_which_files_are_proposed(workspace: 
 async def test_python_imports_the_packages_of_the_workspaces_environment(
     workspace: Path, name: str, where: Where
 ) -> None:
-    """Without a configuration, and another Python that the user has set in the server's options is used instead."""
+    """No configuration is needed. If the user sets another Python in the server's options, that one is used."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", workspace / ".venv"], check=True)
     [packages] = workspace.glob(".venv/lib/*/site-packages")
     text = "import installed\n\nprint(installed.value)\n"
@@ -205,8 +205,8 @@ async def test_python_imports_the_packages_of_the_workspaces_environment(
 
 
 @pytest.mark.parametrize("where", PLACES)
-async def test_a_server_sees_files_that_appear_on_disk_while_it_runs(workspace: Path, where: Where) -> None:
-    """Files that the user creates, replaces and removes."""
+async def test_a_server_sees_changes_on_disk_while_it_runs(workspace: Path, where: Where) -> None:
+    """The user creates, replaces and removes a file."""
     new, content, user, text, missing = IMPORTS["basedpyright"]
     project = Workspace(workspace, where, [real("basedpyright")])
     project.write({user: text})
@@ -229,7 +229,7 @@ async def test_a_server_sees_files_that_appear_on_disk_while_it_runs(workspace: 
 
 
 async def test_unchanged_texts_are_not_sent_again(workspace: Path) -> None:
-    """A second `show` of the same texts costs no message: the versions of the documents stay."""
+    """A second `show` of the same texts sends nothing: the documents keep their versions."""
     project = Workspace(workspace, "workspace", [real("basedpyright")])
     project.write(PYTHON)
     path = workspace / "main.py"

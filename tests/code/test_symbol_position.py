@@ -24,7 +24,7 @@ TEXT = (
     ],
 )
 def test_a_symbol_is_found_near_its_line(symbol: str, line: int | None, place: tuple[int, int]) -> None:
-    """Whole words only: `run` is not `run_all`. Of a dotted name, the last part counts."""
+    """Only whole words match: `run` does not match `run_all`. A dotted name is found at its last part."""
     row, column = find_symbol(TEXT, "a.py", symbol, line)
     assert (row, column) == place or TEXT.splitlines()[row][column:].startswith("問候")
 

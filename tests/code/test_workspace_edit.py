@@ -39,7 +39,7 @@ def test_columns_are_in_the_providers_encoding(encoding: str, column: int) -> No
 
 
 def test_both_forms_mean_the_same() -> None:
-    """`changes`, and `documentChanges` with a CRLF file, whose line endings stay."""
+    """`changes` and `documentChanges` give the same result, and the file keeps its CRLF line endings."""
     text_edits = [change(1, 8, 9, "name")]
     plain = applied({"changes": {uri("b.py"): text_edits}})
     assert plain == applied({"documentChanges": [edits("b.py", *text_edits)]})
@@ -47,7 +47,7 @@ def test_both_forms_mean_the_same() -> None:
 
 
 def test_files_are_created_moved_and_deleted_in_order() -> None:
-    """A moved file is edited under its new name, a created one is filled afterwards."""
+    """A moved file is edited under its new name, and a created file gets its text afterwards."""
     operations = [
         {"kind": "create", "uri": uri("new.py")},
         edits("new.py", change(0, 0, 0, "x = 1\n")),
@@ -63,7 +63,7 @@ def test_files_are_created_moved_and_deleted_in_order() -> None:
 
 
 def test_a_file_that_is_moved_and_then_deleted_is_only_deleted() -> None:
-    """It has no new path. One that the edit also created does not matter."""
+    """The result has no new path. A file that the edit creates and then deletes is not in the result."""
     operations = [
         {"kind": "rename", "oldUri": uri("a.py"), "newUri": uri("c.py")},
         {"kind": "delete", "uri": uri("c.py")},
@@ -102,8 +102,8 @@ def test_an_edit_that_changes_nothing_is_empty() -> None:
         ),
     ],
 )
-def test_what_cannot_be_applied_exactly_is_refused(edit: Any, message: str) -> None:
-    """All or nothing: one bad part, and nothing is proposed."""
+def test_an_edit_that_cannot_be_applied_exactly_is_refused(edit: Any, message: str) -> None:
+    """The error says what is wrong."""
     with pytest.raises(NoAnswer) as caught:
         applied(edit)
     assert message in str(caught.value)

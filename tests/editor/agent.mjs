@@ -22,13 +22,13 @@ export function recording(...turns) {
 }
 
 /**
- * A copy of the extension of this checkout, with a script as its Python, which starts the real one with these arguments
- * before its own. `extension` is the folder to load, `python` the path of the script.
+ * A copy of the extension of this checkout, whose Python is a script that starts the real Python with `args` before its
+ * own arguments. `extension` is the folder to load, `python` the path of the script.
  */
 export function copiedExtension(...args) {
   const extension = fs.mkdtempSync(path.join(os.tmpdir(), "fairlead-copied-"));
   process.on("exit", () => fs.rmSync(extension, { recursive: true, force: true }));
-  // Copied: VS Code finds an extension by the real path of its code.
+  // Copied and not linked, because VS Code finds an extension by the real path of its code.
   for (const name of ["package.json", "package.nls.json", "dist", "client/media"])
     fs.cpSync(path.join(ROOT, name), path.join(extension, name), { recursive: true });
   const python = path.join(extension, ".venv", "bin", "python");
@@ -77,7 +77,7 @@ export function useAgent(turns, { settings, own = false, ...options } = {}) {
 /** A new VS Code with the extension of this checkout. */
 export const openAgent = (options) => openEditor(withExtension(options));
 
-/** As `openAgent`, in the window of the previous files. */
+/** Like `openAgent`, but in the window of the previous files. */
 export const shareAgent = (options) => openShared(withExtension(options));
 
 // The keys of the user who runs the tests are never used.
@@ -104,7 +104,10 @@ export const remove = (file) => ({ delete_file: { path: file } });
 export const rename = (file, new_path) => ({ rename_file: { path: file, new_path } });
 export const bash = (command) => ({ bash: { command } });
 
-/** A server that speaks the Messages API. It answers with `refusal(request)`, `{ status, headers, error }`, or if that is nothing, with `text`. */
+/**
+ * Starts a server that speaks the Messages API and returns its address. It answers each request with the error that
+ * `refusal(request)` returns as `{ status, headers, error }`. If that is undefined, it answers with `text`.
+ */
 export async function modelServer({ text, usage = { input_tokens: 10, output_tokens: 10 }, refusal }) {
   const events = [
     {
@@ -153,7 +156,7 @@ export async function followUp(page, prompt) {
   await page.fillInput(prompt);
 }
 
-/** Waits until the conversation's page says all of this; returns its text. */
+/** Waits until the conversation's page contains all of these parts, and returns its text. */
 export function conversationSays(page, parts) {
   return page.until(`the conversation with ${parts.join(", ")}`, async () => {
     const text = await page.webview().locator("body").innerText();

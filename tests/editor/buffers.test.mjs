@@ -1,4 +1,4 @@
-// The user's unsaved text is edited and never overwritten. A file is saved only if it was saved before.
+// The user's unsaved text is never overwritten. An accepted change is saved only if its file had no unsaved changes.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -37,7 +37,7 @@ const editorTest = useAgent(
 );
 const read = (workspace, name) => fs.readFileSync(path.join(workspace, name), "utf8");
 
-editorTest("a dirty buffer keeps what was typed, takes the edit, and stays unsaved", async ({ page, workspace }) => {
+editorTest("a dirty buffer keeps the typed text, gets the edit, and stays unsaved", async ({ page, workspace }) => {
   await page.openFile("dirty.txt");
   await page.typeText("typed\n", { at: "start" });
   await runTask(page, "Change the files");
@@ -51,7 +51,7 @@ editorTest("a dirty buffer keeps what was typed, takes the edit, and stays unsav
 });
 
 editorTest(
-  "typing where a change is proposed shows the conflict, and the file can stay as it is",
+  "typing where a change is proposed shows a conflict, and the user can keep the typed text",
   async ({ page, workspace }) => {
     await page.openFile("clean.txt");
     await page.typeText("mine ", { at: "start" });
@@ -94,7 +94,7 @@ editorTest("line endings and the byte order mark of a closed file stay", async (
 });
 
 editorTest(
-  "a notebook that is open as one is refused clearly, whatever would be done to it",
+  "a notebook that is open as a notebook is not edited, deleted or renamed, and a message says why",
   async ({ page, workspace }) => {
     for (const name of NOTEBOOKS) {
       await page.openFile(name);
@@ -106,7 +106,7 @@ editorTest(
 );
 
 editorTest(
-  "docs/faults.md 67: what another program writes before VS Code gets to an accept is merged, or a conflict",
+  "docs/faults.md 67: text that another program writes just before VS Code applies an accept is merged or a conflict",
   async ({ page, workspace }) => {
     const merged = () => read(workspace, "pulled.txt") === written["pulled.txt"].replace("five", "FIVE");
     const conflicts = (name) => (rows) => rows.some((row) => row.label === name && row.icon === "warning");

@@ -57,7 +57,7 @@ const editorTest = useAgent(
 const read = (workspace, name) => fs.readFileSync(path.join(workspace, name), "utf8");
 const uri = (workspace, name) => pathToFileURL(path.join(workspace, name)).toString();
 const document = (workspace, name) => ({ textDocument: { uri: uri(workspace, name) } });
-/** The params for a position: that of the first occurrence of `text` in a file. */
+/** The params for the position of the first occurrence of `text` in a file. */
 const at = (workspace, name, text) => ({
   ...document(workspace, name),
   position: position(read(workspace, name), text),
@@ -88,7 +88,7 @@ const places = (workspace, { result, error }) => {
 };
 
 editorTest(
-  "a rename by the agent, the first thing that it does, with all files closed, is the editor's own rename, byte for byte",
+  "a rename by the agent, as its first action and with all files closed, gives the same bytes as the editor's own",
   async ({ page, workspace }) => {
     const saved = (folder) => Object.fromEntries(SOURCES.map((name) => [name, read(workspace, `${folder}${name}`)]));
     await runTask(page, "Rename area");
@@ -172,7 +172,7 @@ editorTest("symbols of a file and of the workspace have LSP's kinds", async ({ p
   );
 });
 
-editorTest("code actions have their edit", async ({ page, workspace }) => {
+editorTest("code actions include their edits", async ({ page, workspace }) => {
   const start = { line: 0, character: 0 };
   const whole = { start, end: { line: 3, character: 0 } };
   const context = { diagnostics: [], only: ["source.organizeImports"] };
@@ -187,7 +187,7 @@ editorTest("code actions have their edit", async ({ page, workspace }) => {
   );
 });
 
-editorTest("the problems of a file that another question has just opened are complete", async ({ page, workspace }) => {
+editorTest("the problems of a file that another request has just opened are complete", async ({ page, workspace }) => {
   await ask(page, "agent/editor/documentSymbols", document(workspace, "src/wrong.ts"));
   const { result } = await ask(page, "agent/editor/diagnostics", { uri: uri(workspace, "src/wrong.ts") });
   const [{ diagnostics }] = result.files;
@@ -200,7 +200,7 @@ editorTest("the problems of a file that another question has just opened are com
   );
 });
 
-editorTest("an impossible request says why, and an unknown answer is empty", async ({ page, workspace }) => {
+editorTest("an impossible rename gives a reason, and a failed lookup is empty", async ({ page, workspace }) => {
   const string = { ...at(workspace, "src/one.ts", '"./shapes"'), newName: "x" };
   const keyword = { ...at(workspace, "src/one.ts", "import"), newName: "x" };
   for (const params of [keyword, { ...string, textDocument: { uri: uri(workspace, "gone.ts") } }]) {

@@ -1,5 +1,5 @@
-// What the user is looking at, and mentions. Mentions are completed in the prompt and in the document of a task, sent with the task,
-// and shown in the conversation.
+// The context of a task: what the user is looking at, and mentions. Mentions are completed in the prompt and in the
+// document of a task, sent with the task, and shown in the conversation.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -45,7 +45,7 @@ const labels = (page, wanted) =>
     return rows.includes(wanted) && rows;
   });
 
-editorTest("a mention is completed with Enter or Tab, and only then Enter runs the task", async ({ page }) => {
+editorTest("Enter or Tab completes a mention, and another Enter runs the task", async ({ page }) => {
   await page.openFile("data.json");
   await page.statusItem("status.problems", ({ text }) => /1/.test(text));
   await page.openFile("src/greet.ts");
@@ -79,7 +79,7 @@ editorTest("a mention is completed with Enter or Tab, and only then Enter runs t
   await page.closeToast("First.");
 });
 
-editorTest("files that VS Code's search leaves out are not completed", async ({ page, workspace }) => {
+editorTest("files that VS Code's search excludes are not suggested", async ({ page, workspace }) => {
   writeFiles(workspace, {
     "src/x.gen.ts": "",
     "src/old/x.ts": "",
@@ -130,7 +130,7 @@ editorTest("a follow-up names only what changed", async ({ page }) => {
   assert.equal((await summary.allTextContents()).at(-1), "Context: nothing new in the editor");
 });
 
-editorTest("#changes sends what Git sees as changed", async ({ page, workspace }) => {
+editorTest("#changes sends the uncommitted changes, without secrets", async ({ page, workspace }) => {
   const git = (...args) =>
     execFileSync("git", ["-c", "user.name=A", "-c", "user.email=a", ...args], { cwd: workspace, stdio: "ignore" });
   git("add", "src", ".env");
@@ -157,7 +157,7 @@ editorTest("#changes sends what Git sees as changed", async ({ page, workspace }
   await picture(page, "changes");
 });
 
-editorTest("the commit message says what was accepted; the user commits", async ({ page, workspace }) => {
+editorTest("the commit message says what was accepted, and nothing is committed", async ({ page, workspace }) => {
   const head = () => fs.readFileSync(path.join(workspace, ".git", "refs", "heads", "topic"), "utf8");
   const before = head();
   for (const [prompt, answer] of [
@@ -182,7 +182,7 @@ editorTest("the commit message says what was accepted; the user commits", async 
   assert.equal(head(), before);
 });
 
-editorTest("the document of a task completes mentions, and knows the file behind it", async ({ page }) => {
+editorTest("the document of a task completes mentions, and sends the file that was active before", async ({ page }) => {
   await page.openFile("src/app/main.ts");
   await page.runCommand("Agent: Run Task");
   await page.fillInput("Line one", { title: "Agent: Run Task", accept: false });
@@ -202,7 +202,7 @@ editorTest("the document of a task completes mentions, and knows the file behind
   await page.page.locator(".explorer-folders-view .monaco-list-row", { hasText: "data.json" }).hover();
   const end = await page.page.locator(".editor-instance .view-line").last().boundingBox();
   await mouse.down();
-  await keyboard.down("Shift"); // VS Code opens what is dropped without it
+  await keyboard.down("Shift"); // without it, VS Code opens a dropped file
   await mouse.move(end.x + 300, end.y + end.height / 2, { steps: 5 });
   await mouse.up();
   await keyboard.up("Shift");

@@ -1,4 +1,4 @@
-// The conversation in its view: what it shows while the agent works, and what the user can answer there.
+// The conversation view: what it shows while the agent works, and what the user can do in it.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -82,7 +82,8 @@ editorTest(
     assert.equal(await answer.locator("a", { hasText: "Run it" }).getAttribute("href"), null);
     await answer.locator("a", { hasText: "read it" }).click();
     await page.tab("greet.py (proposed)");
-    await page.editorFocus(); // comes after the tab, and would take the next test's text
+    // the editor gets the focus after the tab appears; without this wait, the next test's text would go there
+    await page.editorFocus();
   },
 );
 
@@ -138,7 +139,7 @@ editorTest(
   },
 );
 
-editorTest("a sent task can be edited and sent again; in ask mode, it changes nothing", async ({ page }) => {
+editorTest("a sent task can be edited and sent again, in another mode", async ({ page }) => {
   await inView(page, "textarea").fill("");
   await inView(page, ".entry.prompt", { hasText: "One more" })
     .getByRole("button", { name: "Edit and send again" })
@@ -216,7 +217,7 @@ editorTest("files that are dropped from the Explorer become mentions at the curs
   await page.until("the mentions", async () => (await typed(page)) === text);
   await drop("file:///etc/passwd");
   await page.toast("Only files and folders of the workspace can be mentioned.");
-  await page.runCommand("Notifications: Clear All Notifications"); // it covers the prompt
+  await page.runCommand("Notifications: Clear All Notifications"); // the notification covers the prompt
   assert.equal(await typed(page), text);
   await inView(page, "textarea").fill("");
 });
@@ -326,7 +327,7 @@ editorTest("axe-core finds no violation in the conversation, in each kind of the
   assert.deepEqual(found, []);
 });
 
-editorTest("what was typed survives hiding the view and a reload of the window", async ({ page }) => {
+editorTest("typed text survives when the view is hidden and when the window is reloaded", async ({ page }) => {
   const text = "Not sent\nyet #gre";
   await inView(page, "textarea").fill(text);
   const survives = (what) => page.until(`the text after ${what}`, async () => (await typed(page)) === text);

@@ -21,7 +21,7 @@ const editorTest = useAgent([{ text: "Done." }], {
 async function quickFix(page, label) {
   const entry = page.page.locator(".action-widget .monaco-list-row.action", { hasText: label });
   await page.until(`the quick fix "${label}"`, async () => {
-    // opened until the entry is there, because VS Code finds the problems only after a while
+    // reopened until the entry is there, because VS Code finds the problems only after a while
     if (await page.page.locator(".action-widget .monaco-list").first().isVisible()) await page.press("Escape");
     await page.press("Control+.");
     await entry.first().waitFor({ timeout: 1000 });
@@ -31,7 +31,7 @@ async function quickFix(page, label) {
   await entry.first().click();
 }
 
-/** Opens the context that the model read with the last prompt, and waits until it contains these parts. */
+/** Waits until the context that the model read with the last prompt contains these parts. */
 async function contextSays(page, parts) {
   await page.until(`the context with ${parts.join(", ")}`, async () => {
     const text = await page.webview().locator("details", { hasText: "Context" }).last().textContent({ timeout: 1000 });
@@ -71,7 +71,7 @@ editorTest("all problems in a selection are one task", async ({ page }) => {
   ]);
 });
 
-editorTest("Run Task on Selection says what it is about, and sends these lines", async ({ page }) => {
+editorTest("Run Task on Selection names the selected line, and sends it", async ({ page }) => {
   await page.openFile("src/three.ts");
   await page.clickLine("export const three");
   await page.press("Shift+Home");
@@ -85,7 +85,7 @@ editorTest("Run Task on Selection says what it is about, and sends these lines",
   await contextSays(page, ["src/three.ts, line 2"]);
 });
 
-editorTest("Run Agent Task on Files in the Explorer sends what is selected", async ({ page }) => {
+editorTest("Run Agent Task on Files in the Explorer sends the selected file", async ({ page }) => {
   await page.openFile("src/shapes.ts");
   await page.showContainer("Explorer");
   const row = page.page.locator(".explorer-folders-view .monaco-list-row", { hasText: "shapes.ts" }).first();

@@ -41,7 +41,7 @@ test("the log of a server that ends at once is not lost", () => {
   assert.ok(!fs.existsSync(scratch));
 });
 
-test("if a browser does not start, the error has the last lines that it wrote, and its exit code", async () => {
+test("if a browser does not start, the error contains the last lines that it wrote, and its exit code", async () => {
   const program = temporaryFile("browser");
   const lines = [
     "#!/bin/sh",

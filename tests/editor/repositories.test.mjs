@@ -1,4 +1,4 @@
-// A folder that is not in a repository, but contains several.
+// A workspace folder that is not in a repository, but contains several.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";

@@ -45,7 +45,7 @@ const shows =
 const line = async (page, number) =>
   page.statusItem("status.editor.selection", ({ text }) => text.includes(`Ln ${number},`));
 
-editorTest("a CodeLens beside the change accepts it or rejects it, in the diff", async ({ page, workspace }) => {
+editorTest("in the diff, a CodeLens at each change accepts or rejects it", async ({ page, workspace }) => {
   await page.showContainer("Fairlead");
   await runTask(page, "Change the files");
   await page.toast("Proposed.");
@@ -68,7 +68,7 @@ editorTest("a CodeLens beside the change accepts it or rejects it, in the diff",
 });
 
 editorTest(
-  "a CodeLens in the multi-file diff does the same, and a decided file leaves it",
+  "a CodeLens in the multi-file diff accepts a change, and a decided file disappears from the diff",
   async ({ page, workspace }) => {
     await page.viewTitleAction(VIEW, "Review All Changes");
     await page.diffLines("modified", { file: "multi.txt", wanted: shows("TWO") });
@@ -97,7 +97,7 @@ editorTest("a CodeLens in the file itself shows the proposed text, in place or a
   await line(page, 7);
 });
 
-editorTest("the keys decide on the change at the cursor and on the file, in the diff", async ({ page, workspace }) => {
+editorTest("in the diff, the keys decide on the change at the cursor or on the file", async ({ page, workspace }) => {
   await page.clickRow(VIEW, "Line 3");
   await page.editorFocus();
   await page.clickDiffLine("THREE");
@@ -145,7 +145,7 @@ editorTest("the keys decide in the multi-file diff too, and stay in it", async (
   await page.rows(VIEW, lacks("rest.txt"));
 });
 
-editorTest("the keys go from change to change through all files, and around", async ({ page }) => {
+editorTest("the keys go from change to change through all files, and wrap around", async ({ page }) => {
   const order = [
     ["gone.txt (deleted, proposed)", 1],
     ["lens.txt (proposed)", 7],

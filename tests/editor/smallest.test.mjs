@@ -41,7 +41,7 @@ const needed = says("needed by the check");
 const notNeeded = says("not needed by the check");
 const headline = (page, wanted) =>
   page.until(`"${wanted}" above the rows`, async () => (await page.viewMessage(VIEW)) === wanted);
-let found = true; // without a sandbox, there is no search
+let hasSandbox = true; // without one, there is no search
 
 editorTest("the rows say which changes the check needs", async ({ page }, context) => {
   await page.showContainer("Fairlead");
@@ -50,8 +50,8 @@ editorTest("the rows say which changes the check needs", async ({ page }, contex
   await page.runCommand("Agent: Find Smallest Set That Passes...");
   await page.fillInput(check, { title: "Agent: Find Smallest Set" });
   const said = await page.toast(" needs ", SEARCH_TIMEOUT);
-  found = !said.message.includes("sandbox");
-  if (!found) return context.skip("there is no sandbox on this machine");
+  hasSandbox = !said.message.includes("sandbox");
+  if (!hasSandbox) return context.skip("there is no sandbox on this machine");
   assert.deepEqual(said.buttons, ["Accept These 2", "Review the Others First"]);
   await page.toastButton("needs 2 of 8 changes", "Review the Others First");
   const rows = await page.rows(VIEW, (all) => needed(all).length === 2);
@@ -65,16 +65,16 @@ editorTest("the rows say which changes the check needs", async ({ page }, contex
   await picture(page, "smallest");
 });
 
-editorTest("the user reviews the others first", async ({ page }, context) => {
-  if (!found) return context.skip();
+editorTest("rejecting a change that is not needed keeps the result", async ({ page }, context) => {
+  if (!hasSandbox) return context.skip();
   await page.diffLines("modified", { wanted: (lines) => lines.includes("v0 = 2") });
   await page.rowAction(VIEW, "notes.md", "Reject");
   const rows = await page.rows(VIEW, (all) => !all.some(({ label }) => label === "notes.md"));
-  assert.equal(needed(rows).length, 2, "the result holds");
+  assert.equal(needed(rows).length, 2, "the result is still valid");
 });
 
-editorTest("accepting what the check needs leaves the others, marked", async ({ page, workspace }, context) => {
-  if (!found) return context.skip();
+editorTest("after an accept, the others are marked as not needed", async ({ page, workspace }, context) => {
+  if (!hasSandbox) return context.skip();
   await page.runCommand("Agent: Accept What the Check Needs");
   const rows = await page.rows(VIEW, (all) => needed(all).length === 0 && all.length === 2 + 5);
   assert.equal(disk(workspace, "first.py"), text(FIRST, NEEDED));
@@ -86,8 +86,8 @@ editorTest("accepting what the check needs leaves the others, marked", async ({ 
   await page.rows(VIEW, (all) => needed(all).length === 2);
 });
 
-editorTest("an edit of the user ends the result", async ({ page }, context) => {
-  if (!found) return context.skip();
+editorTest("an edit by the user discards the result", async ({ page }, context) => {
+  if (!hasSandbox) return context.skip();
   await page.openFile("first.py");
   await page.typeText("# mine\n", { at: "start" });
   await page.rows(VIEW, (all) => all.length > 0 && all.every(({ description }) => !description.includes("needed")));

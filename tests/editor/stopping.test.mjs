@@ -16,7 +16,7 @@ const editorTest = useAgent(turns, { settings: { "fairlead.approvals": "ask" }, 
 const waits = (page) => page.rows("Plan", (rows) => rows[0]?.label.startsWith("Allow") ?? false);
 const content = (workspace) => fs.readFileSync(path.join(workspace, "a.txt"), "utf8");
 
-editorTest("a long command can be read whole before it is decided on, and rejected", async ({ page }) => {
+editorTest("a long command can be read in full before the user decides, and rejected", async ({ page }) => {
   await runTask(page, "Wait for it");
   const asked = await page.toast("asks to run a command of 3 lines");
   assert.deepEqual(asked.buttons, ["Cancel", "Show Full Command", "Reject"]);
@@ -33,11 +33,11 @@ editorTest("a long command can be read whole before it is decided on, and reject
   await page.press("Enter");
   await page.toast("It was refused.");
   const asks = ({ message }) => message.includes("asks to run");
-  await page.until("the notice to go", async () => !(await page.toasts()).some(asks));
+  await page.until("the notice to disappear", async () => !(await page.toasts()).some(asks));
 });
 
 editorTest(
-  "stop in the middle of a run: the question goes, the row stops spinning, the proposals stay",
+  "stopping a run removes the question and the spinning icon, and the proposals stay",
   async ({ page, workspace }) => {
     await runTask(page, "Once more");
     await waits(page);
@@ -50,7 +50,7 @@ editorTest(
   },
 );
 
-editorTest("a file is decided on above its diff", async ({ page, workspace }) => {
+editorTest("a file can be rejected in the title bar of its diff", async ({ page, workspace }) => {
   await page.clickRow("Proposed Changes", "Line 1");
   await page.diffLines("modified", { wanted: (lines) => lines.includes("b") });
   const left = (count) =>
@@ -76,7 +76,7 @@ editorTest("the next task in the stopped session works", async ({ page }) => {
 });
 
 editorTest(
-  "a server is killed: the run is reported as interrupted, files are untouched, and the server runs again",
+  "if the server is killed, the crash is reported, files stay unchanged, and a new server runs the next task",
   async ({ page, code, workspace }) => {
     await runTask(page, "A third time");
     await waits(page);

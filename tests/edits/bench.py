@@ -1,4 +1,4 @@
-"""The edit engine as a session uses it, without a session: one file, its proposal and its decisions."""
+"""Uses the edit engine as a session does, for one file, its proposal and the user's decisions."""
 
 from collections.abc import Collection
 

@@ -25,7 +25,7 @@ def content(number: int, variant: int) -> Content:
 
 @dataclass(frozen=True)
 class Slot:
-    """The lines that both started from, those that the user has, and those that the agent proposes."""
+    """The lines that the user and the agent started from, the lines that the user has, and those that are proposed."""
 
     base: Content
     mine: Content
@@ -130,7 +130,7 @@ class Model:
 
 
 def _undone(step: Step, now: Slots) -> Slots:
-    """The slots after a step is undone. Later changes of other slots stay; those of the step's own slots prevent it.
+    """The slots after a step is undone. Later changes to other slots stay; those to the step's slots prevent the undo.
 
     Raises:
         Refused: the user's file changed after an accept, or a slot that the step changed has changed again.

@@ -1,4 +1,4 @@
-"""What the agent proposes while the user accepts a deletion or a rename: nothing of it is lost."""
+"""Proposals that the agent makes while the user accepts a deletion or a rename are not lost."""
 
 from collections.abc import Callable
 
@@ -27,7 +27,7 @@ def while_accepted(
 
 
 def test_a_file_that_is_written_again_while_its_deletion_is_accepted_stays_proposed() -> None:
-    """As a new file, under the item of the agent's latest change."""
+    """It is proposed as a new file, for the plan item of the agent's latest change."""
     changes = cs.delete(Changeset(), PATH, "a\n", Author("1", "c"))
     assert while_accepted(changes, lambda now: cs.propose(now, PATH, None, "b\n", LATER)) == {
         PATH: ("create", None, "b\n", None, "2")
@@ -58,8 +58,8 @@ def test_a_file_that_is_written_again_while_its_deletion_is_accepted_stays_propo
     ],
     ids=["nothing", "back", "an edit and back", "an edit", "deleted", "a new file", "two files", "replaced"],
 )
-def test_what_was_proposed_while_a_rename_was_accepted_stays_proposed(
+def test_changes_proposed_while_a_rename_is_accepted_stay_proposed(
     meanwhile: Callable[[Changeset], Changeset], expected: dict[str, tuple[str | None, ...]]
 ) -> None:
-    """The file is at its new path, and both paths will have what the agent proposed for them."""
+    """The file is now at its new path, and the changes that the agent proposed to both paths meanwhile remain."""
     assert while_accepted(RENAMED, meanwhile) == expected

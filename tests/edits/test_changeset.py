@@ -1,4 +1,4 @@
-"""Proposals, and their end by accept, reject or conflict, compared with simple models."""
+"""Proposals, the decisions on them, and conflicts. Some tests compare them with simple models."""
 
 from collections.abc import Collection, Sequence
 from random import Random
@@ -60,7 +60,7 @@ def test_accepting_all_hunks_in_any_order_gives_the_proposed_text(base: str, tex
 
 @given(TEXTS, TEXTS, st.data())
 def test_rejecting_all_hunks_in_any_order_gives_the_base(base: str, text: str, data: st.DataObject) -> None:
-    """The user's text never changes, and the last one ends the proposal."""
+    """The user's text never changes, and the last rejection ends the proposal."""
     changes = proposed(base, text)
     while changes.get(PATH) is not None:
         hunk = data.draw(st.sampled_from(the(changes).hunks))
@@ -93,7 +93,7 @@ DECISIONS = st.lists(st.tuples(st.sampled_from(["keep", "change", "add", "drop"]
 
 
 @given(DECISIONS, st.randoms())
-def test_each_decision_counts_for_its_hunk_alone(lines: list[tuple[str, bool]], random: Random) -> None:
+def test_each_decision_affects_only_its_hunk(lines: list[tuple[str, bool]], random: Random) -> None:
     """docs/faults.md 13: compared with a model that knows the change and the decision for each line."""
     base, text, expected = "", "", ""
     decisions: list[bool] = []
@@ -129,8 +129,8 @@ STEPS = st.lists(
 @example("c\n}\na\nb\n", [("propose", "b\na\n"), ("type", "a\nc\na\n}\n")])  # seen twice, at other lines
 @example("a\nb\na\n", [("propose", "z"), ("type", "a\na\nb\n")])  # the last line loses its end
 @given(st.none() | TEXTS, STEPS)
-def test_no_sequence_of_steps_breaks_what_always_holds(start: str | None, steps: list[tuple[str, str | int]]) -> None:
-    """The proposal knows the user's text; only accepts change that text; it equals the base, or is in conflict."""
+def test_no_sequence_of_steps_breaks_the_invariants(start: str | None, steps: list[tuple[str, str | int]]) -> None:
+    """The proposal has the user's text, which equals the base or is in conflict. No step joins two lines into one."""
     changes = Changeset()
     on_disk, goal = start, None
     for kind, given_value in steps:
@@ -199,7 +199,7 @@ def test_a_text_that_changes_nothing_is_no_proposal() -> None:
 
 
 def test_a_new_file_is_decided_as_a_whole() -> None:
-    """Even an empty one, and although its hunks are shown."""
+    """Whichever of its hunks a decision names. An empty file can be decided too."""
     changes = proposed(None, "a\nb\n")
     assert (the(changes).kind, the(changes).decided_as_whole, len(the(changes).hunks)) == ("create", True, 1)
     assert accepted(changes, []) == (Changeset({}, 1), "a\nb\n")
@@ -219,8 +219,8 @@ def test_a_new_file_that_the_user_created_meanwhile_is_a_conflict() -> None:
     assert len(cs.observe(changes, PATH, "agent\n")) == 0
 
 
-def test_what_the_user_changes_beside_the_hunks_is_merged() -> None:
-    """docs/faults.md 6: the change appears in the base and the proposed text without a conflict; ids stay."""
+def test_a_user_change_beside_the_hunks_is_merged() -> None:
+    """docs/faults.md 6: the change appears in the base and the proposed text without a conflict. Hunk ids stay."""
     changes = proposed("a\nb\nc\nd\n", "a\nB\nc\nd\n")
     [hunk] = the(changes).hunks
     for text, goal in (
@@ -239,8 +239,8 @@ def test_what_the_user_changes_beside_the_hunks_is_merged() -> None:
         assert not the(changes).in_conflict
 
 
-def test_what_the_user_changes_in_a_hunk_is_a_conflict_of_that_hunk_alone() -> None:
-    """docs/faults.md 6: both sides are shown, the other hunk can be accepted, and typing the old line again ends it."""
+def test_a_user_change_in_a_hunk_is_a_conflict_of_only_that_hunk() -> None:
+    """docs/faults.md 6: the other hunk can be accepted. If the user types the old line again, the conflict ends."""
     base = "a\nb\nc\nd\ne\n"
     changes = cs.observe(proposed(base, "a\nB\nc\nD\ne\n"), PATH, "a\nmine\nc\nd\ne\n")
     first, second = the(changes).hunks
@@ -272,7 +272,7 @@ def test_a_hunk_beside_a_conflict_is_not_in_conflict() -> None:
         assert accepted(changes, [ids[hunk]])[1] == expected
 
 
-def test_what_both_changed_in_the_same_way_is_no_longer_proposed() -> None:
+def test_a_change_that_the_user_makes_too_is_no_longer_proposed() -> None:
     """If the user makes the proposed change, nothing is left to decide."""
     changes = proposed("a\nb\nc\nd\n", "A\nb\nc\nD\n")
     changes = cs.observe(changes, PATH, "A\nb\nc\nd\n")
@@ -290,8 +290,8 @@ def test_the_agent_can_end_a_conflict() -> None:
         assert [(hunk.old, hunk.new) for hunk in the(changes).hunks] == [(("d\n",), ("D\n",))]
 
 
-def test_a_file_that_is_gone_is_a_conflict_of_all_its_hunks() -> None:
-    """docs/faults.md 6: no part of it is restored automatically; the whole proposed text is, if the user says so."""
+def test_a_file_that_the_user_deleted_is_a_conflict_of_all_its_hunks() -> None:
+    """docs/faults.md 6: no part of it is restored automatically, but the user can accept the whole proposed text."""
     for base, text in (("a\nb\n", "a\nb\nc\n"), ("a\nb\nc\n", "A\nb\nC\n"), ("", "a\n"), ("a\n", "")):
         changes = cs.observe(proposed(base, text), PATH, None)
         assert the(changes).conflicts.keys() == {hunk.id for hunk in the(changes).hunks}
@@ -301,7 +301,7 @@ def test_a_file_that_is_gone_is_a_conflict_of_all_its_hunks() -> None:
         assert the(cs.observe(changes, PATH, base)).conflicts == {}
 
 
-def test_observing_the_same_again_changes_nothing() -> None:
+def test_observing_the_same_text_again_changes_nothing() -> None:
     """The result is the same object, so that nothing is published."""
     changes = proposed("a\n", "b\n")
     assert cs.observe(changes, PATH, "a\n") is changes
@@ -315,7 +315,7 @@ def test_a_file_without_a_proposal_cannot_be_accepted() -> None:
     assert cs.accept(changes, gone, cs.accepted(gone, gone.regions)) is changes
 
 
-def test_what_was_proposed_while_an_accept_was_under_way_stays_proposed() -> None:
+def test_a_proposal_made_during_an_accept_stays_proposed() -> None:
     """docs/faults.md 8: the editor applied the older text; the newer one is a proposal on top of it."""
     changes = proposed("a\nb\nc\n", "A\nb\nc\n")
     before = the(changes)
@@ -327,7 +327,7 @@ def test_what_was_proposed_while_an_accept_was_under_way_stays_proposed() -> Non
     assert [(hunk.old, hunk.new) for hunk in the(changes).hunks] == [(("c\n",), ("C\n",))]
 
 
-def test_a_second_rename_while_an_accept_was_under_way_stays_proposed() -> None:
+def test_a_second_rename_during_an_accept_stays_proposed() -> None:
     """The file now has the first new path; from there, the second one stays proposed, together with the edits."""
     changes = cs.rename(Changeset(), PATH, "/ws/b", "a\n", Author())
     before = the(changes)
@@ -364,7 +364,7 @@ def test_proposals_build_on_each_other_and_the_base_stays() -> None:
 
 
 def test_files_are_decided_separately() -> None:
-    """They are in the order in which they were first proposed; a decision on one leaves the others as they are."""
+    """A decision on one leaves the others as they are. Files are in the order in which they were first proposed."""
     changes = cs.propose(proposed("a\n", "b\n"), OTHER, None, "new\n", Author())
     changes = cs.propose(changes, PATH, "a\n", "c\n", Author())
     assert [proposal.path for proposal in changes] == [PATH, OTHER]
@@ -395,7 +395,7 @@ def test_hunks_are_found_by_the_item_they_were_made_under() -> None:
     assert (the(changes).proposed, the(changes).item_ids) == ("A\nb\nc\nd\nf\nG\n", ())
 
 
-def test_an_item_has_no_part_in_what_follows_its_rejected_change() -> None:
+def test_a_rejected_change_no_longer_belongs_to_its_item() -> None:
     """A later change at the same place belongs only to the later item."""
     changes = proposed("a\nb\nc\n", "a\nc\n", items=["1"])
     hunk = the(changes).hunks[0].id

@@ -29,7 +29,7 @@ def proposal(changes: Changeset) -> Proposal:
 
 
 def undo(log: DecisionLog, item_id: str, text: str | None, without: str | None) -> DecisionLog:
-    """Undoes the item's accepted changes: the file with this text gets the text without them."""
+    """Undoes the item's accepted changes: the file's text changes from `text` to `without`."""
     file = FileDecision(empty_proposal(PATH, text), empty_proposal(PATH, without), True)
     return log.with_decision(Decision("undo", f"Undo step {item_id}", (file,), item_id=item_id))
 

@@ -31,7 +31,7 @@ def _text(changes: Changeset, user_text: str | None) -> str | None:
 def test_chosen_hunks_give_the_text_that_accepting_them_writes(
     start: str, proposed: str, typed: str | None, data: st.DataObject
 ) -> None:
-    """Also in a conflict, where an accept replaces the user's lines only if the user says so."""
+    """Even in a conflict, where an accept replaces the user's lines only with `overwrite_user_lines`."""
     bench = _bench(start, proposed, typed)
     chosen = data.draw(st.sets(st.sampled_from(pending(bench.changes)))) if len(bench.changes) else set[Change]()
     text = _text(only(bench.changes, chosen), bench.disk)
@@ -48,8 +48,8 @@ def test_all_and_none(start: str, proposed: str, typed: str | None) -> None:
 
 
 @given(st.lists(st.sampled_from(["keep", "delete", "replace", "insert"]), max_size=12), st.data())
-def test_the_chosen_changes_are_what_is_pending(edits: list[str], data: st.DataObject) -> None:
-    """They have the same hunks as before, if no line is repeated, so that there is only one shortest diff."""
+def test_only_the_chosen_changes_are_pending(edits: list[str], data: st.DataObject) -> None:
+    """Their hunks are the same as before if no line is repeated, because then there is only one shortest diff."""
     old, new = [f"old {number}\n" for number in range(len(edits))], list[str]()
     for line, edit in zip(old, edits, strict=True):
         new += [f"new {line}"] if edit in ("replace", "insert") else []
@@ -64,7 +64,7 @@ def test_the_chosen_changes_are_what_is_pending(edits: list[str], data: st.DataO
     assert [(hunk.old, hunk.new) for hunk in now] == [(hunk.old, hunk.new) for hunk in before]
 
 
-def test_files_that_are_decided_as_a_whole() -> None:
+def test_files_that_are_decided_as_a_whole_are_chosen_as_a_whole() -> None:
     """New, deleted, renamed and binary files are chosen or not, each with the bytes and permissions proposed for it."""
     author = Author("1", "call")
     changes = cs.propose(Changeset(), "/ws/new", None, "new\n", author)
@@ -105,14 +105,14 @@ def test_decisions_are_distinguished_from_other_edits(start: str, proposed: str,
     assert not differs_only_by(before, without, "/ws/another", now)
 
 
-def test_a_rejected_change_that_was_needed_is_another_text() -> None:
+def test_a_text_may_lack_only_the_given_changes() -> None:
     changes = cs.propose(Changeset(), PATH, "1\n2\n3\n", "one\n2\nthree\n", Author())
     first, second = pending(changes)
     assert differs_only_by(changes, [first], PATH, "1\n2\nthree\n")
     assert not differs_only_by(changes, [second], PATH, "1\n2\nthree\n")
 
 
-def test_whole_files_are_there_or_not() -> None:
+def test_only_the_given_changes_of_whole_files_may_be_rejected() -> None:
     changes = cs.rename(Changeset(), "/ws/old", "/ws/new", "old\n", Author())
     changes = cs.propose(changes, "/ws/made", None, "made\n", Author())
     rename, made = pending(changes)

@@ -26,7 +26,7 @@ def made(blocks: Sequence[Block], a: Sequence[str], b: Sequence[str]) -> list[st
 
 @given(LINES, LINES)
 def test_alignment_never_alters_the_change(a: list[str], b: list[str]) -> None:
-    """The blocks still turn one text into the other: as many, as long, in order, and none touches another."""
+    """The blocks still turn one text into the other. Their number and sizes stay the same, and no two of them touch."""
     blocks = changed_blocks(a, b)
     again = align_blocks(blocks, a, b)
     assert made(blocks, a, b) == made(again, a, b) == b
@@ -46,8 +46,8 @@ SCRIPTS = st.lists(
 
 
 @given(SCRIPTS)
-def test_runs_stay_apart_however_alike_the_lines_are(script: list[tuple[list[str], list[str], list[str]]]) -> None:
-    """For any way to write a change, not only what a diff finds: each run stays between its neighbors."""
+def test_blocks_stay_apart_among_equal_lines(script: list[tuple[list[str], list[str], list[str]]]) -> None:
+    """However a change is split into blocks, not only as a diff does it: each block stays between its neighbors."""
     a: list[str] = []
     b: list[str] = []
     blocks: list[Block] = []
@@ -71,8 +71,8 @@ def test_aligning_again_changes_nothing(a: list[str], b: list[str]) -> None:
 
 
 @given(LINES, st.integers(0, 14), LINES.filter(bool))
-def test_lines_that_are_inserted_anywhere_are_one_run_of_as_many_lines(a: list[str], at: int, new: list[str]) -> None:
-    """The reverse change removes the same lines at the same place."""
+def test_inserted_lines_are_one_block(a: list[str], at: int, new: list[str]) -> None:
+    """It has as many lines as were inserted. The reverse change removes the same lines at the same position."""
     b = [*a[:at], *new, *a[at:]]
     [(a0, a1, b0, b1)] = changed_blocks(a, b)
     assert (a1 - a0, b1 - b0) == (0, len(new))
@@ -110,8 +110,8 @@ DRAWN = {
 
 
 @pytest.mark.parametrize("name", DRAWN)
-def test_a_run_begins_and_ends_at_a_seam(name: str) -> None:
-    """Added or removed, it is shown from its own first line to the blank line after it."""
+def test_a_block_begins_and_ends_where_a_reader_expects_it(name: str) -> None:
+    """Added or removed, it is shown from its own first line, to the blank line after it if there is one."""
     before, after, shown = DRAWN[name]
     a, b = split_lines(before), split_lines(after)
     [(a0, a1, b0, b1)] = changed_blocks(a, b)
@@ -120,8 +120,8 @@ def test_a_run_begins_and_ends_at_a_seam(name: str) -> None:
     assert ("".join(b[a0:a1]), b0) == (shown, b1)
 
 
-def test_a_long_run_of_equal_lines_takes_bounded_time() -> None:
-    """The distance that it is moved is limited."""
+def test_many_equal_lines_take_bounded_time() -> None:
+    """The distance by which a block is moved is limited."""
     a = ["same\n"] * 100_000
     began = time.process_time()
     blocks = changed_blocks(a, [*a, *a])

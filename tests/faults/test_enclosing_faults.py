@@ -1,4 +1,4 @@
-"""The cases of docs/faults.md for a workspace inside a repository: what commands see of the rest of it."""
+"""Cases of docs/faults.md about a workspace inside a repository: commands see the rest of it, without its secrets."""
 
 import os
 import re
@@ -55,7 +55,7 @@ async def guarded(workspace: Path) -> View:
 
 
 def make(top: Path, files: dict[str, str]) -> None:
-    """A repository with a workspace in `pkg/app` and these files."""
+    """Creates a repository with a workspace in `pkg/app` and these files."""
     write(top / "pkg/app", {"a.txt": "a\n"})
     write(top, {"pkg/lib/b.txt": "SHOWN\n"})
     subprocess.run(["git", "init", "-q", str(top)], check=True)
@@ -70,8 +70,8 @@ def make(top: Path, files: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("case", SECRETS)
-async def test_fault_109_a_secret_in_the_rest_of_the_repository(tmp_path: Path, case: str) -> None:
-    """docs/faults.md 109: no command can read it, on whatever way; other files can be read, and nothing changes."""
+async def test_fault_109_a_secret_in_the_rest_of_the_repository_is_hidden(tmp_path: Path, case: str) -> None:
+    """docs/faults.md 109: commands cannot read it in any way; other files can be read, and nothing changes."""
     top = tmp_path / "mono"
     make(top, SECRETS[case])
     before = on_disk(top)
@@ -149,8 +149,8 @@ async def test_fault_109_more_repositories_than_can_be_read(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-async def test_fault_109_a_secret_that_appears_later(tmp_path: Path, backend: str) -> None:
-    """docs/faults.md 109: the next command cannot read it, also where an earlier one left ignored files."""
+async def test_fault_109_a_secret_that_appears_later_is_hidden(tmp_path: Path, backend: str) -> None:
+    """docs/faults.md 109: the next command cannot read it, even where an earlier one left ignored files."""
     if not is_installed(backend):
         pytest.skip(f"{backend} is not installed")
     top = tmp_path / "mono"
@@ -167,8 +167,8 @@ async def test_fault_109_a_secret_that_appears_later(tmp_path: Path, backend: st
         assert ran.output == "x\n# hidden by Fairlead\n"
 
 
-async def test_fault_109_links_that_would_hide_the_workspace(tmp_path: Path) -> None:
-    """docs/faults.md 109: harmless: a link with the name of a secret leads to a folder around the workspace."""
+async def test_fault_109_links_do_not_hide_the_workspace(tmp_path: Path) -> None:
+    """docs/faults.md 109: links with the names of secrets lead to a file in the workspace and to folders around it."""
     top = tmp_path / "mono"
     make(top, {"pkg/lib/.aws": "-> ../../pkg", "pkg/app/.ssh": "-> ../..", "pkg/lib/.env": "-> ../app/a.txt"})
     async with boxes(top / "pkg/app", tmp_path / "state") as box:
@@ -185,7 +185,7 @@ async def test_fault_109_the_workspaces_rules_apply_to_its_own_files(tmp_path: P
 
 
 def false_git_file(top: Path) -> None:
-    """A `.git` file that names another user's repository, as it seems."""
+    """Creates a `.git` file that seems to name another user's repository."""
     os.rename(top / ".git", top.parent / "store")
     (top / ".git").write_text(f"gitdir: {top.parent / 'store'}\n")
 
@@ -223,8 +223,8 @@ def home_inside(top: Path) -> None:
     os.environ["HOME"] = str(top / "home")
 
 
-FALSE: dict[str, Callable[[Path], object]] = {
-    "everybody may write to it": lambda top: top.chmod(0o777),
+NOT_THE_PROJECT: dict[str, Callable[[Path], object]] = {
+    "everyone may write to it": lambda top: top.chmod(0o777),
     "sticky like /tmp": lambda top: top.chmod(0o1777),
     "another owner": other_owner,
     "another owner of its .git": other_owner_of_git,
@@ -239,13 +239,13 @@ FALSE: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("case", FALSE)
+@pytest.mark.parametrize("case", NOT_THE_PROJECT)
 async def test_fault_110_a_repository_that_is_not_the_users_project(tmp_path: Path, case: str) -> None:
     """docs/faults.md 110: a command sees nothing of it except the workspace."""
     top = tmp_path / ".config/mono" if case == "settings in the home" else tmp_path / "mono"
     make(top, {"private.txt": "HUNTER"})
-    assert list((await guarded(top / "pkg/app")).enclosing) == [top], "the counterpart: before the case applies"
-    FALSE[case](top)
+    assert list((await guarded(top / "pkg/app")).enclosing) == [top], "it must be visible before the case applies"
+    NOT_THE_PROJECT[case](top)
     view = await guarded(top / "pkg/app")
     assert list(view.enclosing) == []
     async with boxes(top / "pkg/app", tmp_path / "state") as box:

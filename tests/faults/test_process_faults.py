@@ -36,7 +36,7 @@ def running(command: str) -> bool:
 
 
 async def has_started(command: str) -> bool:
-    """Whether the command runs in time: bash may have written its output before it starts the next program."""
+    """Whether the command starts within 20 seconds: bash may write its output before it starts the next program."""
     deadline = time.monotonic() + 20
     while not running(command):
         if time.monotonic() > deadline:
@@ -70,7 +70,7 @@ async def check_answers(client: Client) -> None:
 
 @pytest.mark.parametrize("command", ["cat", "read x </dev/tty", "python3 -c 'input()'"])
 async def test_fault_26_commands_that_read_input_return(run: Callable[..., Any], command: str) -> None:
-    """docs/faults.md 26: they return at once, and report that there is no input."""
+    """docs/faults.md 26: they end with an exit code instead of waiting for input."""
     began = time.monotonic()
     _, text = await run(command)
     assert "(exit code " in text
@@ -93,7 +93,7 @@ async def test_fault_27_a_flood_is_bounded(run: Callable[..., Any]) -> None:
 async def test_fault_28_a_process_that_left_its_group_ends_with_the_command(
     workspace: Path, replay: Replay, nap: str, end: str
 ) -> None:
-    """docs/faults.md 28: within two seconds of a cancel, of the time limit, and of the server's end."""
+    """docs/faults.md 28: after a cancel, at the time limit, and when the server is killed or shut down."""
     limit = {"timeout_seconds": 3} if end == "time" else {}
     call = {"bash": {"command": f"setsid {nap} & echo on; {nap}", "unsandboxed": True, **limit}}
     async with Client(workspace, settings=replay({"calls": [call]}, {"text": "."}, **ASK), answers=ALLOW) as client:
@@ -137,8 +137,8 @@ async def test_fault_30_a_fork_loop_is_ended(run: Callable[..., Any], nap: str) 
     await check_answers(client)
 
 
-async def test_fault_31_terminal_sequences_reach_nobody(run: Callable[..., Any]) -> None:
-    """docs/faults.md 31: the user sees colors, and no other sequence."""
+async def test_fault_31_only_colors_reach_the_user(run: Callable[..., Any]) -> None:
+    """docs/faults.md 31: no other terminal sequence does, and none at all reaches the model."""
     client, text = await run(r"printf '\033[31mred\033]0;t\007\033[2J \xff\033]52;c;eA==\007ok\n'")
     assert text.startswith("red \ufffdok\n") or "\nred \ufffdok\n" in text
     assert client.text("tool_output") == "\x1b[31mred \ufffdok\n"

@@ -120,8 +120,8 @@ async def test_fault_45_invalid_json_in_a_good_frame(workspace: Path) -> None:
         b"Content-Length: 2\r\n\r\n{}trailing rubbish that is no header\r\n\r\n",
     ],
 )
-async def test_fault_45_a_stream_out_of_step_ends_the_process(workspace: Path, stream: bytes) -> None:
-    """docs/faults.md 45: a wrong Content-Length or half a frame: a non-zero exit code, never a hang."""
+async def test_fault_45_a_wrong_frame_ends_the_process(workspace: Path, stream: bytes) -> None:
+    """docs/faults.md 45: after a wrong Content-Length or half a frame, the exit code is not 0; it never hangs."""
     client = Client(workspace)
     await client.start()
     assert client.process.stdin is not None
@@ -131,7 +131,7 @@ async def test_fault_45_a_stream_out_of_step_ends_the_process(workspace: Path, s
         assert await client.process.wait() != 0
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="a limit of memory")
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the memory with ulimit")
 @pytest.mark.parametrize("length", [b"260000000", b"260000000000"])
 async def test_fault_45_an_impossible_length_ends_the_process(workspace: Path, length: bytes) -> None:
     """docs/faults.md 45: at once, although the client keeps its end open."""
@@ -205,7 +205,7 @@ async def test_fault_44_a_cancel_with_an_impossible_id(
 
 
 async def test_fault_40_the_finest_log_contains_no_password(workspace: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """docs/faults.md 40: the SDK logs each request with its address, and a header that it could not send."""
+    """docs/faults.md 40: although the SDK logs the address of each request, and any header that it could not send."""
     with FakeApi([Turn((Text("Done."),))], require_key=False) as api:
         address = api.url.removeprefix("http://")
         urls = {f"http://user:PRIVATE-1@{address}": "end_turn", "http://user:PRIVATE-2@127.0.0.1:9": "error"}
@@ -243,7 +243,7 @@ async def test_an_unknown_log_level(workspace: Path, capfd: pytest.CaptureFixtur
 async def test_a_log_level_in_any_spelling(
     workspace: Path, capfd: pytest.CaptureFixture[str], given: str, is_logged: bool
 ) -> None:
-    """The counterpart: an empty value counts as unset; blanks and small letters are accepted."""
+    """Good input: an empty value counts as unset; surrounding blanks and any letter case are accepted."""
     async with Client(workspace, env={"FAIRLEAD_LOG": given}) as client:
         await client.error("workspace/executeCommand", "nope")
     log = capfd.readouterr().err

@@ -1,4 +1,4 @@
-"""What a real llama.cpp server answers, and that it stops when the user stops."""
+"""Runs with a real llama.cpp server: streamed text, a tool call, and a stop."""
 
 import asyncio
 from pathlib import Path
@@ -47,5 +47,5 @@ async def test_a_stop_ends_the_run_and_the_answer(workspace: Path) -> None:
 
         await until(idle)
         slot = await llama.slot()
-        # otherwise it would have continued to the end of its window
+        # an answer that is not stopped fills the window
         assert slot["n_prompt_tokens"] + slot["next_token"][0]["n_decoded"] < llama.window / 2

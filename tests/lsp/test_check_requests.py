@@ -43,7 +43,7 @@ def proposes_both(check: str = BOTH) -> list[Json]:
 
 
 async def test_p18_a_check_runs_with_and_without_the_changes(workspace: Path, replay: Replay) -> None:
-    """Its results are events and evidence: after both, a tick of the model is proved without another run."""
+    """Its results are events and evidence: after both, the step that the model completes is proved without another."""
     write_workspace(workspace)
     async with Client(workspace, settings=replay(*proposes_both(), {"calls": [TICK]}, {"text": "Done."})) as client:
         await client.run()
@@ -61,7 +61,7 @@ async def test_p18_a_check_runs_with_and_without_the_changes(workspace: Path, re
         assert [run["withoutChanges"] for run in item(client)["evidence"]["commands"]] == [False, True]
 
 
-async def test_p18_what_was_accepted_is_checked(workspace: Path, replay: Replay) -> None:
+async def test_p18_accepted_changes_are_checked(workspace: Path, replay: Replay) -> None:
     """The message names what is missing. The result belongs to the proposals until one of them is decided."""
     write_workspace(workspace)
     async with Client(workspace, settings=replay(*proposes_both())) as client:
@@ -80,9 +80,7 @@ async def test_p18_what_was_accepted_is_checked(workspace: Path, replay: Replay)
         assert passed["message"].startswith(f"2 of 2 changes accepted: `{BOTH}` passes")
 
 
-async def test_p18_lines_are_named_and_a_check_that_fails_anyway_blames_nothing(
-    workspace: Path, replay: Replay
-) -> None:
+async def test_p18_missing_lines_are_named_unless_the_check_fails_anyway(workspace: Path, replay: Replay) -> None:
     write_workspace(workspace)
     (workspace / "c.txt").write_text("".join(f"{number}\n" for number in range(1, 31)))
     edits = [edit("c.txt", "2\n3\n4", "x\ny\n4"), edit("c.txt", "20\n", "z\n")]
@@ -113,7 +111,7 @@ async def test_p18_a_single_change_is_in_the_singular(workspace: Path, replay: R
 
 
 async def test_p18_the_setting_checks_after_a_partial_accept(workspace: Path, replay: Replay) -> None:
-    """A failure is a message. Nothing runs if all is decided."""
+    """A failure is shown as a message. No check runs after the last proposal is decided."""
     write_workspace(workspace)
     settings = {**replay(*proposes_both()), "check": {"afterPartialAccept": True}}
     async with Client(workspace, settings=settings) as client:

@@ -1,4 +1,4 @@
-"""docs/protocol.md, runTask `continue`: a run with a prompt of the server."""
+"""`agent/runTask` with `continue` (docs/protocol.md): the server writes the prompt."""
 
 import json
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def todo(status: str) -> Turn:
 
 
 async def test_an_approved_plan_is_executed(connect: Connect) -> None:
-    """The model reads that the plan is approved. Refused while there is no plan, and when all of it is completed."""
+    """The model reads that the plan is approved. Refused without a plan, and when all its items are completed."""
     with FakeApi(turns=[DONE, todo("pending"), DONE, todo("completed"), DONE]) as api:
         async with connect(api) as client:
             session = {"sessionId": (await client.run("What is it?", mode="ask"))["sessionId"]}
@@ -83,7 +83,7 @@ async def test_a_paused_run_continues(connect: Connect) -> None:
 async def test_a_run_continues_in_its_mode_after_a_restart(
     workspace: Path, connect: Connect, storage: Path, mode: str
 ) -> None:
-    """Also if the server was killed: a run that could only read cannot edit when it continues, any other run can."""
+    """The server is killed. A run that could only read cannot edit when it continues; a run in agent mode can."""
     (workspace / "a.txt").write_text("one\n")
     with FakeApi(turns=[LOOK, CHANGE, DONE]) as api:
         async with connect(api, storage=storage, settings={"loop": {"maxRounds": 1}}) as client:
@@ -115,7 +115,7 @@ async def test_a_session_saved_without_a_mode_can_edit(workspace: Path, connect:
 
 
 async def test_a_rewound_session_continues_in_the_mode_before_the_prompt(workspace: Path, connect: Connect) -> None:
-    """Its last run is then the one before. A fork continues in that mode too."""
+    """After the rewind, the run before that prompt is the last one. A fork continues in its mode too."""
     (workspace / "a.txt").write_text("one\n")
     with FakeApi(turns=[DONE, DONE, CHANGE, DONE, CHANGE, DONE]) as api:
         async with connect(api) as client:
@@ -141,8 +141,8 @@ async def test_a_rewound_session_continues_in_the_mode_before_the_prompt(workspa
         ({}, "params.prompt is missing"),
     ],
 )
-async def test_contradictory_params(workspace: Path, replay: Replay, params: Json, reason: str) -> None:
-    """Contradictory and missing params are refused with the reason."""
+async def test_contradictory_params_are_refused(workspace: Path, replay: Replay, params: Json, reason: str) -> None:
+    """So are missing and unknown ones. The error gives the reason, and the session can still continue."""
     async with Client(workspace, settings=replay({"text": "Done."}, {"text": "And on."})) as client:
         session = {"sessionId": (await client.run("Hello."))["sessionId"]}
         error = await client.error("agent/runTask", {**session, **params})

@@ -130,8 +130,8 @@ async def test_a_client_that_follows_the_differences_has_the_states(workspace: P
         await check()
 
 
-async def test_states_come_before_what_depends_on_them(workspace: Path, replay: Replay) -> None:
-    """Order, 2: the state that a call changed comes before its end, whether or not later ones are in it too."""
+async def test_the_state_that_a_call_changed_comes_before_its_end(workspace: Path, replay: Replay) -> None:
+    """Order, 2 and 5: the state may already contain later changes."""
     turns = [*({"calls": [edit]} for edit in EDITS if "write_file" in edit), {"text": "."}]
     async with Client(workspace, settings=replay(*turns), capabilities=EDITOR) as client:
         await client.run()
@@ -145,8 +145,8 @@ async def test_states_come_before_what_depends_on_them(workspace: Path, replay: 
         assert written == 6
 
 
-async def test_what_a_killed_server_has_sent_was_saved(workspace: Path, replay: Replay, storage: Path) -> None:
-    """Order, 5, and docs/plan.md L14: the journal is written before a state or an event is sent."""
+async def test_a_killed_server_has_saved_all_that_it_sent(workspace: Path, replay: Replay, storage: Path) -> None:
+    """The journal is written before a state or an event is sent (docs/decisions.md)."""
     settings = replay({"calls": [EDITS[1]]}, {"text": "."})
     async with Client(workspace, settings=settings, capabilities=EDITOR, storage=storage) as client:
         _, answer = client.begin("agent/runTask", {"prompt": "Do it."})

@@ -15,10 +15,10 @@ SCENARIOS = scenarios("edits")
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=[scenario.name for scenario in SCENARIOS])
-async def test_a_scenario_ends_as_it_says(
+async def test_a_scenario_ends_with_the_expected_files(
     scenario: Scenario, workspace: Path, tmp_path: Path, connect: Callable[..., Client]
 ) -> None:
-    """The scenario's `rule` holds; its id contains the number of the fault. Only the intended bytes change."""
+    """The scenario's `rule` holds, and only the intended bytes change. The test's id contains the fault's number."""
     if sys.platform == "win32" and (scenario.modes or scenario.links):
         pytest.skip("permissions and links are POSIX")
     scenario.lay_out(workspace)

@@ -38,7 +38,7 @@ def sent(data: bytes, kind: str = "image/png") -> tuple[str, str]:
 
 
 async def test_a_picture_reaches_the_model_and_only_its_name_the_user(connect: Connect) -> None:
-    """After the prompt, in the order in which they were sent. The next request contains them unchanged."""
+    """Pictures follow the prompt in the order in which the client sent them. The next request has them unchanged."""
     kinds = {"image/png": png(), "image/jpeg": jpeg(), "image/gif": GIF, "image/webp": WEBP}
     context = [image(f"{kind}\n\u202e.x", data) for kind, data in kinds.items()]
     with FakeApi([DONE, DONE]) as api:
@@ -56,8 +56,8 @@ async def test_a_picture_reaches_the_model_and_only_its_name_the_user(connect: C
     assert [line["text"] for line in opened["transcript"]] == ["Do it.", places, "Done.", "And now?", "Done."]
 
 
-async def test_a_named_file_with_a_picture_is_sent_as_one(connect: Connect, workspace: Path) -> None:
-    """By its bytes, whatever it is called, also through a link. A picture outside, or with a secret's name, is not."""
+async def test_a_named_file_with_a_picture_is_sent_as_a_picture(connect: Connect, workspace: Path) -> None:
+    """Its bytes decide, not its name, even through a link. Pictures outside or with a secret's name are not sent."""
     files = {"a.png": png(), "docs/b.dat": GIF, "id_rsa": png(), "c.heic": HEIC, "text.png": b"no picture\n"}
     for name, data in files.items():
         (workspace / name).parent.mkdir(exist_ok=True)
@@ -102,7 +102,7 @@ WRONG: list[tuple[list[Json], str]] = [
 
 
 async def test_an_invalid_picture_is_refused_before_the_run(connect: Connect) -> None:
-    """-32602, with a text for the user. The limits are accepted, and the same picture twice counts once."""
+    """-32602, with a text for the user. Pictures at the limits are accepted, and a repeated picture counts once."""
     with FakeApi([DONE, DONE]) as api:
         async with connect(api) as client:
             for context, message in WRONG:
@@ -144,7 +144,7 @@ async def test_a_refused_picture_ends_the_run_but_not_the_conversation(connect: 
 
 
 async def test_an_earlier_picture_stays_if_a_later_one_is_refused(connect: Connect) -> None:
-    """If the request has no new picture, the model reads none at all, and all are removed."""
+    """If a request without a new picture is refused, the model can read no pictures, so all are removed."""
     with FakeApi([DONE, REFUSALS["vLLM"], DONE, REFUSALS["vLLM"], DONE]) as api:
         async with connect(api) as client:
             session = (await client.run(context=[image("first.png")]))["sessionId"]
@@ -154,8 +154,8 @@ async def test_an_earlier_picture_stays_if_a_later_one_is_refused(connect: Conne
     assert counts == [1, 2, 1, 1, 0]
 
 
-async def test_a_refusal_that_names_an_image_of_something_else_removes_nothing(connect: Connect) -> None:
-    """If the request contains no picture, it is an error like any other."""
+async def test_without_pictures_a_refusal_about_images_is_an_ordinary_error(connect: Connect) -> None:
+    """The message does not say that a picture was refused."""
     with FakeApi([REFUSALS["Anthropic, without a place"]] * 2) as api:
         async with connect(api) as client:
             failed = await client.run()

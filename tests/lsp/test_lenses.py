@@ -25,7 +25,7 @@ def plain(workspace: Path, settings: Json) -> Client:
 
 
 async def run(client: Client) -> str:
-    """Runs a task by command. Returns its session when it has ended."""
+    """Runs a task with the server's command and waits until it ends. Returns the session's id."""
     params = {"command": "fairlead.server.runTask", "arguments": [{"prompt": "Do it."}]}
     session = (await client.request("workspace/executeCommand", params))["sessionId"]
     await client.until(lambda: any("end_turn" in each["message"] for each in client.all("window/showMessage")))
@@ -52,7 +52,7 @@ async def titles(client: Client, uri: str) -> list[tuple[int, str]]:
 
 
 async def press(client: Client, uri: str, title: str, which: int = 0) -> Json:
-    """Executes the command of a lens as it was given."""
+    """Executes the command of a lens with its arguments."""
     found = [lens["command"] for lens in await lenses(client, uri) if lens["command"]["title"] == title]
     command = found[which]
     return await client.request(
@@ -91,7 +91,7 @@ async def test_lenses_are_at_the_hunks_of_the_file_and_of_the_proposed_text(work
 
 
 async def test_lenses_of_several_sessions_name_them(workspace: Path, replay: Replay) -> None:
-    """As soon as two sessions propose changes of one file; a long title is cut off."""
+    """As soon as two sessions propose changes to the same file. A long title is cut off."""
     file = workspace / "a.txt"
     file.write_text(LINES)
     settings = replay({"calls": [edit(file.name, "line 2\n", "two\n")]}, {"text": "."})
@@ -111,7 +111,7 @@ async def test_lenses_of_several_sessions_name_them(workspace: Path, replay: Rep
 
 
 async def test_a_lens_does_what_it_says(workspace: Path, replay: Replay) -> None:
-    """Accept and reject of a hunk, then of the state that they leave; undo and redo by command."""
+    """An accept and a reject affect only their hunk. Undo and redo are commands without a lens."""
     file = workspace / "a.txt"
     file.write_text(LINES)
     calls = [edit("a.txt", f"line {n}\n", f"LINE {n}\n") for n in (2, 5, 9)]
@@ -153,7 +153,7 @@ async def test_a_conflict_has_lenses_of_its_own(workspace: Path, replay: Replay)
 
 
 async def test_whole_files_have_one_pair_at_the_top(workspace: Path, replay: Replay) -> None:
-    """A new file, a deletion and a rename, which is found under both paths."""
+    """A new file, a deletion, and a rename, which has lenses under both paths."""
     for name in "ab":
         (workspace / name).write_text(LINES)
     calls = [
@@ -194,7 +194,7 @@ async def test_a_file_that_the_user_deleted_has_one_pair(workspace: Path, replay
 
 
 async def test_a_lens_that_is_out_of_date_does_nothing(workspace: Path, replay: Replay) -> None:
-    """Its hunk is decided already; the answer is an error, and the client got a request to refresh the lenses."""
+    """Its hunk has already been decided. The answer is an error; a refresh was requested after the decision."""
     file = workspace / "a.txt"
     file.write_text(LINES)
     calls = [edit("a.txt", "line 2\n", "two\n"), edit("a.txt", "line 9\n", "nine\n")]
@@ -265,7 +265,7 @@ async def test_a_failed_outcome_is_shown(workspace: Path, replay: Replay) -> Non
         assert "no longer proposed" in client.last("window/showMessage")["message"]
 
 
-async def test_a_lens_shows_the_change_where_the_client_can(workspace: Path, replay: Replay) -> None:
+async def test_a_lens_shows_the_change_if_the_client_can(workspace: Path, replay: Replay) -> None:
     """A client that announces `diffs` gets two more lenses in the user's files, and none in the proposed text."""
     file = workspace / "a.txt"
     file.write_text(LINES)

@@ -7,7 +7,8 @@ A scenario is a recording's `turns` (docs/replay.md) in a workspace with `a.txt`
     feedback   how the texts for the model begin, in order: reminders, feedback on the plan, refused rewrites
     sees       each step's verification at the end
     record     the line at the end of the run
-    inferred, beside, overtaken, revision, stops: only if not the usual (nothing inferred, no reads beside steps, ...)
+    inferred, beside, overtaken, revision, stops: only if they differ from the default (nothing inferred, no reads
+               outside of steps, ...)
 """
 
 from collections.abc import Callable
@@ -36,8 +37,8 @@ def read_texts(client: Client) -> list[str]:
 
 
 @pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in sorted(HOME.glob("*.yaml"))])
-async def test_a_model_that_drifts(path: Path, workspace: Path, replay: Callable[..., Json]) -> None:
-    """L5 to L8 and P13 to P15: the rule of the scenario, through the real server."""
+async def test_the_server_notices_that_a_model_drifts(path: Path, workspace: Path, replay: Callable[..., Json]) -> None:
+    """docs/plan.md L5 to L8 and P13 to P15: the rule of the scenario holds, through the real server."""
     scenario: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     (workspace / "a.txt").write_text("one\n")
 

@@ -1,4 +1,4 @@
-"""The requests of a review (docs/protocol.md) with wrong params, and at the wrong time: each gets its error."""
+"""The requests of a review (docs/protocol.md): their errors, the labels of undo and redo, and several at a time."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -59,8 +59,8 @@ WRONG: dict[str, tuple[str, Json, str]] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-async def test_wrong_params_are_answered_with_what_is_wrong(workspace: Path, name: str) -> None:
-    """docs/protocol.md, Errors: -32602, as a request and as a command; and the next request is answered."""
+async def test_wrong_params_are_refused_with_the_reason(workspace: Path, name: str) -> None:
+    """docs/protocol.md, Errors: -32602, for a request and for a command. The next request is answered."""
     verb, params, said = WRONG[name]
     async with Client(workspace) as client:
         session = (await client.request("agent/sessions/create", {}))["sessionId"]
@@ -74,8 +74,8 @@ async def test_wrong_params_are_answered_with_what_is_wrong(workspace: Path, nam
         assert await client.request("agent/cancel", {"sessionId": session}) is None
 
 
-async def test_what_cannot_be_done_now_is_refused_with_the_reason(workspace: Path, replay: Replay) -> None:
-    """docs/protocol.md, Errors: -32803; also for a path outside, and for a file without a proposal."""
+async def test_decisions_that_are_impossible_now_are_refused_with_the_reason(workspace: Path, replay: Replay) -> None:
+    """docs/protocol.md, Errors: undo, redo and amend get -32803. The accept of a path without a proposal fails."""
     (workspace / "a").write_text("1\n")
     (workspace / "b").write_text("1\n")
     async with Client(workspace, settings=replay({"calls": [edit("a", "1", "2")]}, {"text": "."})) as client:
@@ -94,7 +94,7 @@ async def test_what_cannot_be_done_now_is_refused_with_the_reason(workspace: Pat
 
 
 async def test_some_changes_are_one_decision(workspace: Path, replay: Replay) -> None:
-    """Hunks and whole files together: one edit, one step to undo. What is not proposed anymore fails alone."""
+    """Hunks and whole files are accepted together and undone together. Only a hunk that is gone fails."""
     for name in "ab":
         (workspace / name).write_text("1\n2\n3\n")
     edits = [edit("a", "1\n", "one\n"), edit("a", "3\n", "three\n"), edit("b", "1\n", "one\n")]
@@ -124,7 +124,7 @@ async def test_some_changes_are_one_decision(workspace: Path, replay: Replay) ->
 
 
 async def test_the_labels_say_what_would_be_undone_and_redone(workspace: Path, replay: Replay) -> None:
-    """docs/protocol.md, `Edits`: null where there is nothing."""
+    """docs/protocol.md, `Edits`: a label is null if there is nothing to undo or redo."""
     for name in "ab":
         (workspace / name).write_text("1\n2\n3\n")
     calls = [edit("a", "1\n", "one\n"), edit("a", "3\n", "three\n"), edit("b", "1\n", "one\n")]
@@ -150,9 +150,7 @@ async def test_the_labels_say_what_would_be_undone_and_redone(workspace: Path, r
 
 
 async def test_decisions_of_a_session_take_turns(workspace: Path, replay: Replay) -> None:
-    """docs/protocol.md: requests that arrive together are executed one after the other, each on the result of the one
-    before.
-    """
+    """docs/protocol.md: requests that arrive together are executed in order, each on the result of the previous one."""
     (workspace / "a").write_text("".join(f"{n}\n" for n in range(20)))
     calls = [edit("a", f"\n{n}\n", f"\n{n}!\n") for n in range(1, 19, 3)]
     async with Client(workspace, settings=replay({"calls": calls}, {"text": "."})) as client:

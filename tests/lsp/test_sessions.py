@@ -67,7 +67,7 @@ def script(tmp_path: Path, name: str, *turns: Json) -> Json:
 
 
 async def test_a_title_is_cut_after_a_word(workspace: Path, tmp_path: Path) -> None:
-    """docs/protocol.md, `title`: the first line of the prompt; in the list and the record it says where it was cut."""
+    """docs/protocol.md, `title`: the first line of the prompt. In the list and the record, `…` marks the cut."""
     prompt = "Drop the legacy tables, and everything that reads them, from the schema and the reports\nCarefully."
     async with Client(workspace, settings=script(tmp_path, "one", {"text": "Done."}), capabilities=SHOWING) as client:
         session = (await client.run(prompt))["sessionId"]
@@ -117,9 +117,9 @@ async def test_p11_two_sessions_at_once_do_not_mix(workspace: Path, tmp_path: Pa
         assert (await client.request("workspace/executeCommand", command)) == client.last("agent/sessions")
 
 
-async def test_a_session_is_opened_whole(workspace: Path, replay: Replay) -> None:
-    """docs/protocol.md, `agent/sessions/open`: plan, proposals and the conversation; what the host adds for the model
-    is not in it."""
+async def test_an_opened_session_has_its_plan_proposals_and_conversation(workspace: Path, replay: Replay) -> None:
+    """docs/protocol.md, `agent/sessions/open`: the conversation does not contain the texts that the server adds for
+    the model."""
     (workspace / "a.txt").write_text("one\n")
     settings = replay(
         {
@@ -162,8 +162,8 @@ async def test_a_session_is_opened_whole(workspace: Path, replay: Replay) -> Non
 
 
 async def test_a_deleted_session_is_gone_and_the_files_stay(workspace: Path, replay: Replay, tmp_path: Path) -> None:
-    """docs/protocol.md, `agent/sessions/delete`: refused while it runs. Then its proposals and its journal are removed,
-    the file is unchanged, and the next start does not restore anything.
+    """docs/protocol.md, `agent/sessions/delete`: refused while it runs. Afterwards, its proposals and its journal are
+    removed, and the file is unchanged.
     """
     (workspace / "a.txt").write_text("one\n")
     storage = tmp_path / "storage"
@@ -212,8 +212,8 @@ async def test_a_run_that_a_kill_interrupted_is_paused(workspace: Path, replay: 
         await client.until(lambda: states(client) == {"Do this.": "idle"})
 
 
-async def test_a_run_that_the_end_of_the_window_interrupted_is_paused(connect: Connect, tmp_path: Path) -> None:
-    """After an orderly shutdown in the middle of a run, as after a kill. An idle session is restored as idle."""
+async def test_a_run_that_a_shutdown_interrupted_is_paused(connect: Connect, tmp_path: Path) -> None:
+    """An orderly shutdown has the same effect on a run as a kill. An idle session is restored as idle."""
     storage = tmp_path / "storage"
     gate = Gate()
     write = Call("write_file", {"path": "new.txt", "content": "new\n"})
@@ -233,8 +233,8 @@ async def test_a_run_that_the_end_of_the_window_interrupted_is_paused(connect: C
 
 
 async def test_l6_a_message_to_a_run_is_read_at_the_next_boundary(connect: Connect) -> None:
-    """docs/plan.md L6: after the results of the round, before everything else. The event comes at once. Two messages
-    wait together, and only the next request contains them."""
+    """docs/plan.md L6: after the results of the round. The event comes at once. Messages that wait are added together,
+    and only to the next request."""
     gate = Gate()
     turns = [
         Turn((Call("ask_user", {"question": "Sure?"}),)),
@@ -290,8 +290,8 @@ async def test_l1_a_message_at_the_end_of_a_turn_starts_one_more_round(connect: 
         assert api.refusals == []
 
 
-async def test_a_message_that_a_stopped_run_did_not_read_goes_with_the_next_task(connect: Connect) -> None:
-    """docs/protocol.md, `agent/steer`: a stop loses no message of the user."""
+async def test_a_message_that_a_stopped_run_did_not_read_is_sent_with_the_next_task(connect: Connect) -> None:
+    """docs/protocol.md, `agent/steer`: no message of the user is lost when a run is stopped."""
     gate = Gate()
     turns = [Turn((Call("ask_user", {"question": "Sure?"}),)), Turn((Text("Done."),))]
     with FakeApi(turns=turns) as api:
@@ -311,7 +311,7 @@ async def test_a_message_that_a_stopped_run_did_not_read_goes_with_the_next_task
 
 @pytest.mark.parametrize(("text", "code"), [("Use tabs.", -32803), ("  ", -32602), ("x" * 400_001, -32602)])
 async def test_a_message_without_a_run_is_refused(workspace: Path, replay: Replay, text: str, code: int) -> None:
-    """Without a run, the error says what to do instead. An empty or too long message is always wrong."""
+    """Without a run, the error is -32803. An empty or too long message is always wrong."""
     async with Client(workspace, settings=replay({"text": "Done."})) as client:
         session = (await client.run())["sessionId"]
         refused = await client.error("agent/steer", {"sessionId": session, "text": text})
@@ -320,8 +320,8 @@ async def test_a_message_without_a_run_is_refused(workspace: Path, replay: Repla
 
 
 async def test_a_message_before_a_run_has_started_is_refused(workspace: Path, replay: Replay) -> None:
-    """Until the editor has reported the problems that the prompt mentions. The error does not advise to start a run,
-    because that would be refused too."""
+    """The run starts after the editor has reported the problems that the prompt mentions. Until then, the error does
+    not suggest starting a run, because that would be refused too."""
     asked, answer = asyncio.Event(), asyncio.Event()
 
     async def diagnostics(_: Json) -> Json:

@@ -36,7 +36,7 @@ def test_a_bad_rule_is_named_and_left_out() -> None:
     ]
 
 
-def test_what_a_run_may_use_is_a_number_and_never_negative() -> None:
+def test_the_limits_of_a_run_are_numbers_and_never_negative() -> None:
     """A fraction of a dollar is valid. A wrong value is reported and sets no limit."""
     settings, problems = read_settings({"budget": {"costUsd": 0.5, "minutes": 3, "tokens": -1}, "contextTokens": 1.5})
     assert (settings.budget.cost_usd, settings.budget.minutes, settings.budget.tokens) == (0.5, 3, 0)
@@ -51,7 +51,7 @@ def test_fault_39_a_workspace_cannot_widen_the_agents_rights(name: str) -> None:
 
 
 def test_fault_39_the_server_reads_no_settings_of_its_own() -> None:
-    """docs/faults.md 39: without settings of the client the defaults apply, with which nothing is allowed."""
+    """docs/faults.md 39: without the client's settings, the defaults apply, in which no rule allows a command."""
     settings, problems = read_settings(None)
     assert (settings.approvals, settings.bash.allow, settings.base_url, problems) == ("sandboxed", (), "", [])
 
@@ -73,13 +73,13 @@ NOTHING_OF_OURS: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", NOTHING_OF_OURS)
 def test_fault_84_a_change_without_our_settings_changes_nothing(name: str) -> None:
-    """docs/faults.md 84: nor is anything reported to the user."""
+    """docs/faults.md 84: nothing is reported to the user either."""
     assert read_settings(NOTHING_OF_OURS[name], SET) == (SET, [])
 
 
 @pytest.mark.parametrize("given", ["text", 1, True, ["model"]])
-def test_fault_84_settings_that_are_no_object_are_named_and_change_nothing(given: Any) -> None:
-    """docs/faults.md 84: whether it is all settings or the section `fairlead`."""
+def test_fault_84_settings_that_are_not_an_object_are_reported_and_change_nothing(given: Any) -> None:
+    """docs/faults.md 84: whether these are all settings or the section `fairlead`."""
     assert read_settings(given, SET) == (SET, ["settings must be an object"])
     assert read_settings({"fairlead": given}, SET) == (SET, ["fairlead must be an object"])
 
@@ -138,7 +138,7 @@ WRONG_SERVERS = [
 
 @pytest.mark.parametrize(("name", "value"), WRONG_SERVERS, ids=map(str, WRONG_SERVERS))
 def test_a_wrong_language_server_is_named_and_left_out(name: str, value: Any) -> None:
-    """Also one whose name is misspelled, so that it changes no known server and starts none. The others apply."""
+    """This includes a change to a known server whose name is misspelled. The other servers apply."""
     right = {"command": ["r"], "languages": {".r": "r"}}
     settings, problems = read_settings({"languageServers": {name: value, "right": right}})
     assert list(settings.language_servers) == ["right"]

@@ -1,4 +1,4 @@
-"""A workspace with several folders, over the wire: what the model reads, and folders that come and go."""
+"""A workspace with several folders, over the wire: what the model reads, and folders that are added and removed."""
 
 import json
 from collections.abc import Callable
@@ -79,7 +79,7 @@ async def test_the_model_reads_the_folders_and_names_files_by_them(
 
 
 async def test_l17_each_folder_has_its_rules(connect: Connect, workspace: Path, web: Path) -> None:
-    """Those of the roots follow the system prompt, nested ones the first result that touches them."""
+    """The system prompt contains those in the roots. Nested ones follow the first result that touches their folder."""
     for name, text in {"ws/AGENTS.md": "Ws.", "web/CLAUDE.md": "Web.", "web/src/AGENTS.md": "Src."}.items():
         path = workspace.parent / name
         path.parent.mkdir(exist_ok=True)
@@ -117,9 +117,7 @@ async def test_a_folder_that_cannot_be_used_does_not_affect_the_others(connect: 
 
 @pytest.mark.usefixtures("web")
 async def test_a_folder_that_is_added_is_reported_and_used(connect: Connect, workspace: Path, web: Path) -> None:
-    """Within a conversation: paths of one folder get their folder's name, which the model reads at the next
-    boundary.
-    """
+    """From then on, each path begins with the name of its folder. The model reads the names before its next round."""
     (web / "AGENTS.md").write_text("Web.")
     with FakeApi([read("a.txt"), DONE, read("a.txt"), read("web/a.txt"), DONE]) as api:
         async with connect(api) as client:
@@ -172,7 +170,7 @@ async def test_a_removed_folder_is_not_touched_and_its_proposals_stay(
 
 
 async def test_a_proposal_of_a_removed_folder_can_be_rejected(connect: Connect, web: Path) -> None:
-    """That changes no file. Until then it can be reviewed; other files of the folder are not shown."""
+    """A reject changes no file. Until then, the proposal can be reviewed; other files of the folder are not shown."""
     propose = calls(("write_file", {"path": "web/new.txt", "content": "new\n"}))
     with FakeApi([propose, DONE]) as api:
         async with connect(api, more_folders=[web]) as client:
@@ -188,7 +186,7 @@ async def test_a_proposal_of_a_removed_folder_can_be_rejected(connect: Connect, 
 
 
 async def test_a_folder_of_an_untrusted_window_is_not_used(connect: Connect, web: Path) -> None:
-    """The whole window is trusted or not, with all its folders, also with those that are added."""
+    """Trust applies to the whole window, including folders that are added later."""
     with FakeApi([DONE]) as api:
         async with connect(api, trusted=False) as client:
             change(client, added=[web])
@@ -267,7 +265,7 @@ async def test_a_command_in_one_folder_changes_another(connect: Connect, workspa
 
 @pytest.mark.usefixtures("sandboxed")
 @pytest.mark.parametrize("first_is_alone", [True, False])
-async def test_folders_that_change_while_a_command_runs(
+async def test_folders_can_change_while_a_command_runs(
     connect: Connect, workspace: Path, web: Path, first_is_alone: bool
 ) -> None:
     """Its changes in the folders that are still open are proposed; what it did elsewhere is reported as lost."""
@@ -343,8 +341,8 @@ async def test_checks_are_suggested_for_each_folder(connect: Connect, workspace:
     ]
 
 
-async def test_a_folder_that_does_not_exist_is_named(connect: Connect, web: Path) -> None:
-    """Instead of working in the rest as if it were all."""
+async def test_a_folder_that_does_not_exist_prevents_a_run(connect: Connect, web: Path) -> None:
+    """The error names it. The agent does not work in the other folders as if they were the whole workspace."""
     with FakeApi([]) as api:
         async with connect(api, more_folders=[web, web.parent / "gone"]) as client:
             error = await client.error("agent/runTask", {"prompt": "Do it."})

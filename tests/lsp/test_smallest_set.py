@@ -25,7 +25,7 @@ def sandboxed() -> None:
 
 
 def write_module(workspace: Path) -> None:
-    """12 values far from each other, and a test that imports them: Python's cache must not serve an old value."""
+    """Writes 12 values far from each other, in modules: Python's cache must not serve the check an old value."""
     parts = [f"# {number}\nv{number} = 1\n\n" for number in range(12)]
     (workspace / "values.py").write_text("".join(parts[:6]))
     (workspace / "more.py").write_text("".join(parts[6:]))
@@ -60,7 +60,7 @@ def numbers(client: Client, changes: list[Json]) -> list[int]:
 
 
 async def test_p19_three_of_twelve_changes_are_found(workspace: Path, replay: Replay) -> None:
-    """In at most two runs per change. The result marks the changes until they are decided, and the step is proved."""
+    """In at most two runs per change, with evidence for the step. Decisions keep the result; an edit ends it."""
     write_module(workspace)
     async with Client(workspace, settings=replay(*turns(check_of(*NEEDED)))) as client:
         await client.run()
@@ -114,7 +114,7 @@ async def test_p19_changes_that_build_on_each_other_stay_together(workspace: Pat
         ),
     ],
 )
-async def test_p19_there_is_not_always_a_part_that_passes(
+async def test_p19_no_change_or_every_change_may_be_needed(
     workspace: Path, replay: Replay, check: str, outcome: str, runs: int, said: str
 ) -> None:
     for name in ("a.txt", "b.txt"):
@@ -144,7 +144,7 @@ GATED_TURNS = turns(GATED, edit("a.txt", "\n3\n", "\nx\n"), edit("a.txt", "\n16\
 
 
 async def search_to_gate(client: Client) -> tuple[int, asyncio.Future[Json]]:
-    """Begins a search that waits at the gate; returns the id and the answer of the request."""
+    """Begins a search and waits until it is at the gate. Returns the id and the future answer of the request."""
     await client.run()
     search = client.begin("agent/checks/minimize", {"sessionId": session(client)})
     await client.until(lambda: len(client.events("check_search")) == 2)
@@ -191,8 +191,8 @@ async def test_p19_the_last_run_of_a_search_is_the_one_that_counts(workspace: Pa
         assert item(client)["status"] == "in_progress"
 
 
-async def test_p19_a_search_is_stopped(workspace: Path, replay: Replay) -> None:
-    """Through its handle, with the smallest set so far; or by cancelling the request. Then another search can begin."""
+async def test_p19_a_search_can_be_stopped(workspace: Path, replay: Replay) -> None:
+    """Through its handle, or by cancelling the request. Then another search can begin."""
     gate = write_gate(workspace)
     async with Client(workspace, settings=replay(*GATED_TURNS)) as client:
         _, answer = await search_to_gate(client)
@@ -211,8 +211,8 @@ async def test_p19_a_search_is_stopped(workspace: Path, replay: Replay) -> None:
         assert (await minimize(client, check="true"))["outcome"] == "minimal"
 
 
-async def test_p19_another_proposal_ends_the_search(workspace: Path, replay: Replay) -> None:
-    """Its sets would mix two versions of the files. Typing in a file with a proposal ends it too."""
+async def test_p19_typing_in_a_file_with_a_proposal_ends_the_search(workspace: Path, replay: Replay) -> None:
+    """Its sets would mix two versions of the file."""
     gate = write_gate(workspace)
     async with Client(workspace, settings=replay(*GATED_TURNS)) as client:
         _, answer = await search_to_gate(client)
@@ -276,7 +276,7 @@ async def test_p19_hunks_of_one_conflict_are_one_change(workspace: Path, replay:
         pytest.param({"check": 3}, INVALID_PARAMS, "params.check must be a string", id="a number"),
     ],
 )
-async def test_p19_requests_that_cannot_run(
+async def test_p19_requests_that_cannot_run_are_refused(
     workspace: Path, replay: Replay, params: Json, code: int, said: str
 ) -> None:
     async with Client(workspace, settings=replay({"text": "Hello."})) as client:

@@ -27,7 +27,7 @@ async def test_requests_wait_until_the_server_is_imported(workspace: Path) -> No
 
 
 async def test_an_incomplete_installation_is_reported(workspace: Path, tmp_path: Path) -> None:
-    """If a module cannot be imported after `initialize` was answered, a message says so, and the process ends."""
+    """If an import fails after `initialize` has been answered, the server shows a message and ends."""
     (tmp_path / "platformdirs.py").write_text("raise ImportError('no platformdirs')\n")
     client = Client(workspace, env={"PYTHONPATH": os.pathsep.join([str(tmp_path), *_python_path()])})
     client.command = NEW_INTERPRETER

@@ -1,6 +1,6 @@
 """The verification of completed steps (docs/plan.md P16), through the real server, in a real sandbox.
 
-The tests of the workspace are a program of five lines, so that no test runner is needed.
+The workspace's test is a program of a few lines, so that no test runner is needed.
 """
 
 from collections.abc import AsyncIterator, Callable
@@ -40,7 +40,7 @@ def write_workspace(workspace: Path) -> None:
 
 @asynccontextmanager
 async def working(workspace: Path, replay: Replay, *calls: Json, **client: Any) -> AsyncIterator[Client]:
-    """A client after a run with one step, in which the model made these calls and ticked it."""
+    """A client after a run with one step, in which the model made these calls and then completed the step."""
     write_workspace(workspace)
     turns = [{"calls": [todo(Edit="in_progress"), *calls]}, {"calls": [todo(Edit="completed")]}, {"text": "Done."}]
     async with Client(workspace, settings=replay(*turns), **client) as running:
@@ -83,7 +83,9 @@ async def review(client: Client, decision: str, **target: Any) -> None:
         pytest.param("noEvidence", [], id="nothing"),
     ],
 )
-async def test_p16_what_a_tick_means(workspace: Path, replay: Replay, expected: str, calls: list[Json]) -> None:
+async def test_p16_the_calls_decide_the_state_of_a_completed_step(
+    workspace: Path, replay: Replay, expected: str, calls: list[Json]
+) -> None:
     async with working(workspace, replay, *calls) as client:
         assert status(client)[0] == expected
 
@@ -97,8 +99,8 @@ async def test_p16_the_model_reads_that_an_exit_code_shows_nothing(workspace: Pa
 PASS = (edit("a.txt", "one", "two"), bash(RUN))
 
 
-async def test_p16_stale_by_another_program(workspace: Path, replay: Replay) -> None:
-    """It changes a file that the agent has only read. With the old text back, the verification holds again."""
+async def test_p16_a_change_by_another_program_makes_it_stale(workspace: Path, replay: Replay) -> None:
+    """It changes a file that the agent has only read. When the old text is back, the verification holds again."""
     async with working(workspace, replay, {"read_file": {"path": "b.txt"}}, *PASS) as client:
         await until(client, ("verified", []))
         (workspace / "b.txt").write_text("by git pull\n")
@@ -107,8 +109,8 @@ async def test_p16_stale_by_another_program(workspace: Path, replay: Replay) -> 
         await until(client, ("verified", []))
 
 
-async def test_p16_stale_by_typing(workspace: Path, replay: Replay) -> None:
-    """In a document that is not saved, and that the agent has not read."""
+async def test_p16_typing_makes_it_stale(workspace: Path, replay: Replay) -> None:
+    """Even in an unsaved document that the agent has not read."""
     async with working(workspace, replay, *PASS) as client:
         client.open(workspace / "b.txt")
         await until(client, ("verified", []))
@@ -116,8 +118,8 @@ async def test_p16_stale_by_typing(workspace: Path, replay: Replay) -> None:
         await until(client, ("stale", ["b.txt"]))
 
 
-async def test_p16_an_accept_changes_nothing_that_was_verified(workspace: Path, replay: Replay) -> None:
-    """The file has the text that the command saw. Rejecting the change takes that text away."""
+async def test_p16_a_verification_still_holds_after_an_accept(workspace: Path, replay: Replay) -> None:
+    """The file then has the text that the command saw. After a reject it does not, so the verification is stale."""
     async with working(workspace, replay, *PASS) as client:
         await review(client, "accept", target={"all": True})
         assert (workspace / "a.txt").read_text() == "two\n"
@@ -129,7 +131,7 @@ async def test_p16_an_accept_changes_nothing_that_was_verified(workspace: Path, 
 
 
 async def test_p16_a_restart_reads_the_files_again(workspace: Path, replay: Replay, storage: Path) -> None:
-    """Killed and started again: what holds still holds, and a change in between makes it stale."""
+    """The server is killed and started again. The verification still holds, unless a file has changed in between."""
     async with working(workspace, replay, {"read_file": {"path": "b.txt"}}, *PASS, storage=storage) as client:
         await until(client, ("verified", []))
         client.process.kill()
@@ -141,7 +143,7 @@ async def test_p16_a_restart_reads_the_files_again(workspace: Path, replay: Repl
             assert status(client) == expected
 
 
-async def test_p16_stale_by_a_merge(workspace: Path, replay: Replay) -> None:
+async def test_p16_a_merge_makes_it_stale(workspace: Path, replay: Replay) -> None:
     """Lines of the user that are merged into the proposal were not there when the command ran."""
     async with working(workspace, replay, *PASS) as client:
         (workspace / "a.txt").write_text("mine\n\n\n\none\n")

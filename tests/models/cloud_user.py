@@ -1,4 +1,4 @@
-"""A user of a cloud, with the environment, the credentials, and servers that run in it."""
+"""A user of a cloud: their environment, their credentials, and servers that run with them."""
 
 import os
 from collections.abc import Callable
@@ -16,7 +16,7 @@ CLOUDS: list[Callable[..., FakeCloud]] = [FakeBedrock, FakeVertex]
 
 
 class CloudUser:
-    """A user without any cloud configuration except for the given variables. Creates servers in their home folder."""
+    """Creates servers with this home folder, and with no cloud configuration except for the given variables."""
 
     def __init__(self, home: Path, workspace: Path) -> None:
         self.home, self.workspace = home, workspace
@@ -30,7 +30,7 @@ class CloudUser:
         return client
 
     def signed_in(self, api: FakeCloud, **env: str) -> Client:
-        """A server with everything that this cloud needs."""
+        """A server with the settings and credentials that this cloud needs."""
         if isinstance(api, FakeVertex):
             settings = {
                 "provider": "vertex",

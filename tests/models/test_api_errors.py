@@ -85,7 +85,7 @@ async def test_fault_25_an_error_says_its_kind_and_what_to_do(name: str) -> None
         assert retryable == (
             f"Fairlead tried {MAX_ATTEMPTS} times. Your task and proposals are saved" in failed.message
         )
-        # after a 400 without details, two more requests are sent without the optional fields, the cache mark last
+        # after a 400 without details, two more are sent: without most optional fields, then also without the cache mark
         assert len(api.requests) == (MAX_ATTEMPTS if retryable else 3 if "max_tokens" in error.message else 1)
 
 
@@ -112,8 +112,8 @@ async def test_an_invalid_retry_after_is_ignored(header: str) -> None:
         assert shown(seen) == ANSWER
 
 
-async def test_an_error_page_is_quoted_in_the_error() -> None:
-    """A proxy's HTML is an ordinary error response."""
+async def test_an_error_page_is_handled_by_its_status() -> None:
+    """A proxy may answer with HTML, which has no type of error."""
 
     async def page(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -141,7 +141,7 @@ IN_STREAM = {
 
 
 @pytest.mark.parametrize("kind", IN_STREAM)
-async def test_fault_19_an_error_inside_a_200(kind: str) -> None:
+async def test_fault_19_an_error_inside_a_200_is_handled_by_its_type(kind: str) -> None:
     """docs/faults.md 19: its type decides like a status would, wherever it occurs in the stream."""
     expected, retryable = IN_STREAM[kind]
     broken = [MidStreamError(HELLO, after, kind, "It hurts") for after in (0, 1, 5)]

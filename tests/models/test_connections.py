@@ -138,8 +138,8 @@ async def test_the_certificates_are_read_once_per_process(monkeypatch: pytest.Mo
             assert (await reply(model)).text == ANSWER
 
 
-async def test_a_warm_connection_is_the_one_that_the_request_uses() -> None:
-    """docs/protocol.md, `agent/warm`: its request contains neither the key nor anything else of the user's."""
+async def test_a_request_uses_the_warm_connection() -> None:
+    """docs/protocol.md, `agent/warm`: the request that opens the connection contains neither the key nor a body."""
     with FakeApi([HELLO]) as api:
         async with opened(api) as model:
             await asyncio.gather(model.connect(), model.connect())
@@ -152,7 +152,7 @@ async def test_a_warm_connection_is_the_one_that_the_request_uses() -> None:
 
 
 async def test_a_warm_connection_that_the_server_has_closed_is_replaced() -> None:
-    """It is not shown or counted as a retry; a server that is not there at all fails only the request."""
+    """This is not shown or counted as a retry. If there is no server, `connect` raises nothing."""
     with FakeApi([HELLO]) as api:
         api.answers_once = True
         async with opened(api) as model:

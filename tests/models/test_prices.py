@@ -32,7 +32,7 @@ def test_a_usage_is_priced_by_the_model() -> None:
     ],
 )
 def test_a_version_of_a_model_is_recognized(name: str) -> None:
-    """By its date, Bedrock's with its region and version, also as an ARN, and with the mark of a longer window."""
+    """With a date, with Bedrock's region and version, as an ARN, and with the suffix for a longer window."""
     assert price_of(name) == price_of("claude-sonnet-5-5") is not None
     assert window_of(name) == window_of("claude-sonnet-5-5")
 
@@ -48,7 +48,7 @@ def test_every_row_is_complete() -> None:
 
 @pytest.mark.parametrize("name", ["claude-opus-5-50", "claude-opus-5-5-1", "claude-opus-5-5-mini-20270101"])
 def test_another_model_with_a_longer_name_has_no_price(name: str) -> None:
-    """It would be wrong. The window is the listed model's, because too small a one does less harm than none."""
+    """The listed price may be wrong. The listed window is used, because too small a one does less harm than none."""
     assert price_of(name) is None
     assert window_of(name) == window_of("claude-opus-5-5")
 

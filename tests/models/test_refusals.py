@@ -15,7 +15,7 @@ WINDOW = 50
 
 @pytest.mark.parametrize("server", REFUSALS)
 async def test_fault_80_a_refusal_for_length_is_recognized_with_its_sizes(server: str) -> None:
-    """docs/faults.md 80: for each server and form of error; the server's words are shown unchanged."""
+    """docs/faults.md 80: for each server and form of error, with the sizes if the error names them."""
     with FakeApi([HELLO], window=FakeWindow(WINDOW, server)) as api:
         async with opened(api, max_tokens=50) as model:
             failed = await failure(model)
@@ -25,7 +25,7 @@ async def test_fault_80_a_refusal_for_length_is_recognized_with_its_sizes(server
     assert failed.overflow == (Overflow(WINDOW, tokens_of(request.body)) if named else Overflow())
 
 
-MOST = {
+TOO_LARGE = {
     "https://github.com/OpenHands/OpenHands/issues/11090": (
         "max_tokens: 32000 > 8192, which is the maximum allowed number of output tokens for claude-3-5-haiku-20241022"
     ),
@@ -43,10 +43,10 @@ MOST = {
 }
 
 
-@pytest.mark.parametrize("source", MOST)
+@pytest.mark.parametrize("source", TOO_LARGE)
 async def test_fault_81_an_answer_limit_above_the_models_own_is_lowered(source: str) -> None:
     """docs/faults.md 81: to the limit that the refusal names, at once and for all later requests."""
-    with FakeApi([HttpError(400, "invalid_request_error", MOST[source]), HELLO, HELLO]) as api:
+    with FakeApi([HttpError(400, "invalid_request_error", TOO_LARGE[source]), HELLO, HELLO]) as api:
         async with opened(api, max_tokens=32_000) as model:
             await reply(model)
             await reply(model, asked())
@@ -62,7 +62,7 @@ def test_fault_90_impossible_sizes_are_ignored(size: str) -> None:
 
 
 async def test_fault_90_an_answer_limit_is_lowered_only_once_for_a_request() -> None:
-    """docs/faults.md 90: a server that names a lower one each time does not keep the run busy."""
+    """docs/faults.md 90: otherwise a server that names a lower limit each time would keep the run busy."""
     refusals = [HttpError(400, "", f"max_tokens: {n} > {n - 1}, which is the maximum") for n in range(1000, 900, -1)]
     with FakeApi(refusals) as api:
         async with opened(api) as model:

@@ -38,7 +38,7 @@ async def reply(model: ReplayModel, request: Request = REQUEST) -> Reply:
 
 
 async def test_it_plays_each_turn_once_in_order(path: Path) -> None:
-    """Whatever the request is: thinking and text as deltas, then a reply with content, calls and usage."""
+    """Thinking and text are played as deltas, followed by a reply with content, calls and usage."""
     calls = (("read_file", {"path": "a.py"}), ("bash", {"command": "ls"}))
     model = recorded(path, Turn("我 look first.", "Hm, so.", calls, usage=Usage(1, 2, 3, 4, 5)), Turn("Done."))
     seen = await events(model)
@@ -92,7 +92,7 @@ async def test_an_empty_text_is_no_block(path: Path, text: str) -> None:
 
 @pytest.mark.parametrize(("count", "played"), [(1, "1 answer was played"), (2, "2 answers were played")])
 async def test_after_the_last_turn_each_request_fails(path: Path, count: int, played: str) -> None:
-    """With the kind `replay` and the number of played answers."""
+    """The error has the kind `replay` and names the number of played answers."""
     model = recorded(path, *[Turn("One.")] * count)
     for _ in range(count):
         await reply(model)
@@ -114,7 +114,7 @@ async def test_a_mistake_in_the_file_is_reported_with_the_first_request(path: Pa
 
 
 async def test_there_is_a_pause_after_each_word(path: Path) -> None:
-    """Closing the stream does not wait for the remaining pauses."""
+    """A stream can also be closed between two words."""
     model = recorded(path, Turn("one two three"), Turn("so long " * 100), pace=0.02)
     began = time.monotonic()
     await reply(model)
@@ -125,12 +125,12 @@ async def test_there_is_a_pause_after_each_word(path: Path) -> None:
 
 
 def test_its_name_says_replay(path: Path) -> None:
-    """With the file's name, wherever a model's name is shown."""
+    """It also contains the file's name."""
     assert recorded(path, Turn("x")).name == "replay (my recording.yaml)"
 
 
 def test_a_recording_takes_precedence_over_an_endpoint(path: Path) -> None:
-    """No file is opened yet, and no key is needed."""
+    """The file is not opened yet, so it need not exist."""
     endpoint = Endpoint("claude-x", 100, None, None, "key", None)
     assert open_model(ModelChoice(endpoint, path)).name == "replay (my recording.yaml)"
     assert open_model(ModelChoice(endpoint)).name == "claude-x"

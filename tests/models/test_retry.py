@@ -124,8 +124,8 @@ async def test_no_pause_is_longer_than_the_limit(asked: float, waited: float) ->
     assert attempts.slept == [waited]
 
 
-async def test_the_last_error_says_how_often_it_was_tried() -> None:
-    """docs/faults.md 18: it has the same kind and says that nothing is lost."""
+async def test_the_last_error_names_the_number_of_attempts() -> None:
+    """docs/faults.md 18: it keeps its kind, and says that the task and the proposals are saved."""
     attempts = Attempts(*[(texts("Hello"), BROKEN) for _ in range(MAX_ATTEMPTS + 1)])
     with pytest.raises(ModelError) as error:
         await played(attempts)
@@ -135,8 +135,8 @@ async def test_the_last_error_says_how_often_it_was_tried() -> None:
     )
 
 
-async def test_fault_88_nonsense_is_requested_only_once_more() -> None:
-    """docs/faults.md 88: a server would only repeat itself. Other failures in between have their own limit."""
+async def test_fault_88_an_invalid_reply_is_requested_only_once_more() -> None:
+    """docs/faults.md 88: the server would probably send the same again. Other errors in between have another limit."""
     nonsense = ModelError("network", "Odd.", retryable=True, max_attempts=2)
     assert (await played(Attempts(([], nonsense), ([], BROKEN), ([], BROKEN), ([], None))))[-1] == REPLY
     attempts = Attempts(([], BROKEN), ([], nonsense), ([], nonsense), ([], None))
@@ -177,7 +177,7 @@ async def test_a_stream_can_be_closed_at_any_moment(where: str) -> None:
     assert (attempts.made, attempts.closed, attempts.slept) == (1, 1, [])
 
 
-async def test_an_error_of_another_kind_is_not_caught() -> None:
+async def test_an_exception_that_is_no_model_error_is_not_caught() -> None:
     """A retry cannot fix a programming error."""
 
     async def attempt() -> AsyncGenerator[ModelEvent, None]:

@@ -130,7 +130,7 @@ WRONG: dict[str, tuple[list[Json], str]] = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_fault_88_a_wrong_event_is_named_with_its_field(name: str) -> None:
-    """docs/faults.md 88: what came and what to check, retried once; the message is short."""
+    """docs/faults.md 88: a short message says what came and what to check, and the request is retried once."""
     (*before, wrong), said = WRONG[name]
     builder = ReplyBuilder()
     for event in before:
@@ -199,7 +199,7 @@ def test_fault_88_each_odd_value_in_each_field_of_each_event(turn: Turn) -> None
 
 @given(events())
 @settings(max_examples=300)
-def test_fault_88_nothing_but_a_model_error_comes_out_of_any_events(stream: list[Any]) -> None:
+def test_fault_88_any_events_raise_at_most_a_model_error(stream: list[Any]) -> None:
     """docs/faults.md 88: every JSON type in every field; events repeated, moved, missing and of unknown types."""
     builder = ReplyBuilder()
     with suppress(ModelError):
@@ -210,15 +210,15 @@ def test_fault_88_nothing_but_a_model_error_comes_out_of_any_events(stream: list
 
 @given(st.recursive(st.sampled_from(ODD_VALUES), lambda v: st.dictionaries(st.sampled_from(["type", "error"]), v)))
 def test_fault_88_an_event_may_be_any_json(event: Any) -> None:
-    """docs/faults.md 88: also no object at all."""
+    """docs/faults.md 88: even if it is not an object."""
     with suppress(ModelError):
         parse_event(event)
 
 
 @given(streams(), st.data())
 @settings(max_examples=300)
-def test_fault_88_nothing_but_a_model_error_comes_out_of_any_bytes(raw: bytes, data: st.DataObject) -> None:
-    """docs/faults.md 88: cut off, damaged, in pieces of any size; a body that is no stream is named elsewhere (83)."""
+def test_fault_88_any_bytes_raise_at_most_a_model_error(raw: bytes, data: st.DataObject) -> None:
+    """docs/faults.md 88: cut off, damaged, in pieces of any size. A body that is no stream has its own error (83)."""
     size = data.draw(st.sampled_from([1, 7, 1000, 10**6]))
 
     async def read() -> Reply | None:

@@ -58,12 +58,12 @@ def support(*runs: CommandRun, changed: Sequence[str] = (), item: PlanItem | Non
         pytest.param("none", support(run(TESTS), item=PlanItem("1", "A", "in_progress")), id="not completed"),
     ],
 )
-def test_p16_what_supports_a_step(status: str, found: Support) -> None:
+def test_p16_the_status_of_a_step_follows_from_its_evidence(status: str, found: Support) -> None:
     assert found.status == status
 
 
 def test_p16_a_later_step_verifies_an_earlier_one_that_has_no_command_of_its_own() -> None:
-    """If it ran after the last change of the step. Its failure belongs to its own step only."""
+    """If its command ran after the last change of the earlier step. A failure counts only for the step that ran it."""
     items = [PlanItem(name, name, "completed") for name in ("before", "after", "tests")]
     changes = {"before": Evidence(files=("/a",), changed_at=0), "after": Evidence(files=("/b",), changed_at=1)}
 
@@ -83,7 +83,7 @@ def test_p16_a_failure_is_cleared_by_a_later_step() -> None:
     assert [each.status for each in found.values()] == ["verified", "verified"]
 
 
-def test_p16_what_the_user_marked_stays_until_the_model_opens_it_again() -> None:
+def test_p16_a_step_stays_marked_by_the_user_until_the_model_reopens_it() -> None:
     manager = TodoManager()
     manager.update([{"content": "A"}])
 
@@ -114,8 +114,8 @@ def test_p16_what_the_user_marked_stays_until_the_model_opens_it_again() -> None
         (False, Verification("cargo test", targets=("name",)), Verification("cargo test")),
     ],
 )
-def test_p16_one_verification_covers_another(covers: bool, one: Verification, other: Verification) -> None:
-    """Same program and target, or a superset."""
+def test_p16_a_verification_covers_itself_and_its_parts(covers: bool, one: Verification, other: Verification) -> None:
+    """One that runs the same program on the same targets or a part of them."""
     assert one.covers(other) is covers
 
 
@@ -124,7 +124,7 @@ CONTENTS = st.dictionaries(FILES, st.sampled_from("xyz"))
 
 
 @given(st.lists(CONTENTS, min_size=1, max_size=8), CONTENTS)
-def test_p16_the_files_that_changed_since_a_state(history: list[dict[str, str]], now: dict[str, str]) -> None:
+def test_p16_changed_files_differ_from_the_state(history: list[dict[str, str]], now: dict[str, str]) -> None:
     """For any history of contents: exactly the files whose content differs now from what it was in that state."""
     states, contents, recorded = FileStates(), dict[str, str](), list[dict[str, str]]()
     for changed in [*history, now]:
@@ -145,7 +145,7 @@ def test_p16_the_files_that_changed_since_a_state(history: list[dict[str, str]],
     ids=["a file that it changed", "another file"],
 )
 def test_p20_a_step_with_new_errors_is_not_verified(broken: str, found: tuple[str, int]) -> None:
-    """Whatever its commands say."""
+    """Even if its commands passed. Only errors in files that the step changed count."""
     record = Record({"1": Evidence(files=("/a.py",), commands=(run(TESTS),))})
     items = [PlanItem("1", "A", "completed")]
     support = support_by_item(items, record, lambda _: (), lambda path: 2 if path == broken else 0)["1"]

@@ -21,7 +21,7 @@ CALL = "toolu_01"
 
 @dataclass(frozen=True)
 class Golden:
-    """A message's content. `direction` is that of this message; a result has the direction of the answer.
+    """A message's content. The `direction` of a result is that of the answer, not that of the request.
 
     `shape` is the TypedDict of the content, if there is one.
     """

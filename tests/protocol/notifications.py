@@ -38,7 +38,7 @@ def states() -> Iterator[Golden]:
 
 
 def run_events() -> Iterator[Golden]:
-    """One of each kind, in the order of a run."""
+    """The goldens of the events of a run, one of each kind."""
     started = events.ToolStarted(
         CALL,
         "edit_file",

@@ -1,4 +1,4 @@
-"""Reads the sections, tables and code blocks of docs/protocol.md."""
+"""Reads the sections, tables and code blocks of a Markdown page such as docs/protocol.md."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ Row = list[str]
 
 
 class Page:
-    """A Markdown page. Headings and cells are plain text: without backticks, `\\|` as a bar, links as their words."""
+    """A Markdown page, whose headings are given without backticks."""
 
     def __init__(self, path: Path = PAGE) -> None:
         self.text = path.read_text(encoding="utf-8")
@@ -28,13 +28,13 @@ class Page:
 
 
 def tables(text: str) -> list[list[Row]]:
-    """The tables of a text, each as its rows without the two header lines."""
+    """The tables of a text, each as its rows without the two header lines. `\\|` in a cell becomes a bar."""
     found = re.findall(r"^\|.*\|\n\|[-|]+\|\n((?:\|.*\|\n)*)", text, re.M)
     return [[_cells(line) for line in rows.splitlines()] for rows in found]
 
 
 def column(table: list[Row], index: int = 0) -> list[str]:
-    """The names of a column, one or several to a cell."""
+    """The names in backticks in a column. A cell may contain several."""
     return [name for row in table for name in names(row[index])]
 
 

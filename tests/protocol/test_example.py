@@ -1,4 +1,4 @@
-"""The example session of docs/protocol.md, played against the real server; and requests that only the server sends."""
+"""The example session of docs/protocol.md, played against the real server, and the requests that only it sends."""
 
 import asyncio
 import json
@@ -17,8 +17,8 @@ DEADLINE = 30
 STATES = ("agent/plan", "agent/edits")
 
 
-async def test_the_example_session_is_what_happens(tmp_path: Path) -> None:
-    """The server answers the messages of the example exactly as the page says."""
+async def test_the_server_behaves_as_in_the_example_session(tmp_path: Path) -> None:
+    """It answers the messages of the example as the page says. Only replaced states may be missing."""
     text = Page().section("An example session")
     [recording], [session] = blocks(text, "yaml"), blocks(text, "text")
     folder = tmp_path / "project"
@@ -91,7 +91,9 @@ def _without_states(messages: list[Json]) -> list[Json]:
 
 
 def _like_shown(message: Json, shown: list[Json], spellings: dict[str, str]) -> Json:
-    """A message as the page writes it: without `jsonrpc`, with its names, and only the capabilities that it shows."""
+    """A message as the page writes it: without `jsonrpc`, with the page's paths and ids, and only the capabilities that
+    the page shows.
+    """
     del message["jsonrpc"]
     if "capabilities" in (message.get("result") or {}):
         capabilities = message["result"]["capabilities"]

@@ -63,6 +63,6 @@ def test_a_table_has_the_fields_of_its_value(name: str) -> None:
     assert found == [(camel(field), WRITTEN.get((name, camel(field)), written(hint))) for field, hint in hints]
 
 
-def test_the_page_names_no_choice_that_the_code_does_not_have() -> None:
+def test_the_page_names_every_choice_of_the_code() -> None:
     choices = {*get_args(PlanAuthor), *get_args(Status), *get_args(ReviewStatus)}
     assert [choice for choice in choices if f'"{choice}"' not in PAGE.text] == []

@@ -19,7 +19,7 @@ def _read(folder: Path, text: str) -> Recording:
 
 
 def test_the_examples_are_recordings(tmp_path: Path) -> None:
-    """Each can be read; the first shows every field; written and read again they are the same."""
+    """Each can be read, and is the same after it is written and read again."""
     whole, cut = (_read(tmp_path, text) for text in blocks(PAGE.text, "yaml"))
     assert whole.pace == 0.02
     assert [len(turn.calls) for turn in whole.turns] == [1, 2, 0]
@@ -31,7 +31,7 @@ def test_the_examples_are_recordings(tmp_path: Path) -> None:
 
 
 def test_every_field_is_explained() -> None:
-    """The fields of a file, a turn and a usage, and no others."""
+    """The example shows each field of a file. The table has the fields of a turn and of its usage, and no others."""
     example = blocks(PAGE.text, "yaml")[0]
     assert [name for name in FILE_FIELDS if f"\n{name}:" not in f"\n{example}"] == []
     table = tables(PAGE.section("The format"))[0]

@@ -53,7 +53,7 @@ def places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 
 
 def put(value: Any, place: tuple[Any, ...], odd: Any) -> Any:
-    """The value with another one at a path."""
+    """A copy of the value in which `odd` is at this path."""
     if not place:
         return odd
     key, *rest = place
@@ -102,7 +102,7 @@ def write(folder: Path, session_id: str, root: Path, changes_made: list[Change])
 
 
 class Wire:
-    """Encodes what is sent, as the server does."""
+    """Encodes notifications as the server does, so that a value that cannot be encoded is noticed."""
 
     def send_notification(self, method: str, params: Any) -> None:
         json.dumps(params).encode()
@@ -113,7 +113,7 @@ def encoding_publisher(session_id: str, roots: Roots) -> Notifier:
 
 
 async def open_all(folder: Path, workspace: Path, *, restores: bool) -> tuple[set[str], list[str]]:
-    """Opens all sessions as the next server does. Returns the ones that it lists and opens, and its warnings."""
+    """Opens all sessions, as a new server does. Returns the ids of those that can be opened, and the warnings."""
     warnings: list[str] = []
     root = Roots.of(workspace)
     journals = Journals(folder, warnings.append)
@@ -170,8 +170,8 @@ def test_fault_65_a_damaged_journal_hides_no_other_session(
 ) -> None:
     """docs/faults.md 65: the others are listed and can be opened. The damaged one can be opened too, or a warning names
     its file and what to do, and the file does not change."""
-    with TemporaryDirectory() as place:
-        folder, workspace = Path(place, "sessions"), Path(place, "ws")
+    with TemporaryDirectory() as temporary:
+        folder, workspace = Path(temporary, "sessions"), Path(temporary, "ws")
         workspace.mkdir()
         write(folder, GOOD, workspace, [saying("good"), proposing(f"{workspace}/good.txt", "text")])
         bad = write(folder, BAD, workspace, changes_made)
@@ -195,7 +195,7 @@ def _is_of_workspace(data: bytes, workspace: Path) -> bool:
 
 
 @pytest.mark.parametrize("what", ["a folder", "a pipe", "a device"])
-def test_fault_65_a_pipe_or_folder_is_reported_and_not_read(tmp_path: Path, what: str) -> None:
+def test_fault_65_a_journal_that_is_no_regular_file_is_not_read(tmp_path: Path, what: str) -> None:
     """docs/faults.md 65: the user is warned, and the other sessions are still opened."""
     folder, workspace = tmp_path / "sessions", tmp_path / "ws"
     workspace.mkdir()

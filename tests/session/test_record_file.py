@@ -58,20 +58,20 @@ records = st.builds(
 
 
 @given(records)
-def test_what_is_written_is_read_back(record: SessionRecord) -> None:
+def test_a_written_record_is_read_back_unchanged(record: SessionRecord) -> None:
     """With any texts, names and digests. The file is JSON in UTF-8, which other programs can read."""
     data = record_text(record_json(record))
     assert read_record(data) == record
     assert json.loads(data.decode("utf-8")) == record_json(record)
 
 
-def test_fields_that_the_format_does_not_have_are_ignored() -> None:
+def test_unknown_fields_are_ignored() -> None:
     more = {**GOOD, "later": [1], "files": [{**file, "size": 12} for file in GOOD["files"]]}
     assert read_record(json.dumps(more).encode()) == a_session_record()
 
 
 def changed(path: str, value: Any) -> bytes:
-    """The good record with another value at a path of names and numbers, given as text."""
+    """The good record with this value at a path such as `files/0/path`, or without that field if it is `...`."""
     values = json.loads(json.dumps(GOOD))
     *parents, last = [int(part) if part.isdigit() else part for part in path.split("/")]
     target = values

@@ -39,7 +39,7 @@ class Threads(ThreadPoolExecutor):
         self.reached, self._released = asyncio.Event(), threading.Event()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        # asyncio.to_thread hands over partial(context.run, function, ...), getaddrinfo itself
+        # asyncio.to_thread submits partial(context.run, function, ...); asyncio submits getaddrinfo without a partial
         function = getattr(fn, "args", [fn])[0]
         name = f"{function.__module__}.{function.__qualname__}"
         first, self.names = name not in self.names, [*self.names, name]
@@ -76,7 +76,7 @@ class Desk:
 
 
 def answer(body: dict[str, Any]) -> Turn:
-    """The model's reply: the next part of WORK since the last prompt."""
+    """The model's reply to "Still there?", or else the next turn of WORK."""
     done = 0
     for message in body["messages"]:
         texts = [block["text"] for block in message["content"] if block["type"] == "text"]
@@ -98,7 +98,7 @@ async def thread_functions(folder: Path) -> list[str]:
 
 
 async def check_stop_during(folder: Path, held: str) -> None:
-    """Stops a run while a thread is held: the stop is answered, and the next run accepted, before it continues."""
+    """Stops a run while a thread is held. The stop is answered and the next run begins before it continues."""
     with FakeApi([answer] * 8) as api:
         desk, threads = Desk(folder, api), Threads(held)
         asyncio.get_running_loop().set_default_executor(threads)

@@ -1,6 +1,6 @@
 """The program that test_sandbox_walls.py runs as an ordinary user: `ordinary_user.py FOLDER`.
 
-Prints "all well" at its end.
+Prints "all well" at the end if all checks pass.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ async def check_unreadable_folders(box: Boxes, workspace: Path) -> None:
 
 
 async def check_repository_around(found: Capability, package: Path) -> None:
-    """A package sees the rest of its repository, without the secrets, and its builds there stay in the layer."""
+    """A command in a package sees the rest of its repository, without the secrets. Builds there stay in the layer."""
     top = package.parent
     write(top, {"app/a.txt": "a", "lib/b.txt": "LIB", "lib/.env": "KEY", ".gitignore": "target/\n"})
     for arguments in (["init", "-q"], ["add", "app"]):

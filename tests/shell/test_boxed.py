@@ -21,8 +21,8 @@ from support.sandbox import needs_sandbox
 
 SERVE = "python3 -u -m http.server --bind 127.0.0.1 0"
 FETCH = "python3 -c \"from urllib.request import urlopen as u; print(u('http://localhost:{}').read().decode())\""
-# how long a condition is waited for; not a measure of speed
-SECONDS = 20
+# in seconds; long, because only a failing test waits this long
+TIMEOUT = 20
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +31,7 @@ def sandboxed() -> None:
 
 
 async def test_the_next_command_reaches_a_background_server(box: Boxes, workspace: Path) -> None:
-    """By its port on the loopback, whichever started first. Another session and the machine cannot reach it."""
+    """Through its port on the loopback interface. Neither the machine nor another session can reach it."""
     write(workspace, {"index.html": "served"})
     opened = await box.layer.open(SERVE, PLAIN, background=True)
     process = await start(opened)
@@ -49,7 +49,7 @@ async def test_the_next_command_reaches_a_background_server(box: Boxes, workspac
 
 
 async def test_the_network_namespace_is_removed(workspace: Path, tmp_path: Path) -> None:
-    """After `aclose` it does not exist, since no process and no descriptor holds it."""
+    """After `aclose`, no process is in it, and this process has no descriptor of it."""
     async with boxes(workspace, tmp_path / "state") as box:
         network = (await box.output("readlink /proc/self/ns/net")).strip()
         assert network in _descriptor_targets(os.getpid())
@@ -59,7 +59,7 @@ async def test_the_network_namespace_is_removed(workspace: Path, tmp_path: Path)
 
 
 async def test_only_the_boxs_own_devices_work(box: Boxes) -> None:
-    """No mount except the box's /dev (and /proc, where nobody can create one), no matter who created the node."""
+    """Every mount is `nodev`, except the box's devices below /dev, and /proc, where nobody can create one."""
     mounts = [line.split() for line in (await box.output("cat /proc/self/mountinfo")).splitlines()]
     devices = {each[4] for each in mounts if "nodev" not in each[5].split(",")}
     assert {path for path in devices if path != "/proc" and not path.startswith("/dev/")} == set()
@@ -98,7 +98,7 @@ async def test_unneeded_system_calls_are_denied(box: Boxes, workspace: Path) -> 
 
 
 @pytest.mark.skipif(not has("gcc"), reason="gcc is not installed")
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="the other numbers are those of x86-64")
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the test makes a 32-bit call of x86")
 async def test_32_bit_system_calls_are_denied(box: Boxes) -> None:
     """A program that makes 32-bit calls, which have other numbers, is killed; compiled programs run."""
     source = 'int main(int n, char **a) { if (n > 1) asm volatile("int $0x80" :: "a"(20)); return 0; }'
@@ -108,8 +108,7 @@ async def test_32_bit_system_calls_are_denied(box: Boxes) -> None:
 
 
 async def test_a_failed_box_is_an_error_and_no_exit_code(box: Boxes, workspace: Path) -> None:
-    """Whatever fails: the command was not run, which is an error and not an exit code; a command's own code is no
-    error."""
+    """The error says that the command was not run. No exit code of a command is mistaken for such a failure."""
     write(workspace, {"a.pem": "KEY"})
     opened = await box.layer.open("echo ran", View(hidden=["a.pem"]))
     nothing = box.layer._folder / "no-file"
@@ -123,8 +122,8 @@ async def test_a_failed_box_is_an_error_and_no_exit_code(box: Boxes, workspace: 
     assert (await box.run("kill -9 $$")).code == 137
 
 
-async def test_a_secret_in_a_hidden_folder(box: Boxes, workspace: Path) -> None:
-    """A folder hides the path (a socket in a folder of root's, for example); the box can be made."""
+async def test_a_secret_may_be_in_a_hidden_folder(box: Boxes, workspace: Path) -> None:
+    """The box can be created although the hidden folder covers the path of the secret."""
     write(workspace, {"certs/a/x.pem": "KEY", "a.txt": "a"})
     ran = await box.run("cat certs/a/x.pem; cat a.txt", View(hidden=["certs/a/x.pem", "certs"]))
     assert (ran.code, "KEY" in ran.output) == (0, False)
@@ -135,8 +134,8 @@ async def test_a_secret_in_a_hidden_folder(box: Boxes, workspace: Path) -> None:
     [("echo a\0b", "null byte"), ("echo \ud800", "surrogates not allowed"), ("#" * 200_000, "Argument list too long")],
     ids=["NUL", "half a character", "too long"],
 )
-async def test_a_command_that_no_system_call_accepts(box: Boxes, line: str, reason: str) -> None:
-    """It is an error with the reason, and nothing was run."""
+async def test_a_command_that_no_system_call_accepts_is_an_error(box: Boxes, line: str, reason: str) -> None:
+    """The error gives the reason, and nothing was run."""
     opened = await box.layer.open(line, PLAIN)
     assert await (await start(opened)).communicate() == (b"", None)
     with pytest.raises(ToolError, match=f"was not run: .*{reason}"):
@@ -144,7 +143,7 @@ async def test_a_command_that_no_system_call_accepts(box: Boxes, line: str, reas
 
 
 async def test_sigterm_comes_before_sigkill(box: Boxes) -> None:
-    """docs/faults.md 29: at its time limit and on a stop it can clean up, as outside the sandbox."""
+    """docs/faults.md 29: a stopped command can clean up, as outside the sandbox."""
     opened, command, running = await _running(box, "trap 'echo cleared up; exit 0' TERM; sleep 60 & echo on; wait")
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -153,26 +152,26 @@ async def test_sigterm_comes_before_sigkill(box: Boxes) -> None:
     assert (await opened.close()).files == []
 
 
-async def test_a_command_that_ignores_sigterm(box: Boxes) -> None:
-    """docs/faults.md 29: it has a second, and so have its children; then no process of the box is left."""
+async def test_a_command_that_ignores_sigterm_is_killed(box: Boxes) -> None:
+    """docs/faults.md 29: it and its children have about a second before they are killed."""
     opened, _, running = await _running(box, "trap '' TERM; setsid sleep 60 & echo on; sleep 60")
     before = time.monotonic()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert 0.9 < time.monotonic() - before < SECONDS
+    assert 0.9 < time.monotonic() - before < TIMEOUT
     await opened.close()
 
 
 async def test_a_second_sigterm_kills_at_once(box: Boxes) -> None:
-    """A second stop does not wait for the second to pass, which may have passed anyway on a busy machine."""
+    """It does not wait for the end of the grace period. There are three tries, because a busy machine may be slow."""
     for _ in range(3):
-        if await _seconds_until_the_second_stop(box) < launcher.GRACE:
+        if await _seconds_to_stop_twice(box) < launcher.GRACE:
             return
-    pytest.fail("each time it took the whole second")
+    pytest.fail("each time it took the whole grace period")
 
 
-async def _seconds_until_the_second_stop(box: Boxes) -> float:
+async def _seconds_to_stop_twice(box: Boxes) -> float:
     opened = await box.layer.open("trap 'echo terminated' TERM; echo on; while true; do sleep 60 & wait; done", PLAIN)
     process = await start(opened)
     assert process.stdout is not None
@@ -189,12 +188,12 @@ async def _seconds_until_the_second_stop(box: Boxes) -> float:
 
 
 async def _running(box: Boxes, line: str) -> tuple[Box, Command, asyncio.Future[CommandResult]]:
-    """A command that has written "on"."""
+    """Starts a command and waits until it has written "on"."""
     on = asyncio.Event()
     opened = await box.layer.open(line, PLAIN)
     command = Command(opened.launch, None, lambda text: on.set() if "on" in text else None)
     running = asyncio.ensure_future(command.run())
-    async with asyncio.timeout(SECONDS):
+    async with asyncio.timeout(TIMEOUT):
         await on.wait()
     return opened, command, running
 

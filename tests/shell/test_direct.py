@@ -1,4 +1,4 @@
-"""What runs commands outside the sandbox."""
+"""Commands outside the sandbox: which bash runs them on Windows, and Git without background maintenance."""
 
 import sys
 from pathlib import Path
@@ -27,7 +27,7 @@ PATHS = [
 
 @pytest.mark.parametrize(("folders", "bash"), PATHS)
 def test_the_bash_of_git_for_windows_is_found(tmp_path: Path, folders: tuple[str, ...], bash: str | None) -> None:
-    """Although Git does not add its folder to PATH; and never that of WSL, which sees another file system."""
+    """Git does not add the folder of its bash to PATH. The bash of WSL, which sees another file system, is not used."""
     files = (*GIT, *WSL, "Windows/system32/bash.exe", "Windows/Sysnative/bash.exe", "other/cmd/git.exe")
     write(tmp_path, dict.fromkeys((*files, "msys64/usr/bin/bash.exe"), ""))
     found = find_windows_bash([str(tmp_path / folder) if folder else "" for folder in folders])

@@ -35,7 +35,7 @@ PLAIN = {
 
 @pytest.mark.parametrize("name", PLAIN)
 def test_fault_31_terminal_sequences_are_removed(name: str) -> None:
-    """docs/faults.md 31: colors, titles, links, the clipboard; the text stays."""
+    """docs/faults.md 31: such as colors, titles, links and writes to the clipboard. The text stays."""
     text, shown = PLAIN[name]
     assert strip_sequences(text) == shown
 
@@ -66,14 +66,14 @@ COLORED = {
 
 @pytest.mark.parametrize("name", COLORED)
 def test_fault_31_colors_stay_for_the_user(name: str) -> None:
-    """docs/faults.md 31: and carriage returns; all other terminal sequences are removed."""
+    """docs/faults.md 31: carriage returns stay too; all other terminal sequences are removed."""
     text, shown = COLORED[name]
     assert keep_colors(text) == (text if shown is None else shown)
 
 
 @given(NOISE)
 def test_fault_31_only_colors_stay_for_the_user(text: str) -> None:
-    """docs/faults.md 31: for any text; a second pass changes nothing."""
+    """docs/faults.md 31: apart from tabs, newlines and carriage returns. A second pass changes nothing."""
     shown = keep_colors(text)
     assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]", shown)
     assert re.sub(r"\x1b\[[0-9;:]*m", "", shown).count("\x1b") == 0
@@ -83,7 +83,7 @@ def test_fault_31_only_colors_stay_for_the_user(text: str) -> None:
 
 @given(st.lists(NOISE, max_size=6))
 async def test_a_stream_in_pieces_is_shown_like_one_text(pieces: list[str]) -> None:
-    """The user sees a divided sequence or character as a whole, unless no terminal would wait for the rest."""
+    """The user sees every sequence and character as if it had arrived whole."""
     shown: list[str] = []
     stream = Stream(shown.append)
     data = "".join(pieces).encode()
@@ -94,8 +94,7 @@ async def test_a_stream_in_pieces_is_shown_like_one_text(pieces: list[str]) -> N
 
 
 async def test_fault_27_a_flood_is_bounded_for_the_user() -> None:
-    """docs/faults.md 27: the start at once, then the newest output from time to time, with the number of bytes left
-    out."""
+    """docs/faults.md 27: the user sees the start and the newest output, with the number of bytes left out between."""
     shown: list[str] = []
     stream = Stream(shown.append)
     for _ in range(100):
@@ -110,7 +109,7 @@ async def test_fault_27_a_flood_is_bounded_for_the_user() -> None:
 
 
 async def test_output_after_a_flood_is_shown_soon() -> None:
-    """The output of a server that wrote much at its start is still shown."""
+    """A server that writes a lot when it starts may then write that it is listening."""
     shown: list[str] = []
     stream = Stream(shown.append)
     stream.add(b"x" * STREAM_LIMIT)
@@ -124,7 +123,7 @@ async def test_output_after_a_flood_is_shown_soon() -> None:
 
 @given(NOISE, st.integers(0, 60))
 def test_fault_31_divided_sequences_are_removed(text: str, cut: int) -> None:
-    """docs/faults.md 31: a stream is shown piece by piece."""
+    """docs/faults.md 31: wherever a text is divided, no escape character is left in either piece."""
     assert "\x1b" not in strip_sequences(text[:cut]) + strip_sequences(text[cut:])
 
 
@@ -151,7 +150,7 @@ def test_a_command_for_approval_hides_nothing(command: str) -> None:
 
 @given(st.lists(st.binary(max_size=12), max_size=12), st.integers(1, 8), st.integers(1, 8))
 def test_head_and_tail_are_kept_and_the_rest_is_counted(chunks: list[bytes], head: int, tail: int) -> None:
-    """docs/faults.md 27: compared with the whole output, in any pieces; readable at any time."""
+    """docs/faults.md 27: in whatever pieces the output arrives, and after each of them."""
     output = BoundedOutput(head, tail)
     everything = b""
     for chunk in chunks:
@@ -166,8 +165,8 @@ def test_head_and_tail_are_kept_and_the_rest_is_counted(chunks: list[bytes], hea
             assert text == f"{strip_sequences(first)}\n[... {left_out:,} bytes left out ...]\n{strip_sequences(last)}"
 
 
-def test_a_gigabyte_takes_bounded_memory() -> None:
-    """docs/faults.md 27: whatever the size."""
+def test_the_text_of_a_gigabyte_is_bounded() -> None:
+    """docs/faults.md 27: it has the first and the last output, and the number of bytes left out."""
     output = BoundedOutput()
     output.add(b"first\n")
     chunk = b"y\n" * 500_000

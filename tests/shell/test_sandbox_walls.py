@@ -25,7 +25,7 @@ def sandboxed() -> None:
 
 
 async def test_nothing_outside_is_written(box: Boxes, tmp_path: Path) -> None:
-    """System folders refuse writes; what is written to private folders of the box is discarded."""
+    """System folders refuse writes; writes to private folders of the box do not reach the disk."""
     outside = Path(tempfile.mkdtemp(prefix="fairlead-outside-", dir="/var/tmp"))
     home = Path.home()
     before = {path.name for path in home.iterdir()}
@@ -40,8 +40,8 @@ async def test_nothing_outside_is_written(box: Boxes, tmp_path: Path) -> None:
     outside.rmdir()
 
 
-async def test_kernel_settings_and_devices_are_read_only(box: Boxes) -> None:
-    """The kernel's settings and devices, also as root."""
+async def test_kernel_settings_are_read_only_and_devices_hidden(box: Boxes) -> None:
+    """Even for root, who cannot create devices either."""
     for path in ("/proc/sys/kernel/core_pattern", "/proc/sys/vm/swappiness", "/proc/sysrq-trigger", "/sys/power/state"):
         ran = await box.run(f"echo x > {path}")
         assert ran.code != 0, path
@@ -62,7 +62,7 @@ async def test_no_privileges(box: Boxes) -> None:
 
 
 async def test_other_processes_are_hidden(box: Boxes) -> None:
-    """They cannot be seen, signalled or traced; nor can the box's init."""
+    """They cannot be signalled, and the box's init cannot be killed."""
     ran = await box.run(f"kill -0 {os.getpid()}; kill -9 1; cd /proc/1/root && ls; ls /proc/1/fd; echo on")
     assert ran.output.endswith("on\n")
     assert "No such process" in ran.output
@@ -70,7 +70,7 @@ async def test_other_processes_are_hidden(box: Boxes) -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_programs_can_read_placeholders_of_settings(workspace: Path, tmp_path: Path, backend: str) -> None:
-    """They skip a `.env` that does not exist, but end if it cannot be read. Nothing can write or replace it."""
+    """They skip a `.env` that does not exist, but fail if it cannot be read. No command can change or replace it."""
     if not is_installed(backend):
         pytest.skip("bubblewrap is not installed")
     names = [".env", ".ENV", ".env.test", "app/.npmrc"]
@@ -90,7 +90,7 @@ async def test_programs_can_read_placeholders_of_settings(workspace: Path, tmp_p
 
 
 async def test_the_users_secrets_are_hidden(box: Boxes) -> None:
-    """The home contains only tools; root's command cannot read root's files."""
+    """The home contains only tools, and root's commands cannot read files that only root may read."""
     shown = (await box.output("ls -A ~")).split()
     tools = {name.split("/")[0] for name in (*installed.IN_HOME, ".gitconfig")}
     assert set(shown) <= tools | {Path(folder).relative_to(Path.home()).parts[0] for folder in _path_in_home()}
@@ -102,7 +102,7 @@ async def test_the_users_secrets_are_hidden(box: Boxes) -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_fault_61_files_that_only_root_may_read(workspace: Path, tmp_path: Path, backend: str) -> None:
-    """Root's command can read its workspace and files that everyone may read, but none that only root may read."""
+    """Root's commands can read their workspace, and outside of it only files that everyone may read."""
     if os.geteuid() != 0 or not is_installed(backend):
         pytest.skip("this is about root's commands")
     if not (await probe(Roots.of(workspace), tmp_path / "state")).enforce_permissions:
@@ -157,7 +157,7 @@ def _path_in_home() -> list[str]:
 
 
 async def test_our_own_folders_are_hidden(workspace: Path, tmp_path: Path) -> None:
-    """The folder of layers, and the folders that the caller names, wherever they are."""
+    """The folder of layers and the folders that the caller names are hidden, wherever they are."""
     storage = Path(tempfile.mkdtemp(prefix="fairlead-storage-", dir=Path(__file__).parents[2]))
     (storage / "session.json").write_text("HUNTER")
     try:
@@ -176,8 +176,8 @@ async def test_our_own_folders_are_hidden(workspace: Path, tmp_path: Path) -> No
         subprocess.run(["rm", "-rf", str(storage)], check=True)
 
 
-async def test_limits(box: Boxes) -> None:
-    """Endless files and too many processes are stopped; programs get the usual errors."""
+async def test_files_and_memory_are_limited(box: Boxes) -> None:
+    """Programs that exceed a limit get the usual errors, and no core dumps are written."""
     ran = await box.run("python3 -c \"open('big', 'wb').truncate(1 << 40)\"; rm -f big")
     assert "Error" in ran.output
     ran = await box.run('python3 -c "x = bytearray(1 << 42)"')
@@ -185,8 +185,8 @@ async def test_limits(box: Boxes) -> None:
     assert (await box.run("ulimit -c")).output == "0\n"
 
 
-async def test_the_environment_is_passed_by_a_list(box: Boxes) -> None:
-    """The variables that tools need, and none that lets them wait for input; nothing else."""
+async def test_only_listed_environment_variables_are_passed(box: Boxes) -> None:
+    """Commands get the variables that tools need, and variables that keep tools from waiting for input."""
     environment = {"PATH": "/bin", "LC_ALL": "C", "AWS_SECRET_ACCESS_KEY": "k", "X_TOKEN": "t", "JAVA_HOME": "/j"}
     assert mounts.command_environment(environment, network=True).keys() == {
         *("PATH", "LC_ALL", "JAVA_HOME", "HOME", "TERM", "TMPDIR", "PAGER", "GIT_PAGER", "GIT_TERMINAL_PROMPT"),
@@ -211,7 +211,7 @@ def test_node_runs_without_the_debugger_of_a_terminal(given: str, passed: str) -
 
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_a_workspace_that_only_its_owner_may_enter(tmp_path: Path, backend: str) -> None:
-    """It is visible wherever it is, also by the name that the editor uses."""
+    """It is visible by its real path, and by the link that the editor uses."""
     if not is_installed(backend):
         pytest.skip(f"{backend} is not installed")
     with tempfile.TemporaryDirectory(prefix="fairlead-ws-", dir="/var/tmp") as real:
@@ -226,7 +226,7 @@ async def test_a_workspace_that_only_its_owner_may_enter(tmp_path: Path, backend
 
 @pytest.mark.parametrize("kind", ["home", "around the home", "system"])
 async def test_workspaces_that_cannot_be_boxed(kind: str, tmp_path: Path) -> None:
-    """Refused with the reason, before a trial."""
+    """They are refused with a reason."""
     root = {"home": Path.home(), "around the home": Path.home().parent, "system": Path("/proc")}[kind]
     found = await probe(Roots.of(root), tmp_path / "state")
     assert found.layers_folder is None
@@ -234,7 +234,7 @@ async def test_workspaces_that_cannot_be_boxed(kind: str, tmp_path: Path) -> Non
 
 
 async def test_a_system_without_user_namespaces(workspace: Path, tmp_path: Path) -> None:
-    """No sandbox, with a reason that the user can act on; nothing weaker is tried."""
+    """There is no sandbox, and the reason names the setting that prevents it."""
     code = (
         "import asyncio, pathlib, sys\n"
         "from fairlead.shell.sandbox.probe import probe\n"
@@ -284,8 +284,8 @@ async def test_fault_55_a_workspace_whose_owner_cannot_reach_it(workspace: Path,
         ),
     ],
 )
-def test_fault_55_the_reason_is_what_failed(workspace: Path, failed: str, reason: str) -> None:
-    """docs/faults.md 55: no reason names a container, or a setting, that has nothing to do with the failure."""
+def test_fault_55_the_reason_names_the_failure(workspace: Path, failed: str, reason: str) -> None:
+    """docs/faults.md 55: it does not blame a container or a setting that has nothing to do with the failure."""
     assert reasons.explain([failed], workspace).startswith(reason)
 
 
@@ -309,7 +309,7 @@ SEVERAL = {"proc/sys/user/max_user_namespaces": "9"}
 def test_fault_55_a_setting_is_named_only_for_its_own_error(
     workspace: Path, tmp_path: Path, system: dict[str, str], failed: str, reason: str
 ) -> None:
-    """docs/faults.md 55: with the settings of a system, which are a machine's also within its containers."""
+    """docs/faults.md 55: a container has the settings of its machine, which may have nothing to do with the error."""
     for name, text in system.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(f"{text}\n")
@@ -317,7 +317,7 @@ def test_fault_55_a_setting_is_named_only_for_its_own_error(
 
 
 def test_fault_55_a_workspace_that_vanishes_during_the_trial(tmp_path: Path) -> None:
-    """docs/faults.md 55: the reason is what failed; the missing folder is no second error."""
+    """docs/faults.md 55: the reason names the failure, and the missing folder causes no second error."""
     reason = reasons.explain(["mount overlay /ws: No such file or directory"], tmp_path / "gone")
     assert reason.startswith("This system supports no sandbox (mount overlay /ws: No such file or directory)")
 
@@ -330,7 +330,7 @@ async def test_a_state_folder_inside_the_workspace_is_not_used(workspace: Path) 
 
 
 async def test_as_an_ordinary_user(tmp_path: Path) -> None:
-    """Everything works without root: a layer, its changes, its walls."""
+    """The sandbox works without root: ordinary_user.py checks the layer, its changes and its walls."""
     if os.geteuid() != 0:
         pytest.skip("the other tests do that already")
     python, code = "/usr/bin/python3", Path(__file__).with_name("ordinary_user.py")
@@ -366,8 +366,8 @@ SETTINGS = """[user]
 """
 
 
-def test_only_harmless_git_settings_of_the_user() -> None:
-    """No password, no program, no unknown setting."""
+def test_only_harmless_git_settings_of_the_user_are_shown() -> None:
+    """Passwords, programs and unknown settings are left out."""
     assert gitconfig.harmless_settings(SETTINGS).splitlines() == [
         *("[user]", "name = Ann", "[core]", "autocrlf = input", '[color "diff"]', "meta =     blue", "[user]"),
     ]
@@ -384,8 +384,8 @@ def test_fault_59_files_included_by_the_users_git_settings(tmp_path: Path) -> No
         assert list(gitconfig.redacted_settings([], home, read_start)) == [(team, "[user]\n\tname = Ann\n[http]\n")]
 
 
-async def test_no_credentials_in_the_repositorys_settings(box: Boxes, workspace: Path) -> None:
-    """A password in an address, and a header, are not shown; git works, and the file on disk does not change."""
+async def test_credentials_in_the_repositorys_settings_are_hidden(box: Boxes, workspace: Path) -> None:
+    """Such as a password in a URL, or a header. Git can read other settings, and the file on disk stays the same."""
     subprocess.run(["git", "init", "-q", str(workspace)], check=True)
     config = workspace / ".git/config"
     with config.open("a") as file:

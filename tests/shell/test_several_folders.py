@@ -45,7 +45,7 @@ async def guarded(roots: Roots) -> View:
 
 @pytest.mark.parametrize("backend", ["unshare", "bubblewrap"])
 async def test_a_command_sees_and_changes_all_folders(roots: Roots, tmp_path: Path, backend: str) -> None:
-    """It starts in the first one; the changes of each are collected, and the disk stays as it is."""
+    """It starts in the first one. Its changes in all folders are collected, and the disk stays as it is."""
     before = on_disk(tmp_path / "api") | {f"web/{name}": text for name, text in on_disk(tmp_path / "web").items()}
     async with boxes(roots, tmp_path / "state", backend) as box:
         view = seen(**{"api/new.txt": "new api\n", "web/a.txt": "proposed\n", "web/sub/b.txt": None})
@@ -61,7 +61,7 @@ async def test_a_command_sees_and_changes_all_folders(roots: Roots, tmp_path: Pa
 
 
 async def test_secrets_and_protected_files_of_each_folder_are_closed(roots: Roots, tmp_path: Path) -> None:
-    """Each by the rules of its own folder, and what is beside the folders is read-only."""
+    """The rules of each folder apply to its own files. Files beside the folders are read-only."""
     write(tmp_path / "web", {".fairleadignore": "sub/\n!.env\n", ".vscode/tasks.json": "{}"})
     write(tmp_path / "beside", {"c.txt": "c\n"})
     async with boxes(roots, tmp_path / "state") as box:
@@ -78,7 +78,7 @@ async def test_secrets_and_protected_files_of_each_folder_are_closed(roots: Root
 
 
 async def test_a_folder_inside_another_one_is_shown_once(tmp_path: Path) -> None:
-    """Its files have its name; it is the same place in the box. The rules of the outer folder apply too."""
+    """Its files are reported only under its own name, and the rules of the outer folder apply to them too."""
     write(tmp_path / "mono", {"a.txt": "a\n", "pkg/b.txt": "b\n", "pkg/key.txt": "KEY\n"})
     write(tmp_path / "mono", {".fairleadignore": "/pkg/key.txt\n"})
     roots = Roots.of(tmp_path / "mono" / "pkg", tmp_path / "mono")
@@ -98,7 +98,7 @@ def git(folder: Path, *arguments: str) -> None:
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 async def test_two_folders_of_one_repository(tmp_path: Path) -> None:
-    """Git works in both: it misses no file that the box does not show, and changes to the repository are discarded."""
+    """Git does not report files that the box hides as missing, and changes to the repository are discarded."""
     mono = tmp_path / "mono"
     write(mono, {"api/a.txt": "a\n", "web/b.txt": "b\n", "rest/c.txt": "c\n"})
     git(mono, "init")
@@ -115,7 +115,7 @@ async def test_two_folders_of_one_repository(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 async def test_a_worktree_next_to_its_repository(tmp_path: Path) -> None:
-    """The repository of the second folder is in the first one."""
+    """Git works in both, although the repository of the second folder is in the first one."""
     api, web = tmp_path / "api", tmp_path / "web"
     write(api, {"a.txt": "a\n"})
     git(api, "init")

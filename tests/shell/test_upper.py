@@ -1,5 +1,5 @@
-"""The files that a command leaves may be hostile: links are not followed, time and memory are bounded, and everything
-is removed."""
+"""The files that a command leaves may be hostile: links are not followed, large files are not read, and everything is
+removed."""
 
 import contextlib
 import os
@@ -23,8 +23,8 @@ def sandboxed() -> None:
 DEEP = "import os\nfor n in range(3000):\n    os.mkdir('d' * 100); os.chdir('d' * 100)\nopen('end', 'w').close()\n"
 
 
-async def test_other_than_regular_files_are_reported_and_discarded(workspace: Path, tmp_path: Path) -> None:
-    """Links, pipes and sockets, also in place of a file; an existing link that was only touched is no change."""
+async def test_files_that_are_not_regular_are_reported_and_discarded(workspace: Path, tmp_path: Path) -> None:
+    """Links, pipes and sockets, even one that replaces a file. An existing link that was only touched is no change."""
     write(workspace, {"a.txt": "a", "b.txt": "b"})
     os.symlink("a.txt", workspace / "old")
     make = "import socket; socket.socket(socket.AF_UNIX).bind('s')"
@@ -39,7 +39,7 @@ async def test_other_than_regular_files_are_reported_and_discarded(workspace: Pa
 
 @pytest.mark.parametrize("ignored", [False, True])
 async def test_no_link_leads_out_of_the_layer(workspace: Path, tmp_path: Path, ignored: bool) -> None:
-    """A folder that became a link elsewhere: nothing is read, written or removed there, now or by a proposal."""
+    """If a folder became a link to another one, nothing is read, written or removed there, now or by a proposal."""
     outside = tmp_path / "outside"
     write(outside, {"a.txt": "theirs", "sub/b.txt": "theirs"})
     write(workspace, {".gitignore": "build\n" if ignored else "", "src/a.txt": "a"})
@@ -53,7 +53,7 @@ async def test_no_link_leads_out_of_the_layer(workspace: Path, tmp_path: Path, i
 
 
 async def test_a_deep_tree_is_reported_and_removed(workspace: Path, tmp_path: Path) -> None:
-    """Deeper than any path can be: one line, and the layer is empty again."""
+    """It is deeper than any path can be. The report has one line, and the layer is empty again."""
     async with boxes(workspace, tmp_path / "state") as box:
         ran = await box.run("python3 p.py", seen(**{"p.py": DEEP}))
         assert list(ran.not_proposed.values()) == ["the folders are nested too deeply"]
@@ -74,8 +74,8 @@ async def test_large_files_are_reported_and_not_read(workspace: Path, tmp_path: 
     assert time.monotonic() - start < 10
 
 
-async def test_more_files_than_can_be_proposed(workspace: Path, tmp_path: Path) -> None:
-    """The first ones are returned, the others counted; nothing stays."""
+async def test_files_beyond_the_limit_are_counted_and_discarded(workspace: Path, tmp_path: Path) -> None:
+    """As many as can be proposed are returned. Afterwards, the layer is empty."""
     async with boxes(workspace, tmp_path / "state") as box:
         ran = await box.run("for n in $(seq 2500); do echo x > f$n; done")
         assert len(ran.contents) == collect_changes.MAX_CHANGES
@@ -83,15 +83,15 @@ async def test_more_files_than_can_be_proposed(workspace: Path, tmp_path: Path) 
         assert await box.output("ls") == ""
 
 
-async def test_names_that_are_not_text(workspace: Path, tmp_path: Path) -> None:
-    """Reported in a printable form, and discarded."""
+async def test_files_whose_names_are_not_utf_8_are_reported(workspace: Path, tmp_path: Path) -> None:
+    """By a printable form of their names."""
     async with boxes(workspace, tmp_path / "state") as box:
         ran = await box.run("echo x > $'a\\xff.txt'")
     assert ran.not_proposed == {"a�.txt": "its name is not UTF-8"}
 
 
-async def test_rules_that_are_not_a_file(workspace: Path, tmp_path: Path) -> None:
-    """A pipe or a folder named .gitignore does not stop the reading."""
+async def test_ignore_rules_that_are_not_a_regular_file(workspace: Path, tmp_path: Path) -> None:
+    """A pipe or a folder named .gitignore does not block the collection of changes."""
     write(workspace, {"d/.gitignore": "*.o\n", "d/a.o": "a"})
     async with boxes(workspace, tmp_path / "state") as box:
         ran = await box.run("mkfifo .gitignore; rm d/.gitignore; mkdir d/.gitignore; echo b > d/a.o; echo c > c.txt")
@@ -99,8 +99,8 @@ async def test_rules_that_are_not_a_file(workspace: Path, tmp_path: Path) -> Non
     assert ran.not_proposed.keys() == {".gitignore"}
 
 
-async def test_files_that_nobody_may_read(workspace: Path, tmp_path: Path) -> None:
-    """Modes do not hide a change."""
+async def test_changes_to_unreadable_files_are_collected(workspace: Path, tmp_path: Path) -> None:
+    """Even if the command took away all permissions of the files and their folder."""
     write(workspace, {"a.txt": "a"})
     async with boxes(workspace, tmp_path / "state") as box:
         ran = await box.run("mkdir d; echo x > d/x; chmod 0 d/x d; echo b > a.txt; chmod 0 a.txt")
@@ -117,7 +117,7 @@ async def test_a_proposal_over_a_deleted_ignored_folder(workspace: Path, tmp_pat
 
 
 def test_a_tree_is_removed_whatever_its_modes(tmp_path: Path) -> None:
-    """Folders without permissions, many next to each other, a link to a folder outside."""
+    """It has many folders without permissions, and a link to a folder outside, whose files stay."""
     write(tmp_path, {"outside/a.txt": "a", **{f"tree/{n}/{m}/f": "" for n in range(30) for m in range(3)}})
     os.symlink(tmp_path / "outside", tmp_path / "tree/1/link")
     for path in sorted((tmp_path / "tree").rglob("*"), reverse=True):
@@ -129,7 +129,7 @@ def test_a_tree_is_removed_whatever_its_modes(tmp_path: Path) -> None:
 
 
 async def test_the_caches_of_compilers_see_each_edit(workspace: Path, tmp_path: Path) -> None:
-    """They compare whole seconds and sizes, so other content gets another second, and the same content the same one."""
+    """They compare sizes and whole seconds. So different content gets a later second, and the same content keeps it."""
     write(workspace, {"a": "0"})
     async with boxes(workspace, tmp_path / "state") as box:
         times = [await box.output("stat -c %Y a", seen(a=text)) for text in ("1", "1", "2", "3", "3")]
@@ -138,7 +138,7 @@ async def test_the_caches_of_compilers_see_each_edit(workspace: Path, tmp_path: 
 
 
 async def test_a_link_on_the_disk_is_not_followed(workspace: Path, tmp_path: Path) -> None:
-    """docs/faults.md 34: a folder that replaced a link has nothing below it, wherever the link leads."""
+    """docs/faults.md 34: files in a folder that replaced a link have no earlier content, wherever the link led."""
     outside = tmp_path / "outside"
     write(outside, {"secret.txt": "theirs", "big": "x", ".gitignore": "*\n"})
     with (outside / "big").open("wb") as file:
@@ -165,7 +165,7 @@ async def test_a_deep_tree_in_a_repository(workspace: Path, tmp_path: Path, name
 
 
 async def test_a_workspace_without_permissions_is_usable_again(workspace: Path, tmp_path: Path) -> None:
-    """A command's change of the workspace folder's own permissions ends with it."""
+    """When a command that changed the permissions of the workspace folder has ended, they are restored."""
     write(workspace, {"a.txt": "a"})
     workspace.chmod(0o750)
     async with boxes(workspace, tmp_path / "state") as box:
@@ -174,7 +174,7 @@ async def test_a_workspace_without_permissions_is_usable_again(workspace: Path, 
 
 
 async def test_a_virtual_environment_stays_in_the_layer(workspace: Path, tmp_path: Path) -> None:
-    """Whatever its name; a file named like that in a folder of the user hides nothing."""
+    """Whatever its name. A `pyvenv.cfg` that is created in a folder of the user hides nothing there."""
     write(workspace, {"src/a.py": "a"})
     async with boxes(workspace, tmp_path / "state") as box:
         make = "mkdir -p my-env/lib; touch my-env/pyvenv.cfg my-env/lib/x src/pyvenv.cfg"
@@ -184,7 +184,7 @@ async def test_a_virtual_environment_stays_in_the_layer(workspace: Path, tmp_pat
 
 
 async def test_changed_ignored_files_of_the_user_are_named(workspace: Path, tmp_path: Path) -> None:
-    """Once, by the command that changed them; tools' own caches are not reported."""
+    """Only after the command that changed them. Caches of tools are not reported."""
     write(workspace, {".gitignore": "*.o\n", "a.o": "a", "b.o": "b", "__pycache__/a.pyc": "a"})
     async with boxes(workspace, tmp_path / "state") as box:
         ran = await box.run("echo x > a.o; rm b.o; echo x > new.o; echo x > __pycache__/a.pyc")
@@ -204,15 +204,15 @@ def test_no_folder_is_created_through_a_link(tmp_path: Path) -> None:
 
 
 def test_fault_74_a_folder_that_is_moved_away_while_it_is_removed(tmp_path: Path) -> None:
-    """docs/faults.md 74: nothing is removed where its owner, who is not the server's user, moved a part of it."""
+    """docs/faults.md 74: nothing is removed where its owner, who is not the server's user, has moved a part of it."""
     names = [f"x{n}" for n in range(20)]
     write(tmp_path, {f"elsewhere/{name}/keep.txt": "k" for name in names})
     write(tmp_path, {f"layer/{name}/a.txt": "a" for name in names} | {f"layer/moved/{n}.txt": "" for n in range(2000)})
     moved = tmp_path / "layer/moved"
     before = moved.stat().st_mtime_ns
-    removing = threading.Thread(target=_removed, args=(tmp_path / "layer",))
+    removing = threading.Thread(target=_remove, args=(tmp_path / "layer",))
     removing.start()
-    with contextlib.suppress(FileNotFoundError):  # it was too late
+    with contextlib.suppress(FileNotFoundError):  # it was already removed
         while moved.stat().st_mtime_ns == before:
             time.sleep(0)
         moved.rename(tmp_path / "elsewhere/moved")
@@ -220,6 +220,6 @@ def test_fault_74_a_folder_that_is_moved_away_while_it_is_removed(tmp_path: Path
     assert on_disk(tmp_path / "elsewhere") == {f"{name}/keep.txt": "k" for name in names}
 
 
-def _removed(folder: Path) -> None:
-    with contextlib.suppress(OSError):  # it says so, and the rest stays for the next sweep
+def _remove(folder: Path) -> None:
+    with contextlib.suppress(OSError):  # raised if a folder was moved away; the rest stays for the next sweep
         trees.remove_all(folder)

@@ -1,4 +1,7 @@
-"""A language server in this process. In its language, `error NAME` is an error, and equal lines are references."""
+"""A language server in this process.
+
+In its language, a line that begins with `error` or `warning` is a problem, and equal lines refer to each other.
+"""
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
@@ -47,9 +50,9 @@ class LineServer:
 
 
 class LineServers:
-    """Language servers of which there is only one, for `*.x`. It starts when `allowed` is set.
+    """Has only one language server, for `*.x`. It starts when `allowed` is set, which is initially the case.
 
-    `failure` is why it cannot start.
+    `failure` is the error with which its start fails.
     """
 
     def __init__(self) -> None:
@@ -76,7 +79,7 @@ class LineServers:
         return [".x"]
 
     async def aclose(self) -> None:
-        """Nothing to end."""
+        """Does nothing, because there is no process to end."""
 
 
 def _range(row: int) -> dict[str, Any]:

@@ -268,10 +268,10 @@ TAGGED = [f"@{number}@" for number in range(len(YAML_SCALARS))]
 
 
 def written_recording(value: Any) -> bytes:
-    """The recording as YAML, with the scalars in place of their marks."""
+    """The recording as YAML, with the scalars in place of their placeholders."""
     text = dumped(value).decode()
-    for mark, scalar in zip(TAGGED, YAML_SCALARS, strict=True):
-        text = text.replace(f'"{mark}"', scalar)
+    for placeholder, scalar in zip(TAGGED, YAML_SCALARS, strict=True):
+        text = text.replace(f'"{placeholder}"', scalar)
     return text.encode()
 
 

@@ -1,4 +1,4 @@
-"""Loads what a forked server needs in memory: its modules, and what they create once per process."""
+"""Loads into memory what a forked server needs: its modules, and what they create once per process."""
 
 import gc
 import json
@@ -29,7 +29,7 @@ for module in (
     import_module(module)
 price_list()
 sdk = load_sdk()
-# the types of an error answer are created with the first one
+# the types of error answers are created when the first one arrives
 ERROR = {"type": "error", "error": {"type": "authentication_error", "message": "No."}}
 refusing = httpx2.MockTransport(lambda _: httpx2.Response(401, json=ERROR))
 with suppress(sdk.AuthenticationError), httpx2.Client(transport=refusing) as client:

@@ -5,7 +5,7 @@ afterwards). Files with unusual bytes are in `steps.yaml`, as a `Content`:
 
     text                        its bytes in UTF-8
     {text: ..., as: utf-16}     in another encoding; `bytes`: each character is one byte
-    {lines: 9, each: "{}\\n", but: {3: "x\\n"}}   numbered lines, some of them other `Content`
+    {lines: 9, each: "{}\\n", but: {3: "x\\n"}}   numbered lines, some replaced with other `Content`
     {repeat: 9, of: x, end: "\\n"}                the same text repeated
 
 The keys of `steps.yaml`:
@@ -13,7 +13,7 @@ The keys of `steps.yaml`:
     rule      the guarantee, in a sentence
     fault     the number of the case in docs/faults.md, if any
     files     further files of the workspace: name to Content; for POSIX `modes` ("755") and `links` (their targets)
-    expected  final differences from `expected/`, or from the input without it: name to Content, null for no file
+    expected  final differences from `expected/` or, without that folder, from the input: name to Content; null: no file
     untouched files whose modification time does not change
     steps     the actions, in order: the methods of `Player` without an underscore
 """
@@ -123,7 +123,7 @@ class Player:
         self.workspace = workspace
         self.session = ""
         self._written_at = 0
-        self._read = 0  # how many of the model's messages were checked
+        self._read = 0  # how many of the messages to the model have been checked
 
     async def play(self, steps: list[Json]) -> None:
         self.session = (await self.client.request("agent/sessions/create", {}))["sessionId"]
@@ -139,7 +139,7 @@ class Player:
         """Runs a task with one round of these calls.
 
         Each of `results` is part of a call's result, in the order of the calls; an error begins with "Error:".
-        `feedback` are parts of what the model reads in addition to its task and the results; `[]` means nothing.
+        `feedback` lists parts of what the model reads in addition to its task and the results; `[]` means nothing.
         """
         turn = Turn(tuple(Call(name, given) for call in calls for name, given in call.items()))
         for one in [*([turn] if calls else []), Turn((Text("Done."),))]:
@@ -164,7 +164,7 @@ class Player:
         assert feedback != [] or texts == []
 
     async def open(self, name: str, text: str | None = None) -> None:
-        """The user opens a file; `text`: with unsaved changes, or as the editor decoded it."""
+        """The user opens a file. `text` is its text in the editor, if it has unsaved changes or another encoding."""
         self.client.open(self._path(name), text)
 
     async def close(self, name: str) -> None:
@@ -200,7 +200,7 @@ class Player:
         await self.client.until(lambda: self._version() > self._written_at)
 
     async def accept(self, target: Any, **given: Any) -> None:
-        """The user accepts `all`, `{file, hunk}` (hunks count from 1) or `{item}`."""
+        """The user accepts `all`, `{file}`, `{file, hunk}` (hunks are numbered from 1) or `{item}`."""
         await self._decide("agent/edits/accept", target, **given)
 
     async def reject(self, target: Any, **given: Any) -> None:

@@ -129,8 +129,8 @@ async def test_an_allowance_is_bound_to_the_folder(tmp_path: Path) -> None:
     assert len(user.asked) == 2
 
 
-async def test_an_allowance_is_bound_to_the_place(tmp_path: Path) -> None:
-    """What may run in the sandbox may not run outside of it, nor with the network."""
+async def test_an_allowance_is_bound_to_the_sandbox_and_its_network(tmp_path: Path) -> None:
+    """A command that is allowed in the sandbox asks again outside of it, and with the network."""
     user = ScriptedUser("allow_session", "reject")
     approvals = Approvals(user, "s")
     await approvals.ask("c", "make", tmp_path, [], "sandboxed", network=False)
@@ -149,8 +149,8 @@ async def test_an_allowance_is_bound_to_the_session(tmp_path: Path) -> None:
     assert [request.session_id for request in user.asked] == ["one", "two"]
 
 
-async def test_that_a_command_does_not_see_proposed_edits_is_reported_first(desk_with: MakeDesk) -> None:
-    """With pending proposals, the question to the user begins with that, and so does every kind of result."""
+async def test_proposed_edits_that_a_command_does_not_see_are_reported_first(desk_with: MakeDesk) -> None:
+    """Both the question to the user and the result begin with their number, even if the command is killed."""
     desk = desk_with("allow_once")
     desk.write("a.txt", "1\n2\n3\n4\n")
     await desk.call("edit_file", path="a.txt", old_text="1", new_text="one")
@@ -186,7 +186,7 @@ async def test_with_an_allowance_the_edits_that_are_not_seen_are_still_reported(
     ],
 )
 async def test_a_command_that_waits_for_changed_files(desk_with: MakeDesk, command: str, hint: str | None) -> None:
-    """At the time limit, the model learns why and what ends it, also if the output of npm or Yarn shows it."""
+    """At the time limit, the model reads why it did not end and what to do, even if only the output shows the cause."""
     desk = desk_with("allow_once")
     with pytest.raises(ToolError) as error:
         await desk.call("bash", command=command, timeout_seconds=3)
@@ -215,7 +215,7 @@ async def test_the_title_hides_nothing(desk_with: MakeDesk) -> None:
     assert (title, places) == ("echo \\x1b[8m\\u202e; rm x", ())
 
 
-async def test_fault_20_a_cancelled_command_reports_how_far_it_came(desk_with: MakeDesk) -> None:
+async def test_fault_20_a_cancelled_command_reports_how_far_it_got(desk_with: MakeDesk) -> None:
     """docs/faults.md 20: the result has the duration and the output so far; no process is left."""
     nap = f"sleep {random.randint(10**6, 10**7)}"
     desk = desk_with("allow_once")
@@ -234,7 +234,7 @@ async def test_fault_20_a_cancelled_command_reports_how_far_it_came(desk_with: M
     assert not [p for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] == nap.split()]
 
 
-async def test_fault_20_cancelled_while_the_user_is_asked_it_is_not_run(workspace: Path) -> None:
+async def test_fault_20_a_command_cancelled_while_the_user_is_asked_is_not_run(workspace: Path) -> None:
     """docs/faults.md 20: the result says so."""
 
     asked = asyncio.Event()
@@ -266,7 +266,7 @@ BENIGN = {
 
 @pytest.mark.parametrize("name", BENIGN)
 async def test_fault_43_harmless_commands_work(desk_with: MakeDesk, name: str) -> None:
-    """docs/faults.md 43: in commands, and with `read_file`."""
+    """docs/faults.md 43: `read_file` reads the same files, too."""
     desk = desk_with("allow_once")
     desk.write("real.txt", "content")
     desk.write("..foo", "dots")

@@ -161,8 +161,8 @@ async def test_hidden_files_around_the_workspace_are_named_only_if_they_matter(
     assert ("hidden from commands" in text) == bool(named)
 
 
-async def test_the_question_names_the_place_and_the_reasons(workspace: Path) -> None:
-    """The reasons are those of the policy; the command sees the proposals, so nothing else is said."""
+async def test_the_question_says_where_the_command_would_run_and_why_it_asks(workspace: Path) -> None:
+    """The reasons are those of the policy. In the sandbox the command sees the proposals, so no reason is added."""
     setup = set_up(workspace, Permission("ask", ("With the network.",)))
     await setup.desk.call("write_file", path="a", content="x")
     with pytest.raises(ToolError, match="did not allow"):
@@ -173,7 +173,7 @@ async def test_the_question_names_the_place_and_the_reasons(workspace: Path) -> 
 
 
 async def test_outside_the_sandbox_it_runs_in_the_workspace_and_reports_what_it_does_not_see(workspace: Path) -> None:
-    """Only there are the proposals hidden from it."""
+    """A command in the sandbox sees the proposals; this one does not, and its result says so."""
     setup = set_up(workspace)
     await setup.desk.call("write_file", path="a", content="x")
     text = await setup.desk.call("bash", command="ls", unsandboxed=True)
@@ -182,7 +182,7 @@ async def test_outside_the_sandbox_it_runs_in_the_workspace_and_reports_what_it_
     assert [event.where for event in setup.events if isinstance(event, CommandStarted)] == ["workspace"]
 
 
-async def test_a_denied_command_asks_nobody(workspace: Path) -> None:
+async def test_a_denied_command_is_refused_without_asking(workspace: Path) -> None:
     """The model reads the reasons."""
     setup = set_up(workspace, Permission("deny", ("Rule: rm",)))
     with pytest.raises(ToolError, match=r"settings do not allow this command\.\nRule: rm"):
@@ -246,8 +246,8 @@ async def test_changes_of_a_background_command_are_reported_at_the_next_read(wor
     assert (setup.layer.opened, setup.layer.closed, setup.proposed) == ([("echo hi", False, True)], 1, ["call-1"])
 
 
-async def test_a_check_whose_folder_is_gone_could_not_be_started_and_was_not_stopped(workspace: Path) -> None:
-    """The user reads the difference, and the box is closed."""
+async def test_a_check_whose_folder_is_gone_counts_as_failed_and_not_as_stopped(workspace: Path) -> None:
+    """The error says that it could not be started, and the box is closed."""
     setup = set_up(workspace)
     workspace.rmdir()
     with pytest.raises(ToolError, match="could not be started"):
@@ -256,7 +256,7 @@ async def test_a_check_whose_folder_is_gone_could_not_be_started_and_was_not_sto
     assert setup.layer.closed == 1
 
 
-async def test_a_check_whose_box_cannot_be_made_could_not_be_started_and_proves_nothing(workspace: Path) -> None:
+async def test_a_check_whose_box_cannot_be_made_does_not_run_and_proves_nothing(workspace: Path) -> None:
     """The exit code of such a box says nothing about the proposals, or about the files without them."""
     setup = set_up(workspace, fails=NotRun("The command was not run: its sandbox could not be created."))
     for changes in (None, Changeset()):

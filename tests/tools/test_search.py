@@ -43,7 +43,7 @@ async def test_a_match_comes_with_its_path_and_line(desk: Desk) -> None:
 
 @pytest.mark.parametrize("name", ["saved.txt", "typed.txt", "proposed.txt"])
 async def test_the_end_of_a_line_is_found_before_any_line_ending(desk: Desk, name: str) -> None:
-    """Also in open documents and proposals. A pattern with a carriage return finds Windows line endings."""
+    """Also in open documents and proposals. A pattern with a carriage return matches only Windows line endings."""
     text = "one;\r\n\r\ntwo;\r\n"
     desk.write("saved.txt", text)
     desk.documents.type(desk.path / "typed.txt", text)
@@ -59,7 +59,7 @@ async def test_the_end_of_a_line_is_found_before_any_line_ending(desk: Desk, nam
 
 
 async def test_an_escaped_backslash_does_not_name_a_carriage_return(desk: Desk) -> None:
-    """Such as in a path of Windows. The next backslash may."""
+    """As in a Windows path. A further backslash after it can begin a carriage return."""
     text = "C:\\repo\r\n\\\\r\\\r\n"
     desk.write("a.txt", text)
     assert await found(desk, r"C:\\repo$") == ["a.txt:1:C:\\repo"]
@@ -69,7 +69,7 @@ async def test_an_escaped_backslash_does_not_name_a_carriage_return(desk: Desk) 
 
 
 async def test_lines_around_a_match_are_shown_on_request(desk: Desk) -> None:
-    """With a dash instead of a colon, and a line of dashes where lines are skipped."""
+    """They have a dash instead of a colon. A line of dashes marks skipped lines. The number of lines is limited."""
     desk.write("a.txt", "".join(f"{n}\n" for n in range(1, 10)))
     desk.write("b.txt", "5\n")
     assert await found(desk, "[28]", context=1) == [
@@ -90,7 +90,7 @@ WRONG_PATTERNS = ["(", "[z-a]", "*", "a{2,1}", r"\p{Nope}", "\n", "(?P<x>", r"(?
 
 @pytest.mark.parametrize("pattern", WRONG_PATTERNS)
 async def test_a_wrong_pattern_is_a_clear_error(desk: Desk, pattern: str) -> None:
-    """It says that the pattern is wrong and where; never that nothing matches."""
+    """The error is about the regex. The result never says that nothing matches."""
     desk.write("a.txt", "(\n")
     with pytest.raises(ToolError) as error:
         await desk.call("search", pattern=pattern)
@@ -109,7 +109,7 @@ UNSUPPORTED = {
 
 @pytest.mark.parametrize("pattern", UNSUPPORTED)
 async def test_an_unsupported_pattern_is_refused_with_what_to_do_instead(desk: Desk, pattern: str) -> None:
-    """Not with the advice to set an option of ripgrep, which the tool does not have."""
+    """The error never advises setting an option of ripgrep, because the tool does not have these options."""
     desk.write("a.txt", "x\n")
     with pytest.raises(ToolError) as error:
         await desk.call("search", pattern=pattern)
@@ -119,7 +119,7 @@ async def test_an_unsupported_pattern_is_refused_with_what_to_do_instead(desk: D
 
 @pytest.mark.parametrize("pattern", ["-x", "--files", "--", "-", "a b", "'", '"', "$HOME", "`id`", "日本"])
 async def test_a_pattern_is_a_pattern_whatever_it_looks_like(desk: Desk, pattern: str) -> None:
-    """It is never read as an option, nor by a shell."""
+    """It is never interpreted as an option or by a shell."""
     desk.write("a.txt", f"<{pattern}>\n")
     escaped = pattern.replace("$", r"\$")
     assert await found(desk, escaped) == [f"a.txt:1:<{pattern}>"]
@@ -153,7 +153,7 @@ if sys.platform != "win32":
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_fault_43_a_files_name_is_a_name_whatever_it_looks_like(desk: Desk, name: str) -> None:
-    """docs/faults.md 43: it is listed and found, and may be the path of a search; with a line break it is one file."""
+    """docs/faults.md 43: it is listed, found, and can be the path of a search. A name with a line break is one file."""
     desk.write(name, "needle\n")
     assert (await desk.call("list_files")) == name
     assert (await desk.call("list_files", path=name)) == name
@@ -177,7 +177,7 @@ async def test_ignored_files_are_left_out_and_hidden_ones_are_not(desk: Desk) ->
 
 @pytest.mark.parametrize("folder", [".git", ".svn", ".hg", ".jj", ".bzr", "CVS", "sub/.svn", "sub/CVS"])
 async def test_the_data_of_version_control_is_left_out(desk: Desk, folder: str) -> None:
-    """It contains copies of the files. Similar names are ordinary, and so is everything next to it."""
+    """It contains copies of the files. Files with similar names, and those next to it, are found."""
     desk.write(f"{folder}/pristine/a.py", "needle\n")
     desk.write(f"{folder}/server.pem", "needle\n")
     seen = [f"{folder}ignore", "a.py", "cvs2/a.py"]
@@ -191,8 +191,8 @@ async def test_the_data_of_version_control_is_left_out(desk: Desk, folder: str) 
 @pytest.mark.parametrize(
     "glob", ["*", "**", "*.log", "**/*", "**/*.log", "build/**", "*.{py,log}", ".git/**", "!*.py", "*config*"]
 )
-async def test_no_glob_includes_what_is_ignored(desk: Desk, glob: str) -> None:
-    """Nor the repository's own data."""
+async def test_no_glob_includes_ignored_files(desk: Desk, glob: str) -> None:
+    """The repository's own data is never included either."""
     desk.write(".git/config", "needle\n")
     desk.write(".gitignore", "*.log\nbuild/\n")
     for name in ("a.py", "a.log", "build/out.py", "b.txt"):
@@ -202,8 +202,8 @@ async def test_no_glob_includes_what_is_ignored(desk: Desk, glob: str) -> None:
     assert hidden.isdisjoint(line.partition(":")[0] for line in await found(desk, "needle", glob=glob))
 
 
-async def test_ignore_rules_count_without_a_repository(desk: Desk) -> None:
-    """An unpacked archive has its .gitignore too; one above the workspace does not count."""
+async def test_ignore_rules_apply_without_a_repository(desk: Desk) -> None:
+    """An unpacked archive has a .gitignore too. One above the workspace does not apply."""
     (desk.path.parent / ".gitignore").write_text("*\n")
     desk.write(".gitignore", "node_modules/\n")
     desk.write("node_modules/x.js", "needle\n")
@@ -212,7 +212,7 @@ async def test_ignore_rules_count_without_a_repository(desk: Desk) -> None:
     assert await found(desk, "needle") == ["a.js:1:needle"]
 
 
-async def test_rules_above_the_workspace_count_within_a_repository(desk: Desk) -> None:
+async def test_ignore_rules_above_the_workspace_apply_within_a_repository(desk: Desk) -> None:
     """The workspace may be a subfolder of the repository."""
     (desk.path.parent / ".git").mkdir()
     (desk.path.parent / ".gitignore").write_text("*.log\n")
@@ -257,7 +257,7 @@ async def test_ignored_files_at_a_path_are_named_if_there_are_no_others(desk: De
 
 
 async def test_only_some_ignored_files_are_named(desk: Desk) -> None:
-    """There may be thousands. A file that the agent proposed to delete is none of them."""
+    """There may be thousands. A file that the agent proposed to delete is not among them."""
     desk.write(".git/HEAD")
     desk.write(".gitignore", "*.log\n")
     for number in range(8):
@@ -269,7 +269,7 @@ async def test_only_some_ignored_files_are_named(desk: Desk) -> None:
 
 
 async def test_the_search_in_ignored_files_has_a_time_limit(desk: Desk) -> None:
-    """They may be gigabytes of dependencies. The result says that not all were searched."""
+    """There may be gigabytes of dependencies. The result says that not all were searched."""
     desk.write(".git/HEAD")
     desk.write(".gitignore", "*.log\n")
     desk.write("logs/a.log", "needle\n")
@@ -283,7 +283,7 @@ async def test_the_search_in_ignored_files_has_a_time_limit(desk: Desk) -> None:
 
 
 async def test_an_open_document_with_half_a_surrogate_pair_is_searched(desk: Desk) -> None:
-    """Such as half of an emoji. It hides no other line."""
+    """Half of an emoji, for example. The other lines are still found."""
     desk.documents.type(desk.path / "a.txt", "\ud83d\nneedle\n")
     assert await found(desk, "needle") == ["a.txt:2:needle"]
 
@@ -315,7 +315,7 @@ async def test_proposals_and_buffers_are_seen_before_the_disk(desk: Desk) -> Non
 
 
 async def test_an_open_file_that_is_ignored_stays_ignored(desk: Desk) -> None:
-    """A secret that the user opens stays hidden from the model; one that the model proposed does not."""
+    """A secret that the user opens stays hidden from the model. An ignored file that the model proposed is found."""
     desk.write(".git/HEAD", "needle\n")
     desk.write(".gitignore", "*.env\n")
     for name in ("secret.env", ".git/COMMIT_EDITMSG"):
@@ -404,7 +404,7 @@ async def test_long_lines_are_shown_around_the_match(desk: Desk) -> None:
 
 
 async def test_a_line_of_many_megabytes_is_reported(desk: Desk) -> None:
-    """Memory stays bounded, and later lines are found too."""
+    """It is not shown, so that memory stays bounded. Later lines are found too."""
     desk.write("big.json", "needle" + "x" * 9_000_000 + "\nneedle 2\n")
     desk.write("c.txt", "needle 3\n")
     assert await found(desk, "needle") == [

@@ -21,7 +21,7 @@ async def refused(desk: Desk, name: str, **given: str) -> str:
 
 
 async def test_a_deleted_file_is_gone_for_the_agent_and_still_exists_for_the_user(desk: Desk) -> None:
-    """No tool finds it; if the agent writes it again, that is a change of the existing file."""
+    """No tool finds it. If the agent writes it again, this is proposed as a change to the existing file."""
     path = desk.write("a.txt", "needle\n")
     assert await desk.call("delete_file", path="a.txt") == "Proposed (deletion)."
     assert path.read_text() == "needle\n"
@@ -35,7 +35,7 @@ async def test_a_deleted_file_is_gone_for_the_agent_and_still_exists_for_the_use
 
 
 async def test_a_renamed_file_is_at_its_new_path(desk: Desk) -> None:
-    """Found by every tool under the new path, with its edits; the old path is free for another file."""
+    """Tools find it there, with its edits. The old path can be used for another file."""
     path = desk.write("a.txt", "needle\n")
     assert await desk.call("rename_file", path="a.txt", new_path="sub/b.txt") == "Proposed (now sub/b.txt)."
     assert (path.read_text(), desk.files.is_proposed(path)) == ("needle\n", False)
@@ -63,7 +63,7 @@ async def test_a_renamed_file_is_at_its_new_path(desk: Desk) -> None:
 async def test_a_renamed_file_whose_old_path_gets_a_new_one_loses_nothing(
     desk: Desk, data: bytes, mode: int, raw: Raw
 ) -> None:
-    """Neither its bytes or its encoding, nor that it is executable."""
+    """It keeps its bytes, its encoding and its executable permission."""
     path = desk.write("a", "")
     path.write_bytes(data)
     path.chmod(mode)
@@ -130,8 +130,8 @@ async def test_a_deleted_path_is_not_free_for_a_rename(desk: Desk) -> None:
     assert "write its new content with write_file and delete a.txt" in said
 
 
-def test_what_a_call_is_about_is_shown(desk: Desk) -> None:
-    """Of a rename, both paths, as locations that can be opened."""
+def test_a_call_is_described_with_its_locations(desk: Desk) -> None:
+    """The description of a rename has both paths, as locations that can be opened."""
     assert desk.tools["delete_file"].describe({"path": "a"}) == ("Delete a", (Location("a"),))
     told = desk.tools["rename_file"].describe({"path": "a", "new_path": "b"})
     assert told == ("Rename a to b", (Location("a"), Location("b")))

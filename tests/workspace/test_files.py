@@ -36,7 +36,7 @@ def propose(files: Files, path: Path, text: str) -> None:
     run_sync(files.propose(path, text, Author("1", "call")))
 
 
-def test_the_proposal_then_the_buffer_then_the_disk(files: Files, documents: Documents, path: Path) -> None:
+def test_a_read_finds_the_proposal_or_buffer_before_the_disk(files: Files, documents: Documents, path: Path) -> None:
     """The agent reads the proposal; `current` returns the user's text."""
     assert (files.read(path), files.current(path)) == ("disk\n", "disk\n")
     documents.type(path, "typed\n")
@@ -57,7 +57,7 @@ def test_a_missing_file_has_no_text(files: Files, workspace: Path) -> None:
     assert list(workspace.iterdir()) == []
 
 
-def test_a_buffer_of_a_binary_file_is_its_text(files: Files, documents: Documents, path: Path) -> None:
+def test_an_open_binary_file_has_the_text_of_its_buffer(files: Files, documents: Documents, path: Path) -> None:
     """The open document takes precedence over the disk."""
     path.write_bytes(b"\0\xff")
     with pytest.raises(ToolError):
@@ -82,7 +82,7 @@ def test_fault_34_a_path_that_leads_through_a_new_link_is_noticed(files: Files, 
     assert not files.roots.leads_to_itself(path)
 
 
-def test_fault_06_a_change_underneath_is_a_conflict_until_it_is_undone(files: Files, path: Path) -> None:
+def test_fault_06_a_change_on_disk_is_a_conflict_until_it_is_undone(files: Files, path: Path) -> None:
     """docs/faults.md 6: also if the file was deleted or became binary."""
     propose(files, path, "proposed\n")
     for change in (lambda: path.write_text("other\n"), path.unlink, lambda: path.write_bytes(b"\0"), path.unlink):
@@ -124,8 +124,8 @@ def test_a_change_with_the_same_size_and_time_is_seen_before_a_decision(files: F
     assert files.current(path) == "dusk\n"
 
 
-def test_versions_tell_what_changed_since(files: Files, path: Path, workspace: Path) -> None:
-    """Versions are per file and for all files; reading does not change them."""
+def test_versions_tell_which_files_changed(files: Files, path: Path, workspace: Path) -> None:
+    """There is a version of each file and one of all files. Reading changes neither."""
     other = workspace / "b.txt"
     propose(files, path, "one\n")
     seen = files.version
@@ -166,7 +166,7 @@ def test_unsaved_texts_are_those_of_proposals_and_open_documents(
     assert list(files.texts_not_on_disk()) == [(path, "proposed\n"), (workspace / "b.txt", "b\n")]
 
 
-def test_only_files_that_may_have_changed_are_read_at_a_boundary(files: Files, path: Path) -> None:
+def test_only_files_that_may_have_changed_are_read_between_rounds(files: Files, path: Path) -> None:
     """Another text, a deleted file and a created one are found; an unchanged file is not read again."""
     new = path.parent / "new.txt"
     propose(files, path, "proposed\n")

@@ -1,4 +1,4 @@
-"""What the index notes about folders stays correct while names change."""
+"""The folder index's notes stay correct while names change."""
 
 import os
 import time
@@ -30,7 +30,7 @@ def tick(folder: Path) -> None:
 
 
 class Names:
-    """Notes the names in each folder, and counts the folders that were read."""
+    """Notes the names in each folder, and lists the folders that were read."""
 
     def __init__(self) -> None:
         self.read: list[str] = []
@@ -41,7 +41,7 @@ class Names:
 
 
 def test_only_folders_whose_names_changed_are_read_again(tmp_path: Path, workspace: Path) -> None:
-    """A changed text changes no folder."""
+    """A change to a file's text changes no folder."""
     for name in ("one/x", "two/deep/y"):
         (workspace / name).parent.mkdir(parents=True)
         (workspace / name).touch()
@@ -99,8 +99,8 @@ def trees(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @settings(max_examples=60, deadline=None)
 @given(rounds=st.lists(st.lists(OPERATIONS, min_size=1, max_size=4), min_size=1, max_size=5))
-def test_a_later_look_finds_what_a_first_one_would(trees: Path, rounds: list[list[tuple[str, str, str]]]) -> None:
-    """For any changes of names, also of folders that are moved, replaced, or become links."""
+def test_updated_notes_equal_those_of_a_new_index(trees: Path, rounds: list[list[tuple[str, str, str]]]) -> None:
+    """After any changes of names, including folders that are moved, replaced, or become links."""
     root = Path(trees, str(len(os.listdir(trees))))
     root.mkdir()
     index = FolderIndex(root, Names(), later)

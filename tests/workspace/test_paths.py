@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from fairlead.agent.errors import ToolError
 from fairlead.workspace.paths import PathEscape, Roots
 
-links = pytest.mark.skipif(sys.platform == "win32", reason="symbolic links")
+links = pytest.mark.skipif(sys.platform == "win32", reason="symbolic links need special rights on Windows")
 
 
 @pytest.fixture
 def roots(workspace: Path) -> Roots:
-    """A workspace with a folder, and a sibling whose name begins like it."""
+    """A workspace with a folder, and a sibling of the workspace whose name begins with the workspace's name."""
     (workspace / "sub" / "deep").mkdir(parents=True)
     (workspace / "a.py").write_text("inside")
     (workspace.parent / "ws-evil").mkdir()
@@ -106,7 +106,7 @@ def test_fault_43_a_path_inside_is_found(roots: Roots, given: str) -> None:
     ],
 )
 def test_fault_33_a_link_to_outside_is_refused(roots: Roots, link: str, target: str, given: str) -> None:
-    """docs/faults.md 33: as the file or on the way to it, over several links, and if the target does not exist."""
+    """docs/faults.md 33: as the file or as a parent folder, through several links, even if the target is missing."""
     (roots.first.path / "first").symlink_to("../ws-evil")
     (roots.first.path / link).symlink_to(target.format(parent=roots.first.path.parent))
     with pytest.raises(PathEscape, match=f"^Path escapes workspace: {given}$"):
@@ -125,7 +125,7 @@ def test_fault_33_a_link_to_outside_is_refused(roots: Roots, link: str, target: 
         ("nowhere", "sub/not-yet", "nowhere/x", "sub/not-yet/x"),
     ],
 )
-def test_fault_43_a_link_that_points_inside_is_what_it_points_to(
+def test_fault_43_a_link_that_points_inside_resolves_to_its_target(
     roots: Roots, link: str, target: str, given: str, meant: str
 ) -> None:
     """docs/faults.md 43: so one file has one name, and one proposal."""
@@ -134,7 +134,7 @@ def test_fault_43_a_link_that_points_inside_is_what_it_points_to(
 
 
 @links
-def test_a_workspace_behind_a_link_keeps_the_name_that_it_was_opened_with(roots: Roots) -> None:
+def test_a_workspace_that_is_opened_through_a_link_keeps_the_name_of_the_link(roots: Roots) -> None:
     """The editor knows it by that name; a path with its real name means the same file."""
     named = roots.first.path.parent / "named 日本"
     named.symlink_to(roots.first.path)
@@ -146,8 +146,8 @@ def test_a_workspace_behind_a_link_keeps_the_name_that_it_was_opened_with(roots:
 
 
 @links
-def test_a_link_in_a_circle_is_no_escape(roots: Roots) -> None:
-    """It stays inside; a path below it is an error, and nothing hangs."""
+def test_a_link_to_itself_is_not_outside(roots: Roots) -> None:
+    """It resolves to itself. A path below it is an error, and nothing hangs."""
     (roots.first.path / "round").symlink_to("round")
     assert roots.resolve("round") == roots.first.path / "round"
     with pytest.raises(ToolError, match="Not a usable path: round/x"):
@@ -165,7 +165,7 @@ def test_a_link_in_a_circle_is_no_escape(roots: Roots) -> None:
     ids=["NUL", "long name", "long path", "surrogate"],
 )
 def test_an_impossible_path_is_refused(roots: Roots, given: str, said: str) -> None:
-    """With a reason of bounded length, and not with an exception of the system."""
+    """The error is a `ToolError` of bounded length, not an exception from the operating system."""
     with pytest.raises(ToolError) as error:
         roots.resolve(given)
     assert str(error.value).startswith(said)
@@ -179,7 +179,7 @@ PARTS = st.sampled_from(["..", ".", "", "sub", "deep", "a.py", "in", "out", "..f
 @given(st.lists(PARTS, max_size=7).map("/".join))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_fault_32_33_no_combination_leads_out(roots: Roots, given: str) -> None:
-    """docs/faults.md 32 and 33: a path that is not refused is inside after all links are followed, as is its name."""
+    """docs/faults.md 32 and 33: a path that is not refused is inside, before and after all links are followed."""
     for name, target in (("in", "sub/deep"), ("out", "../ws-evil")):
         if not (roots.first.path / name).is_symlink():
             (roots.first.path / name).symlink_to(target)
@@ -193,7 +193,7 @@ def test_fault_32_33_no_combination_leads_out(roots: Roots, given: str) -> None:
 
 
 def test_a_path_outside_is_shown_as_absolute(roots: Roots) -> None:
-    """For messages. A path inside is relative."""
+    """In messages. A path inside is shown as relative to the workspace."""
     assert roots.relative(roots.first.path) == "."
     assert roots.relative(roots.first.path / "sub" / "x") == "sub/x"
     assert roots.relative(roots.first.path.parent / "x") == str(roots.first.path.parent / "x")

@@ -21,7 +21,7 @@ def test_each_file_has_its_turn(count: int) -> None:
 
 
 def test_reported_and_open_files_are_read_now(tmp_path: Path) -> None:
-    """Also under the name of a link to them; unknown ones are not, and a report counts once."""
+    """A file that is open through a link counts too. Unknown files are not read, and a report counts once."""
     target, link = tmp_path / "real", tmp_path / "link"
     target.write_text("x")
     os.symlink(target, link)

@@ -49,13 +49,15 @@ def test_the_usual_secrets_are_known(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ORDINARY)
-def test_fault_43_what_only_looks_alike_is_no_secret(tmp_path: Path, name: str) -> None:
-    """docs/faults.md 43: examples, public keys, sources."""
+def test_fault_43_files_with_similar_names_are_not_secrets(tmp_path: Path, name: str) -> None:
+    """docs/faults.md 43: such as examples, public keys and source files."""
     assert not secret_path_filter(tmp_path)(name)
 
 
 def test_a_workspace_names_its_own_secrets(tmp_path: Path) -> None:
-    """`.fairleadignore` is written like a .gitignore and precedes the list; a line with `!` makes files ordinary."""
+    """`.fairleadignore` is written like a .gitignore, and takes precedence over the built-in list. A line with `!`
+    makes files ordinary.
+    """
     lines = ["# mine", "", "Private/", "*.secret", "!tests/**/*.pem", "!.env.test", "/only-here.txt"]
     (tmp_path / ".fairleadignore").write_text("\n".join(lines))
     is_secret = secret_path_filter(tmp_path)
@@ -64,7 +66,7 @@ def test_a_workspace_names_its_own_secrets(tmp_path: Path) -> None:
 
 
 def test_a_comment_ends_with_its_line(tmp_path: Path) -> None:
-    """What follows a form feed or a separator of Unicode in a comment is no rule. All line endings of files count."""
+    """LF, CR and CRLF end a line. A form feed or a Unicode line separator does not."""
     text = "# a\f!.env\n# b\u2028!.env\n# c\x85!.env\nmine\r\nyours\rtheirs\n"
     (tmp_path / ".fairleadignore").write_bytes(text.encode())
     assert all(map(secret_path_filter(tmp_path), (".env", "mine", "yours", "theirs")))
@@ -74,7 +76,7 @@ def test_a_comment_ends_with_its_line(tmp_path: Path) -> None:
     "data", [b"[\n/\n!\n\\\n", b"\xff\xfe\x00\n", b"*a*b*c*d*e*f*g\n", b"x" * 30_000_000, b"**/" * 99]
 )
 def test_an_unusable_rule_changes_nothing(tmp_path: Path, data: bytes) -> None:
-    """Whether it is no pattern, too large, or would take too long to match."""
+    """Whether it is not a pattern, is too large, or would take too long to match."""
     (tmp_path / ".fairleadignore").write_bytes(data)
     is_secret = secret_path_filter(tmp_path)
     assert is_secret(".env")
@@ -83,12 +85,12 @@ def test_an_unusable_rule_changes_nothing(tmp_path: Path, data: bytes) -> None:
 
 @given(st.text())
 def test_any_name_has_an_answer(name: str) -> None:
-    """Whatever a model sends."""
+    """A model may send any text as a name."""
     secret_path_filter(Path("/nowhere"))(name)
 
 
 async def test_the_tokens_of_composer_are_secret_in_each_of_its_packages(workspace: Path) -> None:
-    """Also if the package is created later. Other files of that name, such as translations, are ordinary."""
+    """Even if the package is created later. Other files of that name, such as translations, are ordinary."""
     for name in ("shop/auth.json", "shop/lang/de/auth.json", "later/Auth.json"):
         (workspace / name).parent.mkdir(parents=True, exist_ok=True)
         (workspace / name).touch()
@@ -100,7 +102,7 @@ async def test_the_tokens_of_composer_are_secret_in_each_of_its_packages(workspa
 
 
 async def test_existing_secrets_are_found(workspace: Path) -> None:
-    """Also ignored ones and those in hidden folders, but not the keys that a package ships."""
+    """Including ignored ones and those in hidden folders, but not the keys that packages contain."""
     for name in (
         "a.py",
         ".env",
@@ -140,7 +142,7 @@ async def test_each_of_the_usual_secrets_is_found(workspace: Path) -> None:
 
 
 async def test_folders_of_dependencies_are_searched_once_a_minute(workspace: Path) -> None:
-    """They contain many files; what was found in them stays hidden in between."""
+    """They contain many files. Secrets that were found in them stay known in between."""
     now = [0.0]
     finder = SecretFinder(workspace, lambda: now[0])
     (workspace / "node_modules").mkdir()

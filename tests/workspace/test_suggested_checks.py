@@ -1,4 +1,4 @@
-"""Suggested checks: what the files of a workspace suggest, and that each suggestion verifies something."""
+"""The files of a workspace suggest checks, and each suggestion counts as a verification."""
 
 import json
 from pathlib import Path
@@ -18,11 +18,11 @@ def package(**scripts: Any) -> str:
 WORKSPACES: dict[str, tuple[dict[str, str], list[str]]] = {
     "nothing": ({"README.md": "# Hello"}, []),
     "npm": ({"package.json": package(test="jest", lint="eslint .", start="node .")}, ["npm test", "npm run lint"]),
-    "what npm init writes": ({"package.json": package(test='echo "Error: no test specified" && exit 1')}, []),
+    "the test of npm init": ({"package.json": package(test='echo "Error: no test specified" && exit 1')}, []),
     "pnpm": ({"package.json": package(test="vitest"), "pnpm-lock.yaml": ""}, ["pnpm test"]),
     "bun": ({"package.json": package(test="vitest"), "bun.lock": ""}, ["bun run test"]),
     "no scripts": ({"package.json": "[]"}, []),
-    "a script that is no text": ({"package.json": package(test=3)}, []),
+    "a script that is not a string": ({"package.json": package(test=3)}, []),
     "a broken package.json": ({"package.json": "{"}, []),
     "pytest by its section": ({"pyproject.toml": "[tool.pytest.ini_options]\n"}, ["pytest -q"]),
     "pytest by a dependency": ({"pyproject.toml": '[project]\ndependencies = ["pytest>=8"]\n'}, ["pytest -q"]),
@@ -73,7 +73,7 @@ async def test_p18_a_link_out_of_the_workspace_suggests_nothing(tmp_path: Path) 
     assert await suggested_checks(Roots.of(workspace)) == []
 
 
-@pytest.mark.parametrize("target", ["../x", "uv.lock", "x" * 300], ids=["nothing", "a circle", "a long name"])
+@pytest.mark.parametrize("target", ["../x", "uv.lock", "x" * 300], ids=["a missing file", "a loop", "a long name"])
 async def test_p18_links_that_lead_nowhere_do_not_count(workspace: Path, target: str) -> None:
     (workspace / "pytest.ini").write_text("")
     for name in ("uv.lock", "Cargo.toml", "ruff.toml"):

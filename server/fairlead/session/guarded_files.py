@@ -63,7 +63,7 @@ async def guarded_view(roots: Roots, guarded_files: Callable[[Root], GuardedFile
     Args:
         guarded_files: returns the guarded files of a folder.
     """
-    tops = await asyncio.to_thread(_enclosing_tops, roots)
+    tops = await asyncio.to_thread(enclosing_tops, roots)
     views, around = await asyncio.gather(
         asyncio.gather(*(guarded_files(root).view() for root in roots.folders)),
         asyncio.gather(*(guarded_files(Root(top)).view() for top in tops), return_exceptions=True),
@@ -106,7 +106,7 @@ def _why_hidden(top: Path, found: View | BaseException) -> str:
     return f"{count:,} files would have to be hidden or protected, more than {_MAX_MOUNTS}" * (count > _MAX_MOUNTS)
 
 
-def _enclosing_tops(roots: Roots) -> Sequence[Path]:
+def enclosing_tops(roots: Roots) -> Sequence[Path]:
     """The repositories around folders of the workspace that commands see, by the tops of their work trees."""
     if sys.platform != "linux":
         return ()

@@ -24,7 +24,7 @@ export function editorVerbs({ page, until, act }) {
     (file ? entry(file) : group.locator(".monaco-diff-editor").first()).locator(`.editor.${side}`);
 
   async function tabs() {
-    // one call: VS Code reuses the elements of tabs
+    // in one call: VS Code reuses the elements of tabs, so an element from an earlier call may now show a different tab
     return page.evaluate(() => {
       // The badge of a FileDecorationProvider, which VS Code draws with a style sheet.
       const badgeOf = (tab) => {
@@ -49,7 +49,10 @@ export function editorVerbs({ page, until, act }) {
   const buttons = buttonVerbs({ page, act });
   const lens = (title, file) => (file ? entry(file) : group).locator(".codelens-decoration a", { hasText: title });
 
-  /** Clicks on a line and goes to its end. Repeats this if the line moves meanwhile, for example because a CodeLens appears above it. */
+  /**
+   * Clicks on a line and goes to its end. Throws if the line moves meanwhile, for example because a CodeLens appears
+   * above it, so that `act` repeats the click.
+   */
   async function clickLineIn(editor, text) {
     const line = editor.locator(".view-line", { hasText: text }).first();
     await line.click();
@@ -57,7 +60,7 @@ export function editorVerbs({ page, until, act }) {
     await editor.locator(".cursors-layer .cursor").first().waitFor({ state: "attached", timeout: 500 });
     const top = (element) => element.style.top;
     const cursor = await editor.locator(".cursors-layer .cursor").first().evaluate(top);
-    if (cursor !== (await line.evaluate(top))) throw new Error("the cursor is in another line");
+    if (cursor !== (await line.evaluate(top))) throw new Error("the cursor is on another line");
   }
 
   return {
@@ -65,7 +68,7 @@ export function editorVerbs({ page, until, act }) {
     tabs,
     tab: (label, wanted = (tab) => tab.active) =>
       until(`the tab "${label}"`, async () => (await tabs()).find((tab) => tab.label === label && wanted(tab))),
-    /** Clicks on the first tab with that label. The press is enough: its effect may replace the tab before the release. */
+    /** Presses the mouse on the first tab with that label. It is not released, as the press may replace the tab. */
     clickTab: (label) =>
       act(`the tab "${label}"`, async () => {
         const index = (await tabs()).findIndex((tab) => tab.label === label);
@@ -93,7 +96,7 @@ export function editorVerbs({ page, until, act }) {
     /** The files of a multi-file diff, as named in their headers. */
     diffFiles: (count = 1) =>
       until(`a multi-file diff of ${count}`, async () => {
-        // VS Code keeps entries of other diffs, hidden
+        // VS Code keeps hidden entries of other diffs
         const headers = group
           .locator(".multiDiffEntry .file-path .title.modified .label-name")
           .filter({ visible: true });
@@ -166,7 +169,7 @@ export function editorVerbs({ page, until, act }) {
           const name = page.locator(".action-label", { hasText: exactly(label) });
           await menu.locator(".action-menu-item", { has: name }).last().click({ timeout: 1000 });
         }
-        // a menu ignores the mouse at first
+        // a menu ignores the mouse at first; if it is still open, the action fails and is repeated
         await menu.first().waitFor({ state: "hidden", timeout: 1000 });
       }),
     /** Types into whatever has the focus. */

@@ -44,7 +44,7 @@ def test_fault_36_and_fault_37_and_fault_43(command: str, allow: list[Rule], den
     "row", [row for row in TABLE if row.effect != STATE], ids=lambda row: f"{row.programs} {row.effect}"
 )
 def test_fault_37_no_star_covers_a_listed_argument(row: Row) -> None:
-    """docs/faults.md 37: for every program and argument of the table, and for abbreviations and groups of letters."""
+    """docs/faults.md 37: every argument of the table, alone, with a value, abbreviated, or in a group of letters."""
     long = [text for option in row.long.split() for text in (option, f"{option}=f", f"{option} f", option[:-1])]
     short = [text for letter in row.short for text in (f"-{letter}", f"-{letter}f", f"-q{letter}", f"-{letter} f")]
     operands = [" ".join("abc"[: row.operand])] if row.operand else []
@@ -76,7 +76,7 @@ def test_fault_37_no_star_covers_a_listed_argument(row: Row) -> None:
     ],
 )
 def test_only_a_plain_command_is_a_rule(text: str) -> None:
-    """With a reason that says what to write."""
+    """Anything else is refused with a message about the rule."""
     with pytest.raises(BadRule, match=r"^(A rule|The rule) "):
         Rule.parse(text)
 
@@ -98,7 +98,7 @@ def test_a_pattern_whose_meaning_is_unclear_is_refused(text: str) -> None:
     ],
 )
 def test_a_refused_rule_has_the_reason_that_applies(text: str, reason: str) -> None:
-    """The user reads what to change."""
+    """The message tells the user what to change."""
     with pytest.raises(BadRule, match=reason):
         Rule.parse(text)
 
@@ -106,8 +106,8 @@ def test_a_refused_rule_has_the_reason_that_applies(text: str, reason: str) -> N
 @pytest.mark.parametrize(
     "text", ["git status", "git log *", "npm run x:*", "sort *", "echo hi > out", "A=1 x", "rg * src"]
 )
-def test_a_rule_shows_what_it_means(text: str) -> None:
-    """The examples are true: the matches run, the misses do not."""
+def test_the_examples_of_a_rule_are_true(text: str) -> None:
+    """The rule allows the matches and none of the misses."""
     rule = Rule.parse(text)
     examples = rule.examples()
     assert examples.matches and examples.misses
@@ -115,8 +115,8 @@ def test_a_rule_shows_what_it_means(text: str) -> None:
     assert not any(is_allowed(command, [rule]) for command in examples.misses)
 
 
-def test_the_examples_of_a_rule_with_a_star() -> None:
-    """With and without further words, and arguments that a star does not cover."""
+def test_a_star_has_examples_of_what_it_covers() -> None:
+    """The matches are with and without an argument. The misses include arguments that a star does not cover."""
     examples = Rule.parse("sort *").examples()
     assert examples.matches == ("sort", "sort x")
     assert examples.misses == (
@@ -128,8 +128,8 @@ def test_the_examples_of_a_rule_with_a_star() -> None:
     )
 
 
-def test_the_examples_in_the_page_are_true() -> None:
-    """docs/commands.md: each rule allows what its row says, and asks for the rest."""
+def test_the_examples_on_the_page_are_true() -> None:
+    """docs/commands.md: each rule allows the commands in its second column, and none of those in the third."""
     [rows] = tables(Page(ROOT / "docs" / "commands.md").section("Rules"))
     for rule, allowed, asked in rows:
         rules = [Rule.parse(names(rule)[0])]
@@ -149,8 +149,8 @@ def test_a_star_after_a_dot_stays_in_its_folder() -> None:
         assert allowed == [True, False]
 
 
-def test_runners_that_run_each_other_take_no_exponential_time() -> None:
-    """A deny rule looks for its command behind each of them."""
+def test_nested_runners_do_not_take_exponential_time() -> None:
+    """A deny rule looks for its command after each of them."""
     [command] = parse(" ".join(["watch"] * 60 + ["ls"])).commands
     assert not Rule.parse("rm *").denies(command)
     assert Rule.parse("ls *").denies(command)

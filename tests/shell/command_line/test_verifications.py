@@ -216,7 +216,7 @@ CHECKS_NOTHING = {
     "yamllint a": ["-v", "--list-files"], "terraform validate": ["-help", "-version"],
     "prettier --check a": ["--write"],
 }  # fmt: skip
-ONLY_THAT = [
+CHECKER_NOT_RUN = [
     "command -v pytest", "command -V pytest", "command -pv pytest", "make -v", "tsc -v", "gcc -v", "gcc -v -o a",
     "eslint -v", "mvn -v", "gradle --version", "javac -version", "npx --help jest", "npx --version jest",
     "npx -c 'jest'", "uv run --version pytest", "uv run --help pytest", "uv run --with pytest script.py",
@@ -260,52 +260,52 @@ def texts(command: str) -> str:
 
 
 @pytest.mark.parametrize(("command", "expected"), VERIFYING.items())
-def test_p16_a_verifying_command(command: str, expected: str) -> None:
-    """Through wrappers, `cd`, assignments and pipes."""
+def test_p16_a_verifying_command_is_recognized(command: str, expected: str) -> None:
+    """Also in wrappers and pipes, and after `cd` and assignments."""
     assert texts(command) == expected
 
 
 @pytest.mark.parametrize(("command", "program"), INCONCLUSIVE.items())
-def test_p16_a_command_whose_exit_code_does_not_show_the_result(command: str, program: str) -> None:
-    """docs/faults.md 104."""
+def test_p16_a_command_without_the_exit_code_of_its_check_is_inconclusive(command: str, program: str) -> None:
+    """docs/faults.md 104: the line contains a check, but its exit code does not show whether the check passed."""
     found = find_verifications(command)
     assert program in found.inconclusive
     assert program not in [each.program for each in found.verified]
 
 
 @pytest.mark.parametrize("command", NOTHING)
-def test_p16_a_command_that_verifies_nothing(command: str) -> None:
+def test_p16_other_commands_verify_nothing(command: str) -> None:
     found = find_verifications(command)
     assert (found.verified, found.inconclusive) == ((), ())
 
 
 @pytest.mark.parametrize("command", [f"{name} {more}" for name, all in CHECKS_NOTHING.items() for more in all])
-def test_fault_105_an_argument_with_which_nothing_is_checked(command: str) -> None:
-    """docs/faults.md 105: an exit code of 0 says nothing then."""
+def test_fault_105_an_argument_can_prevent_the_check(command: str) -> None:
+    """docs/faults.md 105: with such an argument, an exit code of 0 proves nothing."""
     assert find_verifications(command) == FoundVerifications(piped="|" in command)
 
 
 @pytest.mark.parametrize("command", CHECKS_NOTHING)
-def test_fault_105_without_that_argument_it_verifies(command: str) -> None:
-    """docs/faults.md 105: the counterpart."""
+def test_fault_105_without_such_an_argument_the_command_verifies(command: str) -> None:
+    """docs/faults.md 105: the counterpart of the test above."""
     assert find_verifications(command).verified
 
 
-@pytest.mark.parametrize("command", ONLY_THAT)
-def test_fault_105_a_line_that_does_not_run_the_checker(command: str) -> None:
-    """docs/faults.md 105: it names a checker, and looks it up, prints its version, or runs something else."""
+@pytest.mark.parametrize("command", CHECKER_NOT_RUN)
+def test_fault_105_a_line_that_only_names_a_checker_verifies_nothing(command: str) -> None:
+    """docs/faults.md 105: it looks the checker up, prints its version, disables its checks, or runs something else."""
     assert find_verifications(command) == FoundVerifications(piped="|" in command)
 
 
 @pytest.mark.parametrize("command", UNKNOWN_FOLDER)
-def test_fault_106_a_checker_in_an_unknown_folder(command: str) -> None:
-    """docs/faults.md 106: it verifies nothing, because it may run outside the workspace."""
+def test_fault_106_a_checker_in_an_unknown_folder_verifies_nothing(command: str) -> None:
+    """docs/faults.md 106: it may run outside the workspace."""
     assert not find_verifications(command).verified
 
 
 @given(st.sampled_from(sorted(CHECKS_NOTHING)), st.sampled_from(WRAPPING), st.sampled_from(EVERYWHERE))
 def test_fault_105_for_every_program_in_every_wrapper(command: str, wrapping: str, option: str) -> None:
-    """docs/faults.md 105: the program verifies, and with a request for help or the like it does not."""
+    """docs/faults.md 105: the program verifies, but not with `--help` or a similar option."""
     assert find_verifications(wrapping.format(command)).verified
     assert not find_verifications(wrapping.format(f"{command} {option}")).verified
 
@@ -329,7 +329,7 @@ def test_fault_105_for_every_program_in_every_wrapper(command: str, wrapping: st
         ("go test", "go test ./...", False),
     ],
 )
-def test_p16_two_commands_verify_the_same(one: str, other: str, same: bool) -> None:
+def test_p16_commands_are_compared_by_what_they_verify(one: str, other: str, same: bool) -> None:
     assert (find_verifications(one).verified == find_verifications(other).verified) is same
 
 
@@ -353,8 +353,8 @@ ARGUMENTS = [
 @example("uv", ["run", "-"])
 @example("env", ["-", "PATH=x", "pytest"])
 @example("sed", ["-"])
-def test_no_list_of_arguments_is_too_odd(program: str, arguments: list[str]) -> None:
-    """Each command line has an answer, whatever its words are."""
+def test_any_arguments_can_be_analyzed(program: str, arguments: list[str]) -> None:
+    """No command line raises an error, whatever its words are."""
     line = shlex.join([program, *arguments])
     find_verifications(line)
     for command in parse(line).commands:

@@ -1,6 +1,6 @@
-"""Context editing of the fake Messages API: what it refuses of `context_management`, and what it clears.
+"""Context editing in the fake Messages API: refuses an invalid `context_management`, and clears old results.
 
-It knows `clear_tool_uses_20250919` only. Tokens are counted as 4 characters of the messages' JSON.
+It supports only `clear_tool_uses_20250919`. Each 4 characters of the messages' JSON count as one token.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ AMOUNTS = {"trigger": ("input_tokens", "tool_uses"), "keep": ("tool_uses",), "cl
 
 
 def context_edits(ask: Ask) -> Iterator[str]:
-    """Why it refuses the request's edits."""
+    """The reasons to refuse the request's `context_management`."""
     management: Any = ask.body.get("context_management") or {}
     if not isinstance(management, dict):
         yield "context_management: Input should be a valid dictionary"
@@ -39,7 +39,7 @@ def context_edits(ask: Ask) -> Iterator[str]:
 
 
 def edited(body: Json) -> tuple[Json, Json | None]:
-    """A body as the model reads it, and the answer's `context_management`; None if the request has none."""
+    """The body as the model reads it, and the answer's `context_management`, which is None if the request has none."""
     if not body.get("context_management"):
         return body, None
     applied: list[Json] = []

@@ -75,7 +75,7 @@ class FakeApi:
       `require_key=False` accepts any key or none.
     - `plain`: speaks the Messages API without caching, thinking, output_config, eager_input_streaming and
       system messages in mid-conversation, as some local servers do.
-    - `alternate`: refuses two messages of one role in a row, as some local servers do.
+    - `alternate`: refuses two messages with the same role in a row, as some local servers do.
     - `binds_thinking`: refuses thinking if anything before it has changed, as for accounts created since August 2026.
     - `caching`: reports usage as if prompts were cached (see `PromptCache`); otherwise nothing is ever cached.
     - `window`: refuses requests that are longer, and counts usage in its tokens. A refused request takes no turn.
@@ -129,7 +129,7 @@ class FakeApi:
 
     @property
     def requests(self) -> list[Request]:
-        """All requests so far, in order: to any path, refused ones too."""
+        """All requests so far, in order, including refused ones and those to other paths."""
         with self._changed:
             return list(self._requests)
 
@@ -201,7 +201,7 @@ class FakeApi:
         return {"type": "error", "error": inner, "request_id": request_id}, {"request-id": request_id}
 
     def mint(self, prefix: str) -> str:
-        """A new id, as "toolu_fake_0001"."""
+        """A new id, such as "toolu_fake_0001"."""
         with self._changed:
             self._minted[prefix] += 1
             return f"{prefix}_fake_{self._minted[prefix]:04}"
@@ -304,7 +304,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif isinstance(answer, Page):
             self._send(200, answer.body.encode(), {"content-type": answer.content_type})
         elif isinstance(answer, Raw):
-            # Also in a header: the client may otherwise send its next request while this server closes.
+            # The header says so too, because otherwise the client may send its next request while this server closes.
             headers = {"content-type": self.api.stream_type, "connection": "close", **answer.headers}
             self._send(answer.status, answer.body, headers)
             self.close_connection = True

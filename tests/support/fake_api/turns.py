@@ -1,4 +1,4 @@
-"""What the fake Messages API answers: turns and faults as plain values, and their stream events.
+"""The answers of the fake Messages API: turns and faults as plain values, and their stream events.
 
 Pure. The events' order and fields are those of the Messages API's streaming reference.
 """
@@ -37,7 +37,7 @@ class Thinking:
 
 @dataclass(frozen=True)
 class Call:
-    """A tool_use block. Without an `id` the server makes one, unique in its life."""
+    """A tool_use block. Without an `id`, the server makes one that it never uses again."""
 
     name: str
     input: Mapping[str, Any]
@@ -64,8 +64,8 @@ class Turn:
     """One complete answer of the model.
 
     `stop_reason`: None means "tool_use" if a block calls a tool, else "end_turn". `chunk`: characters in each
-    delta; None means a few deltas for each block, cut also inside the escapes of a tool's JSON. `usage`:
-    replaces single counts. `stop_details`: what the API says about a refusal. `extra_events`: adds events, deltas
+    delta; None means a few deltas for each block, with cuts inside the escapes of a tool's JSON too. `usage`:
+    replaces individual counts. `stop_details`: what the API says about a refusal. `extra_events`: adds events, deltas
     and fields that no client knows.
     """
 
@@ -103,7 +103,7 @@ class Page:
 class Raw:
     """Any bytes as the answer, after which the connection is closed.
 
-    `headers` may contradict the body, the content-length too. A header may have any characters of Latin-1.
+    `headers`, including the content-length, may contradict the body. A header may contain any Latin-1 characters.
     """
 
     body: bytes
@@ -113,7 +113,7 @@ class Raw:
 
 @dataclass(frozen=True)
 class Cut:
-    """The first `after` events of `turn`, then the stream ends before its end.
+    """The first `after` events of `turn`, then the stream ends early.
 
     - "close" ends the body cleanly.
     - "drop" closes the connection inside the body.
@@ -192,7 +192,7 @@ Step = Event | Hold | End
 
 @dataclass(frozen=True)
 class Envelope:
-    """What the server adds to a turn: ids, the model's name, the input's usage, whether thinking is shown, edits."""
+    """What the server adds to a turn: ids, the model's name, usage, context edits, and whether thinking is shown."""
 
     id: str = "msg_fake_0000"
     model: str = "claude-opus-5-5"
@@ -258,7 +258,7 @@ def message(turn: Turn, envelope: Envelope) -> Json:
 
 
 def pieces(text: str, chunk: int | None) -> list[str]:
-    """`text` in non-empty parts of `chunk` characters; None: thirds, parted also inside two escapes."""
+    """`text` in non-empty parts of `chunk` characters; None: thirds, also cut inside the first and the last escape."""
     if chunk is not None:
         at = set(range(chunk, len(text), chunk))
     else:
