@@ -5,8 +5,8 @@
     --seed S       another seed for the choice of killed servers
 
 All servers run a task of four sandboxed commands at the same time. Half of the servers are killed after their answer,
-so the next start finds folders without an owner. It is wrong if a command is refused, or if a folder still exists after
-the last sweep. The exit code is 1 if anything is wrong.
+so the next start finds folders without an owner. A failure is a command that is refused or does not end, or a folder
+that still exists after the last sweep. The exit code is 1 if there is any failure.
 """
 
 from __future__ import annotations
@@ -33,8 +33,10 @@ COMMANDS = 4
 SECONDS = 120.0
 
 
-async def window(workspace: Path, storage: Path, together: asyncio.Barrier, number: int, *, kill: bool) -> list[str]:
-    """Runs one server. Returns its message for each refused command."""
+async def run_server(
+    workspace: Path, storage: Path, together: asyncio.Barrier, number: int, *, kill: bool
+) -> list[str]:
+    """Runs one server. Returns a message for each command that was refused or did not end."""
     calls = [{"bash": {"command": f"echo {number}.{n} > out.{n}; cat out.{n}"}} for n in range(COMMANDS)]
     turns = [*({"calls": [call]} for call in calls), {"text": "."}]
     script = storage.with_name(f"script{number}.replay.yaml")
@@ -51,12 +53,12 @@ async def window(workspace: Path, storage: Path, together: asyncio.Barrier, numb
 
 
 async def start(folder: Path, servers: int, chance: random.Random) -> list[str]:
-    """Starts `count` servers at the same moment. Returns what went wrong."""
+    """Starts `servers` servers at the same moment. Returns a message for each failure."""
     workspace, storage = folder / "ws", folder / "storage"
     workspace.mkdir(exist_ok=True)
     together = asyncio.Barrier(servers)
     killed = set(chance.sample(range(servers), servers // 2))
-    lives = [window(workspace, storage, together, n, kill=n in killed) for n in range(servers)]
+    lives = [run_server(workspace, storage, together, n, kill=n in killed) for n in range(servers)]
     wrong: list[str] = []
     for result in await asyncio.gather(*lives, return_exceptions=True):
         wrong += [f"a server failed: {result!r}"] if isinstance(result, BaseException) else result

@@ -65,7 +65,7 @@ def pieces(old: str, new: str, rng: Random) -> list[Piece] | None:
 
 
 def shares(old: str, new: str, rng: Random) -> tuple[str, str] | None:
-    """Splits a change into two parts with some of the changed runs each: the agent's and the user's."""
+    """The texts after two parts of a change, the agent's and the user's, None if the change cannot be split."""
     lines = split_lines(old)
     groups = _groups(lines, split_lines(new), near=1)
     if groups is None or len(groups) < 2 or one_end(old, new) is None:
@@ -81,7 +81,7 @@ def shares(old: str, new: str, rng: Random) -> tuple[str, str] | None:
 
 
 def _groups(a: list[str], b: list[str], near: int) -> list[_Group] | None:
-    """The changed runs; those with at most `near` equal lines between them are one."""
+    """The groups of changed lines, None if there are too many. At most `near` equal lines do not separate groups."""
     if not a or len(a) > MAX_LINES or len(b) > MAX_LINES:
         return None
     head, tail = common_ends(a, b)
@@ -101,7 +101,10 @@ def _groups(a: list[str], b: list[str], near: int) -> list[_Group] | None:
 
 
 def _piece(lines: list[str], group: _Group, end: str | None, relaxed: bool, rng: Random) -> Piece | None:
-    """A group with enough context to be unique. `end` is its line ending, None if it has several."""
+    """The piece for a group, with enough context to be unique, None if that is not possible.
+
+    `end` is the only line ending of both texts, None if they have several.
+    """
     text = "".join(lines)
     plain = with_lf(text)
     if rng.random() < 0.4:
@@ -140,7 +143,7 @@ def _has_ends(old: str, new: str, text: str) -> bool:
 
 
 def _without_last_end(old: str, new: str, plain: str) -> tuple[str, str]:
-    """Omit the last line ending, as models often do, if the piece is still unique."""
+    """Omits the last line ending, as models often do, if the piece is still unique."""
     end = end_of(old)
     if not end or end_of(new) != end:
         return old, new
@@ -149,7 +152,7 @@ def _without_last_end(old: str, new: str, plain: str) -> tuple[str, str]:
 
 
 def _fragment(group: _Group, plain: str, rng: Random) -> Piece | None:
-    """A change within one line as a few words of it."""
+    """The piece for a change within one line, with only a part of that line, None if that is not possible."""
     if len(group.old) != 1 or len(group.new) != 1 or end_of(group.old[0]) != end_of(group.new[0]):
         return None
     old, new = (line.rstrip("\r\n") for line in (group.old[0], group.new[0]))

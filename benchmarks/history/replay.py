@@ -1,4 +1,4 @@
-"""One commit at a time: the parent's tree into the workspace, the agent's calls, the review, and the comparison."""
+"""Replays one commit at a time: writes the parent's tree, runs the agent's calls, reviews, and compares the result."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Replay:
         return self.figures
 
     async def _commit(self, commit: Commit) -> None:
-        """Replay one commit. A failure, even one of this tool, does not stop the others."""
+        """Replays one commit. A failure, even one of this tool, does not prevent the replay of the others."""
         run = None
         differences: list[Difference] = []
         try:
@@ -121,7 +121,7 @@ class Replay:
             self.figures.direct += run.made.direct
 
     async def start(self, rng: Random) -> Editor:
-        """The server process: the current one, or a new one after some commits."""
+        """The editor with the current server process, or with a new one after enough commits or bytes."""
         if self.editor is not None and (self._commits_left <= 0 or self._bytes_left <= 0):
             await self._stop()
         if self.editor is None:
@@ -184,7 +184,7 @@ class Replay:
 
 
 class _Commit:
-    """A commit on its way through the agent."""
+    """The replay of one commit."""
 
     def __init__(self, replay: Replay, commit: Commit, made: Plan, after: Tree, rng: Random) -> None:
         self.owner = replay
@@ -214,7 +214,7 @@ class _Commit:
             self.workspace.put(change.new_path, change.new, self.owner.repository.blob(change.new))
 
     async def _batch(self, jobs: list[Job]) -> None:
-        """Some files in a separate session: the calls in a few rounds, then the review; sometimes twice."""
+        """Replays some files in a separate session: a run with the calls, then the review; sometimes in two parts."""
         ends = self._phases(jobs)
         runs = [
             self._rounds([job.calls[start:end] for job, start, end in zip(jobs, *span, strict=True)])
@@ -275,7 +275,7 @@ class _Commit:
         return rounds
 
     def _open_some(self, editor: Editor, jobs: Sequence[Job]) -> None:
-        """In some commits, the user has some of the files open."""
+        """Sometimes opens some of the files in the editor, as a user might."""
         if self.rng.random() > 0.4:
             return
         for job in self.rng.sample(list(jobs), min(len(jobs), 20)):
@@ -283,7 +283,11 @@ class _Commit:
                 editor.open_file(self.workspace.root / job.path, job.text or "")
 
     def _refused(self, editor: Editor, jobs: Sequence[Job], rounds: Sequence[Sequence[Call]]) -> list[Job]:
-        """Checks the answers to the last calls; returns the jobs that the agent could refuse, and did."""
+        """Checks the answers to the last calls. Returns the jobs that were refused, as they may be, or have no calls.
+
+        Raises:
+            Mismatch: An answer is missing, or a call was refused that must not be.
+        """
         count = len([call for one in rounds for call in one])
         started = {event["toolCallId"]: event for event in editor.events("tool_started")}
         finished = editor.events("tool_finished")[-count:] if count else []
@@ -304,7 +308,7 @@ class _Commit:
         return found
 
     def _directly(self, job: Job) -> None:
-        """Makes the refused changes without the agent."""
+        """Makes the change of a refused job without the agent."""
         if job.path is not None:
             self.workspace.remove(job.path)
         if job.new_path is not None:
@@ -360,5 +364,5 @@ async def replay(repository: Repository, place: Place, name: str, commits: Itera
 
 
 def run(repository: Repository, place: Place, name: str, commits: Iterable[Commit]) -> Figures:
-    """Replay commits, oldest first. Failures are in the statistics."""
+    """Replays commits, oldest first. Failures are in the figures."""
     return asyncio.run(replay(repository, place, name, commits))

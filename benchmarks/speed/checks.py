@@ -1,8 +1,8 @@
 """What the evidence of a step costs (`npm run bench`, or this file alone): the digests of the files that a session
 knows, per edit, and a check compared with the bare command.
 
-In ms, medians or means of some runs. The edit changes one file of the given size, while the session knows others of 4
-kB each.
+In ms: the mean of some runs for a check, medians for everything else. The edit changes one file of the given size,
+while the session knows others of 4 kB each.
 """
 
 import asyncio
@@ -38,7 +38,9 @@ PLACE = os.environ.get("TMPDIR", "/var/tmp")
 
 
 async def digests(folder: Path, size: int, known: int, edits: int) -> tuple[float, float]:
-    """The time for the digest of an edited file, and for the state of all known files before a verification."""
+    """The median times, in ms, for the digest of an edited file and for the state of all known files before a
+    verification.
+    """
     files = Files(Roots.of(folder), Documents())
     for number in range(known):
         (folder / f"{number}.txt").write_text(LINE * 100)
@@ -61,7 +63,7 @@ async def digests(folder: Path, size: int, known: int, edits: int) -> tuple[floa
 
 
 async def through_the_server(root: Path, command: str, runs: int) -> float:
-    """The time of a `todo` call with a check, in ms."""
+    """The mean time of a `todo` call with a check, in ms."""
     taken: list[float] = []
     for count in (1, 1 + runs):
         turns: list[object] = [{"calls": [completing(f"{command} # {number}")]} for number in range(count)]

@@ -1,7 +1,7 @@
 """A very fast Messages API server in a separate process. It measures the gap between an answer and the next request.
 
-Run as `python messages_server.py ROUNDS TOOL`; prints its port. At the end of its input, it prints when the requests
-had arrived and the gaps before them, in seconds as JSON.
+Run as `python messages_server.py ROUNDS TOOL`; prints its port. At the end of its input, it prints JSON: when the first
+request had arrived, and the gaps before the other requests, in seconds.
 """
 
 import json
@@ -58,14 +58,14 @@ def events(*blocks: dict[str, Any], stop_reason: str) -> bytes:
 
 
 def input_of(tool: Tool, number: int) -> dict[str, str]:
-    """The input of a call: one of two files is read, or another file is edited in each round."""
+    """The input of a call: reads one of two files, or edits a different file in each round."""
     if tool == "read_file":
         return {"path": f"f{number % 2}.txt"}
     return {"path": f"f{number}.txt", "old_text": OLD + "A", "new_text": NEW + "A"}
 
 
 def answer(number: int, rounds: int, tool: Tool) -> bytes:
-    """Answers `number` of a run (from 0): a text and a call, or the end."""
+    """The answer with a number, counted from 0: a text and a call, or the final text after `rounds` answers."""
     if number < rounds:
         call = {"type": "tool_use", "id": f"toolu_{number}", "name": tool, "input": input_of(tool, number)}
         body = events({"type": "text", "text": f"Round {number}."}, call, stop_reason="tool_use")

@@ -1,4 +1,4 @@
-"""What pending files cost (`npm run bench`, or this file alone), in a run in which each round edits another file.
+"""What pending files cost (`npm run bench`, or this file alone), in a run in which each round edits a different file.
 
 In ms: the gap between an answer and the next request while few or many files are pending, then decisions with all of
 them pending. Also counts the states that the client receives during the run, and their sizes.
@@ -31,7 +31,7 @@ INCREMENTAL: Json = {**EDITOR, "experimental": {"agent": {**EDITOR["experimental
 
 
 class CountingClient(Client):
-    """Counts the states and their differences, and forgets them."""
+    """Counts the notifications of states and of differences and their sizes, without storing their content."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)

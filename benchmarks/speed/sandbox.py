@@ -68,7 +68,7 @@ async def timed(launch: Launch) -> float:
 
 
 async def compare(root: Path, layers: Mapping[str, Layer], command: str, runs: int) -> dict[str, list[float]]:
-    """The median times of a command in ms, bare and by each program that makes boxes: in all, then for each part."""
+    """The median times of a command in ms, bare and with each program that makes boxes: the total, then each part."""
     bare = Launch(["bash", "-c", "--", command], root, {"PATH": "/usr/bin:/bin"})
     taken: dict[str, list[list[float]]] = {name: [] for name in ("bare", *layers)}
     for _ in range(runs):
@@ -86,7 +86,7 @@ async def compare(root: Path, layers: Mapping[str, Layer], command: str, runs: i
 
 
 async def through_the_server(root: Path, runs: int) -> float:
-    """The time of a `bash` call with `true` in a run, in ms, including the search for secrets."""
+    """The mean time of a `bash` call with `true` in a run, in ms, including the search for secrets."""
     taken: list[float] = []
     for count in (1, 1 + runs):
         replay = root.parent / "replay.yaml"

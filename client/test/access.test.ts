@@ -15,7 +15,7 @@ test("a key, another server, a cloud, a recording and environment variables each
     assert.equal(hasAccess(none, { [name]: "x" }, undefined), true);
 });
 
-test("another choice of access leaves nothing of an earlier one, except the gateway to the same cloud", () => {
+test("choosing another kind of access resets the earlier settings, except the gateway to the same cloud", () => {
   const local = { provider: "anthropic", baseUrl: "http://localhost:11434" };
   const cloud = { provider: "bedrock", baseUrl: "https://gateway.example" };
   const reset = { provider: undefined, baseUrl: undefined, model: undefined };

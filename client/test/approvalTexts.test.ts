@@ -8,7 +8,7 @@ const relative = (uri: string): string => decodeURIComponent(uri.replace("file:/
 const titles = (approval: ApproveParams): string[] =>
   describeApproval(approval, relative).choices.map(({ title }) => title);
 
-test("a command is shown completely, or its question gives its number of lines", () => {
+test("a one-line command is in the question; for a longer one, the dialog has the number of lines and the text", () => {
   const command = params<ApproveParams>("approve.params");
   assert.match(
     describeApproval(command, relative).message ?? "",
@@ -31,7 +31,7 @@ test("the question for a secret file gives the reason, and its choices allow or 
   assert.deepEqual(titles(secret), ["Allow Once", "Allow for This Session", "Reject"]);
 });
 
-test("a protected file is accepted separately or left pending, which does not reject the proposal", () => {
+test("the question for a protected file gives the reason, and its choices accept the file or leave it pending", () => {
   const confirmation = params<ApproveParams>("approve.params.confirmation");
   const { rowLabel: row, message: short } = describeApproval(confirmation, relative);
   assert.equal(row, "Confirm: .github/workflows/問候.yml");

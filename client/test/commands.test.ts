@@ -80,7 +80,7 @@ test("the header escapes invisible characters", () => {
   assert.ok(output.text.startsWith("\x1b[1m$ echo \\u{1b}[8m\\u{202e}; rm x\x1b[0m\r\n"));
 });
 
-test("the last part of a long line is kept, also when its end arrives", () => {
+test("only the last part of a long line is kept, even after the end of the line arrives", () => {
   const output = new CommandOutput(started);
   for (let n = 0; n < 30_000; n++) output.add(`\r${n} of thirty thousand parts of a bar`);
   assert.ok(output.text.length < 1_100_000);
@@ -88,7 +88,7 @@ test("the last part of a long line is kept, also when its end arrives", () => {
   assert.ok(output.text.length > 400_000 && output.text.length < 600_000);
 });
 
-test("the last part of a long output is kept, with a note that the rest is omitted", () => {
+test("only the last part of a long output is kept, after a note that the rest is omitted", () => {
   const output = new CommandOutput(started);
   for (let n = 0; n < 30_000; n++) output.add(`a line of forty characters, number ${n}\n`);
   assert.ok(output.text.length < 1_100_000);

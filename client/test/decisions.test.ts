@@ -64,7 +64,7 @@ test("a decision that changed nothing has no steps, and protected files are a se
   assert.deepEqual(decisions.pop("undo", all), []);
 });
 
-test("a subset of the shown changes counts as shown; a changed text does not", () => {
+test("a subset of the shown changes counts as shown; other changes, other files and binary files do not", () => {
   const edits = params<Edits>("edits");
   const file = edits.files.find(({ hunks, kind }) => kind === "modify" && hunks.length > 0);
   const [hunk] = file?.hunks ?? [];

@@ -20,7 +20,7 @@ const step = (change: Partial<PlanItem>): PlanItem => {
   return { ...item, content: "Step", activeForm: "Stepping", ...change };
 };
 
-test("each state of a step has its icon, color and text for screen readers", () => {
+test("each state of an unfinished step has its icon, color and text for screen readers", () => {
   const look = (change: Partial<PlanItem>, activity: Activity = "working"): unknown[] => {
     const { icon, color, screenReaderLabel: spoken } = stepRow(step(change), activity, relative);
     return [icon, color, spoken];
@@ -111,7 +111,7 @@ const session = (plan: Plan): Session => {
 const rowsOf = (nodes: readonly PlanNode[]): string[] =>
   nodes.map((node) => ("row" in node ? `${node.row.label} | ${node.row.description}` : node.kind));
 
-test("work outside of the plan has rows around the steps, and each row has its evidence below it", () => {
+test("work before the plan has a row above the steps, and each step has its evidence below it", () => {
   const plan = session(params<Plan>("plan"));
   const nodes = topNodes(plan, relative);
   assert.deepEqual(rowsOf(nodes), [
@@ -129,7 +129,7 @@ test("work outside of the plan has rows around the steps, and each row has its e
   ]);
 });
 
-test("a file of a step says that it is to be reviewed while its changes are undecided", () => {
+test("a step's file is marked “to review” while its changes are undecided", () => {
   const plan = session(params<Plan>("plan"));
   const [file] = params<Edits>("edits").files;
   assert.ok(file);
@@ -145,7 +145,7 @@ test("a file of a step says that it is to be reviewed while its changes are unde
   ]);
 });
 
-test("a step whose edits a later one changed again says so, and by which", () => {
+test("a step says which later step changed its edits again", () => {
   const plan = session(params<Plan>("plan"));
   const [file] = params<Edits>("edits").files;
   assert.ok(file);
@@ -193,7 +193,7 @@ test("durations are short: seconds, minutes, hours", () => {
   assert.deepEqual([0.42, 9.96, 12.3, 185, 3725].map(duration), ["0.4 s", "10 s", "12 s", "3 min 5 s", "1 h 2 min"]);
 });
 
-test("cost and tokens are short, and the use of the window is a sentence", () => {
+test("costs and token counts are short, and the use of the context window is a sentence", () => {
   const usage = params<UsageEvent>("event.usage");
   assert.deepEqual([850, 34_400, 999_600, 1_240_000].map(shortCount), ["850", "34k", "1.0M", "1.2M"]);
   assert.equal(usageSummary({ ...usage, costUsd: 0.123 }), "$0.12 · 10k");
@@ -210,7 +210,7 @@ test("cost and tokens are short, and the use of the window is a sentence", () =>
   );
 });
 
-test("the count is completed of total, and empty without a plan", () => {
+test("the count shows the completed and all steps, and is empty without a plan", () => {
   const plan = params<Plan>("plan");
   assert.equal(planCount(plan), `${plan.completed}/${plan.total}`);
   assert.equal(planCount(params<Plan>("plan.empty")), "");

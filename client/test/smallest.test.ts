@@ -65,7 +65,7 @@ test("a mark says what would happen without the change", () => {
   assert.equal(markOfChange(early, uri, "2")?.sentence, "The checks pass without this change. Review it carefully.");
 });
 
-test("a file is marked with all of its changes", () => {
+test("the mark of a file counts all of its changes", () => {
   const minimal = found([change("1")], [change("2"), change("3")]);
   assert.equal(markOfFile(minimal, file("1", "2", "3"))?.words, "1 of 3 needed by the check");
   assert.equal(markOfFile(minimal, file("2", "3"))?.words, "not needed by the check");
@@ -84,6 +84,6 @@ test("the view says how many of the changes are needed", () => {
   assert.equal(headline(found([], others)), "2 changes, not needed by the check");
 });
 
-test("a message of the server is shown as plain text", () => {
+test("a message from the server is shown as plain text", () => {
   assert.equal(plainMessage("`echo \u202e`  fails"), "echo \\u{202e}  fails");
 });

@@ -4,7 +4,7 @@ import { filesWithoutDependencies, sourceFiles } from "../src/code/sourceFiles";
 
 const alternatives = (glob: string): string[] => /\{(.*)\}/.exec(glob)?.[1]?.split(",") ?? [];
 
-/** The files that are chosen if the workspace contains these, found in this order. */
+/** The files that are chosen if the workspace contains these files and a search finds them in this order. */
 async function chosenFrom(files: readonly string[]): Promise<string[]> {
   return sourceFiles((include, exclude) => {
     const isWanted = (file: string): boolean =>
@@ -14,7 +14,7 @@ async function chosenFrom(files: readonly string[]): Promise<string[]> {
   });
 }
 
-test("a language is started with a file of the workspace's own, not of a dependency or a build", async () => {
+test("each language is started with one of the workspace's own files, not one of a dependency or build", async () => {
   const others = ["node_modules/a/index.d.ts", "client/node_modules/b.js", "dist/main.js", ".venv/lib/c.py"];
   assert.deepEqual(await chosenFrom([...others, "src/main.ts", "src/other.ts", "tool.py"]), ["src/main.ts", "tool.py"]);
   assert.deepEqual(await chosenFrom(others), []);

@@ -24,7 +24,7 @@ test("TypeScript's problems have LSP's positions and severities", async () => {
   assert.deepEqual(joined(found.slice(0, 1), found), found);
 });
 
-test("without TypeScript's support, and in other languages, there are none", async () => {
+test("there are no problems without TypeScript's support or in other languages", async () => {
   assert.deepEqual(await typeScriptProblems("javascript", () => Promise.reject(new Error("no command"))), []);
   assert.deepEqual(await typeScriptProblems("javascript", () => Promise.resolve(undefined)), []);
   assert.deepEqual(await typeScriptProblems("python", () => Promise.resolve({ body: [WRONG] })), []);

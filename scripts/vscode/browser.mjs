@@ -34,7 +34,7 @@ const PLACES = {
   },
 };
 
-// The package's own configuration names folders that only the system that it was made for has (AWS Lambda).
+// The package's own configuration names folders that exist only on AWS Lambda, for which the package was made.
 const FONTS = `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig><dir prefix="relative">fonts</dir><cachedir prefix="xdg">fontconfig</cachedir></fontconfig>
@@ -79,15 +79,15 @@ export async function startBrowser({ log = (line) => process.stderr.write(`${lin
   );
 }
 
-// The browser from npm does not know --no-proxy-server, and would use the proxies that the environment names.
+// The browser from npm does not support --no-proxy-server and would use the proxies from the environment.
 function withoutProxies(env) {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !/_proxy$/i.test(name)));
 }
 
-// What the program wrote, and how it ended.
+// Matches a line of Playwright's report that quotes the browser's own output or says how the browser ended.
 const OWN_LINE = /\[pid=\d+\](?:\[err\]|\[out\]| (?=<process did exit))(.*)/;
 
-// The first line of Playwright's report on the start, and the last of the program's own lines in it, each once.
+// Returns the first line of Playwright's report and the last lines from the browser in it, without repetitions.
 function reasons({ message }) {
   const [first, ...lines] = stripVTControlCharacters(message).split("\n");
   const own = lines.map((line) => OWN_LINE.exec(line)?.[1].trim()).filter(Boolean);
@@ -108,7 +108,7 @@ async function* candidates(log) {
   if (process.platform === "linux" && process.arch === "x64") yield await packaged(log);
 }
 
-/** The full paths that a place may mean. */
+/** The full paths at which a program of `PLACES` may be installed. */
 function fullPaths(place) {
   if (path.isAbsolute(place)) return process.platform === "darwin" ? [place, path.join(os.homedir(), place)] : [place];
   const roots =

@@ -2,8 +2,8 @@
 // input also closes when the process on the other end is killed, so a test run leaves nothing behind, however it ends.
 // Usage: keeper.mjs MARK SCRATCH COMMAND [ARGUMENT...]. Writes the command's output to SCRATCH/server.log, and removes
 // the folder SCRATCH at the end. MARK identifies the command's descendants. The last line on standard output is JSON:
-// `left` lists those that had to be killed (except on Linux, none), and `log` is the end of the log, because nobody
-// else may have read it before it was removed.
+// `left` lists the descendants that had to be killed (only on Linux; otherwise it is empty), and `log` is the end of
+// the log, because nothing else may have read the log before it is removed.
 import { execFileSync, spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
@@ -67,7 +67,7 @@ function groupAlive() {
   }
 }
 
-// A descendant in a session of its own is not in the group. Its environment still contains the mark.
+// Descendants with the mark, because a descendant that started its own session is no longer in the group.
 function strays() {
   if (process.platform !== "linux") return [];
   const found = [];

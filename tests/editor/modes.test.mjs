@@ -1,4 +1,4 @@
-// Planning first, then Go; questions from and to the agent; the record; the plan's history; undoing a step.
+// A plan-first run and Go; questions from the agent and to it; undoing a step; the record; the plan's history.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -23,12 +23,12 @@ const editorTest = useAgent(
   ],
   { workspace: { "a.txt": "one\n", "b.txt": "two\n" }, viewport: { width: 1280, height: 1100 } },
 );
-// VS Code shows only a few messages at a time as toasts, so the tests look into the view
 const disk = (workspace, name) => fs.readFileSync(path.join(workspace, name), "utf8");
+// VS Code shows only a few messages at a time as toasts, so the tests look for questions in the view
 const asks = (question) => (rows) => rows.some(({ label }) => label === `Answer: ${question}`);
 
 editorTest(
-  "plan first: the plan is there, nothing is done, and the user can change it",
+  "plan first: the plan is ready, no file has changed, and the user is offered Go",
   async ({ page, workspace }) => {
     await page.showContainer("Fairlead");
     await page.runCommand("Agent: Run Task (Plan First)...");
@@ -43,7 +43,7 @@ editorTest(
 );
 
 editorTest(
-  "Go executes the plan; a question takes no focus, can be read whole, and stays when its box is closed",
+  "Go executes the plan; a question does not open a box, is shown completely, and stays open when its box is closed",
   async ({ page }) => {
     await page.viewTitleAction(PLAN, "Go");
     await page.rows(PLAN, asks(TONE));
@@ -66,7 +66,7 @@ editorTest(
   },
 );
 
-editorTest("a question without options takes any text", async ({ page }) => {
+editorTest("a question without options accepts any text", async ({ page }) => {
   await page.clickRow(PLAN, "Answer: Which name?");
   await page.fillInput("Ada", { title: "Agent: Answer" });
   await page.rows(PLAN, (rows) => rows.filter(({ description }) => description === "unverified").length === 2);
@@ -76,7 +76,7 @@ editorTest("a question without options takes any text", async ({ page }) => {
   await page.until("no Go in the title", async () => !(await page.viewTitleActions(PLAN)).includes("Go"));
 });
 
-editorTest("what was accepted of a step is undone, and the other step stays", async ({ page, workspace }) => {
+editorTest("undoing a step reverts its accepted changes, not the other step's", async ({ page, workspace }) => {
   await page.runCommand("Agent: Accept All");
   await page.until("both on disk", () => disk(workspace, "a.txt") === "hello\n" && disk(workspace, "b.txt") === "hi\n");
   await page.rowMenu(PLAN, "Greet a", "Undo This Step");
@@ -85,7 +85,7 @@ editorTest("what was accepted of a step is undone, and the other step stays", as
 });
 
 editorTest(
-  "a question to the agent is answered in the conversation, which opens and has the answers and the record",
+  "a question to the agent opens the conversation, which shows its answer, the user's answers and the record",
   async ({ page }) => {
     await page.runCommand("Agent: Send Question...");
     await page.fillInput("How many?", { title: "Agent: Send Question" });
@@ -94,7 +94,7 @@ editorTest(
   },
 );
 
-editorTest("the record is copied, and the plan's history is a page", async ({ page }) => {
+editorTest("the record can be copied as text and as JSON, and the plan's history opens in a tab", async ({ page }) => {
   await page.runCommand("Agent: Copy Record");
   const clipboard = await page.until("the record in the clipboard", async () => {
     const text = await page.page.evaluate(() => navigator.clipboard.readText());
@@ -112,13 +112,13 @@ editorTest("the record is copied, and the plan's history is a page", async ({ pa
   await page.tab("Preview Plan History.md");
 });
 
-editorTest("a stopped run closes the choice of its question", async ({ page }) => {
+editorTest("stopping a run closes the box of its question and removes the question", async ({ page }) => {
   await page.runCommand("Agent: Follow Up");
   await page.fillInput("Ask me");
   await page.rows(PLAN, asks("Still there?"));
   await page.rowAction(PLAN, "Answer: Still there?", "Answer");
   await page.quickInput("Agent: Answer");
   await page.viewTitleAction(PLAN, "Stop");
-  await page.until("the choice closed", async () => !(await page.page.locator(".quick-input-widget").isVisible()));
+  await page.until("the box to close", async () => !(await page.page.locator(".quick-input-widget").isVisible()));
   await page.rows(PLAN, (rows) => rows.length > 0 && !asks("Still there?")(rows));
 });

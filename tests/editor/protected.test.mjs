@@ -19,7 +19,7 @@ const editorTest = useAgent(
 const there = (workspace, name) => fs.existsSync(path.join(workspace, name));
 const has = (label) => (rows) => rows.some((row) => row.label === label);
 
-editorTest("the agent reads a secret only after a yes", async ({ page }) => {
+editorTest("the agent reads a secret only after the user allows it", async ({ page }) => {
   await page.showContainer("Fairlead");
   await runTask(page, "Set it up");
   const asked = await page.toast("Allow “.env”? The agent wants to read this file, which looks like a secret.");
@@ -31,7 +31,7 @@ editorTest("the agent reads a secret only after a yes", async ({ page }) => {
 });
 
 editorTest(
-  "accept all takes the ordinary file and asks for the protected one, which a no leaves pending",
+  "Accept All accepts the ordinary file and asks about the protected one, which Leave Pending leaves proposed",
   async ({ page, workspace }) => {
     const rows = await page.rows(VIEW, has("tasks.json"));
     const row = rows.find(({ label }) => label === "tasks.json");
@@ -46,7 +46,7 @@ editorTest(
     assert.deepEqual(asked.buttons, ["Cancel", "Accept This File", "Leave Pending"]);
     await page.rows(PLAN, has(`Confirm: ${TASKS}`));
     await page.until("the ordinary file", () => there(workspace, "plain.txt"));
-    // it leaves the diff of all files while the question waits
+    // the accepted file disappears from the diff of all files while the question is open
     await page.until("the other file", async () => (await page.diffFiles()).join() === "tasks.json");
     await page.toastButton(`Accept “${TASKS}”?`, "Leave Pending");
     await page.toast("you did not confirm it. It is still proposed.");
@@ -59,7 +59,7 @@ editorTest(
   },
 );
 
-editorTest("an accept in its own row asks as well; an undo does not", async ({ page, workspace }) => {
+editorTest("accepting a protected file in its row asks too; an undo does not", async ({ page, workspace }) => {
   await page.rowAction(VIEW, "tasks.json", "Accept");
   await page.toastButton(`Accept “${TASKS}”?`, "Accept This File");
   await page.until("the protected file", () => there(workspace, TASKS));

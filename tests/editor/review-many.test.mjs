@@ -76,7 +76,7 @@ editorTest("all files are accepted at once and undone, and no tab is opened for 
   assert.equal(await open(), tabs);
 });
 
-editorTest("the diff of all files loses each decided file, and the focus stays", async ({ page, workspace }) => {
+editorTest("decided files leave the diff of all files, and the focus does not move", async ({ page, workspace }) => {
   const accepted = (file) => page.until(`${file} on disk`, () => disk(workspace, file) === second);
   const title = (count) => `Proposed: Change many files (${count} files)`;
   await page.typeCommand("Agent: Review All Changes");

@@ -1,4 +1,4 @@
-// A server that cannot start, at first or again: the next task starts it as soon as that is possible.
+// If the server could not be started or restarted, the next task starts it as soon as that is possible.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -15,7 +15,7 @@ const removePython = () => fs.renameSync(python, `${python}.removed`);
 const restorePython = () => fs.renameSync(`${python}.removed`, python);
 
 editorTest(
-  "after a failed start, the next task starts the server while the error message is open",
+  "after a failed start, the next task starts the server even while the error message is open",
   async ({ page }) => {
     removePython();
     await runTask(page, "Too early");
@@ -27,7 +27,7 @@ editorTest(
   },
 );
 
-editorTest("after a server ended and could not be restarted, the next task starts one", async ({ page, code }) => {
+editorTest("after the server has ended and a restart has failed, the next task starts it", async ({ page, code }) => {
   removePython();
   for (const pid of serverPids(code)) process.kill(pid, "SIGKILL");
   await page.toast("couldn't create connection to server");
@@ -51,7 +51,7 @@ editorTest("a server that ends while it is starting is not started again without
   assert.equal(serverPids(code).length, 1);
 });
 
-editorTest("a task whose start fails while the conversation is hidden is in the prompt again", async ({ page }) => {
+editorTest("a task that fails to start while its conversation is hidden is in the prompt again", async ({ page }) => {
   const prompt = page.webview().locator("textarea");
   const mayFail = path.join(extension, "may-fail");
   await page.runCommand("Notifications: Clear All Notifications");

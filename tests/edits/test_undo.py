@@ -25,8 +25,8 @@ UNDO_OR_REDO = st.tuples(st.sampled_from(["undo", "redo"]), st.none())
 
 @settings(max_examples=300)
 @given(st.none() | TEXTS, st.lists(WRITES | DECISIONS | UNDO_OR_REDO, min_size=4, max_size=20))
-def test_an_undo_restores_what_was_or_is_refused(start: str | None, steps: list[tuple[str, object]]) -> None:
-    """An undo restores the exact bytes before an accept; other undos change nothing in the user's file."""
+def test_an_undo_restores_the_earlier_text_or_is_refused(start: str | None, steps: list[tuple[str, object]]) -> None:
+    """Undoing or redoing an accept restores the file's exact text; other decisions do not change the file."""
     bench = Bench(start)
     for what, given_value in steps:
         disk, known = bench.disk, lines(bench)
@@ -80,7 +80,7 @@ def proposal_lines(proposal: Proposal) -> set[str]:
 
 
 def test_an_undo_restores_the_ids_of_equal_hunks() -> None:
-    """Of two hunks with the same lines: the second keeps its id, and the decided first one gets its own back."""
+    """The second of two hunks with the same lines keeps its id, and an undo gives the first one its own id back."""
     for decide in (Bench.accept, Bench.reject):
         bench = Bench(BASE)
         bench.propose("x\nb\ny\nb\nz\n")
@@ -96,8 +96,8 @@ def test_an_undo_restores_the_ids_of_equal_hunks() -> None:
         assert first not in hunk_ids(bench)
 
 
-def test_an_undo_restores_the_id_although_the_agent_continued() -> None:
-    """The lines that it proposed elsewhere stay, and the hunk can be decided again by the same id."""
+def test_an_undo_restores_the_id_even_if_the_agent_continued() -> None:
+    """The lines that the agent proposed elsewhere stay, and the hunk has its earlier id."""
     bench = Bench("a\nb\nc\nd\ne\n")
     bench.propose("A\nb\nc\nd\nE\n")
     first, last = hunk_ids(bench)
@@ -108,7 +108,7 @@ def test_an_undo_restores_the_id_although_the_agent_continued() -> None:
     assert (hunk_ids(bench)[0], hunk_ids(bench)[2]) == (first, last)
 
 
-def test_what_the_user_typed_since_prevents_the_undo_of_an_accept() -> None:
+def test_text_typed_since_prevents_the_undo_of_an_accept() -> None:
     """docs/faults.md 6: the typed text must not be lost. Once the user has removed it, the accept can be undone."""
     bench = Bench("a\nb\n")
     bench.propose("A\nb\n")
@@ -121,7 +121,7 @@ def test_what_the_user_typed_since_prevents_the_undo_of_an_accept() -> None:
     assert (bench.disk, bench.proposal.proposed) == ("a\nb\n", "A\nb\n")
 
 
-def test_what_the_user_typed_since_stays_when_a_rejection_is_undone() -> None:
+def test_text_typed_since_stays_when_a_rejection_is_undone() -> None:
     """Text beside the hunk is merged; if the hunk's own lines have changed, the undo is refused."""
     bench = Bench("a\nb\nc\n")
     bench.propose("A\nb\nc\n")
@@ -136,7 +136,7 @@ def test_what_the_user_typed_since_stays_when_a_rejection_is_undone() -> None:
     assert bench.disk == "b\nmine\n"
 
 
-def test_an_accept_is_undone_although_the_agent_withdrew_the_rest() -> None:
+def test_an_accept_can_be_undone_after_the_agent_withdrew_the_rest() -> None:
     """The user's file is as the accept left it, so the accept can be undone."""
     bench = Bench("a\nb\nc\n")
     bench.propose("A\nb\nC\n")
@@ -147,7 +147,7 @@ def test_an_accept_is_undone_although_the_agent_withdrew_the_rest() -> None:
     assert (bench.disk, bench.proposal.proposed) == ("a\nb\nc\n", "A\nb\nc\n")
 
 
-def test_a_conflict_that_the_agent_withdrew_prevents_no_undo() -> None:
+def test_a_conflict_that_the_agent_withdrew_does_not_prevent_an_undo() -> None:
     """Its lines are then the user's own, and the file itself did not change."""
     bench = Bench("a\nb\nc\n")
     bench.propose("A\nb\nC\n")
@@ -160,7 +160,7 @@ def test_a_conflict_that_the_agent_withdrew_prevents_no_undo() -> None:
 
 
 def test_a_new_file_is_created_and_removed_as_a_whole() -> None:
-    """By accept, undo and redo. If the user has edited the file, it stays."""
+    """An accept and a redo create the file, an undo removes it. If the user has edited it, the undo is refused."""
     bench = Bench(None)
     bench.propose("new\n")
     bench.accept(None)
@@ -224,7 +224,7 @@ def test_the_amendment_of_a_withdrawn_new_file_is_not_undone() -> None:
 
 
 def test_the_amendment_of_a_file_that_the_user_changed_since_is_not_undone() -> None:
-    """The reason is the user's change, and not a proposal of the agent. Without it, the amendment is undone."""
+    """The error blames the user's change, not a proposal of the agent. After the change is gone, the undo succeeds."""
     bench = Bench(None)
     bench.propose("agent\n")
     bench.amend("amended\n")
@@ -236,8 +236,8 @@ def test_the_amendment_of_a_file_that_the_user_changed_since_is_not_undone() -> 
     assert bench.proposal.proposed == "agent\n"
 
 
-def test_a_rejected_file_is_proposed_again_on_what_the_user_has_now() -> None:
-    """For a new file and a deletion: what the user did meanwhile is a conflict, and is not lost."""
+def test_undoing_a_rejection_proposes_the_file_again_on_its_current_text() -> None:
+    """For a new file and a deletion: the user's edits in the meantime cause a conflict and are not lost."""
     bench = Bench(None)
     bench.propose("agent\n")
     bench.reject(None)
@@ -257,7 +257,7 @@ def decision(label: str, *paths: str) -> Decision:
     return Decision("reject", label, files)
 
 
-def test_a_new_decision_forgets_what_was_undone() -> None:
+def test_a_new_decision_discards_undone_ones() -> None:
     """The log is linear: after a new decision, undone ones cannot be redone."""
     log = DecisionLog().with_decision(decision("one", "a")).with_decision(decision("two", "a"))
     log = log.undo([0])

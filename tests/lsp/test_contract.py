@@ -1,4 +1,4 @@
-"""The protocol from outside: initialize, order, settings, cancellation, plain clients (docs/protocol.md)."""
+"""The protocol as a client sees it: initialize, order, settings, cancellation, plain clients (docs/protocol.md)."""
 
 import asyncio
 import json
@@ -28,8 +28,8 @@ async def test_the_handshake_announces_the_agent(workspace: Path) -> None:
         assert options == {"schemes": ["fairlead-base", "fairlead-proposed"]}
 
 
-async def test_states_come_before_the_event_and_the_answer_that_follow_them(workspace: Path, replay: Replay) -> None:
-    """docs/protocol.md, Order: state before answer, `run_finished` last of the run, `seq` without gaps."""
+async def test_states_come_before_the_events_and_answers_of_their_changes(workspace: Path, replay: Replay) -> None:
+    """docs/protocol.md, Order: states before the answer, `run_finished` as the run's last event, `seq` without gaps."""
     (workspace / "a.py").write_text("x = 1\n")
     settings = replay(
         {"text": "Planning.", "calls": [PLAN]}, {"calls": [edit("a.py", "x = 1", "x = 2")]}, {"text": "Done."}
@@ -57,7 +57,7 @@ async def test_states_come_before_the_event_and_the_answer_that_follow_them(work
 
 
 async def test_deltas_are_coalesced_and_nothing_overtakes_them(connect: Callable[..., Client]) -> None:
-    """docs/protocol.md: 2,000 deltas become few notifications, their text whole and before the next event."""
+    """docs/protocol.md: 2,000 deltas become few notifications, with the complete text, before the next event."""
     words = "word " * 2000
     turn = Turn((Text(words), Call("search", {"pattern": "x"})), chunk=5)
     with FakeApi(turns=[turn, Turn((Text("End."),))]) as api:
@@ -70,8 +70,8 @@ async def test_deltas_are_coalesced_and_nothing_overtakes_them(connect: Callable
             assert last_text < kinds.index("tool_started")
 
 
-async def test_a_session_made_first_is_the_one_that_runs(workspace: Path, replay: Replay) -> None:
-    """docs/protocol.md: `agent/sessions/create`, then runs in it; its id is fit for a URI's authority."""
+async def test_a_session_can_be_created_before_its_runs(workspace: Path, replay: Replay) -> None:
+    """docs/protocol.md: `agent/sessions/create`, then two runs; the session's id can be the authority of a URI."""
     async with Client(workspace, settings=replay({"text": "a"}, {"text": "b"})) as client:
         session = (await client.request("agent/sessions/create", {"title": "T"}))["sessionId"]
         assert session == session.lower() and session.replace("-", "").isalnum()
@@ -79,7 +79,7 @@ async def test_a_session_made_first_is_the_one_that_runs(workspace: Path, replay
 
 
 async def test_a_second_run_in_a_running_session_is_refused(workspace: Path, replay: Replay) -> None:
-    """docs/protocol.md, Errors: -32803 with the reason; the first run is not disturbed; another session may run."""
+    """docs/protocol.md, Errors: -32803 with the reason; the first run is not disturbed."""
     settings = replay({"calls": [{"bash": {"command": "true"}}]}, {"text": "end"}, approvals="ask")
     asked = asyncio.Event()
     go_on = asyncio.Event()
@@ -100,7 +100,7 @@ async def test_a_second_run_in_a_running_session_is_refused(workspace: Path, rep
 
 
 @pytest.mark.parametrize("way", ["$/cancelRequest", "agent/cancel", "window/workDoneProgress/cancel"])
-async def test_a_run_is_cancelled_each_way_and_still_answers(workspace: Path, replay: Replay, way: str) -> None:
+async def test_a_run_cancelled_in_any_way_still_answers(workspace: Path, replay: Replay, way: str) -> None:
     """docs/protocol.md: the result is `cancelled`, the open question is withdrawn, and the session can continue."""
     settings = replay({"calls": [{"bash": {"command": "true"}}]}, {"text": "again"}, approvals="ask")
     never = asyncio.Event()
@@ -121,7 +121,9 @@ async def test_a_run_is_cancelled_each_way_and_still_answers(workspace: Path, re
 
 
 async def test_progress_shows_the_item_and_the_count(workspace: Path, replay: Replay) -> None:
-    """docs/protocol.md: work-done progress with the active form of the current item and the count."""
+    """docs/protocol.md: work-done progress, with the client's token or one that the server creates, shows the active
+    form of the current item and the count.
+    """
     asking = {"calls": [{"bash": {"command": "true"}}]}
     async with Client(
         workspace, settings=replay({"calls": [PLAN]}, {"text": "end"}, asking, {"text": "end"}, approvals="ask")
@@ -143,8 +145,8 @@ async def test_progress_shows_the_item_and_the_count(workspace: Path, replay: Re
         assert any(shown["token"] == created["token"] for shown in client.all("$/progress"))
 
 
-async def test_wrong_settings_are_named_once_and_replaced(workspace: Path, replay: Replay) -> None:
-    """docs/protocol.md: unknown and invalid settings go to window/showMessage once; the server works with defaults."""
+async def test_wrong_settings_are_reported_once_and_ignored(workspace: Path, replay: Replay) -> None:
+    """docs/protocol.md: one window/showMessage names the unknown and invalid settings; the server can still run."""
     settings = replay({"text": "ok"}, nonsense=1, maxTokens="many", plan={"maxItems": 0, "x": 1}, approvals="never")
     async with Client(workspace, settings=settings) as client:
         message = (await client.until(lambda: client.last("window/showMessage")))["message"]
@@ -210,7 +212,9 @@ async def test_a_plain_client_works_with_commands_alone(workspace: Path, replay:
 
 
 async def test_fault_47_a_client_that_announces_nothing(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 47: the run works, what must be asked is not done, and an accept changes closed files only."""
+    """docs/faults.md 47: the run works, a command that needs approval is not run, and an accept changes only closed
+    files.
+    """
     (workspace / "a").write_text("1\n")
     command = {"bash": {"command": "touch made", "unsandboxed": True}}
     settings = replay({"calls": [edit("a", "1", "2"), command]}, {"text": "End."})
@@ -238,7 +242,7 @@ async def test_fault_47_a_client_that_announces_nothing(workspace: Path, replay:
 async def test_without_approvals_the_user_is_asked_by_a_message(
     workspace: Path, replay: Replay, title: str | None, made: bool
 ) -> None:
-    """docs/protocol.md: showMessageRequest with three actions in that order; the whole command is in it."""
+    """docs/protocol.md: showMessageRequest contains the command and three actions, with Reject first."""
     settings = replay({"calls": [{"bash": {"command": "touch made", "unsandboxed": True}}]}, {"text": "End."})
     capabilities = {**EDITOR, "experimental": {}}
     answers = {"window/showMessageRequest": lambda _: {"title": title} if title else None}
@@ -250,8 +254,8 @@ async def test_without_approvals_the_user_is_asked_by_a_message(
     assert (workspace / "made").exists() is made
 
 
-async def test_invisible_characters_of_the_folder_are_shown_as_escapes(tmp_path: Path, replay: Replay) -> None:
-    """A message that asks about a command shows the name of its folder exactly, as it shows the command."""
+async def test_invisible_characters_in_the_folders_name_are_escaped(tmp_path: Path, replay: Replay) -> None:
+    """A message that asks about a command must not hide characters of the folder in which the command runs."""
     folder = tmp_path / "a\u202eb"
     folder.mkdir()
     settings = replay({"calls": [{"bash": {"command": "true", "unsandboxed": True}}]}, {"text": "End."})
@@ -262,8 +266,10 @@ async def test_invisible_characters_of_the_folder_are_shown_as_escapes(tmp_path:
         assert "a\\u202eb" in message and "\u202e" not in message
 
 
-async def test_approvals_name_the_proposals_that_a_command_does_not_see(workspace: Path, replay: Replay) -> None:
-    """The approval and the result both begin with the line; an allowance for the session is for the same bytes."""
+async def test_approvals_mention_proposals_that_a_command_does_not_see(workspace: Path, replay: Replay) -> None:
+    """The approval's reasons and each result begin with this note. Allowing a command for the session does not allow
+    one that differs only by a space.
+    """
     (workspace / "a").write_text("1\n")
     commands = [{"bash": {"command": command, "unsandboxed": True}} for command in ("cat a", "cat  a")]
     again = [{"read_file": {"path": "a"}}, commands[0], commands[1]]
@@ -281,7 +287,7 @@ async def test_approvals_name_the_proposals_that_a_command_does_not_see(workspac
 
 
 async def test_an_untrusted_workspace_gets_no_run(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 39: without trust there is no request and no command; trust can come later."""
+    """docs/faults.md 39: without trust, runs are refused and the model is not contacted; trust can be given later."""
     with FakeApi(turns=[Turn((Text("ok"),))]) as api:
         env = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": api.url}
         async with Client(workspace, env=env, trusted=False) as client:
@@ -298,7 +304,7 @@ async def test_an_untrusted_workspace_gets_no_run(workspace: Path, replay: Repla
 
 
 async def test_the_model_is_tested_by_one_small_request(workspace: Path) -> None:
-    """docs/protocol.md, `agent/model/test`: also without trust, because nothing of the workspace is sent."""
+    """docs/protocol.md, `agent/model/test`: works without trust, because nothing from the workspace is sent."""
     (workspace / "AGENTS.md").write_text("secret rules")
     with FakeApi(turns=[Turn((Text("OK"),))], key="sk-right") as api:
         env = {"ANTHROPIC_API_KEY": "sk-wrong", "ANTHROPIC_BASE_URL": api.url}
@@ -334,8 +340,8 @@ async def test_context_reaches_the_model(connect: Callable[..., Client], workspa
         assert attached == "The user refers to:\n- a.py, lines 3 to 4 (no such file)\n- ."
 
 
-async def test_fault_86_an_empty_list_is_an_empty_object(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 86: Lua cannot tell them apart, so Neovim sends `[]` for an empty table wherever an object is."""
+async def test_fault_86_an_empty_list_counts_as_an_empty_object(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 86: Lua cannot tell them apart, so Neovim sends `[]` for an empty table instead of an object."""
     (workspace / "a").write_text("1\n")
     settings = replay({"calls": [PLAN, edit("a", "1", "2")]}, {"text": "."})
     lua: list[Any] = []

@@ -1,4 +1,4 @@
-"""The editor as a provider of code intelligence: what the server asks, and what it makes of every kind of answer."""
+"""The editor as a provider of code intelligence: the server's requests, and how it handles each kind of answer."""
 
 import asyncio
 from typing import Any
@@ -66,7 +66,7 @@ async def test_columns_are_in_the_encoding_of_the_connection() -> None:
 
 
 async def test_a_method_that_the_client_does_not_know_is_asked_once() -> None:
-    """-32601: remembered for this method, and no other one."""
+    """After the error -32601, only this method counts as unsupported."""
     client = Refusing(-32601, "Unhandled method agent/editor/rename")
     editor = provider(client)
     assert all(map(editor.supports, METHODS))
@@ -79,7 +79,7 @@ async def test_a_method_that_the_client_does_not_know_is_asked_once() -> None:
 
 
 async def test_the_reason_of_a_refusal_reaches_the_model() -> None:
-    """Any other error is about this request only."""
+    """Any error other than -32601 applies only to this request."""
     client = Refusing(-32803, "You cannot rename this element.")
     editor = provider(client)
     with pytest.raises(NoAnswer, match=r"^The editor did not answer: You cannot rename this element\.$"):
@@ -87,7 +87,7 @@ async def test_the_reason_of_a_refusal_reaches_the_model() -> None:
     assert editor.supports("textDocument/rename")
 
 
-async def test_methods_that_no_request_corresponds_to_are_not_sent() -> None:
+async def test_methods_without_a_corresponding_request_are_not_sent() -> None:
     client = RecordingClient()
     assert not provider(client).supports("textDocument/completion")
     with pytest.raises(NoAnswer):
@@ -95,16 +95,16 @@ async def test_methods_that_no_request_corresponds_to_are_not_sent() -> None:
     assert client.sent == []
 
 
-async def test_an_editor_that_never_answers() -> None:
-    """The request ends at the limit and is cancelled."""
+async def test_a_request_that_the_editor_never_answers_is_cancelled() -> None:
+    """The request ends at the time limit, with an error that says so."""
     client = Silent()
     with pytest.raises(NoAnswer, match=r"^The editor did not answer within 0\.01 seconds\.$"):
         await provider(client, answer_seconds=0.01).request("textDocument/hover", AT)
     assert client.cancelled
 
 
-async def test_an_editor_that_never_reports_its_problems() -> None:
-    """The request ends at the limit and is cancelled, so that the tool call that waits for it ends too."""
+async def test_a_request_for_diagnostics_that_is_never_answered_is_cancelled() -> None:
+    """The request ends at the time limit, so that the tool call that waits for it ends too."""
     client = Silent()
     found = EditorDiagnostics(client.protocol, Documents(), answer_seconds=0.01)
     assert (await found.diagnostics(None), client.cancelled) == (None, True)
@@ -121,7 +121,7 @@ async def test_cancelling_the_caller_cancels_the_request() -> None:
 
 
 async def test_a_request_to_a_client_that_has_disconnected_fails_at_once() -> None:
-    """So that what waits for the answer can end before the process does."""
+    """Otherwise, code that waits for the answer would only end with the process."""
     protocol = ClientConnection().protocol
     protocol.disconnected("The client has disconnected.")
     with pytest.raises(wire.RequestError, match=r"has disconnected"):

@@ -15,9 +15,9 @@ async def never(_: Json) -> Json:
 
 
 async def test_fault_22_a_session_outlives_a_kill(workspace: Path, replay: Replay, storage: Path) -> None:
-    """docs/faults.md 22: after SIGKILL and a restart, the session has its plan with all versions, and its proposals
-    with an amendment on the file as it is now. Nothing runs again automatically, and the conversation continues.
-    Versions and the numbers of events continue to increase.
+    """docs/faults.md 22: after SIGKILL and a restart, the session has its plan with all versions. Its amended proposals
+    apply to the current text of the file. Nothing runs again automatically, and the conversation continues. Versions
+    and the numbers of events continue to increase.
     """
     file = workspace / "a.txt"
     file.write_text("one\ntwo\nthree\nfour\nfive\n")
@@ -51,7 +51,7 @@ async def test_fault_22_a_session_outlives_a_kill(workspace: Path, replay: Repla
         assert client.events()[0]["seq"] > seq
 
 
-async def test_fault_02_a_new_file_has_its_byte_order_mark_after_a_restart(
+async def test_fault_02_a_new_file_keeps_its_byte_order_mark_after_a_restart(
     workspace: Path, replay: Replay, storage: Path
 ) -> None:
     """docs/faults.md 2: the mark is saved with the proposal."""
@@ -65,11 +65,13 @@ async def test_fault_02_a_new_file_has_its_byte_order_mark_after_a_restart(
     assert (workspace / "a.txt").read_bytes() == b"\xef\xbb\xbfone\n"
 
 
-async def test_fault_22_a_tool_that_was_interrupted_has_its_result(
+async def test_fault_22_each_call_of_an_interrupted_round_has_a_result(
     connect: Connect, workspace: Path, storage: Path
 ) -> None:
-    """docs/faults.md 22: killed in the second of three calls: the first has its result, the second says that it was
-    interrupted and what it wrote so far, the third that it was not run. The session is paused; nothing ran again."""
+    """docs/faults.md 22: the server is killed during the second of three calls. The first call has its own result. The
+    second result says that the call was interrupted, and contains the output so far. The third says that the call was
+    not run. The session is paused, and nothing is run again.
+    """
     (workspace / "a.txt").write_text("one\n")
     command = "echo ran >> runs.log; echo the beginning; sleep 100"
     calls = (
@@ -101,9 +103,9 @@ async def test_fault_22_a_tool_that_was_interrupted_has_its_result(
         assert api.refusals == []
 
 
-async def test_fault_22_killed_in_a_stream_and_between_rounds(connect: Connect, workspace: Path, storage: Path) -> None:
-    """docs/faults.md 22: killed while an answer streams, twice: the rounds before it are in the conversation, which the
-    API accepts; the model reads a message of the user that it had not read yet.
+async def test_fault_22_killed_twice_while_an_answer_streams(connect: Connect, workspace: Path, storage: Path) -> None:
+    """docs/faults.md 22: the earlier rounds and the user's message that the model had not read yet are in the
+    conversation, which the API accepts.
     """
     (workspace / "a.txt").write_text("one\n")
     never_set = threading.Event()
@@ -131,8 +133,8 @@ async def test_fault_22_killed_in_a_stream_and_between_rounds(connect: Connect, 
 
 
 async def test_fault_22_killed_while_an_accept_is_under_way(workspace: Path, replay: Replay, storage: Path) -> None:
-    """docs/faults.md 22: the server dies before the editor has answered; it continues with what the editor did then,
-    and nothing is proposed twice.
+    """docs/faults.md 22: the server is killed before the editor answers, but the editor applies the edit. After the
+    restart, only the other file is still proposed.
     """
     (workspace / "a.txt").write_text("one\n")
     (workspace / "b.txt").write_text("one\n")
@@ -159,8 +161,8 @@ async def test_fault_22_killed_while_an_accept_is_under_way(workspace: Path, rep
 
 
 async def test_undo_outlives_a_kill(workspace: Path, replay: Replay, storage: Path) -> None:
-    """Decisions can be undone and redone after a restart: an accept, in the file, and a rejection. A rejected change is
-    refused when it is proposed again.
+    """After a restart, a rejection and an accept can be undone, and the accept can be redone after another restart. A
+    rejected change is refused when it is proposed again.
     """
     (workspace / "a.txt").write_text("one\ntwo\n")
     (workspace / "b.txt").write_text("one\n")
@@ -186,7 +188,7 @@ async def test_undo_outlives_a_kill(workspace: Path, replay: Replay, storage: Pa
 
 
 async def test_the_users_plan_survives_a_kill(connect: Connect, storage: Path) -> None:
-    """The user's changes of the plan between runs are reported after a restart, and a dropped step stays out."""
+    """After a restart, the user's changes to the plan are reported, and a step that the user removed stays removed."""
     back = {"items": [{"content": "Go"}, {"content": "Stay"}]}
     turns = [
         Turn((Call("todo", back),)),

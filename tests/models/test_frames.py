@@ -1,4 +1,4 @@
-"""AWS's frames with any content lead to events or to one error, and to nothing else."""
+"""Reading AWS's frames, whatever their content, returns events or raises a ModelError."""
 
 import asyncio
 import base64
@@ -50,7 +50,7 @@ def client() -> Any:
 
 @given(raw=frames())
 @settings(max_examples=150)
-def test_fault_88_nothing_but_a_model_error_comes_out_of_any_frames(client: Any, raw: bytes) -> None:
+def test_fault_88_any_frames_result_in_events_or_a_model_error(client: Any, raw: bytes) -> None:
     """docs/faults.md 88: frames and payloads of every kind, damaged or cut off."""
 
     async def read() -> list[Any]:

@@ -1,4 +1,4 @@
-"""The other pages: numbered rules are complete, the states in docs/faults.md are true, links lead somewhere."""
+"""The other pages: rules and cases are complete, tools, options and modules match the code, and links have targets."""
 
 import ast
 import re
@@ -30,13 +30,13 @@ RULES = [f"P{n}" for n in range(1, 21)] + [f"L{n}" for n in range(1, 19)]
 LISTED = r"\d+(?:(?:,? and |, | to )\d+)*"
 
 
-def test_every_rule_is_in_the_page_once() -> None:
+def test_every_rule_is_on_the_page_once() -> None:
     """docs/plan.md: P1 to P20 and L1 to L18, in order."""
     assert re.findall(r"^\*\*([PL]\d+)\.", PLAN.text, re.M) == RULES
 
 
-async def test_the_tools_are_those_of_the_table(tmp_path: Path) -> None:
-    """docs/plan.md L2: each tool in its order, with its inputs; `?` marks optional ones."""
+async def test_the_table_lists_the_tools_and_their_inputs(tmp_path: Path) -> None:
+    """docs/plan.md L2: the tools are in the same order, each with its inputs; `?` marks optional ones."""
     documents = Documents()
     approvals = Approvals(LspEditor(RecordingClient().protocol, documents), SESSION)
     commands = replace(direct_commands(tmp_path), unavailable="")  # with a sandbox, bash takes more
@@ -55,8 +55,8 @@ async def test_the_tools_are_those_of_the_table(tmp_path: Path) -> None:
     ]
 
 
-def test_every_case_is_in_the_page_once() -> None:
-    """docs/faults.md: each number once, all of the first 47, each with a state that the page explains."""
+def test_every_case_is_on_the_page_once() -> None:
+    """docs/faults.md: no number occurs twice, 1 to 47 exist, and each case has a state that the page explains."""
     rows = list(_cases())
     numbers = [int(row[0]) for row in rows]
     assert len(numbers) == len(set(numbers))
@@ -66,8 +66,8 @@ def test_every_case_is_in_the_page_once() -> None:
     assert all(": " in row[3] for row in rows if _state(row) == "partly")
 
 
-def test_the_states_of_the_cases_are_true() -> None:
-    """docs/faults.md: `tested` and `partly` where a test names the case, and nowhere else."""
+def test_the_states_of_the_cases_are_correct() -> None:
+    """docs/faults.md: a case is `tested` or `partly` if a test names it, and only then."""
     tested = {number for path in _test_files() for text in _guarantees(path) for number in _faults_named(text)}
     client = [path.read_text(encoding="utf-8") for path in (ROOT / "client" / "test").glob("*.ts")]
     tested |= {int(number) for text in client for number in re.findall(r'"docs/faults\.md (\d+): ', text)}
@@ -90,7 +90,7 @@ def test_the_rules_are_tested() -> None:
 def test_the_page_has_the_options_of_the_command(
     command: str, section: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """docs/terminal.md: every option of `fairlead run` and `fairlead verify`, and no other."""
+    """docs/terminal.md lists every option of the command and no others."""
     assert main([command, "--help"]) == 0
     offered = set(re.findall(r"^  (?:-h, )?(--[a-z-]+)", capsys.readouterr().out, re.M)) - {"--help"}
     table = tables(Page(ROOT / "docs" / "terminal.md").section(section))[0]

@@ -39,7 +39,7 @@ def test_fault_22_an_interrupted_round_gets_its_results() -> None:
 
 
 def test_a_result_is_written_once() -> None:
-    """A result is written with its call, so that a kill loses nothing; the message that contains it is short."""
+    """A result is written with its call, so that a kill loses nothing. The entry of its message does not repeat it."""
     big, encoder = "line\n" * 1000, EntryEncoder()
     begun = SessionState(messages=(message("user", text_block("Do.")), message("assistant", use("a"), use("b"))))
     one = replace(begun, calls={"a": CallState(1.5, result=big), "b": CallState(1.5, result="")})
@@ -51,8 +51,8 @@ def test_a_result_is_written_once() -> None:
     assert json.dumps(found.messages) == json.dumps(two.messages)  # the same bytes, for the provider's cache
 
 
-def test_a_message_with_the_result_of_no_call_is_an_error() -> None:
-    """A journal with a result of an unknown call is damaged."""
+def test_a_message_with_a_missing_result_is_an_error() -> None:
+    """A journal is damaged if a message refers to the result of an unknown call or of a call without a result."""
     block = {**ToolResult("a", "x").block(), "content": None}
     for calls in ({}, {"a": {"started": 1.0, "output": "", "result": None, "is_error": False}}):
         with pytest.raises(ValueError, match=r"result|not an entry"):

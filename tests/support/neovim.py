@@ -1,4 +1,4 @@
-"""A real Neovim for tests, driven over its RPC. Its server is a real process that Neovim starts itself."""
+"""A real Neovim for tests, driven over RPC. The Fairlead server is a real process that Neovim starts itself."""
 
 import itertools
 import json
@@ -12,10 +12,10 @@ from typing import Any
 
 SERVE = [sys.executable, "-m", "fairlead", "serve"]
 INSTALLED = "FAIRLEAD_NEOVIM"
-"""Names the folder with Neovim, which `npm run test:neovim` installs."""
+"""The environment variable with the folder into which `npm run test:neovim` installs Neovim."""
 CONFIGURATION = Path(__file__).parents[2] / "docs/editors/neovim"
 DEADLINE = 60_000
-"""Milliseconds until a condition must hold."""
+"""Milliseconds within which a condition must become true."""
 
 Json = dict[str, Any]
 
@@ -65,7 +65,7 @@ class Neovim:
         self.is_closed = False
 
     def close(self) -> None:
-        """Quits as a user does, and waits until the process and its server have ended."""
+        """Closes Neovim and waits until its process has ended. Does nothing if it is already closed."""
         if not self.is_closed:
             self.is_closed = True
             self.rpc.close()
@@ -82,7 +82,7 @@ class Neovim:
         self.rpc.request("nvim_command", text)
 
     def until(self, condition: str, *arguments: Any) -> None:
-        """Waits until a Lua expression is true; `...` in it are the arguments."""
+        """Waits until a Lua expression is true; `...` in it stands for the arguments."""
         look = f"function() return (function(...) return ({condition}) end)(unpack(arguments)) end"
         code = f"local arguments = {{...}} return vim.wait({DEADLINE}, {look}, 5)"
         assert self.lua(code, *arguments), f"never: {condition} {arguments}\n{self.panel()}\n{self.messages()}"
@@ -106,7 +106,7 @@ class Neovim:
         return self.lua("return vim.bo[vim.fn.bufnr('^' .. ... .. '$')].modified", str(self.workspace / name))
 
     def messages(self) -> list[str]:
-        """Everything that was shown to the user as a message."""
+        """All messages that were shown to the user since the start or the last `run`."""
         return self.lua("return _G.shown")
 
     def warnings(self) -> list[str]:
@@ -135,7 +135,7 @@ class Neovim:
         self.until("vim.iter(vim.lsp.get_clients()):all(function(client) return vim.tbl_isempty(client.requests) end)")
 
     def decide(self, command: str) -> None:
-        """Runs a review command and waits until files are written."""
+        """Runs a review command and waits until no request to a server is pending."""
         self.command(f"Fairlead {command}")
         self.until_answered()
 

@@ -1,4 +1,4 @@
-"""docs/faults.md 35: which files need a separate confirmation, by their names."""
+"""docs/faults.md 35: which files need a separate confirmation, by their names, links and repositories."""
 
 from pathlib import Path
 
@@ -99,40 +99,42 @@ DISGUISED = [
 
 
 @pytest.mark.parametrize("name", PROTECTED)
-def test_fault_35_what_runs_automatically_is_protected(name: str) -> None:
-    """docs/faults.md 35: with a reason for the user, whether the file exists or not."""
+def test_fault_35_files_that_take_effect_automatically_are_protected(name: str) -> None:
+    """docs/faults.md 35: each has a reason for the user, even if the file does not exist."""
     reason = protection_reason(name)
     assert reason is not None and reason.endswith(".")
 
 
 @given(st.sampled_from(PROTECTED), st.randoms())
 def test_fault_35_in_upper_and_lower_case(name: str, chance: st.DataObject) -> None:
-    """docs/faults.md 35: a file system may not distinguish them."""
+    """docs/faults.md 35: the case of letters does not matter, because a file system may not distinguish it."""
     changed = "".join(chance.choice((letter.upper(), letter.lower())) for letter in name)  # type: ignore[attr-defined]
     assert protection_reason(changed) == protection_reason(name)
 
 
 @pytest.mark.parametrize("name", DISGUISED)
 def test_fault_35_in_the_spellings_of_windows_and_macos(name: str) -> None:
-    """docs/faults.md 35: dots and blanks at the end, streams, short names, invisible characters."""
+    """docs/faults.md 35: upper case, trailing dots and spaces, streams, short names, invisible characters."""
     assert protection_reason(name)
 
 
 @pytest.mark.parametrize("name", ORDINARY)
 def test_fault_43_ordinary_files_are_not_protected(name: str) -> None:
-    """docs/faults.md 43: names that only look alike, and files that people edit every day."""
+    """docs/faults.md 43: names that only look like protected ones, and files that are edited every day."""
     assert protection_reason(name) is None
 
 
 @given(st.text())
-def test_any_name_has_an_answer(name: str) -> None:
-    """Whatever a model sends."""
+def test_no_name_raises_an_error(name: str) -> None:
+    """A model may send any text. Every name in a repository itself is protected."""
     protection_reason(name)
     assert not is_repository(name) or protection_reason(name)
 
 
 def test_existing_protected_files_are_listed(workspace: Path) -> None:
-    """A folder is one entry; down to two levels below the root, and the targets of links; dependencies are skipped."""
+    """The search goes two levels below the root and skips dependencies. A protected folder is one entry. The target of
+    a link is an entry of its own if it is in the workspace.
+    """
     for name in (
         *(
             ".git/hooks/x",
@@ -162,7 +164,9 @@ def test_existing_protected_files_are_listed(workspace: Path) -> None:
 
 
 async def test_fault_35_repositories_that_are_not_in_a_git_folder(workspace: Path) -> None:
-    """docs/faults.md 35: what git runs programs by: where a `.git` leads, in bare repositories, where settings say."""
+    """docs/faults.md 35: the settings and hooks of a repository that `.git` refers to and of a bare repository, and the
+    folder of hooks that the settings name.
+    """
     for name in ("store", "deep/bare", "deep/plain"):
         for part in ("objects", "refs", "hooks"):
             (workspace / name / part).mkdir(parents=True)
@@ -189,7 +193,7 @@ async def test_fault_35_repositories_that_are_not_in_a_git_folder(workspace: Pat
         ({"config": "[core]\n\thooksPath = ../outside\n"}, None),
     ],
 )
-def test_the_folder_of_hooks_that_the_settings_name(
+def test_the_settings_can_name_the_folder_of_hooks(
     settings: dict[str, str], found: str | None, workspace: Path
 ) -> None:
     """As Git reads them: sections, comments, quotes, and the settings of the worktree before the shared ones."""

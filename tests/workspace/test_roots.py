@@ -1,4 +1,4 @@
-"""A workspace with several folders: names, paths, and folders that come and go."""
+"""A workspace with several folders: names, paths, and folders that are added and removed."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from tools.stand_ins import Documents
 
 @pytest.fixture
 def folders(tmp_path: Path) -> tuple[Path, Path]:
-    """Two folders with a file of the same name, and something outside of them."""
+    """Two workspace folders and a folder outside of them, each with a file of the same name."""
     api, web = tmp_path / "api", tmp_path / "web"
     for folder in (api, web, tmp_path / "other"):
         (folder / "src").mkdir(parents=True)
@@ -32,7 +32,7 @@ def roots(folders: tuple[Path, Path]) -> Roots:
 
 
 def test_a_path_begins_with_the_name_of_its_folder(roots: Roots, folders: tuple[Path, Path]) -> None:
-    """In both directions, so that files with the same name have different paths."""
+    """Files with the same name have different paths, and each path leads back to its file."""
     api, web = folders
     for folder in folders:
         name = f"{folder.name}/src/main.py"
@@ -45,8 +45,8 @@ def test_a_path_begins_with_the_name_of_its_folder(roots: Roots, folders: tuple[
 
 
 @pytest.mark.parametrize("name", ["src/main.py", "main.py", ".", "", "other/src/main.py", "API/src/main.py", "apis"])
-def test_a_path_that_names_no_folder_is_an_error_that_lists_them(roots: Roots, name: str) -> None:
-    """So the model can correct itself."""
+def test_a_path_without_a_folder_name_is_an_error_that_lists_the_folders(roots: Roots, name: str) -> None:
+    """The error lists the folders so that the model can correct itself."""
     with pytest.raises(WorkspaceError, match=r"does not begin with the name of a folder.* with one of: api, web\.$"):
         roots.resolve(name)
 
@@ -55,13 +55,13 @@ def test_a_path_that_names_no_folder_is_an_error_that_lists_them(roots: Roots, n
     "name", ["..", "../api/x", "api/../../other/x", "/etc/passwd", "{top}", "{top}/other/src/main.py"]
 )
 def test_fault_32_a_path_outside_of_all_folders_is_refused(roots: Roots, tmp_path: Path, name: str) -> None:
-    """docs/faults.md 32: also next to the folders."""
+    """docs/faults.md 32: including paths to a folder beside the folders of the workspace."""
     with pytest.raises(PathEscape):
         roots.resolve(name.format(top=tmp_path))
 
 
 def test_fault_33_a_link_may_lead_to_another_folder_but_not_outside(roots: Roots, folders: tuple[Path, Path]) -> None:
-    """docs/faults.md 33: the file in the other folder has the name that it has there."""
+    """docs/faults.md 33: a file that is reached through the link is named by its path in the other folder."""
     api, web = folders
     (api / "to-web").symlink_to(web)
     (api / "out").symlink_to(api.parent / "other")
@@ -76,7 +76,7 @@ PARTS = st.sampled_from(["api", "web", "..", ".", "src", "main.py", "out", "in",
 @given(st.lists(PARTS, max_size=7).map("/".join))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_fault_32_33_no_combination_leads_out(roots: Roots, folders: tuple[Path, Path], given: str) -> None:
-    """docs/faults.md 32 and 33: a path that is not refused is in a folder, and its name leads to it again."""
+    """docs/faults.md 32 and 33: a path that is not refused is in one of the folders, and its name resolves to it."""
     for name, target in (("in", "../web/src"), ("out", "../other")):
         link = folders[0] / name
         if not link.is_symlink():
@@ -104,14 +104,14 @@ def test_fault_32_33_no_combination_leads_out(roots: Roots, folders: tuple[Path,
     ],
 )
 def test_names_are_unique_and_safe_in_paths(folders: tuple[Path, Path], given: list[str], names: list[str]) -> None:
-    """Whatever the editor calls its folders, each path leads to one file."""
+    """Whatever the editor calls its folders, each name resolves to its own folder."""
     roots = Roots().with_folders(list(zip(folders, given, strict=True)))
     assert [root.name for root in roots.folders] == names
     assert [roots.resolve(name) for name in names] == list(folders)
 
 
 def test_a_folder_inside_another_one_owns_its_files(tmp_path: Path) -> None:
-    """Whichever of them is named, a file has one name."""
+    """A file in the inner folder has only one name, even if it is given by its path in the outer folder."""
     outer, inner = tmp_path / "mono", tmp_path / "mono" / "pkg"
     inner.mkdir(parents=True)
     roots = Roots.of(outer, inner)
@@ -122,7 +122,7 @@ def test_a_folder_inside_another_one_owns_its_files(tmp_path: Path) -> None:
     ]
 
 
-def test_a_folder_that_is_a_link_to_another_one_is_that_one(folders: tuple[Path, Path]) -> None:
+def test_a_link_to_a_folder_counts_as_that_folder(folders: tuple[Path, Path]) -> None:
     """Otherwise a file would have two names, and two proposals."""
     api, web = folders
     link = api.parent / "link"
@@ -132,7 +132,7 @@ def test_a_folder_that_is_a_link_to_another_one_is_that_one(folders: tuple[Path,
     assert Roots.of(link, web).relative(Roots.of(link, web).resolve(f"{api}/src/main.py")) == "link/src/main.py"
 
 
-def test_names_stay_when_folders_come_and_go(folders: tuple[Path, Path]) -> None:
+def test_folder_names_do_not_change_when_folders_are_added_and_removed(folders: tuple[Path, Path]) -> None:
     """A name that the model knows keeps its meaning; no other folder gets the name of a removed one."""
     api, web = folders
     one = Roots.of(api)
@@ -154,15 +154,15 @@ def test_names_stay_when_folders_come_and_go(folders: tuple[Path, Path]) -> None
 
 
 def test_each_folder_has_its_own_rules_for_secrets(roots: Roots, folders: tuple[Path, Path]) -> None:
-    """`.fairleadignore` counts in its folder only."""
+    """A `.fairleadignore` applies only to its own folder."""
     (folders[0] / ".fairleadignore").write_text("/src/main.py\n")
     is_secret = secret_name_filter(roots)
     assert [is_secret(f"{name}/src/main.py") for name in ("api", "web")] == [True, False]
     assert is_secret("web/.env")
 
 
-async def test_a_folder_around_another_one_protects_it(tmp_path: Path) -> None:
-    """What is secret or protected in the outer folder is so under its name in the inner one too."""
+async def test_the_rules_of_an_outer_folder_apply_to_an_inner_one(tmp_path: Path) -> None:
+    """A file is secret or protected if it is so under its name in either of the folders."""
     outer, inner = tmp_path / "mono", tmp_path / "mono" / "pkg"
     (inner / "hooks").mkdir(parents=True)
     (outer / ".git").mkdir()
@@ -179,7 +179,7 @@ async def test_a_folder_around_another_one_protects_it(tmp_path: Path) -> None:
 
 
 async def test_the_repository_of_a_folder_cannot_be_edited_through_another_one(tmp_path: Path) -> None:
-    """Also if the user opened a part of it as a folder."""
+    """Not even if the user opened a part of the repository as a folder of the workspace."""
     (tmp_path / "ws" / ".git" / "hooks").mkdir(parents=True)
     files = Files(Roots.of(tmp_path / "ws", tmp_path / "ws" / ".git" / "hooks"), Documents())
     with pytest.raises(WorkspaceError, match="belongs to the repository itself"):
@@ -187,7 +187,7 @@ async def test_the_repository_of_a_folder_cannot_be_edited_through_another_one(t
 
 
 def test_a_folder_may_have_the_name_of_a_protected_one(tmp_path: Path) -> None:
-    """Its name says nothing about its files, as when it is open alone."""
+    """The folder keeps its name, and the name alone protects no file."""
     (tmp_path / ".vscode").mkdir()
     roots = Roots(Root(tmp_path / ".vscode"), Root(tmp_path))
     assert roots.folders[0].name == ".vscode"

@@ -1,5 +1,5 @@
-// The rows of buttons in titles, and the menus behind their three dots. A button is identified by the beginning of its label,
-// because VS Code appends the key.
+// The rows of buttons in titles, and the menus that their three dots open. A button is identified by the beginning of
+// its label, because VS Code appends the keyboard shortcut.
 //
 // A click is a press and a release. An element that is redrawn between the two does not get the click, and an element that closes
 // on the press gets no click either. So the verbs ask the element whether it got the event, and only repeat the action if it did not.
@@ -35,7 +35,7 @@ export function buttonVerbs({ page, act }) {
     try {
       await entry(label).waitFor();
       const { element, received } = await listening(entry(label), "mouseup");
-      // a menu ignores the mouse at first, and closes when an entry was chosen
+      // a menu ignores the mouse at first, and closes once an entry has been chosen
       for (let tries = 0; tries < 20 && (await menu.count()); tries += 1)
         await element.click({ timeout: 500 }).catch(() => {});
       if (await received()) return;
@@ -56,7 +56,7 @@ export function buttonVerbs({ page, act }) {
         const more = actions.locator('.action-label[aria-label^="More Actions"]');
         if (!(await button.count())) await choose(() => more.click(), label);
         else {
-          // opened by an earlier attempt, before the button was there; a key would not reach it without the focus
+          // an earlier attempt opened the menu, because the button was not there yet; `press` focuses the menu first
           if (await menu.count()) await menu.locator(".actions-container").first().press("Escape");
           await click(button);
         }

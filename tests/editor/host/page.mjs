@@ -16,8 +16,8 @@ import { workbenchVerbs } from "./workbench-verbs.mjs";
 const ARTIFACTS = fileURLToPath(new URL("../.artifacts/", import.meta.url));
 // Long, because a busy machine is slow; only a failure takes as long.
 const DEADLINE = 60_000;
-// An action in `until` is repeated, so it gives up early. Any other has one try.
-const ONE_TRY = 2000;
+// In `until`, an action is repeated, so each attempt gives up early. Other actions are tried once, until the deadline.
+const ATTEMPT_LIMIT = 2000;
 // Each check of the page costs the editor time too, so the interval grows with the waiting time.
 const FIRST_WAIT = 25;
 const LONGEST_WAIT = 200;
@@ -90,7 +90,7 @@ export async function openPage(
   /** Waits until `probe()` returns a truthy value, and returns that value. An error in the probe counts as a falsy value. */
   async function until(what, probe, timeout = DEADLINE) {
     waits += 1;
-    page.setDefaultTimeout(ONE_TRY);
+    page.setDefaultTimeout(ATTEMPT_LIMIT);
     try {
       return await repeat(what, probe, timeout);
     } finally {
@@ -195,8 +195,8 @@ export async function openPage(
     },
     setTheme: (wanted) => page.emulateMedia({ colorScheme: wanted }),
     /**
-     * Changes the size of the window, and waits until VS Code fills it. On a busy machine, VS Code has kept the old size after the
-     * browser's own event.
+     * Changes the size of the window, and waits until VS Code fills it. Sends more resize events, because VS Code may
+     * miss the browser's own one on a busy machine.
      */
     setSize: async (size) => {
       await page.setViewportSize(size);

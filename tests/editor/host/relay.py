@@ -1,9 +1,9 @@
-"""Runs between VS Code and the server, started instead of its Python: `relay.py -m fairlead serve`.
+"""Relays messages between VS Code and the server. Started in place of Python: `relay.py -m fairlead serve`.
 
 Before the server's next edit reaches VS Code, it writes the files that `before-edit.json` in the current folder names,
-as another program does that comes between the server's last look and the editor's work.
+as if another program had changed them after the server's last check.
 
-It sends VS Code the request in `ask.json`, in the server's name, and writes the response to `answer.json`.
+It sends VS Code the request in `ask.json` as if it came from the server, and writes the response to `answer.json`.
 """
 
 import json
@@ -59,7 +59,7 @@ def send_asked() -> None:
 
 
 def read(stream: IO[bytes]) -> bytes | None:
-    """The body of the next message."""
+    """The body of the next message, None at the end of the stream."""
     length = 0
     while line := stream.readline().strip():
         if line.lower().startswith(b"content-length"):

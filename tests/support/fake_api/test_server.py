@@ -134,7 +134,7 @@ def test_pieces_join_to_the_text(words: str, chunk: int | None) -> None:
 @settings(deadline=None)
 @given(st.dictionaries(st.text(), st.text(st.characters(codec=None)) | st.integers()))
 def test_any_input_survives_the_wire(value: Json) -> None:
-    """Also lone surrogates, which a model's JSON may contain; they are escaped, so that the bytes are UTF-8."""
+    """This includes lone surrogates, which a model's JSON may contain; they are escaped to keep the bytes UTF-8."""
     data = b"".join(Event("e", {"partial_json": call_json(value)}).encode()).decode()
     assert json.loads(json.loads(data.split("data: ")[1])["partial_json"]) == value
 
@@ -183,7 +183,7 @@ async def test_unknown_events_and_fields_do_not_disturb_the_sdk() -> None:
     ],
 )
 async def test_thinking_is_shown_only_where_the_api_shows_it(model: str, display: str, shown: str) -> None:
-    """An omitted thinking keeps its signature, and is accepted when it comes back empty."""
+    """A thinking block without its text keeps its signature, and is accepted when it is sent back."""
     config = {"type": "adaptive", **({"display": display} if display else {})}
     with FakeApi([Turn((Thinking("hm"), Call("bash", {}))), DONE]) as api:
         async with sdk(api) as client:
@@ -199,7 +199,7 @@ async def test_thinking_is_shown_only_where_the_api_shows_it(model: str, display
 
 
 def test_the_script_may_grow_and_may_read_the_request() -> None:
-    """A callable sees the body, `push` appends, an empty script is a refusal that the test sees."""
+    """A callable gets the body, `push` adds a turn, and a request without a turn is in `refusals`."""
     with FakeApi([lambda body: Turn((Text(body["messages"][0]["content"][0]["text"] * 2),))]) as api:
         assert content_of(api) == [text("hihi")]
         assert send(api.url, ask())[0] == 400
@@ -209,7 +209,7 @@ def test_the_script_may_grow_and_may_read_the_request() -> None:
 
 
 def test_an_error_in_the_script_is_reported() -> None:
-    """An assertion in a callable, or a count beyond the turn's events, is in `refusals`."""
+    """`refusals` contains a failed assertion in a callable, a count beyond the turn's events, and a cut without a call."""
 
     def fails(body: Json) -> Turn:
         raise AssertionError("no tools were sent")
@@ -233,7 +233,7 @@ async def test_waiting_for_requests() -> None:
             api.wait_for_requests(2, timeout=0.001)
 
 
-def test_a_connection_is_kept_alive_over_answers_and_refusals() -> None:
+def test_a_connection_stays_open_after_answers_and_refusals() -> None:
     """JSON, a refusal and a stream go over one connection."""
     with FakeApi([DONE, DONE]) as api:
         connection = http.client.HTTPConnection(api.url.removeprefix("http://"), timeout=5)
@@ -259,7 +259,7 @@ def test_a_connection_is_kept_alive_over_answers_and_refusals() -> None:
         ({"authorization": "Bearer test-key", "x-api-key": "wrong"}, "invalid x-api-key"),
     ],
 )
-def test_keys(headers: Mapping[str, str], message: str) -> None:
+def test_a_missing_or_wrong_key_is_an_error(headers: Mapping[str, str], message: str) -> None:
     """A missing or wrong key is a 401, not a refusal of the request; it takes no turn of the script."""
     with FakeApi([DONE]) as api:
         status, answer = send(api.url, ask(), {**headers, **VERSION})
@@ -279,8 +279,8 @@ def test_no_key_needed() -> None:
 @pytest.mark.parametrize(
     ("method", "path"), [("POST", "/v1/messages/count_tokens"), ("GET", "/v1/messages"), ("GET", "/")]
 )
-def test_other_places(method: str, path: str) -> None:
-    """Other paths are not served but recorded, so a test can check that nothing was requested."""
+def test_other_methods_and_paths_are_not_found(method: str, path: str) -> None:
+    """Such requests are still recorded, so that a test can check that there were none."""
     with FakeApi([DONE]) as api:
         status, answer = send(api.url, ask(), method=method, path=path)
         assert (status, json.loads(answer)["error"]["type"]) == (404, "not_found_error")
@@ -324,7 +324,7 @@ async def test_the_sdk_retries_an_overloaded_server() -> None:
 
 @pytest.mark.parametrize(("how", "raised"), [("drop", httpx2.RemoteProtocolError), ("reset", httpx2.ReadError)])
 async def test_a_lost_connection_raises_after_the_received_events(how: Any, raised: type[Exception]) -> None:
-    """The events before the cut arrive, then the transport's own error does."""
+    """The events before the cut arrive, then the transport's own error is raised."""
     seen: list[str] = []
     with FakeApi([Cut(DONE, after=4, how=how)]) as api:
         async with sdk(api) as client, client.messages.stream(**ask()) as events:
@@ -334,7 +334,7 @@ async def test_a_lost_connection_raises_after_the_received_events(how: Any, rais
 
 
 async def test_a_clean_end_too_early_looks_like_a_success() -> None:
-    """The SDK does not notice it: there is no stop reason and a partial input, so clients must check."""
+    """The SDK raises no error: the message only lacks its stop reason and the call's input, so clients must check."""
     turn = Turn((Call("bash", {"command": "rm -rf build"}),), chunk=8)
     with FakeApi([Cut(turn, after=6)]) as api:
         message = await stream(api)
@@ -392,7 +392,7 @@ async def test_an_error_event_inside_a_success() -> None:
 
 
 async def test_max_tokens_cuts_the_json_of_the_last_call() -> None:
-    """The stream is complete, the input is not; earlier calls are unchanged, later blocks are missing."""
+    """The stream is complete, the cut call's input is not. Earlier calls are unchanged, later blocks are missing."""
     turn = Turn((Call("todo", {"a": 1}), Call("bash", {"command": "rm -rf build"}), Text("gone")))
     with FakeApi([MaxTokensCut(turn, json_chars=len('{"command": "rm -rf b'))]) as api:
         message = await stream(api)
