@@ -209,7 +209,7 @@ def test_the_script_may_grow_and_may_read_the_request() -> None:
 
 
 def test_an_error_in_the_script_is_reported() -> None:
-    """`refusals` contains a failed assertion in a callable, a count beyond the turn's events, and a cut without a call."""
+    """`refusals` has a failed assertion in a callable, a count beyond the turn's events, and a cut without a call."""
 
     def fails(body: Json) -> Turn:
         raise AssertionError("no tools were sent")
