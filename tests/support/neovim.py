@@ -82,7 +82,7 @@ class Neovim:
         self.rpc.request("nvim_command", text)
 
     def until(self, condition: str, *arguments: Any) -> None:
-        """Waits until a Lua expression is true; `...` in it stands for the arguments."""
+        """Waits until a Lua expression, in which `...` is the arguments, is true."""
         look = f"function() return (function(...) return ({condition}) end)(unpack(arguments)) end"
         code = f"local arguments = {{...}} return vim.wait({DEADLINE}, {look}, 5)"
         assert self.lua(code, *arguments), f"never: {condition} {arguments}\n{self.panel()}\n{self.messages()}"

@@ -170,3 +170,15 @@ class Desk:
 
     def _stream(self, text: str) -> None:
         self.streamed += text
+
+
+async def listed(desk: Desk, **given: str) -> list[str]:
+    """The lines of the result of `list_files`; none if there are no files."""
+    text = await desk.call("list_files", **given)
+    return [] if text == "No files." else text.split("\n")
+
+
+async def found(desk: Desk, pattern: str, **given: object) -> list[str]:
+    """The lines of the result of `search`; none if there are no matches."""
+    text = await desk.call("search", pattern=pattern, **given)
+    return [] if text == "No matches." else text.split("\n")

@@ -69,7 +69,7 @@ def mount_overlays(layers: "list[OverlaySpec]") -> None:
     """
     folders = [(*layer["lower"], layer["upper"], layer["work"]) for layer in layers]
     opened = [[os.open(folder, os.O_PATH | os.O_DIRECTORY) for folder in each] for each in folders]
-    for layer, descriptors in zip(layers, opened):  # noqa: B905  of equal length
+    for layer, descriptors in zip(layers, opened, strict=True):
         # descriptors, because names would have to be escaped and could be too long
         *lower, upper, work = (f"/proc/self/fd/{descriptor}" for descriptor in descriptors)
         options = _OVERLAY.format(":".join(lower), upper, work)

@@ -1,0 +1,126 @@
+"""`search` and `list_files` leave ignored files out, unless the model names them."""
+
+import pytest
+
+from fairlead.tools.search import Search
+from tools.stand_ins import Desk, found, listed
+
+
+async def test_ignored_files_are_left_out_and_hidden_ones_are_not(desk: Desk) -> None:
+    """In a repository: by its .gitignore, by one in a subfolder, and by .ignore; `.git` itself is never shown."""
+    desk.write(".git/config", "needle\n")
+    desk.write(".gitignore", "*.log\nbuild/\n")
+    desk.write("sub/.gitignore", "local.txt\n")
+    desk.write(".ignore", "data/\n")
+    for name in ("a.py", "a.log", "build/out.py", "sub/local.txt", "sub/b.py", "data/d.py", ".github/ci.yml", ".rc"):
+        desk.write(name, "needle\n")
+    seen = [".github/ci.yml", ".rc", "a.py", "sub/b.py"]
+    assert await found(desk, "needle") == [f"{name}:1:needle" for name in seen]
+    assert set(await listed(desk)) == {*seen, ".gitignore", ".ignore", "sub/.gitignore"}
+
+
+@pytest.mark.parametrize("folder", [".git", ".svn", ".hg", ".jj", ".bzr", "CVS", "sub/.svn", "sub/CVS"])
+async def test_the_data_of_version_control_is_left_out(desk: Desk, folder: str) -> None:
+    """It contains copies of the files. Files with similar names, and those next to it, are found."""
+    desk.write(f"{folder}/pristine/a.py", "needle\n")
+    desk.write(f"{folder}/server.pem", "needle\n")
+    seen = [f"{folder}ignore", "a.py", "cvs2/a.py"]
+    for name in seen:
+        desk.write(name, "needle\n")
+    assert await listed(desk) == sorted(seen)
+    assert await listed(desk, glob="**") == sorted(seen)
+    assert await found(desk, "needle") == sorted(f"{name}:1:needle" for name in seen)
+
+
+@pytest.mark.parametrize(
+    "glob", ["*", "**", "*.log", "**/*", "**/*.log", "build/**", "*.{py,log}", ".git/**", "!*.py", "*config*"]
+)
+async def test_no_glob_includes_ignored_files(desk: Desk, glob: str) -> None:
+    """The repository's own data is never included either."""
+    desk.write(".git/config", "needle\n")
+    desk.write(".gitignore", "*.log\nbuild/\n")
+    for name in ("a.py", "a.log", "build/out.py", "b.txt"):
+        desk.write(name, "needle\n")
+    hidden = {"a.log", "build/out.py", ".git/config"}
+    assert hidden.isdisjoint(await listed(desk, glob=glob))
+    assert hidden.isdisjoint(line.partition(":")[0] for line in await found(desk, "needle", glob=glob))
+
+
+async def test_ignore_rules_apply_without_a_repository(desk: Desk) -> None:
+    """An unpacked archive has a .gitignore too. One above the workspace does not apply."""
+    (desk.path.parent / ".gitignore").write_text("*\n")
+    desk.write(".gitignore", "node_modules/\n")
+    desk.write("node_modules/x.js", "needle\n")
+    desk.write("a.js", "needle\n")
+    assert await listed(desk) == [".gitignore", "a.js"]
+    assert await found(desk, "needle") == ["a.js:1:needle"]
+
+
+async def test_ignore_rules_above_the_workspace_apply_within_a_repository(desk: Desk) -> None:
+    """The workspace may be a subfolder of the repository."""
+    (desk.path.parent / ".git").mkdir()
+    (desk.path.parent / ".gitignore").write_text("*.log\n")
+    desk.write("a.log")
+    desk.write("a.py")
+    assert await listed(desk) == ["a.py"]
+
+
+async def test_an_ignored_folder_can_be_named(desk: Desk) -> None:
+    """The agent may need to read a dependency."""
+    desk.write(".gitignore", "node_modules/\n")
+    desk.write("node_modules/x/index.js", "needle\n")
+    assert await found(desk, "needle", path="node_modules/x") == ["node_modules/x/index.js:1:needle"]
+    assert await listed(desk, path="node_modules") == ["node_modules/x/index.js"]
+
+
+IGNORED = "\n(Left out because ignored: {}. Give one as path to use it.)"
+
+
+async def test_ignored_files_at_a_path_are_named_if_there_are_no_others(desk: Desk) -> None:
+    """Otherwise the model concludes that there are none. Secrets, and files that do not match, are not named."""
+    desk.write(".git/HEAD")
+    desk.write(".gitignore", "*.log\n*.txt\n.env\n")
+    desk.write("logs/.gitkeep", "\n")
+    for name in ("a.log", "b.log"):
+        desk.write(f"logs/{name}", "needle\n")
+    desk.write("logs/c.txt", "other\n")
+    desk.write("logs/.env", "needle\n")
+    expected = IGNORED.format("logs/a.log, logs/b.log")
+    assert await desk.call("search", pattern="needle", path="logs") == f"No matches.{expected}"
+    assert await desk.call("search", pattern="needle", path="logs", context=1) == f"No matches.{expected}"
+    assert await desk.call("list_files", path="logs", glob="*.log") == f"No files.{expected}"
+    assert await found(desk, "needle", path="logs/a.log") == ["logs/a.log:1:needle"]
+    assert await found(desk, "nothing like it", path="logs") == []
+    assert await found(desk, "needle", path="logs", glob="*.py") == []
+    assert await listed(desk, path="logs", glob="*.py") == []
+    assert await listed(desk, path="logs") == ["logs/.gitkeep"]
+    for everything in ({}, {"path": "."}):
+        assert await found(desk, "needle", **everything) == []
+    desk.write("logs/d.md", "needle\n")
+    assert await found(desk, "needle", path="logs") == ["logs/d.md:1:needle"]
+
+
+async def test_only_some_ignored_files_are_named(desk: Desk) -> None:
+    """There may be thousands. A file that the agent proposed to delete is not among them."""
+    desk.write(".git/HEAD")
+    desk.write(".gitignore", "*.log\n")
+    for number in range(8):
+        desk.write(f"logs/{number}.log", "needle\n")
+    await desk.call("delete_file", path="logs/0.log")
+    expected = IGNORED.format("logs/1.log, logs/2.log, logs/3.log, logs/4.log, logs/5.log, ..")
+    assert await desk.call("list_files", path="logs") == f"No files.{expected}"
+    assert await desk.call("search", pattern="needle", path="logs") == f"No matches.{expected}"
+
+
+async def test_the_search_in_ignored_files_has_a_time_limit(desk: Desk) -> None:
+    """There may be gigabytes of dependencies. The result says that not all were searched."""
+    desk.write(".git/HEAD")
+    desk.write(".gitignore", "*.log\n")
+    desk.write("logs/a.log", "needle\n")
+    desk.tools["search"] = Search(desk.files, ignored_seconds=0)
+    assert await found(desk, "needle", path="logs") == [
+        "No matches.",
+        "(Not all ignored files here were searched. Give one as path to search it.)",
+    ]
+    assert await found(desk, "needle", path="logs/a.log") == ["logs/a.log:1:needle"]
+    assert await found(desk, "needle") == []
