@@ -14,11 +14,10 @@ from fairlead.edits.undo import Decision, FileDecision
 from fairlead.plan import PlanError, TodoManager
 from fairlead.plan.evidence import CommandRun
 from fairlead.plan.ops import PlanOp
-from fairlead.session.checkpoints import Checkpoint
 from fairlead.session.evidence.recorder import Inferred
 from fairlead.session.feedback import PendingFeedback
 from fairlead.session.rewind import conversation_rewound, rewound
-from fairlead.session.state import CallState, SessionState
+from fairlead.session.state import CallState, SessionState, checkpoint_of
 from fairlead.workspace.rejections import Rejected
 
 ROOT = "/ws"
@@ -111,20 +110,8 @@ def prompting(text: str) -> Change:
     """The user sends a prompt, which adds a checkpoint of the state."""
 
     def prompt(state: SessionState) -> SessionState:
-        checkpoint = Checkpoint(
-            id=max((each.id for each in state.checkpoints), default=0) + 1,
-            prompt=text,
-            mode=state.mode,
-            messages=state.messages,
-            items=state.plan.items,
-            awaits_approval=state.plan.awaits_approval,
-            user_edits=state.user_edits,
-            record=state.record,
-            inferred=state.inferred,
-            changes=state.changes,
-            decisions=len(state.decisions.done),
-            pending_feedback=state.pending_feedback,
-        )
+        checkpoint_id = max((each.id for each in state.checkpoints), default=0) + 1
+        checkpoint = checkpoint_of(state, checkpoint_id, text)
         return replace(state, checkpoints=(*state.checkpoints, checkpoint))
 
     return prompt

@@ -26,6 +26,21 @@ from fairlead.workspace.paths import Roots
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are written for a POSIX shell")
 
+# a program that runs the command in its second argument, in the folder in its first
+RUN = """
+import asyncio, pathlib, sys
+from fairlead.shell.direct import DirectLayer
+from fairlead.shell.layer import View
+from fairlead.shell.process import Command
+from fairlead.workspace.paths import Roots
+
+async def main():
+    box = await DirectLayer(Roots.of(pathlib.Path(sys.argv[1]))).open(sys.argv[2], View())
+    await Command(box.launch, 60, lambda text: print(text, end="", flush=True)).run()
+
+asyncio.run(main())
+"""
+
 
 @pytest.fixture
 def nap() -> Iterator[str]:
@@ -237,19 +252,8 @@ async def test_fault_28_it_ends_although_its_reaper_does_not_answer(tmp_path: Pa
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing notices the end of the server")
 async def test_a_command_ends_with_the_server(tmp_path: Path, nap: str) -> None:
     """However the server ends: a killed server cannot clean up after itself."""
-    code = (
-        "import asyncio, pathlib, sys\n"
-        "from fairlead.shell.direct import DirectLayer\n"
-        "from fairlead.shell.layer import View\n"
-        "from fairlead.workspace.paths import Roots\n"
-        "from fairlead.shell.process import Command\n"
-        "async def main():\n"
-        "    box = await DirectLayer(Roots.of(pathlib.Path(sys.argv[1]))).open(sys.argv[2], View())\n"
-        "    await Command(box.launch, 60, lambda text: print(text, flush=True)).run()\n"
-        "asyncio.run(main())"
-    )
     server = subprocess.Popen(
-        [sys.executable, "-c", code, str(tmp_path), f"setsid {nap} & echo on; {nap}"], stdout=subprocess.PIPE
+        [sys.executable, "-c", RUN, str(tmp_path), f"setsid {nap} & echo on; {nap}"], stdout=subprocess.PIPE
     )
     assert server.stdout is not None
     assert server.stdout.readline() == b"on\n"
@@ -417,24 +421,13 @@ def test_fault_40_a_commands_environment_holds_no_credentials() -> None:
 
 def test_fault_40_a_command_sees_no_credentials(tmp_path: Path) -> None:
     """docs/faults.md 40: in a process that has keys, as the server may."""
-    code = (
-        "import asyncio, pathlib, sys\n"
-        "from fairlead.shell.direct import DirectLayer\n"
-        "from fairlead.shell.layer import View\n"
-        "from fairlead.workspace.paths import Roots\n"
-        "from fairlead.shell.process import Command\n"
-        "async def main():\n"
-        "    box = await DirectLayer(Roots.of(pathlib.Path(sys.argv[1]))).open('env', View())\n"
-        "    print((await Command(box.launch, 5, lambda text: None).run()).output)\n"
-        "asyncio.run(main())"
-    )
     secrets = {
         "ANTHROPIC_API_KEY": "SECRET-1",
         "ANTHROPIC_AUTH_TOKEN": "SECRET-2",
         "ANTHROPIC_BASE_URL": "http://SECRET",
     }
     done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)],
+        [sys.executable, "-c", RUN, str(tmp_path), "env"],
         env={**os.environ, **secrets, "KEPT": "yes"},
         capture_output=True,
         text=True,

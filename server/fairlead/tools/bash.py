@@ -3,7 +3,6 @@
 Asks the user first if the policy requires it.
 """
 
-import asyncio
 import contextlib
 import errno
 import os
@@ -142,14 +141,7 @@ class Bash:
             return _lines(*notes, discarded, cancelled, running.output)
 
         call.progress = stopped
-        try:
-            result = await running.run()
-        except asyncio.CancelledError:
-            await job.end("stopped", None, discard=True)
-            raise
-        except ToolError:
-            await job.end("failed", None, discard=True)
-            raise
+        result = await job.run()
         call.progress = _lines(*notes, "Cancelled after the command had ended. Its output:", result.output)
         try:
             changed = await job.end(result.ended, result.exit_code)

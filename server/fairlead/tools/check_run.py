@@ -1,6 +1,5 @@
 """Runs one check and discards what it changes in its box (docs/plan.md P17). Without a sandbox, its changes stay."""
 
-import asyncio
 from dataclasses import dataclass, replace
 
 from fairlead.agent.errors import ToolError
@@ -99,14 +98,7 @@ async def _run(commands: Commands, check: CheckRun, call: RunningCall) -> CheckE
     elif not len(check.changes):
         job = replace(job, without_changes=check.state)
     job.begin()
-    try:
-        result = await running.run()
-    except asyncio.CancelledError:
-        await job.end("stopped", None, discard=True)
-        raise
-    except ToolError:
-        await job.end("failed", None, discard=True)
-        raise
+    result = await job.run()
     discarded = await job.end(result.ended, result.exit_code, discard=True)
     return CheckEnd(result, f" {discarded}" if discarded else "")
 

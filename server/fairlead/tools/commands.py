@@ -17,7 +17,7 @@ from fairlead.shell.background import BackgroundCommands, Ended
 from fairlead.shell.command_line.policy import Permission
 from fairlead.shell.command_line.verifications import NO_VERIFICATIONS, FoundVerifications
 from fairlead.shell.layer import DEFAULT_LIMITS, Box, Changes, Layer, Limits, NotRun, View, Where
-from fairlead.shell.process import Command
+from fairlead.shell.process import Command, CommandResult
 from fairlead.shell.uncancelled import finish_uncancelled
 from fairlead.workspace.paths import Roots
 
@@ -98,6 +98,21 @@ class Job:
         """Reports that the command started."""
         start = (self.command, str(self.box.launch.cwd), self.where, self.network, self.handle)
         self.commands.emit(CommandStarted(self.call.id, self.call.item_id, *start))
+
+    async def run(self) -> CommandResult:
+        """Runs the command, and ends the job if it is cancelled or cannot be started. Otherwise, call `end` then.
+
+        Raises:
+            ToolError: the command cannot be started.
+        """
+        try:
+            return await self.running.run()
+        except asyncio.CancelledError:
+            await self.end("stopped", None, discard=True)
+            raise
+        except ToolError:
+            await self.end("failed", None, discard=True)
+            raise
 
     async def end(self, ended: Ended, exit_code: int | None, *, discard: bool = False) -> str:
         """Closes the box and reports how the command ended. Returns lines for the model about its changes.
