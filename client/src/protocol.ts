@@ -304,7 +304,7 @@ export interface ApplyEditParams extends ApplyWorkspaceEditParams {
 /** A question to the user: whether a command may run, or whether the file `uri` may be read, changed or accepted. */
 export interface ApproveParams {
   readonly sessionId: string;
-  /** Null: the user's own accept of a protected file asks, not the agent. */
+  /** Null if the question confirms the user's own accept of a protected file, for which there is no tool call. */
   readonly toolCallId: string | null;
   readonly kind: "command" | "file";
   /** Where the command runs. Null for a file, as are `command` and `cwd`. */
@@ -342,7 +342,7 @@ export interface DiagnosticsResult {
 export type ContextItem =
   /** A file or folder (`file`, the default), or the lines of `range` in a file (`selection`). */
   | { readonly kind?: "file" | "selection"; readonly uri: string; readonly range?: Range }
-  /** The problems that the editor shows: of one file, or of all files without `uri`. */
+  /** The problems that the editor shows in one file or, without `uri`, in all files. */
   | { readonly kind: "problems"; readonly uri?: string }
   /** The uncommitted changes; `text` is the output of `git diff`. */
   | { readonly kind: "changes"; readonly text: string }

@@ -89,8 +89,8 @@ export interface Plan {
 export interface Hunk {
   readonly id: string;
   /**
-   * The first line of this side, from 1. As in a unified diff, if a side has no lines, its start is the line before the
-   * hunk.
+   * The hunk's first line in the base, from 1; `newStart` is that in the proposed text. As in a unified diff, the start
+   * of a side without lines is the line before the hunk.
    */
   readonly oldStart: number;
   readonly oldLines: number;

@@ -46,7 +46,7 @@ export type Entry = Readonly<
   | { kind: "context"; title: string; text: string }
   | { kind: "rules"; files: readonly { uri: string; cut: boolean }[] }
   /**
-   * `errorKind` is the kind of the error with which the server ended the run; empty if there was none, also if the
+   * `errorKind` is the kind of the error with which the server ended the run; empty if there was none, or if the
    * request itself failed.
    */
   | { kind: "end"; stopReason: string; message: string; record: string; errorKind: string }
@@ -71,7 +71,7 @@ export interface Session {
   running: boolean;
   /** Whether this is a placeholder, which shows the user's task until the server has created the session. */
   readonly isStarting: boolean;
-  /** The session in the server's list; undefined if it is not listed, for example because the server ended. */
+  /** The session's row in the server's list; undefined if it has none, for example because the server ended. */
   row: SessionRow | undefined;
   plan: Plan | undefined;
   edits: Edits | undefined;
@@ -93,7 +93,7 @@ export interface Session {
   mode: Mode | null;
   /** The number of runs of this session that this window started. */
   runsStarted: number;
-  /** The number of these runs that have ended, as the server reported or because it ended itself. */
+  /** The number of these runs that have ended, including those that were interrupted because the server ended. */
   runsEnded: number;
   /**
    * The end entries of runs that the user stopped, by the run's number from 1. The server may still be ending these
@@ -121,7 +121,7 @@ const CHANGES: Partial<Record<AgentEvent["kind"], Change>> = {
 /** Events that are shown even after the user stopped the run: what ended, and what it cost. */
 const FINAL_EVENTS: readonly AgentEvent["kind"][] = ["command_ended", "tool_finished", "usage", "run_finished"];
 
-/** The prefix of the handles of checks, and of the call ids of those that the user requested, also in a search. */
+/** The prefix of the handles of checks, and of the call ids of checks that the user requested, also in a search. */
 export const CHECK_PREFIX = "check-";
 
 /** How a run ended. The user can continue it, unless it is `done`. Only a `paused` run waits for that. */
@@ -342,14 +342,14 @@ export function rewindEntries(session: Session, checkpoint: number): void {
   session.mode = null;
 }
 
-/** Adds the checkpoint of the run that begins to its prompt, which is the last one. */
+/** Sets the checkpoint of the last prompt, with which the current run began. */
 function setCheckpoint(session: Session, checkpoint: number): void {
   const index = session.entries.findLastIndex(({ kind }) => kind === "prompt");
   const prompt = session.entries[index];
   if (prompt?.kind === "prompt") session.entries[index] = { ...prompt, checkpoint };
 }
 
-/** Whether the server is still ending a run that the user stopped, so that events of this run can arrive. */
+/** Whether the server is still ending a run that the user stopped. Events of that run can still arrive. */
 function isStopping({ stoppedRuns, runsEnded }: Session): boolean {
   return [...stoppedRuns.keys()].some((run) => run > runsEnded);
 }
@@ -367,7 +367,7 @@ function toolEntry(title: string, outcome: ToolEntry["outcome"]): ToolEntry {
   return { kind: "tool", id: "", name: "", title, locations: [], output: "", outcome, result: "", failure: "" };
 }
 
-/** Replaces the last entry of a tool call by one with these changes. Does nothing if there is none. */
+/** Replaces the last entry of a tool call with one that has these changes. Does nothing if there is none. */
 function changeTool(session: Session, id: string, change: (tool: ToolEntry) => Partial<ToolEntry>): void {
   const index = session.entries.findLastIndex((entry) => entry.kind === "tool" && entry.id === id);
   const tool = session.entries[index];

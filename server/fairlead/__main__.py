@@ -7,7 +7,9 @@ HELP = {"-h", "--help"}
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs a command; returns the process's exit code. `arguments` follow the program's name; None: `sys.argv`.
+    """Runs a command and returns the process's exit code.
+
+    `arguments` are those after the program's name; None: as in `sys.argv`.
 
     Slow modules are imported during this call, so that Ctrl-C during an import also ends the process cleanly.
     """

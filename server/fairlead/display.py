@@ -5,7 +5,7 @@ Pure text, below all other modules, because every layer shows text that it did n
 
 import re
 
-# CSI; OSC and other strings, which BEL or ST ends; other escapes; and control characters except tab, newline and
+# CSI; OSC and other strings, which end with BEL or ST; other escapes; and control characters except tab, newline and
 # carriage return
 _ESCAPES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"
@@ -38,8 +38,8 @@ def keep_colors(text: str) -> str:
 def escape_invisible(text: str) -> str:
     """Writes invisible characters as escapes, such as `\\u202e` and `\\U000e0041`. Tabs, newlines and spaces stay.
 
-    These are all that are not printable (`str.isprintable`), which includes control and direction characters and spaces
-    of other widths, and printable ones that draw nothing.
+    These are all characters that are not printable (`str.isprintable`), such as control and direction characters and
+    spaces of other widths, and the printable ones that draw nothing.
     """
     return "".join(c if c in "\n\t" or (c.isprintable() and c not in _BLANK) else _escape(c) for c in text)
 

@@ -4,8 +4,8 @@
 /** How long an analysis may take, in milliseconds: a file without problems may never get a report. */
 const LIMIT = 3000;
 /**
- * An analysis has ended when there was no report for this long after another one, in milliseconds. Several extensions
- * may report about a file, and TypeScript reports syntax errors before other problems.
+ * An analysis has ended when this many milliseconds have passed since the last report. Several extensions may report
+ * about a file, and TypeScript reports syntax errors before other problems.
  */
 const SETTLE = 500;
 
@@ -17,7 +17,7 @@ export class Analyses {
 
   constructor(private readonly subscribe: Subscribe) {}
 
-  /** Call it right before a file is opened. */
+  /** Starts waiting for the reports about a file. Call it right before the file is opened. */
   begin(file: string): void {
     if (this.running.has(file)) return;
     const ended = new Promise<void>((resolve) => {

@@ -105,7 +105,7 @@ function selectedRanges({ selections }: vscode.TextEditor): LineRange[] {
   return mergeRanges(selections.filter(({ isEmpty }) => !isEmpty).map(lineRangeOf));
 }
 
-/** The ranges as context items for `agent/runTask`, one for each. */
+/** Returns a context item for `agent/runTask` for each range. */
 function contextOf({ uri }: vscode.TextDocument, ranges: readonly LineRange[]): ContextItem[] {
   return ranges.map(({ start, end }) => ({
     uri: uri.toString(),

@@ -5,7 +5,8 @@ import type * as lsp from "vscode-languageclient/node";
 /** The maximum number of places or symbols in an answer. The rest are left out. */
 export const MOST_PLACES = 2000;
 const MOST_HOVER_CHARACTERS = 20_000;
-const MOST_TEXT_EDITS = 50_000;
+/** The maximum number of text edits and file operations in a workspace edit. */
+const MOST_CHANGES = 50_000;
 
 /** An answer that cannot be sent. The message is for the model. */
 export class Unusable extends Error {}
@@ -119,7 +120,7 @@ export function hover(found: readonly Hover[]): lsp.Hover | null {
   return { contents: { kind: "markdown", value }, ...(at ? { range: range(at) } : {}) };
 }
 
-/** Returns the outline of a document: at most the first `MOST_PLACES` symbols, with their parents. */
+/** Returns the outline of a document: at most the first `MOST_PLACES` symbols, counting nested ones. */
 export function documentSymbols(found: readonly DocumentSymbol[]): lsp.DocumentSymbol[] {
   let left = MOST_PLACES;
   const convert = (symbols: readonly DocumentSymbol[]): lsp.DocumentSymbol[] =>
@@ -177,7 +178,7 @@ export function workspaceEdit(
     } else throw new Unusable("The edit contains a snippet or changes a notebook.");
   }
   const count = [...texts.values()].reduce((sum, edits) => sum + edits.length, operations.length);
-  if (count > MOST_TEXT_EDITS) throw new Unusable(`The edit changes ${count} places. The limit is ${MOST_TEXT_EDITS}.`);
+  if (count > MOST_CHANGES) throw new Unusable(`The edit changes ${count} places. The limit is ${MOST_CHANGES}.`);
   const oldUris = new Set(operations.flatMap((each) => oldUri(each) ?? []));
   const changes = [...texts].map(([uri, edits]) => ({ textDocument: { uri, version: version(uri) }, edits }));
   return {

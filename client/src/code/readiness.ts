@@ -19,8 +19,8 @@ const CLOCK: Clock = {
 
 export class Readiness {
   /**
-   * The languages whose support has found something, or has had its time to start. For these, a question is asked only
-   * once.
+   * The languages whose support has found something or has had enough time to start. For these, a question is asked
+   * only once.
    */
   private readonly started = new Set<string>();
 

@@ -18,9 +18,9 @@ const BUILDS = "vendor,target,dist,build,out";
 const NOT_SOURCES = `**/{${DEPENDENCIES},${BUILDS}}/**`;
 
 /**
- * Returns at most `limit` files: first the workspace's own, then those in folders that usually contain builds, of which
- * there can be very many. Leaves out dependencies, and what the globs `excluded` match. `find` returns at most `limit`
- * files that match the first glob and not the second.
+ * Returns at most `limit` files. The workspace's own come first, because folders that usually contain builds can hold
+ * very many files. Leaves out dependencies and what the globs `excluded` match. `find` returns at most `limit` files
+ * that match the first glob and not the second.
  */
 export async function filesWithoutDependencies<File>(
   find: (include: string, exclude: string, limit: number) => PromiseLike<readonly File[]>,
@@ -37,8 +37,8 @@ export async function filesWithoutDependencies<File>(
 
 /**
  * Returns one source file of each common language that the workspace contains. Opening it starts VS Code's support for
- * its language. For a file of a dependency or a build, TypeScript would load another project. `findOne` returns a file that matches
- * the first glob and not the second; none if there is no such file.
+ * its language. Leaves out dependencies and builds, because for their files TypeScript would load another project.
+ * `findOne` returns a file that matches the first glob and not the second; none if there is no such file.
  */
 export async function sourceFiles<File>(
   findOne: (include: string, exclude: string) => PromiseLike<readonly File[]>,

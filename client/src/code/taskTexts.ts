@@ -15,7 +15,7 @@ export interface LineRange {
 
 /**
  * Returns the lines of a range of text. If a range of several lines ends at the start of a line, that line is not
- * included, as the server reads it.
+ * included. The server applies the same rule.
  */
 export function lineRangeOf({ start, end }: Range): LineRange {
   return { start: start.line, end: end.character === 0 && end.line > start.line ? end.line - 1 : end.line };
@@ -29,7 +29,7 @@ export interface Problem {
   readonly code: string | undefined;
 }
 
-/** Returns the lines in the language of the user: `line 4`, `lines 4 to 6, line 9`. */
+/** Returns the lines in words, in the user's language: `line 4`, `lines 4 to 6, line 9`. */
 export function linesLabel(ranges: readonly LineRange[]): string {
   const parts = mergeRanges(ranges).map(({ start, end }) =>
     start === end ? t("line {0}", start + 1) : t("lines {0} to {1}", start + 1, end + 1),

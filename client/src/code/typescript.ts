@@ -1,5 +1,6 @@
-// Asks VS Code's TypeScript support for the problems in a file. The support checks only files in tabs automatically, and
-// reports nothing about a file that is open without being shown. Does not import VS Code, so that tests need no editor.
+// Asks VS Code's TypeScript support for the problems in a file. Unless asked, it checks only files in tabs, so it
+// reports nothing about a file that was opened in the background. Does not import VS Code, so that tests need no
+// editor.
 
 import type { Diagnostic, Range } from "../protocolStates";
 

@@ -27,7 +27,7 @@ interface Repository {
   };
   /** Reads the files' status from Git now and updates `state`. */
   status(): Promise<void>;
-  /** Returns the diff of the index from the last commit (`cached`), or of the working tree from the index. */
+  /** Returns the diff between the last commit and the index (`cached`), or between the index and the working tree. */
   diff(cached: boolean): Promise<string>;
 }
 
@@ -76,7 +76,7 @@ export function hasChanges(): boolean {
 /**
  * Returns the uncommitted changes as a diff, in which an untracked file has only a header; empty if there are none,
  * undefined without a repository. Lists at most `MAX_FILES` untracked files of each repository. Rejects if Git cannot
- * read one.
+ * read a repository.
  */
 export async function uncommittedChanges(): Promise<string | undefined> {
   const repositories = workspaceRepositories();
@@ -91,8 +91,8 @@ export async function uncommittedChanges(): Promise<string | undefined> {
 }
 
 /**
- * Returns the inputs for commit messages, with the names of their repositories. `root`, if it is given, is the folder of
- * the only repository wanted.
+ * Returns the inputs for commit messages, with the names of their repositories. If `root` is the folder of a
+ * repository, returns only the input of that repository.
  */
 export function commitInputs(
   root?: vscode.Uri,
@@ -147,7 +147,10 @@ function workspaceRepositories(): { name: string; repository: Repository }[] {
   return [...found.values()];
 }
 
-/** Whether a repository is below a workspace folder, whose paths then begin with the repository's own. */
+/**
+ * Whether a repository is below a workspace folder. The workspace paths of its files then begin with the repository's
+ * workspace path.
+ */
 function isBelowFolder({ rootUri }: Repository): boolean {
   const folder = vscode.workspace.getWorkspaceFolder(rootUri);
   return folder !== undefined && folder.uri.toString() !== rootUri.toString();

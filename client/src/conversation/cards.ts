@@ -36,7 +36,7 @@ export interface Card {
   readonly question?: AskParams;
 }
 
-/** What the cards show about this window: whether tasks can run in it, and how they reach the model. */
+/** What the cards depend on in this window: whether tasks can run in it, and how they reach the model. */
 export interface WindowState {
   readonly hasFolder: boolean;
   readonly isTrusted: boolean;
@@ -45,8 +45,8 @@ export interface WindowState {
 }
 
 /**
- * Returns the cards while `session` is shown, the most urgent first. `sessions` are all sessions: each other one that
- * waits for the user has a card too. `relative` converts a URI to a path for display.
+ * Returns the cards while `session` is shown, the most urgent first. Each other session in `sessions` that waits for
+ * the user has a card too. `relative` converts a URI to a path for display.
  */
 export function cardsOf(
   session: Session | undefined,
@@ -151,7 +151,7 @@ export function cardView(card: Card, idOf: (about: object | string) => string): 
   };
 }
 
-/** Gives each object a unique id. A string is its own id. */
+/** Returns a function that gives each object a unique id. A string is its own id. */
 export function objectIds(): (about: object | string) => string {
   const ids = new WeakMap<object, string>();
   let last = 0;

@@ -124,8 +124,8 @@ export class Conversation implements vscode.Disposable {
   }
 
   /**
-   * Puts a text into the prompt of each page, above what the user has typed, to edit and send it. Shows the view if the
-   * editor is not visible. If no page is loaded, the text becomes a part of the draft.
+   * Puts a text for the user to edit and send into the prompt of each page, above what the user has typed. Shows the
+   * view if the editor is not visible. If no page is loaded, the text becomes a part of the draft.
    */
   async offer(text: string): Promise<void> {
     const ready = [...this.pages].filter(({ isReady }) => isReady);

@@ -94,9 +94,9 @@ export class ConversationActions implements vscode.Disposable {
    * Sends what the user typed: as a message to the shown session if that is running, else as a task with the pictures,
    * in `mode` unless a slash command sets another one. A message has no mode. `/new` always starts a task.
    *
-   * Returns false if the text was not sent. A task counts as sent after its run (`Runs.send`). A message and a slash
-   * command that runs at once have no pictures and no context. For these, calls `putBack`, so that the pictures and
-   * what the user removed from the context apply to the next task.
+   * Returns false if the text was not sent. For a task, returns true only when its run has ended (`Runs.send`). A
+   * message and a slash command that runs at once have no pictures and no context. For these, calls `putBack`, so that
+   * the pictures and what the user removed from the context apply to the next task.
    */
   async send(
     text: string,

@@ -33,7 +33,7 @@ export class EntryFeed {
 
   /**
    * From now on, `next` returns entries from this index on: the webview wants earlier ones, or has removed those before
-   * the index. Ignores an index beyond the end, which is one of another session.
+   * the index. Ignores an index beyond the end, because it belongs to another session.
    */
   showFrom(first: number): void {
     if (first > (this.entries?.length ?? 0)) return;
@@ -41,7 +41,10 @@ export class EntryFeed {
     for (const index of this.sent.keys()) if (index < first) this.sent.delete(index);
   }
 
-  /** Returns what the webview needs to show the session's entries; undefined if it has everything. Notes it as sent. */
+  /**
+   * Returns what the webview needs to show the session's entries, and records it as sent. Undefined if the webview has
+   * everything.
+   */
   next(session: Session | undefined): Extract<Update, { kind: "entries" }> | undefined {
     const [sessionId, entries] = [session?.id ?? "", session?.entries ?? NONE];
     // a rewind replaces the array

@@ -11,7 +11,7 @@ import { escapeInvisible, plainOutput, visibleText } from "../ui/text";
 const MAX_TEXT = 100_000;
 /** The same for the output or the result of a tool call. */
 const MAX_OUTPUT = 10_000;
-/** A successful result of one line that is shorter than this is next to the title, not below it. Not of a command. */
+/** A successful one-line result that is shorter than this appears next to the title. Does not apply to commands. */
 const MAX_NOTE = 100;
 
 const END_TEXTS: Record<string, string> = {

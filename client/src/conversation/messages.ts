@@ -68,7 +68,7 @@ export interface ChipView {
 export interface CompletionView {
   readonly label: string;
   readonly description: string;
-  /** The text before the cursor, completed. */
+  /** The text before the cursor, with the completion applied. */
   readonly text: string;
 }
 
@@ -134,7 +134,7 @@ export type Intention =
   /** Show an entry in an editor, without omissions. */
   | { readonly kind: "showWhole"; readonly entry: number }
   | { readonly kind: "copy"; readonly entry: number }
-  /** Put the text of an entry into the prompt, to change it and send it again. */
+  /** Put the text of an entry into the prompt, for the user to change and send again. */
   | { readonly kind: "edit"; readonly entry: number }
   /** Rewind the session to its state before a prompt. */
   | { readonly kind: "rewind"; readonly entry: number }

@@ -27,7 +27,7 @@ interface Picture {
 }
 
 export class PromptBox {
-  /** The labels of the context chips that the user removed for the next task. The chips of another file have others. */
+  /** The labels of the context chips that the user removed for the next task. The labels differ between files. */
   private readonly removed = new Set<string>();
   /** The pictures that are sent with the next task, by the id of their chip. */
   private readonly pictures = new Map<ChipView["id"], Picture>();
@@ -162,7 +162,7 @@ export class PromptBox {
   }
 }
 
-/** Returns the name, with a number if it is taken: all pasted pictures have the same name. */
+/** Returns the name, with a number added if it is taken, because all pasted pictures have the same name. */
 function uniqueName(name: string, taken: ReadonlySet<string>): string {
   const [, stem = name, ending = ""] = /^(.+?)(\.\w+)?$/.exec(name) ?? [];
   let unique = name;

@@ -18,7 +18,7 @@ export interface ListedCheck extends CheckChoice {
   readonly typed: string;
 }
 
-/** Returns the checks in the list for a step; the user can also type another command. */
+/** Returns the choices for the check of a step. The user can also type another command. */
 export function stepChoices({ check, checkByUser }: PlanItem, suggestions: readonly SuggestedCheck[]): CheckChoice[] {
   const current = check === "" ? [] : [choice(check, checkByUser ? t("set by you") : t("set by the agent"))];
   const others = suggestions.filter(({ command }) => command !== check).map(suggested);
@@ -26,7 +26,7 @@ export function stepChoices({ check, checkByUser }: PlanItem, suggestions: reado
   return [...current, ...others, ...(check === "" ? [] : [none])];
 }
 
-/** Returns the checks in the list of those to run; the user can also type another command. */
+/** Returns the choices for which check to run. The user can also type another command. */
 export function runChoices(items: readonly PlanItem[], suggestions: readonly SuggestedCheck[]): CheckChoice[] {
   const set = new Map(items.filter(({ check }) => check !== "").map(({ check, content }) => [check, content]));
   const all = { command: undefined, label: t("All Checks"), description: t("of the steps and the settings") };
@@ -38,8 +38,8 @@ export function runChoices(items: readonly PlanItem[], suggestions: readonly Sug
 }
 
 /**
- * Returns the rows for a text in the box: the text as a command, then the choices whose label contains it in any case.
- * For an empty box, all choices.
+ * Returns the rows for a text in the box: the text as a command, then the choices whose label contains it, ignoring
+ * case. For an empty box, returns all choices.
  */
 export function listedChoices(typed: string, choices: readonly CheckChoice[]): ListedCheck[] {
   const command = typed.trim();

@@ -11,7 +11,7 @@ import { escapeInvisible } from "../ui/text";
 
 /**
  * Returns the row of a file that a step changed. `parent`: the id of the step's row. `toReview`: whether the step's
- * changes to the file are undecided. `laterChanges`: texts that say what changed the step's changes again.
+ * changes to the file are undecided. `laterChanges`: texts that say what later changed the step's part of it.
  */
 export function fileRow(
   parent: string,

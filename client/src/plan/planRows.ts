@@ -39,8 +39,8 @@ const OUTSIDE_TEXTS: Record<Outside["id"], { label: string; tooltip: string }> =
 export type Activity = "working" | "waiting" | "idle";
 
 /**
- * Returns the row of a step. `relative` converts a URI to a path for display. `laterChanges`: texts that say what
- * changed the step's edits again.
+ * Returns the row of a step. `relative` converts a URI to a path for display. `laterChanges`: texts that say what later
+ * changed the step's parts of files.
  */
 export function stepRow(
   item: PlanItem,
@@ -101,8 +101,8 @@ export function goRow(steps: number): PlanRow {
 }
 
 /**
- * Returns the row of a run that ended early. A click on it continues the run, after asking for the API key if the run
- * ended because of it. `usesKey` says whether the model's provider takes an API key, as opposed to a sign-in.
+ * Returns the row of a run that ended early. A click on it continues the run. If the run ended because of the API key,
+ * a click first asks for the key. `usesKey` says whether the model's provider takes a key, as opposed to a sign-in.
  */
 export function retryRow(end: EndEntry, usesKey: boolean): PlanRow {
   const shown = escapeInvisible(end.message);

@@ -1,4 +1,4 @@
-// What the links of notices, the same buttons in the conversation, and the status bar item do.
+// The actions of the links in notices, of the same buttons in the conversation, and of the status bar item.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";

@@ -34,7 +34,7 @@ export function sessionName(session: Session | undefined): string {
   return shown === "" ? "Agent" : `“${shown}”`;
 }
 
-/** Returns a notice for everything in a session that waits for the user. */
+/** Returns a notice for each pending approval and question of a session, and for its pause. */
 export function noticesOf(session: Session, relative: (uri: string) => string): Notice[] {
   const notices = [
     ...session.approvals.map((approval): Notice => ({

@@ -24,7 +24,7 @@ export class SystemNotifications implements vscode.Disposable {
   }
 
   private update(): void {
-    // only sessions that ran in this window: the user knows what has waited since an earlier window
+    // only sessions that ran in this window: the user already knows what has been waiting since an earlier window
     const sessions = this.store.sessions.filter(({ runsStarted }) => runsStarted > 0);
     const notices = sessions.flatMap((session) => [...noticesOf(session, relative), ...endNotices(session)]);
     for (const { about, text } of notices) if (!this.known.has(about)) notify(text);

@@ -39,7 +39,7 @@ export function rowUri(sessionId: string, uri: string): vscode.Uri {
 
 /**
  * Returns the session, the path and the plan item in the URI of a diff's side; undefined for a URI of another scheme.
- * Which side it is, only the scheme says.
+ * Only the scheme says which side it is.
  */
 export function parseDiffUri(uri: vscode.Uri): DiffSide | undefined {
   if (uri.scheme !== scheme.proposed && uri.scheme !== scheme.base) return undefined;

@@ -82,8 +82,8 @@ export class Diffs implements vscode.Disposable {
   }
 
   /**
-   * Shows the change that follows a decision: in the active diff, if that is a multi-file diff, or shows the plan step
-   * and the file of the change. Otherwise opens the diff of the change's file.
+   * Shows the change that follows a decision. Stays in the active diff if that is a multi-file diff, or if it shows the
+   * change's file with only the change's plan step. Otherwise opens the diff of that file.
    */
   async showNext(location: ChangeLocation, preserveFocus = false): Promise<void> {
     if (await this.multiDiffs.go("next", location.file)) return;

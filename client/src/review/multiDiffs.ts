@@ -1,5 +1,5 @@
-// The open multi-file diffs: all proposals of a session, or those of one plan step. VS Code does not change the files
-// of such a diff while it is open, so it is opened again when they change.
+// The open multi-file diffs: all proposals of a session, or those of one plan step. VS Code does not add files to an
+// open one or remove them from it, so it is opened again when its list of files changes.
 
 import * as vscode from "vscode";
 import { editsOfStep, firstLine } from "./changeNavigation";
@@ -14,7 +14,7 @@ export interface MultiDiffContent {
   readonly item: string | undefined;
 }
 
-/** An open multi-file diff with its files, which VS Code does not change while it is open. */
+/** An open multi-file diff, and the files that it was opened with. */
 interface OpenMultiDiff extends MultiDiffContent {
   readonly uris: readonly string[];
 }

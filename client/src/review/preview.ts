@@ -20,7 +20,7 @@ interface PreviewParams extends Pick<DecideParams, "sessionId" | "target"> {
 }
 
 export class Preview implements vscode.Disposable {
-  /** The change in the preview that was opened last. Also set after the user has closed the preview. */
+  /** The change in the preview that was opened last. Stays set when the user closes the preview. */
   private shown: Shown | undefined;
   private readonly unsubscribe: () => void;
 

@@ -162,8 +162,8 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
 
   /**
    * Returns the proposed changes to a file, if the user can edit its proposed text; else undefined. The user cannot
-   * edit the text of a single plan step, of a deleted or a binary file, or with mixed line endings, which VS Code would
-   * not preserve.
+   * edit the text of a single plan step, the text of a deleted or binary file, or a text with mixed line endings, which
+   * VS Code would not preserve.
    */
   private amendable(uri: vscode.Uri, text: string): FileEdits | undefined {
     const side = uri.scheme === scheme.proposed ? parseDiffUri(uri) : undefined;

@@ -42,8 +42,8 @@ export class Review {
   ) {}
 
   /**
-   * Decides on all proposals of all sessions, or on none if `allows` returns false for a session. Asks the user first
-   * before it rejects.
+   * Decides on all proposals of all sessions, or on none if `allows` returns false for a session. Asks the user for
+   * confirmation before it rejects.
    */
   async decideAll(
     decision: Decision,

@@ -28,7 +28,7 @@ export class SmallestSets {
     private readonly checks: Checks,
   ) {}
 
-  /** Searches in the session whose changes are shown first, with the check that the user chooses, or all checks. */
+  /** Searches in the first session of the Proposed Changes view, with one or all checks, as the user chooses. */
   async find(): Promise<void> {
     const [session] = this.store.reviewable;
     if (!session) {

@@ -1,4 +1,5 @@
-// Whether access to a model is configured. Mirrors the server's rules: docs/protocol.md, Initialize. Pure.
+// Whether access to a model is configured, by the server's rules (docs/protocol.md, Initialize), and the settings that
+// configure it. Pure.
 
 import { t } from "@vscode/l10n";
 

@@ -1,5 +1,5 @@
-// Applies the edits of the user's decisions, such as accepts and undos. If wanted, saves those files that had no
-// unsaved changes before (docs/protocol.md, Standard LSP).
+// Applies the edits of the user's decisions, such as accepts and undos. Can then save the files that had no unsaved
+// changes before (docs/protocol.md, Standard LSP).
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -163,8 +163,8 @@ function textEdits({ textDocument, edits }: TextDocumentEdit): vscode.TextEdit[]
 }
 
 /**
- * Returns the line ending that edits give to all lines of a document; undefined if it stays or would differ by line.
- * VS Code would give the new lines the present line ending of the document.
+ * Returns the line ending that edits give to all lines of a document; undefined if it stays the same or would differ
+ * between lines. It must be set, because VS Code gives new lines the document's current line ending.
  */
 function newEndOfLine(
   document: vscode.TextDocument | undefined,

@@ -23,7 +23,7 @@ export async function mismatchReason({ digests = {}, edit }: ApplyEditParams): P
 
 /**
  * Returns why one file does not match or cannot be read; undefined if it matches or has unsaved changes. `version` is
- * the version of the document in the edit: null if the document is closed for the server, undefined if the edit does
+ * the version of the document in the edit: null if the server considers the document closed, undefined if the edit does
  * not change the text.
  */
 async function fileMismatch(

@@ -64,7 +64,7 @@ export async function isEnvironmentReady(folder: string, extra?: string): Promis
  * creates or changes environments. The environment gets its final name when it is complete. If a window closes before
  * that, the next window that creates an environment removes the unfinished one.
  *
- * Throws the error of the last installer if all of them fail, or if `signal` is aborted.
+ * Throws the error of the last installer if all of them fail. If `signal` is aborted, throws without trying the others.
  */
 export async function makeEnvironment(
   folder: string,

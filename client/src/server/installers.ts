@@ -42,7 +42,7 @@ export function uvInstaller(program: string): Installer {
   };
 }
 
-/** Returns `uv` if it is on the PATH, else its path in a folder of its installers; undefined if none of them runs. */
+/** Returns `uv` if it is on the PATH, else its path in a usual installation folder; undefined if none of them runs. */
 export async function findUv(): Promise<string | undefined> {
   const home = os.homedir();
   for (const program of ["uv", path.join(home, ".local", "bin", "uv"), path.join(home, ".cargo", "bin", "uv")]) {

@@ -87,7 +87,7 @@ async function setUp(folder: string, wheel: string, log: vscode.LogOutputChannel
 }
 
 /**
- * Returns a Python that uv finds or downloads. Throws NoPython, with all attempts, if there is no uv or it gets no
+ * Returns a Python that uv finds or downloads. Throws NoPython, with all attempts, if there is no uv, if uv gets no
  * Python, or if the user has configured an interpreter, which uv must not replace. `attempts` are the earlier ones.
  */
 async function pythonOfUv(

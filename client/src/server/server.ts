@@ -31,7 +31,7 @@ import type { Store } from "../state";
 import { setContextKey } from "../ui/contextKeys";
 
 const CONNECTION_LOST = new Set<unknown>([ErrorCodes.PendingResponseRejected, ErrorCodes.ConnectionInactive]);
-/** The variable with the names of those that are for the server only, and not for the commands that it runs. */
+/** The variable that lists the names of the variables for the server only, not for the commands that it runs. */
 const ADDED_VARIABLES = "FAIRLEAD_ADDED_VARIABLES";
 /** The maximum number of restarts of the server within RESTART_WINDOW milliseconds. */
 const RESTARTS = 4;
@@ -244,7 +244,7 @@ export class AgentServer implements vscode.Disposable {
     return client;
   }
 
-  /** Restarts a server that ends, unless its start has failed or has not ended. */
+  /** Restarts a server that ends, unless its start has failed or is not yet complete. */
   private restartPolicy(isRunning: () => boolean): NonNullable<LanguageClientOptions["errorHandler"]> {
     let closed: number[] = [];
     return {

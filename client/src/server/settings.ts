@@ -39,14 +39,17 @@ export function configuredWheels(): string | undefined {
   return configuredPath("wheels");
 }
 
-/** The environment variables that pass VS Code's proxy to a program; none if it has no proxy or a variable wins. */
+/**
+ * The environment variables that pass VS Code's proxy to a program; none if there is no usable proxy, or if the
+ * environment already sets them.
+ */
 export function configuredProxy(): Record<string, string> {
   const http = vscode.workspace.getConfiguration("http");
   const settings = {
     proxy: http.get("proxy"),
     proxySupport: http.get("proxySupport"),
     noProxy: http.get("noProxy"),
-    // in a browser, the user's settings are on the machine of the server
+    // if VS Code runs in a browser, the user's settings are on the machine that runs the extension
     isFromElsewhere: vscode.env.remoteName !== undefined && vscode.env.uiKind === vscode.UIKind.Desktop,
   };
   return proxyVariables(settings, process.env);

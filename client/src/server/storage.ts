@@ -10,8 +10,8 @@ export interface StorageFolders {
 }
 
 /**
- * Returns the storage folders for `initialize`. VS Code's own storage of a workspace is unsuitable: with an added
- * folder, or under another name, the workspace gets an empty one.
+ * Returns the storage folders for `initialize`. VS Code's own storage of a workspace is unsuitable: after a folder is
+ * added or the workspace is renamed, VS Code uses a new, empty storage folder.
  */
 export function storageFolders({ globalStorageUri, storageUri }: vscode.ExtensionContext): StorageFolders {
   return {

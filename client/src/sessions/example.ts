@@ -29,7 +29,7 @@ export async function openExample(extensionPath: string): Promise<void> {
 
 /**
  * Offers the example's task, if the window shows the example and the user trusts it: opens the file and the box for a
- * task. `memory` is the workspace's and remembers that this happened, so it happens only once.
+ * task. Records this in `memory`, the state of the workspace, so that it happens only once.
  */
 export async function offerExample(memory: vscode.Memento, prompts: Prompts): Promise<void> {
   const folder = exampleFolder();
@@ -47,7 +47,7 @@ function exampleFolder(): vscode.Uri | undefined {
   return folders.length === 1 && uri && isExampleFolder(uri.fsPath) ? uri : undefined;
 }
 
-/** The files of the example, in a package or in a checkout. */
+/** The folder with the files of the example, in the packaged extension or in a checkout. */
 function exampleSource(extensionPath: string): string {
   const packaged = path.join(extensionPath, "example");
   return existsSync(packaged) ? packaged : path.join(extensionPath, "server", "fairlead", "example");

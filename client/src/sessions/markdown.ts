@@ -2,7 +2,7 @@
 //
 // HTML is shown as text, and images are not fetched (docs/faults.md 41).
 
-/** Returns the text as a code block. Its fence is longer than each run of backticks in the text. */
+/** Returns the text as a code block. Its fence is longer than any run of backticks in the text. */
 export function fenced(text: string, language = ""): string {
   const ticks = "`".repeat(Math.max(3, longestBacktickRun(text) + 1));
   return `${ticks}${language}\n${text}\n${ticks}`;
@@ -28,7 +28,7 @@ export function safeMarkdown(text: string): string {
   const lines = text.replace(/\r\n?/g, "\n").split("\n");
   for (let index = 0; index < lines.length; index++) {
     const line = lines[index] ?? "";
-    // any words may follow the fence; without the flag s, a line separator would end them for `.`
+    // any words may follow the fence; the flag s lets `.` match a line separator (U+2028) among them
     const opening = /^ {0,3}(?:(`{3,})([^`]*)|(~{3,})(.*))$/s.exec(line);
     const fence = opening?.[1] ?? opening?.[3];
     if (fence === undefined) {

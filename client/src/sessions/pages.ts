@@ -32,7 +32,7 @@ export class Pages implements vscode.Disposable {
       await this.show(vscode.Uri.from({ scheme: scheme.page, authority: sessionId, path: "/Plan History.md" }));
   }
 
-  /** Shows where commands run in this workspace, when they ask, and what the user's rules match. */
+  /** Shows where commands run in this workspace, when they need approval, and what the user's rules match. */
   showCommandRules(): Promise<void> {
     return this.show(RULES);
   }
@@ -75,7 +75,7 @@ export class Pages implements vscode.Disposable {
     showBriefly(done);
   }
 
-  /** Returns the record of the active session. Undefined, after a message, if there is no session or no answer. */
+  /** Returns the record of the active session. If there is no session or no answer, says so and returns undefined. */
   private async record(): Promise<RecordResult | undefined> {
     const sessionId = this.activeId();
     if (sessionId === undefined) return undefined;

@@ -33,7 +33,7 @@ const SCOPES: readonly ScopeItem[] = [
 ];
 
 export class Rewinds {
-  /** `offer` shows the user the prompt that is no longer in the conversation, to edit and send it again. */
+  /** `offer` shows the prompt that is no longer in the conversation, so that the user can edit and resend it. */
   constructor(
     private readonly store: Store,
     private readonly server: AgentServer,

@@ -31,7 +31,7 @@ interface PromptTask {
   /** What the task is about, in addition to what it mentions. */
   readonly context?: readonly ContextItem[];
   /**
-   * What the user removed from the context. Set (perhaps empty) exactly if the task comes from the conversation, which
+   * What the user removed from the context; may be empty. Undefined unless the task comes from the conversation, which
    * then keeps the focus.
    */
   readonly omitted?: readonly Omission[];
@@ -65,8 +65,8 @@ export class Runs {
   }
 
   /**
-   * Runs a task from the conversation, in a session or a new one. Returns false if it did not start, else true when it
-   * has ended.
+   * Runs a task from the conversation, in the given session or in a new one. Returns false if it did not start, else
+   * true when it has ended.
    */
   send(
     sessionId: string | undefined,

@@ -5,10 +5,10 @@ import * as path from "node:path";
 
 /** What follows the id in the file name of a saved session. */
 const SUFFIX = ".jsonl";
-/** How much of a file is read at most, in bytes. Its first line has the paths of the session's folders. */
+/** The maximum number of bytes to read of a file. Its first line has the paths of the session's folders. */
 const MAX_HEAD_BYTES = 1024 * 1024;
 
-/** Returns the ids of the sessions in a storage folder that began with at least one of the open folders. */
+/** Returns the ids of the sessions in `storage` that had at least one of the open folders when they began. */
 export async function savedSessions(storage: string, openFolders: readonly string[]): Promise<string[]> {
   const folder = path.join(storage, "sessions");
   const open = new Set(openFolders.map(comparable));
@@ -42,7 +42,7 @@ async function firstLine(file: fs.FileHandle): Promise<string> {
   return value ?? "";
 }
 
-/** A form of a path that is equal for all spellings of a folder. The server saves the path without a last separator. */
+/** A form of a path that is equal for all spellings of a folder. The server saves no trailing separator. */
 function comparable(folder: string): string {
   const normalized = path.normalize(folder);
   const trimmed = normalized.endsWith(path.sep) ? normalized.slice(0, -1) : normalized;

@@ -36,7 +36,7 @@ export class Sessions implements vscode.Disposable {
     this.store.show(sessionId);
   }
 
-  /** Shows this session, or an idle one that the user picks, and runs another task in it, for which it asks. */
+  /** Shows this session, or an idle one that the user picks. Then asks for another task and runs it in this session. */
   async continueSession(sessionId?: string): Promise<void> {
     const session = sessionId === undefined ? await this.pickIdleSession() : this.store.get(sessionId);
     if (!session) return;
@@ -120,8 +120,8 @@ export class Sessions implements vscode.Disposable {
 
   /**
    * Requests the transcript of a session of an earlier window. If the server refuses, the next change of the session
-   * requests it again, because an earlier server may still have the session open. The user sees why it refused only if
-   * `isChosen`: the user has just chosen the session.
+   * requests it again, because an earlier server may still have the session open. `isChosen`: whether the user has just
+   * chosen the session. Only then is a refusal shown.
    */
   private loadTranscript({ id, row, entries }: Session, isChosen: boolean): void {
     // a session without a title has not run yet

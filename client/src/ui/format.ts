@@ -34,8 +34,8 @@ export function shortCount(count: number): string {
 }
 
 /**
- * Returns the cost and the tokens of a run so far, such as `$0.12 · 34k`. Without the cost if the model's price is
- * unknown; empty if the run has used no tokens.
+ * Returns the cost and the tokens of a run so far, such as `$0.12 · 34k`. Omits the cost if the model's price is
+ * unknown. Empty if the run has used no tokens.
  */
 export function usageSummary(usage: Usage): string {
   const tokens = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens;

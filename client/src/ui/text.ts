@@ -4,9 +4,9 @@ import { t } from "@vscode/l10n";
 import { lexer, type Token, type Tokens } from "marked";
 
 /**
- * Writes invisible characters as escapes such as `\u{202e}`, so that the user sees exactly what is there: all of the
- * Unicode category Other (control, format, private-use, unassigned, unpaired surrogates), except line feeds and tabs,
- * and characters of other categories that draw nothing, such as the Hangul filler.
+ * Writes invisible characters as escapes such as `\u{202e}`, so that the user sees exactly what is there. Invisible are
+ * all characters of the Unicode category Other (control, format, private-use, unassigned, unpaired surrogates) apart
+ * from line feeds and tabs, as well as characters of other categories that draw nothing, such as the Hangul filler.
  */
 export function escapeInvisible(text: string): string {
   return text.replace(/(?![\n\t])[\p{C}\u034f\u17b4\u17b5\u115f\u1160\u2800\u3164\uffa0]/gu, escapeCharacter);
@@ -15,15 +15,15 @@ export function escapeInvisible(text: string): string {
 const escapeCharacter = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 
 /**
- * Converts a text of the model for display: line endings become `\n`, and control and format characters (among them
- * those that change the direction) become escapes. Exceptions are tabs, and the zero-width joiner and non-joiner, which
- * emoji and some scripts need.
+ * Converts a text from the model for display: line endings become `\n`, and control and format characters (including
+ * those that change the text direction) become escapes. Tabs stay, and so do the zero-width joiner and non-joiner,
+ * which emoji and some scripts need.
  */
 export function visibleText(text: string): string {
   return text.replace(/\r\n?/g, "\n").replace(/(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}]/gu, escapeCharacter);
 }
 
-/** A message of the server for a notification or a view: without backticks, with invisible characters as escapes. */
+/** A message from the server for a notification or a view: without backticks, with invisible characters as escapes. */
 export const plainMessage = (message: string): string => escapeInvisible(message).replaceAll("`", "");
 
 /** Prevents links: in a message, VS Code turns `[words](address)` into a link and hides the address. */

@@ -7,8 +7,8 @@ export interface Scheduled {
 }
 
 /**
- * Draws soon after it is scheduled, but not until the given time after the last drawing has passed, so that a busy
- * server does not cause constant redrawing.
+ * Draws soon after it is scheduled, but never twice within the given time, so that a busy server does not cause
+ * constant redrawing.
  */
 export function throttled(draw: () => void, milliseconds = 50): Scheduled {
   let last = -Infinity;

@@ -87,7 +87,7 @@ export abstract class StoreTree<Node> implements vscode.TreeDataProvider<Node>, 
   }
 
   /**
-   * The row with the keyboard's focus; undefined if it cannot be found. `keyOf` returns what identifies a row. The API
+   * The row that has the keyboard focus; undefined if none is found. `keyOf` returns what identifies a row. The API
    * gives only the selection, so this toggles the selection of the focused row in the list that has the focus, returns
    * the row that differs, and leaves the selection changed.
    */

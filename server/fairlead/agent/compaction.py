@@ -27,7 +27,7 @@ TOO_LONG = (
     "tokens and the rest {rest:,}{window}.{advice}"
 )
 OLD_IMAGES = (
-    "Older pictures were removed from the conversation: a request can contain at most 20 pictures of 20 MB together."
+    "Older pictures were removed from the conversation: a request can contain at most 20 pictures, and 20 MB in total."
 )
 SHORTEN_TASK = " Start a new task, or make this one shorter."
 ENLARGE_WINDOW = (
@@ -77,7 +77,7 @@ class Compactor:
         self.emit(Compacted(f"The model's service cleared {results} from the conversation."))
 
     def remove_old_images(self) -> None:
-        """Removes the oldest pictures if all together do not fit into a request."""
+        """Removes the oldest pictures if they do not all fit into one request."""
         before = self.history.messages
         self._replace(without_old_images(before))
         if self.history.messages is not before:
@@ -112,7 +112,7 @@ class Compactor:
         return size(self.history.messages) < before
 
     def overflow_error(self, reason: str) -> ModelError:
-        """The error for a conversation that cannot be shortened any further. Its text is `reason`, sizes and advice."""
+        """The error for a conversation that cannot be shortened any further. Adds sizes and advice to `reason`."""
         window, messages = self.window, self.history.messages
         limit, prefix = window.reported or window.configured, round(window.prefix_chars * window.tokens_per_char)
         advice = ENLARGE_WINDOW if not window.is_hosted and (limit or 0) < LARGE_WINDOW else ""

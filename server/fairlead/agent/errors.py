@@ -30,7 +30,7 @@ class FairleadError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Overflow:
-    """The sizes, in tokens, that a server named when it refused a request for its length. None: it did not name one."""
+    """The sizes, in tokens, that a server named when it refused a request as too long. None: it did not name one."""
 
     window: int | None = None
     """The model's window."""
@@ -59,10 +59,11 @@ class ModelError(FairleadError):
             message: for the user.
             retryable: whether the same request may work later.
             retry_after: the pause that the server asked for, in seconds; None if it asked for none.
-            max_attempts: how many attempts may end with such an error if more are useless; None: the usual number.
+            max_attempts: how many attempts may end with such an error before another one is useless; None: the usual
+                number.
             loading: whether the server is still loading its model.
             overflow: the sizes that a refusal of the kind `context_overflow` named.
-            refuses: what of the conversation the server refused: a picture, or the model's earlier thinking.
+            refuses: which part of the conversation the server refused: the pictures, or the model's earlier thinking.
         """
         super().__init__(message)
         self.kind: ErrorKind = kind

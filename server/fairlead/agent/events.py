@@ -101,7 +101,7 @@ class CommandStarted:
 
     call_id: str
     item_id: str | None
-    """The plan item whose evidence it is: the one of a check, otherwise the one in progress at the call."""
+    """The plan item that it is evidence for: a check's own, otherwise the one in progress when the tool was called."""
     command: str
     cwd: str
     where: Literal["sandboxed", "workspace"]
@@ -180,7 +180,10 @@ class SmallestSet:
     needed: tuple[Change, ...]
     """The changes with which the checks pass. All of them are needed only if the outcome is `minimal`."""
     not_needed: tuple[Change, ...]
-    """The other undecided changes. Like `needed`, empty if no set was found that is minimal or smaller than all."""
+    """The other undecided changes.
+
+    Like `needed`, empty if the search found no set that is minimal or smaller than the set of all changes.
+    """
     version: int
     """The version of the proposals with which the search began (`Files.version`)."""
     message: str

@@ -76,7 +76,7 @@ def without_images(messages: Sequence[Message]) -> list[Message]:
 
 
 def without_old_images(messages: Sequence[Message]) -> list[Message]:
-    """The messages with a note in place of the oldest images, if all together do not fit into a request.
+    """The messages with a note in place of the oldest images, if not all images fit into one request.
 
     The images of one message stay or go together. Unchanged messages are the same objects.
     """

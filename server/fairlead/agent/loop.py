@@ -53,7 +53,7 @@ log = logging.getLogger(__name__)
 
 MAX_CUT_OFFS = 3
 MAX_OVERFLOW_RETRIES = 4
-"""How often a request that was refused for its length is sent again, shortened or with a lower answer limit."""
+"""How often a request that was refused as too long is sent again, shortened or with a lower answer limit."""
 CONTINUATIONS = {
     "max_tokens": CONTINUE,
     "model_context_window_exceeded": CONTINUE,
@@ -143,7 +143,7 @@ async def run(agent: Agent, prompt: Sequence[Block]) -> Outcome:
     except Exception as error:
         log.exception("the run failed")
         ending = failure(ModelError("internal", f"Internal error in Fairlead: {error!r}. The log has the details."))
-    if run.usage != run.reported_usage:  # an answer broke or was stopped
+    if run.usage != run.reported_usage:  # an answer broke off or was stopped
         run.report_usage()
     agent.history.close(f"{run.partial_text}\n\n(The run ended here: {ending.stop_reason}.)".strip())
     agent.emit(RunFinished(ending.stop_reason))
@@ -242,8 +242,8 @@ class _Run:
         """Handles an answer without calls. Returns None if the run continues.
 
         After a complete answer, the run continues if the model must read something (`must_continue`). After an
-        incomplete or empty one, it continues unless `cut_offs` counts the answer before (L13). Any other answer ends
-        the run.
+        incomplete or empty one, it continues unless `cut_offs` already counts the previous answer (L13). Any other
+        answer ends the run.
         """
         if reply.stop_reason == "tool_use" and reply.text:  # without calls, the text is a complete answer
             reply = replace(reply, stop_reason="end_turn")
@@ -275,9 +275,9 @@ class _Run:
         return self.agent.mode == "agent" and self.reached_limit() is None and await self.agent.check_proposals()
 
     async def request_answer(self) -> Reply:
-        """Requests the next answer. Compacts the conversation before that if it is too long (L15).
+        """Requests the next answer. If the conversation is too long, compacts it first (L15).
 
-        If the request is refused for its length, lowers the answer's limit or compacts, and tries again.
+        If the request is refused as too long, lowers the answer's limit or compacts, and tries again.
 
         Raises:
             ModelError: there was no answer, or the conversation cannot be shortened any further.
@@ -360,7 +360,7 @@ class _Run:
         self.agent.emit(UsageReported(self.usage, self.cost, window.used, window.limit))
 
     async def summarize(self, messages: Sequence[Message]) -> str:
-        """The model's summary; what it thought if it wrote nothing else, for example because it was cut off."""
+        """The model's summary, or its thinking if it wrote nothing else, for example because it was cut off."""
         reply = await self.send(summary_request(messages), is_shown=False)
         return reply.text if reply.text.strip() else reply.thinking
 

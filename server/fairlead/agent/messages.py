@@ -56,7 +56,7 @@ def text_block(text: str) -> Block:
 
 
 def clean_text(text: str) -> str:
-    """The text with U+FFFD in place of lone surrogates, which no request may contain. Separated pairs are joined."""
+    """The text with U+FFFD in place of lone surrogates, which no request may contain. A pair becomes one character."""
     if text.isascii():
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

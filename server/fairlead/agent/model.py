@@ -49,7 +49,7 @@ class Usage:
     """The tokens of one or more requests."""
 
     requests: int = 0
-    """Those that got a complete answer. The tokens are also those of answers that broke or were stopped."""
+    """Only those that got a complete answer. The tokens include those of answers that broke off or were stopped."""
     input_tokens: int = 0
     """Without the cached ones."""
     cache_read_tokens: int = 0
@@ -126,7 +126,7 @@ class Reply:
     stop_reason: str
     """As the API names it; empty if the server named none."""
     usage: Usage
-    """Of this answer alone. It is part of the sum of the `Used` before."""
+    """The tokens of this answer alone. The preceding `Used` events already include them."""
     cleared_results: int = 0
     """How many of the oldest results the provider cleared from the request (`ServerClearing`)."""
     explanation: str = ""

@@ -25,8 +25,8 @@ UNREQUESTED_CALLS = (
     "not run. Send a follow-up to try again. A local model may need a different chat template."
 )
 NO_ANSWER = (
-    "The model's answer was empty (no text and no tool call), and the one before was incomplete too. What it did is "
-    "saved. Send a follow-up to try again. A local model may need a different chat template."
+    "The model's answer was empty (no text and no tool call), and the one before was incomplete too. Its earlier work "
+    "is saved. Send a follow-up to try again. A local model may need a different chat template."
 )
 NO_STOP_REASON = (
     "The model's server did not say why the answer ended (no stop_reason), so the answer may be incomplete. Send a "

@@ -1,6 +1,6 @@
 """Checks a call's input against its tool's schema.
 
-That is its required fields, types, the minimum of an integer, `enum`, and the types of an array's items. Does not look
+Covers required fields, types, the minimum of an integer, `enum`, and the types of an array's items. Does not look
 inside objects.
 """
 

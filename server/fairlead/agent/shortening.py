@@ -22,7 +22,7 @@ KeepsResults = Callable[[str], bool]
 
 
 def shorten_results(texts: Sequence[str], total: int) -> list[str]:
-    """Removes the middle of the longest texts, so that all together have about `total` characters at most."""
+    """Removes the middle of the longest texts, so that the total length is at most about `total` characters."""
     chars_left, texts_left = total, len(texts)
     for length in sorted(map(len, texts)):  # short texts stay whole, and the long ones share the rest
         if length * texts_left > chars_left:
@@ -33,7 +33,7 @@ def shorten_results(texts: Sequence[str], total: int) -> list[str]:
 
 
 def _without_middle(text: str, length: int) -> str:
-    """The beginning and the end of a text. Cut between lines, unless that would drop more than half of either."""
+    """The beginning and the end of a text, cut between lines unless that would drop more than half of either."""
     head, tail = text[: length * 2 // 3], text[-(length // 3) :] if length >= 3 else ""
     head_end, tail_start = head.rfind("\n") + 1, tail.find("\n") + 1
     if head_end > len(head) // 2 and 0 < tail_start <= len(tail) // 2:
@@ -56,7 +56,7 @@ def clear_results(
 
 
 def clear_oldest(messages: Sequence[Message], count: int, keeps_results: KeepsResults) -> list[Message]:
-    """Replaces the oldest `count` results that may be cleared with notes, as the provider did when it read them.
+    """Puts notes in place of the oldest `count` results that may be cleared, because the provider has cleared them.
 
     Short ones stay (`MIN_CLEARED_CHARS`).
     """

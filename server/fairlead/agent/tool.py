@@ -28,11 +28,11 @@ class Location:
 
 @dataclass
 class RunningCall:
-    """What a handler, the `run` of a tool, knows about its call, and what it reports about it."""
+    """What a handler (a tool's `run`) knows about its call and reports about it."""
 
     id: str
     item_id: str | None
-    """The plan item whose evidence the call is: the one in progress, or that of a check."""
+    """The plan item that the call is evidence for: the one in progress, or that of a check."""
     output: Callable[[str], None] = field(repr=False)
     """Streams text to the user while the tool runs."""
     progress: str | Callable[[], str] = "Cancelled before it did anything."
@@ -71,7 +71,7 @@ class Tool(Protocol):
 
     @property
     def read_only(self) -> bool:
-        """Whether the tool changes nothing, apart from `todo`, which changes the plan.
+        """Whether the tool changes nothing. `todo` counts as read-only although it changes the plan.
 
         A read-only tool also runs in plan mode and ask mode; `todo` does not run in ask mode. The guard against repeats
         does not refuse its calls (L10).

@@ -33,7 +33,7 @@ CHARS_PER_TOKEN = 4
 Also converts the tokens of a picture to characters.
 """
 MAX_CHARS_PER_TOKEN = 10
-"""A server that counts less than one token for so many characters has left out the cached ones."""
+"""A server that counts fewer than one token per this many characters has left out the cached tokens."""
 MAX_TOKENS_PER_CHAR = 10
 """A server that counts more than this has counted something other than tokens."""
 ESTIMATE_MARGIN = 1.05
@@ -166,7 +166,7 @@ class Window:
         self.reported = max(self.used, self.estimate(messages))
 
     def record_refusal(self, messages: Sequence[Message], overflow: Overflow, answer_limit: int | None) -> bool:
-        """Learns from a refusal of a request for its length.
+        """Learns from the refusal of a request that was too long.
 
         Args:
             messages: the messages of the refused request.

@@ -98,7 +98,7 @@ class Approvals:
 
 
 def _question(params: dict[str, Any]) -> tuple[str, tuple[Option, ...]]:
-    """The question and its options. A file without a tool call is one that the user accepts."""
+    """The question and its options. If a file has no tool call, the user is accepting its changes."""
     if params["kind"] != "file":
         return "  Run it?", OPTIONS
     return ("  Accept it?", CONFIRM_OPTIONS) if params["toolCallId"] is None else ("  Allow it?", FILE_OPTIONS)

@@ -19,7 +19,7 @@ class Option:
 
 
 async def ask(display: Display, keyboard: Keyboard, question: str, options: Sequence[Option]) -> str:
-    """Asks and returns the chosen key, in lower case. `?` shows the help, other keys are ignored.
+    """Asks and returns the chosen key, in lower case. `?` shows the help; other keys are ignored.
 
     The status area of the display must be hidden, because this writes to the console directly.
 

@@ -102,7 +102,7 @@ class AgentClient:
         self._tasks: set[asyncio.Task[None]] = set()
         self._process: ServerProcess | None = None
         self._read_error: BaseException | None = None
-        """Why no message is read anymore, unless the server ended."""
+        """The error that ended the reading of messages; None while they are read, and if the server ended."""
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed by stop()
 
     async def start(self, settings: Json, storage: Path | None = None) -> Json:
@@ -161,7 +161,7 @@ class AgentClient:
     async def stop(self) -> None:
         """Shuts down the server.
 
-        Kills it if it refuses, does not end within `STOP_SECONDS`, or its messages are not read anymore.
+        Kills it if it refuses or does not end within `STOP_SECONDS`, or if its messages are no longer read.
         """
         process = self._process
         if process is None:

@@ -23,7 +23,7 @@ _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?", re.DOTALL)
 
 
 class Interrupted(Exception):
-    """Instead of a key: Ctrl-C, another signal that asks the process to end, or the terminal was closed."""
+    """There is no key to read: Ctrl-C or another signal asked the process to end, or the terminal was closed."""
 
 
 class Keyboard:

@@ -237,7 +237,7 @@ def _workspace(given: Sequence[str] | None, fail: Callable[[str], NoReturn]) -> 
     """The folders that the options name, else the current one, with links resolved.
 
     Args:
-        fail: ends the command with this message; called if one is not a folder.
+        fail: ends the command with the message that it gets; called if one of them is not a folder.
     """
     folders = given or ["."]
     wrong = next((folder for folder in folders if not _path(folder).is_dir()), None)
@@ -290,9 +290,9 @@ def _output_file(
     """The absolute path of the file that an option names; None if it names none.
 
     Args:
-        kind: what the file will contain, for errors.
+        kind: what the file will contain, for error messages.
         read: reads such a file. An existing file that is not empty is only overwritten if `read` can read it.
-        fail: ends the command with this message; called if the file must not or cannot be written.
+        fail: ends the command with the message that it gets; called if the file must not or cannot be written.
     """
     if not given:
         return None
@@ -323,7 +323,7 @@ def _verify_options(given: argparse.Namespace, *, fail: Callable[[str], NoReturn
 def _address(given: argparse.Namespace) -> str:
     """The address of the model, without a password; empty for the provider's usual one.
 
-    --base-url comes before ANTHROPIC_BASE_URL, as in lsp/server.py.
+    --base-url takes precedence over ANTHROPIC_BASE_URL, as in lsp/server.py.
     """
     environment = os.environ.get("ANTHROPIC_BASE_URL", "") if given.provider in (None, "anthropic") else ""
     return without_password((given.base_url or environment).strip())

@@ -81,7 +81,7 @@ class ConversationRecorder:
                 added, self._used = used - self._used, used
                 answer.usage += added
                 if not added.requests:
-                    return  # of an answer that broke or was stopped
+                    return  # the tokens are those of an answer that broke off or was stopped
                 # after a broken attempt, only what follows was in the answer
                 answer.text = answer.text.rpartition(RESTARTED)[2]
                 answer.thinking = answer.thinking.rpartition(RESTARTED)[2]

@@ -110,7 +110,7 @@ class Review:
 
     @property
     def reports(self) -> list[FileReport]:
-        """The outcomes of each file, in the order in which the review learned of them."""
+        """The outcomes of each file, in the order in which the review learned of the files."""
         return list(self._reports.values())
 
     def _set_edits(self, edits: states.EditsWire) -> None:
@@ -293,7 +293,7 @@ def _decision_count(file: states.FileWire) -> int:
 
 
 def _is_decided_by_hunk(file: states.FileWire) -> bool:
-    """Whether each hunk is decided on separately, not the file as a whole.
+    """Whether each hunk is decided on separately, rather than the file as a whole.
 
     New, deleted, renamed and binary files and new permissions are decided on as a whole, as is a file that the user has
     deleted, because it has no lines.

@@ -242,7 +242,7 @@ class Run:
             self._display.show(wrap(line, self._display.console, self._display.width))
 
     def _summarize(self, reports: Sequence[FileReport], *, chosen: bool, finished: bool) -> None:
-        """Shows what happened to the files, and how to continue if something is undecided or unfinished, and saved.
+        """Shows what happened to the files. If something undecided or unfinished is saved, also shows how to continue.
 
         Args:
             chosen: as for `summary_lines`.

@@ -7,7 +7,7 @@ from fairlead.lsp import protocol as wire
 from fairlead.lsp import protocol_states as states
 
 MAX_UNFINISHED = 20
-"""How many sessions of a folder that are unfinished or have undecided changes are saved."""
+"""How many sessions are saved for each folder, counting those that are unfinished or have undecided changes."""
 
 DELETED = "Deleted, because only the newest {count} unfinished sessions of a folder are saved: “{title}”"
 NOTHING = 'This folder has no saved session to continue. Start one: {program} run "your task"'

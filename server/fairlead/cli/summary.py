@@ -79,7 +79,7 @@ def continue_line(options: RunOptions, *, finished: bool) -> Text:
 
 
 def result_lines(result: wire.RunResult, shown: str, window: Window, seconds: float, marks: Marks) -> list[Text]:
-    """How the run ended, its usage, its record in short, and its message if it failed.
+    """How the run ended, its usage, its record in short, and its message unless it was completed or stopped.
 
     Args:
         shown: the text that was shown last. If the message begins with it, this part is left out.
@@ -100,7 +100,7 @@ def result_lines(result: wire.RunResult, shown: str, window: Window, seconds: fl
 def usage_words(usage: wire.UsageWire, window: Window, seconds: float, marks: Marks) -> str:
     """Requests, tokens, the cached share, the cost and the window if they are known, and the time.
 
-    The first answer may be stopped: then there are tokens, but no requests, which are left out.
+    If the first answer was stopped, there are tokens but no requests, and the number of requests is left out.
     """
     requests, cached = usage["requests"], usage["cacheReadTokens"]
     read = usage["inputTokens"] + cached + usage["cacheWriteTokens"]

@@ -68,7 +68,7 @@ class _Verification:
             await self._run(commands)
 
     async def _run(self, commands: Sequence[str]) -> None:
-        # the terminal's sessions are saved there, so commands must not read it
+        # the sessions of `fairlead run` are saved in this folder, so commands must not read it
         state = platformdirs.user_state_path("fairlead", appauthor=False)
         sandbox = await probe(self._roots, state / "layers")
         if sandbox.layers_folder is None:

@@ -365,7 +365,7 @@ class CodeQueries:
         return empty
 
     async def _server_source(self, path: Path) -> _Source:
-        """The language server for a file. Shows it this file, all proposed and all open ones as the agent sees them.
+        """The language server for a file. Shows it this file and all proposed and open files, as the agent sees them.
 
         Raises:
             ToolError: as for `related`.

@@ -1,5 +1,6 @@
-"""Renders answers about the code for the model. A list has a line per item, up to `MAX_LINES` of them, and a
-last line that counts the omitted ones.
+"""Renders answers about the code for the model.
+
+A list has one line per item, but at most `MAX_LINES` of them. If items are omitted, a last line counts them.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -55,8 +56,8 @@ def render_symbols(name_of: Callable[[Path], str], found: Sequence[Symbol], *, o
 
     Args:
         name_of: returns the name of a file for the model.
-        of_file: whether all symbols are in one file. Then a line is `line: kind name`, with the kind indented by depth,
-            else `path:line: kind name (in container)`.
+        of_file: whether all symbols are in one file. If so, a line is `line: kind name`, with the kind indented by
+            depth; otherwise it is `path:line: kind name (in container)`.
     """
     shown = found[:MAX_LINES]
     if of_file:

@@ -6,7 +6,7 @@ from fairlead.code.provider import NoAnswer
 from fairlead.edits.text import split_lines, without_line_ending
 
 NEARBY = 3
-"""The greatest distance, in lines, from the line that the model gave to a line with the symbol."""
+"""How many lines the symbol may be away from the line that the model gave."""
 MAX_SHOWN = 12
 """How many line numbers an error names."""
 

@@ -163,7 +163,7 @@ def delete(changes: Changeset, path: str, current: str | None, author: Author) -
 def rename(changes: Changeset, path: str, new_path: str, current: str | None, author: Author) -> Changeset:
     """Proposes another path for a file. Its proposed text moves with it.
 
-    If the file exists and that is its current path, a proposed rename is removed.
+    If the file exists and `new_path` is its current path, removes a proposed rename.
     """
     changes, origin = _with_next_origin(changes, author)
     old = changes.for_target(path) or empty_proposal(path, current)
@@ -184,7 +184,8 @@ def capture(
 ) -> Changeset:
     """Adds a command's change to a file, and precomputes the result.
 
-    The text is merged with what is proposed for the file now. A deletion or the bytes of a binary file replace it.
+    The text is merged with the one that is proposed for the file now. A deletion, or the bytes of a binary file,
+    replaces the proposed text.
 
     Args:
         before: the text when the command started, None if there was no file.
@@ -218,7 +219,7 @@ def observe(changes: Changeset, path: str, current: str | None) -> Changeset:
 
 
 def regions_to_accept(proposal: Proposal, hunk_ids: Collection[str] | None, overwrite_user_lines: bool) -> list[Region]:
-    """The regions that accepting some hunks (None: all) applies.
+    """The regions that are applied when some hunks (None: all) are accepted.
 
     Args:
         overwrite_user_lines: whether to apply conflicts too, so that the proposed lines replace the user's.

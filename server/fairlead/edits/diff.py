@@ -28,7 +28,7 @@ class Hunk:
     id: str
     """A digest of its lines and of a number that tells equal hunks apart (docs/protocol.md, `Hunk`)."""
     old_start: int
-    """The index of its first old line, from 0. For an empty `old`, of the line before which lines are added."""
+    """The index of its first old line, from 0. For an empty `old`, that of the line before which lines are added."""
     old: tuple[str, ...]
     """The lines with their line endings, like `new`."""
     new_start: int
@@ -109,7 +109,7 @@ def _joined(blocks: list[Block]) -> list[Block]:
     ordered = sorted(gaps)
     widest = ordered[excess - 1]
     smaller, equal = bisect_left(ordered, widest), gaps.count(widest)
-    interval = ceil((equal + 1) / (smaller + equal - excess + 1))  # every how many of the equal gaps one stays
+    interval = ceil((equal + 1) / (smaller + equal - excess + 1))  # one in this many of the equal gaps stays
     seen = 0
     joined = blocks[:1]
     for gap, block in zip(gaps, blocks[1:], strict=True):

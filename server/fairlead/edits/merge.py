@@ -72,7 +72,7 @@ def regions_of_blocks(
 
 
 def _overlap(x0: int, x1: int, y0: int, y1: int) -> bool:
-    """Whether two spans of the base share a line, are insertions at one place, or one is an insertion in the other."""
+    """Whether two spans of the base share a line, insert at the same position, or one inserts inside the other."""
     if x0 == x1 and y0 == y1:
         return x0 == y0
     if x0 == x1:

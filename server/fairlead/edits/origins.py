@@ -107,7 +107,7 @@ class Origins:
     def of(self, hunk: Hunk) -> Origin | None:
         """The latest origin in a hunk. If the hunk has none, the nearest one in the text; None if the text has none.
 
-        A hunk may have none if the text has equal lines: the diff may show a different one than was changed.
+        A hunk may have none if the text has equal lines: the diff may show a different one of them as changed.
         """
         start, found = hunk.new_start, self.within(hunk)
         if found:

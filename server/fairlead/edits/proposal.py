@@ -16,8 +16,8 @@ Kind = Literal["create", "modify", "delete", "rename"]
 T = TypeVar("T")
 Inputs = TypeVarTuple("Inputs")
 
-# the most passes of a rebase. One may not be enough: if lines are repeated, the diff may find the remaining changes at
-# other lines after some were moved into the base
+# the maximum number of passes of a rebase. One may not be enough: if lines are repeated, the diff may find the
+# remaining changes at other lines after some were moved into the base
 _MAX_PASSES = 10
 
 
@@ -261,7 +261,7 @@ class Proposal:
         text. Where the user made the same change as the agent, the hunk disappears. All other changes conflict with the
         hunks in their region.
 
-        If the file is missing or the proposal is atomic, nothing is merged. If the user's text equals the proposed one,
+        If the file is missing or the proposal is atomic, nothing is merged: if the user's text equals the proposed one,
         only proposed permissions remain; otherwise the base stays.
         """
         moved = replace(self, current=current)

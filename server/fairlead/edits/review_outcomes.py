@@ -42,9 +42,9 @@ class ReviewCount:
 
 
 def count_review(changes: Changeset, decisions: DecisionLog) -> ReviewCount:
-    """Counts the changes that were accepted, and all that were decided or are left to review, without undone ones.
+    """Counts the accepted changes, and all changes that were decided or are left to review.
 
-    A change that was decided several times counts once, with its last outcome.
+    A change that was decided several times counts once, with its last outcome. Undone changes do not count.
     """
     last: dict[tuple[str, str], ReviewStatus] = {}
     for result in _all_outcomes(changes, decisions):

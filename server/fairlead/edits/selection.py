@@ -60,8 +60,8 @@ def only(changes: Changeset, chosen: Collection[Change]) -> Changeset:
 def differs_only_by(changes: Changeset, without: Collection[Change], path: str, text: str | None) -> bool:
     """Whether a changed text is the proposed text of a file, except that it lacks some of the changes in `without`.
 
-    So the user has accepted changes and rejected some of those in `without`. For a file that is decided as a whole: it
-    was rejected.
+    This is the case after the user has accepted changes and rejected some of those in `without`. For a file that is
+    decided as a whole, it is the case if the file is in `without` and was rejected.
 
     Args:
         path: the path of the text: before or after a proposed rename.

@@ -23,7 +23,7 @@ class SmallestSetSearch(Generic[T]):
         Args:
             changes: without duplicates. If they depend on each other, in the order in which they were made.
             passes: tests some of the changes, in the given order. Called once per set, and once more for the result.
-            max_runs: the most calls of `passes`; None: no limit.
+            max_runs: the maximum number of calls of `passes`; None: no limit.
         """
         self.found: Sequence[T] | None = None
         """The smallest set that has passed so far; None if none has."""

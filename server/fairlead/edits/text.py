@@ -7,7 +7,7 @@ _LINE_ENDING = re.compile(r"\r\n|\r|\n")
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines of a text with their line endings. Unlike `str.splitlines`, form feeds and the like do not end one."""
+    """The lines of a text with their line endings. Unlike `str.splitlines`, does not end lines at form feeds etc."""
     return _LINE.findall(text)
 
 

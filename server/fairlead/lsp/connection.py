@@ -32,7 +32,7 @@ class ClientConnection(LanguageServer):
         self.protocol.send_notification(types.WINDOW_SHOW_MESSAGE, {"type": int(kind), "message": text})
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """Logs an error. An error that a handler answers on purpose (`rpc_error`) has only the level DEBUG.
+        """Logs an error. Errors that handlers raise on purpose (`rpc_error`) are logged at the level DEBUG.
 
         Users see errors in the answers to their requests.
         """
@@ -41,6 +41,6 @@ class ClientConnection(LanguageServer):
         log.log(level, "%s\n%s", error, details)
 
 
-@functools.cache  # compiles a function for each type, which a second server in one process can share
+@functools.cache  # a converter compiles a function for each type, so the servers in one process share one converter
 def _converter() -> Converter:
     return default_converter()

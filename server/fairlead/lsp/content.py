@@ -56,7 +56,7 @@ class ProposedContent:
         except WrongRequest:
             return "This session no longer exists, so its proposed changes cannot be shown.\n"
         except RequestRefused as error:  # another window has it open, for example
-            return f"Its proposed changes cannot be shown. {error}\n"
+            return f"The proposed changes of this session cannot be shown. {error}\n"
         path = parsed.path
         with contextlib.suppress(
             WorkspaceError
@@ -78,7 +78,7 @@ class ProposedContent:
     def refresh(self, session_id: str, changes: Changeset) -> None:
         """Requests a refresh of the texts that the client has requested and that have changed since the last call.
 
-        Names them without an item, so texts that `?item=ID` limits are not refreshed.
+        Their URIs are sent without a query, so texts that are limited with `?item=ID` are not refreshed.
         """
         old = self._sent.get(session_id, Changeset())
         self._sent[session_id] = changes

@@ -69,7 +69,7 @@ def transcript(lines: Sequence[Line]) -> list[wire.LineWire]:
 
 
 def plan(session_id: str, changed: PlanChanged) -> states.PlanWire:
-    """A session's plan with its evidence. Inferred steps are included only if there are several, and no items."""
+    """A session's plan with its evidence. Includes inferred steps only if there are several and the plan is empty."""
     state, record = changed.state, changed.record
     groups: tuple[Literal["before"], Literal["unplanned"]] = (BEFORE, UNPLANNED)
     outside: list[states.OutsideWire] = [

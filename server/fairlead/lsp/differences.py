@@ -10,9 +10,9 @@ from fairlead.lsp import protocol_states as states
 def difference(old: Any, new: Any) -> list[states.PatchOperation]:
     """The operations `add`, `remove` and `replace` that turn one JSON value into another, to be applied in order.
 
-    From the first one that differs, the items of a list are identified by a key: a JSON object by its `id` or `uri`, a
-    text by its value. If one of these keys is absent or not unique, they are identified by their positions. Parts that
-    are the same Python object in both values are not compared.
+    Starting with the first that differs, the items of a list are identified by a key: a JSON object by its `id` or
+    `uri`, a text by its value. If one of these keys is absent or not unique, the items are identified by their
+    positions. Parts that are the same Python object in both values are not compared.
     """
     operations: list[states.PatchOperation] = []
     _compare("", old, new, operations)
@@ -42,7 +42,7 @@ def _list_difference(path: str, old: list[Any], new: list[Any]) -> list[states.P
         return []
     before, after = _keys(old, start), _keys(new, start)
     common = [key for key in before if key in after]
-    # the protocol has no operation for a reordering, and many additions and removals are longer than the new list
+    # the protocol has no operation for a reordering, and many additions and removals take more space than the new list
     if common != [key for key in after if key in before] or len(before) + len(after) - 2 * len(common) > len(new):
         return [{"op": "replace", "path": path, "value": new}]
     operations: list[states.PatchOperation] = []

@@ -105,7 +105,7 @@ def read_folders(folders: Sequence[tuple[str, str]], path: str | None = None) ->
         path: the folder if there are no URIs; None or "" if there is none.
 
     Raises:
-        WrongRequest: none can be used, although one is on this machine (`_folder_problem`).
+        WrongRequest: none can be used, although a `file:` URI or, without URIs, `path` is given.
     """
     found: list[tuple[Path, str]] = []
     refused: list[str] = []

@@ -67,7 +67,7 @@ class Params:
         return value
 
     def boolean(self, name: str) -> bool:
-        """A truth value that must be present."""
+        """A boolean that must be present."""
         value = self._typed(name, bool, "true or false")
         if value is None:
             raise WrongRequest(f"{self._where}.{name} is missing; it must be true or false")

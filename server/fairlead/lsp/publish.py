@@ -94,7 +94,7 @@ class Notifier:
 
 
 def _stream(event: SessionEvent) -> Any:
-    """A key that is equal for deltas that can be joined. Each other event has a key of its own."""
+    """A key that is equal for deltas that can be joined. Every other event has a key of its own."""
     match event:
         case Text() | Thinking():
             return type(event)

@@ -140,7 +140,7 @@ class AgentProtocol(LanguageServerProtocol):
             del self._waiting[msg_id]
 
     def disconnected(self, reason: str) -> None:
-        """Fails the requests that the client has not answered, after it has disconnected, and all later ones."""
+        """Fails all unanswered and all later requests to the client. Call it when the client has disconnected."""
         self._disconnect_reason = reason
         for answer in self._waiting.values():
             if not answer.done():
@@ -177,7 +177,7 @@ class AgentProtocol(LanguageServerProtocol):
         return None
 
     def _wrong_kind(self, method: str, is_request: bool) -> tuple[int, str] | None:
-        """The error for a notification with an id, an `agent/` request without one, or a request of an unknown method.
+        """The error for a notification with an id, an `agent/` request without one, or a request for an unknown method.
 
         Returns its code and its text; None for any other message.
         """
@@ -206,7 +206,7 @@ class AgentProtocol(LanguageServerProtocol):
     def _send_response(self, msg_id: Any, result: Any = None, error: types.ResponseError | None = None) -> None:
         self.flush_notifications()
         if error is not None and error.code == INTERNAL_ERROR:
-            error = types.ResponseError(INTERNAL_ERROR, "Fairlead has an internal error. The log has the details.")
+            error = types.ResponseError(INTERNAL_ERROR, "Fairlead had an internal error. The log has the details.")
         if error is not None and self.writer is not None:
             return self._refuse(msg_id, error.code, error.message)
         return super()._send_response(msg_id, result, error)

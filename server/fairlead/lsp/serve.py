@@ -72,7 +72,7 @@ def _import_server(connection: ClientConnection, initialization: Initialization)
     try:
         from fairlead.lsp.features.registry import start_server  # noqa: PLC0415  see above
     except Exception:
-        message = "Fairlead cannot start, because part of it cannot be imported. Install it again. The log has details."
+        message = "Fairlead cannot start because part of it cannot be imported. Reinstall it. The log has the details."
         connection.show_message(types.MessageType.Error, message)
         raise
     _use_one_heap()

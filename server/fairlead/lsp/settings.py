@@ -1,6 +1,6 @@
 """Reads settings from the wire. A wrong value is reported and replaced with the default.
 
-Of lists and of `languageServers`, only the wrong entries are left out.
+In lists and in `languageServers`, only the wrong entries are left out.
 """
 
 import re
@@ -89,7 +89,7 @@ def _read(given: Any, before: Any, prefix: str, problems: list[str]) -> Any:
 
 
 def _nested(given: dict[str, Any]) -> dict[str, Any]:
-    """Splits dotted names as in VS Code (`plan.maxItems`) at the first dot, into an object in an object."""
+    """Turns dotted names as in VS Code (`plan.maxItems`) into nested objects. Splits them at the first dot."""
     nested: dict[str, Any] = {}
     for name, value in given.items():
         group, dot, rest = name.partition(".")

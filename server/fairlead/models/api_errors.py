@@ -58,7 +58,7 @@ _ADVICE: dict[str, str] = {
 
 MAX_QUOTED = 500  # characters of the server's own words
 UNSTARTED_ATTEMPTS = 5
-"""For a server on this machine that does not run: the user must start it, so waiting for minutes is useless."""
+"""For a server on this machine that is not running: the user must start it, so waiting for minutes is useless."""
 IMAGES = (
     "The model's server refused a picture, so the conversation continues without it. Try again, or choose a model that "
     "reads pictures and send the picture again."

@@ -1,7 +1,8 @@
 """Amazon Bedrock and Google Vertex AI: clients, cache marks and errors, where they differ from the Messages API.
 
-The SDK's clients know the paths, sign requests and read AWS's frames. The SDK is a parameter here. The clouds'
-libraries (extras of this package) are imported only when a cloud is used.
+The SDK's clients know the paths, sign requests and read AWS's frames. Functions here get the SDK as a parameter,
+because only `messages_api.py` imports it. The clouds' libraries (extras of this package) are imported only when a cloud
+is used.
 """
 
 import asyncio

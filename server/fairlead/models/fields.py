@@ -10,7 +10,7 @@ from fairlead.json_values import is_list, is_object
 MAX_COUNT = 10**12
 """The largest valid number of tokens or blocks."""
 MAX_DEPTH = 100
-"""How many levels a value may have: far below Python's recursion limit, as requests contain it inside other values."""
+"""How many levels a value may have: far below Python's recursion limit, because requests add levels around it."""
 MAX_QUOTED = 60  # characters
 
 _CHECK_SERVER = "Check that server, and any proxy in front of it."

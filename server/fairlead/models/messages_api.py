@@ -43,7 +43,7 @@ KEEP_SECONDS = 120.0
 DRAIN_TIMEOUT = 0.5  # seconds
 CLEARING_BETA = "context-management-2025-06-27"
 _PARTS = {"output_config": "effort"}
-"""Optional fields that a refusal may call by the name of a part of them."""
+"""The part of an optional field by whose name a refusal may call the field."""
 
 _import_lock = Lock()
 
@@ -302,9 +302,9 @@ def _create_client(sdk: Any, endpoint: Endpoint, http_client: Callable[[Any], An
 
 
 def _without_proxy(endpoint: Endpoint) -> dict[str, None]:
-    """The transport's `mounts` that keep it from using a proxy for a host where none must be used.
+    """The transport's `mounts` that bypass the proxy if the server is on this machine, or the system exempts its host.
 
-    These are this machine, and the exceptions of the system. The transport itself reads only those in `NO_PROXY`.
+    The transport itself reads only the exemptions in `NO_PROXY`.
     """
     host = endpoint.host or PROVIDER_HOST
     if not (endpoint.is_loopback or proxy_bypass(host)):

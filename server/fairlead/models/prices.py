@@ -49,7 +49,7 @@ def price_of(model: str) -> Price | None:
 
 
 def window_of(model: str) -> int | None:
-    """The window of a model in tokens, that of the listed model for a variant of one; None if neither is listed."""
+    """The window in tokens of a model, or of the listed model that it is a variant of; None if neither is listed."""
     listed = _listed(model)
     return int(price_list()[1][listed]["context"]) if listed is not None else None
 

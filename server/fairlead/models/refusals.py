@@ -1,7 +1,7 @@
 """Recognizes refusals by their texts.
 
-The request is too long, or has a picture or thinking that is refused; or `max_tokens` is too high, the model is
-loading, or the account cannot pay.
+A server may refuse a request because it is too long, because of a picture, thinking or `max_tokens`, because the model
+is still loading, or because the account cannot pay.
 
 Each server words them differently; tests/support/fake_api/fixtures/refusals.yaml lists the texts with their sources.
 """
@@ -62,7 +62,7 @@ _THINKING = re.compile(
 )
 
 MAX_DIGITS = 12
-"""A longer number cannot be the size of a window."""
+"""A number with more digits cannot be the size of a window."""
 
 
 def is_too_long(said: str) -> bool:
@@ -95,7 +95,7 @@ def is_about_billing(said: str) -> bool:
 
 
 def is_about_images(said: str) -> bool:
-    """Whether a refusal mentions pictures, because the server cannot read one, or pictures at all."""
+    """Whether a refusal mentions pictures: the server may be unable to read one of them, or any."""
     return _IMAGES.search(said) is not None
 
 

@@ -160,7 +160,7 @@ class ReplyBuilder:
 
 
 def read_input(raw: str, start: Any) -> tuple[dict[str, Any], str | None]:
-    """Parses a call's input. Returns it and None, or an empty input and its problem.
+    """Parses a call's input. Returns it and None, or an empty input and the problem.
 
     Args:
         raw: what was streamed of it.

@@ -61,7 +61,7 @@ class _TaggedText:
     def __init__(self) -> None:
         self._place: Literal["beginning", "thinking", "text"] = "beginning"
         self._held = ""
-        """What was not shown yet, because it may be a part of a tag."""
+        """What has not been shown yet, because it may be a part of a tag."""
         self._skips_blank = False
 
     @property
@@ -94,7 +94,7 @@ class _TaggedText:
         self._held = ""
 
     def _begin(self) -> bool:
-        """Leaves the beginning if it is known whether a tag begins there. Returns whether it is."""
+        """Leaves the place `beginning` once it is known whether a tag begins there. Returns whether that is known."""
         beginning = self._held.lstrip()
         may_be_tag = len(self._held) - len(beginning) <= MAX_BLANK
         if may_be_tag and beginning.startswith(OPEN):

@@ -24,7 +24,7 @@ def transport_errors() -> tuple[type[Exception], ...]:
 def decoding_errors(sdk: Any) -> Generator[None]:
     """Converts the libraries' errors in decoding a response, such as a wrong charset or a wrong frame.
 
-    Each decoder raises its own exceptions, so all of them are converted. Only calls of the libraries belong inside.
+    Each decoder raises its own exceptions, so all exceptions are converted. The block must only call the libraries.
 
     Raises:
         ModelError: an error that is neither the SDK's nor the transport's.

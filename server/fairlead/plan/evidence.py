@@ -70,7 +70,7 @@ class CommandRun:
 
     @property
     def failed(self) -> bool:
-        """Whether it failed, timed out or could not be started. A run without the proposals may fail: False."""
+        """Whether it failed, timed out or could not be started. A run without the proposals never counts as failed."""
         return self.exit_code != 0 and not self.stopped and self.without_changes is None
 
 

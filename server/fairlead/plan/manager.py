@@ -73,7 +73,7 @@ class TodoManager:
         self._set_rounds(0)
 
     def set_awaits_approval(self, awaits_approval: bool) -> None:
-        """Sets whether the user has still to approve the plan."""
+        """Sets whether the user still has to approve the plan."""
         if awaits_approval != self._state.awaits_approval:
             self._state = replace(self._state, awaits_approval=awaits_approval, version=self._state.version + 1)
 
@@ -194,7 +194,7 @@ class TodoManager:
         return PLAN_REMINDER
 
     def _current_step(self) -> str:
-        """A sentence, with a leading space, about the step in progress or else the next one; empty without both."""
+        """A sentence, with a leading space, about the step in progress, else the next one; empty if neither exists."""
         state = self._state
         if state.current is not None:
             return f" In progress: {render_line(state.current)[4:]}."

@@ -32,7 +32,7 @@ class Checkpoint:
     inferred: tuple[Inferred, ...] = ()
     changes: Changeset = field(default_factory=Changeset)
     decisions: int = 0
-    """The number of decisions that could be undone, including those that are undone now. A rewind undoes later ones."""
+    """The number of decisions in effect at that time, even if some were undone since. A rewind undoes later ones."""
     pending_feedback: PendingFeedback = field(default_factory=PendingFeedback)
 
 

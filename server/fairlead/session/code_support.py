@@ -35,7 +35,7 @@ class CodeSupport:
         Then checks the proposals if a step was completed since the last call.
         """
         self.problems.warm()
-        await asyncio.sleep(0)  # the starts begin, so that the check begins none: its time limit would cancel that
+        await asyncio.sleep(0)  # lets the starts begin: the check's time limit would cancel one that the check begins
         await self.problems.check_once_per_step([item.id for item in plan.items if item.status == "completed"])
 
     def take_report(self) -> list[str]:

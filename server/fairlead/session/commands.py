@@ -48,12 +48,15 @@ class SessionCommands:
         self._unavailable = (await self._context.layers.capability(self._files.roots)).reason
 
     def start_guarded_search(self) -> None:
-        """Starts the search for the workspace's files that commands must not read or write, while the model answers."""
+        """Starts the search for the workspace's files that commands must not read or write.
+
+        It runs while the model answers, so that the first command does not have to wait for it.
+        """
         for root in self._files.roots.folders:
             self._context.guarded_files(root).start()
 
     def tools(self) -> Commands:
-        """What tools and checks need to run commands, with the limits that are set now; call `ready` first."""
+        """What tools and checks need to run commands, with the limits in the current settings. Call `ready` first."""
         bash = self._context.settings.bash
         return Commands(
             layer=self.layer,

@@ -1,4 +1,4 @@
-"""The run of a session. There is one at a time.
+"""The run of a session. There is at most one at a time.
 
 If the request that waits for a run is cancelled, the run is stopped, but still ends with an outcome.
 """
@@ -32,7 +32,7 @@ class CurrentRun:
         return self._stopping or (self._caller is not None and self._caller.cancelling() > 0)
 
     async def execute(self, work: Callable[[bool], Awaitable[Outcome]]) -> Outcome:
-        """Runs and returns the outcome. Cancelling the caller cancels the run; the outcome is still returned.
+        """Executes a run and returns its outcome. Cancelling the caller cancels the run; the outcome is still returned.
 
         Args:
             work: the run. It is called after the previous run has ended, with True if it was stopped during that wait.

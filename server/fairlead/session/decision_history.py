@@ -1,4 +1,4 @@
-"""The user's decisions on a session's proposals, and the checkpoints, which count them."""
+"""The user's decisions on a session's proposals, and the checkpoints, which store how many decisions there were."""
 
 from collections.abc import Collection
 
@@ -16,7 +16,7 @@ class DecisionHistory:
         self._last_checkpoint = 0
 
     def add(self, decision: Decision) -> None:
-        """Records a decision, so that it can be undone. The undone ones can no longer be redone."""
+        """Records a decision, so that it can be undone. Decisions that were undone before can no longer be redone."""
         if self.decisions.undone:
             self.checkpoints = tuple(without_undone(each, self.decisions) for each in self.checkpoints)
         self.decisions = self.decisions.with_decision(decision)

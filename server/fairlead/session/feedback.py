@@ -14,7 +14,7 @@ from fairlead.edits.text import without_line_ending
 from fairlead.workspace.files import Files
 from fairlead.workspace.read_tracker import Changed
 
-# limits of what a note quotes of a change
+# limits on how much of a change a note quotes
 MAX_LINES = 30
 MAX_WIDTH = 300  # characters of a line
 
@@ -48,7 +48,7 @@ class PendingFeedback:
     conflicts: tuple[tuple[str, str], ...] = ()
     """The conflicts that were reported to the model: pairs of the file's path and a digest of the conflict.
 
-    The digest is that of the base's and the user's lines.
+    The digest covers the base's lines and the user's lines.
     """
 
     @property
@@ -205,7 +205,7 @@ def _whole(name: str, proposal: Proposal) -> str:
         case "rename":
             return f"the new name of {name}"
         case "modify":
-            return f"all your edits of {name}"
+            return f"all your edits to {name}"
 
 
 def _diff(found: Sequence[Hunk]) -> str:

@@ -13,8 +13,8 @@ from fairlead.workspace.secrets import RULES, SecretFinder, names_secrets
 
 log = logging.getLogger(__name__)
 
-# of hidden and read-only files in a repository around the workspace: each is a mount, which takes time, and bubblewrap
-# takes about 2,950
+# for the hidden and read-only files in a repository around the workspace: each one needs a mount, mounting takes time,
+# and bubblewrap accepts only about 2,950
 _MAX_MOUNTS = 300
 
 
@@ -68,7 +68,7 @@ async def guarded_view(roots: Roots, guarded_files: Callable[[Root], GuardedFile
         asyncio.gather(*(guarded_files(root).view() for root in roots.folders)),
         asyncio.gather(*(guarded_files(Root(top)).view() for top in tops), return_exceptions=True),
     )
-    # links that look like secrets and lead outside of their folder: to a file of the repository around it, perhaps
+    # links that look like secrets and lead outside of their folder, perhaps to a file of the repository around it
     links = [root.real / name for root, view in zip(roots.folders, views, strict=True) for name in view.proposed]
     targets = [real_path(link) for link in links]
 
@@ -94,7 +94,7 @@ async def guarded_view(roots: Roots, guarded_files: Callable[[Root], GuardedFile
 
 
 def _why_hidden(top: Path, found: View | BaseException) -> str:
-    """Why a repository around the workspace is not shown, by the search in it; empty if it is shown."""
+    """Why a repository around the workspace is hidden, given what the search in it found; empty if it is shown."""
     if not isinstance(found, View):
         return f"the search for secrets failed: {found}"
     if not found.is_complete:
@@ -107,7 +107,7 @@ def _why_hidden(top: Path, found: View | BaseException) -> str:
 
 
 def enclosing_tops(roots: Roots) -> Sequence[Path]:
-    """The repositories around folders of the workspace that commands see, by the tops of their work trees."""
+    """The tops of the work trees around the workspace's folders that commands see. There are none except on Linux."""
     if sys.platform != "linux":
         return ()
     from fairlead.shell.sandbox.enclosing import shown_repositories  # noqa: PLC0415  imports only on Linux
@@ -119,7 +119,7 @@ def _apart(view: View, top: Path, roots: Roots, targets: Iterable[Path]) -> View
     """The view of a repository without the workspace's folders in it, whose own rules apply.
 
     Args:
-        targets: where links of the workspace lead that look like secrets.
+        targets: the targets of the workspace's links that look like secrets.
     """
     own = tuple(f"{name}/" for root in roots.folders if (name := below(root.real, top)) is not None)
 

@@ -1,4 +1,4 @@
-"""Holds the events of a session for a moment, so that many events need only one journal entry and one state."""
+"""Holds a session's events briefly, so that many events need only one journal entry and one update to the client."""
 
 import asyncio
 from collections.abc import Callable, Sequence

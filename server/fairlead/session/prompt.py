@@ -111,7 +111,7 @@ def title_of(prompt: str) -> str:
 def shown_prompt(prompt: str) -> str:
     """The prompt as the conversation contains it.
 
-    One that begins like a text of Fairlead's own gets a line break before it, so that it still counts as the user's.
+    If it begins like one of Fairlead's own texts, a line break is put in front, so that it still counts as the user's.
     """
     text = clean_text(prompt.strip())
     return f"\n{text}" if is_generated(text) or is_context(text) else text

@@ -170,7 +170,7 @@ def _earlier(state: SessionState, checkpoint: Checkpoint) -> tuple[Checkpoint, .
 
 
 def _with_costs(record: Record, later: Record, step: str) -> Record:
-    """The record, with the tokens and the cost that `later` has in addition. They are added to a step.
+    """The record, with the additional tokens and cost of `later` added to a step.
 
     A rewind discards work, but not its cost.
     """

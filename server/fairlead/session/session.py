@@ -259,7 +259,10 @@ class Session:
         self._run.cancel()
 
     async def warm(self) -> None:
-        """Connects to the model, so that the next run is faster. Does nothing before this process's first run."""
+        """Connects to the model, so that the next run is faster.
+
+        Does nothing before the session's first run in this process.
+        """
         await self._agent_builder.warm()
 
     def prepare_exit(self) -> None:

@@ -55,7 +55,7 @@ class SessionModel:
         """The model that the user has chosen now. Opens it if the choice has changed, and begins a run in its window.
 
         Args:
-            context_tokens: the size of its window; 0: the size that is known for the model. A recording has no size.
+            context_tokens: the size of its window; 0: the size that is known for the model. Ignored for a recording.
         """
         choice = self._choose()
         if self._model is None or choice != self._choice:

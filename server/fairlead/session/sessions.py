@@ -23,8 +23,8 @@ log = logging.getLogger(__name__)
 TYPING_DELAY = 0.03  # seconds; changes of a document within this time update its proposal once
 LIST_DELAY = 0.05  # seconds; changes of the list within this time are sent together
 LOCK_CHECK_INTERVAL = 1.0  # seconds between attempts to load the sessions that another process has open
-LEFTOVER_AGE = 86_400  # seconds after which the lock and the incomplete file of a journal without a file are removed
-MAX_SETTLED = 200  # how many settled sessions that began with the same folders stay saved, the newest first
+LEFTOVER_AGE = 86_400  # seconds after which a lock file or an incomplete file without its journal is removed
+MAX_SETTLED = 200  # how many settled sessions that began with the same folders stay saved; the oldest are removed
 
 OPEN_ELSEWHERE = "This session is open in another window or terminal. Continue there, or close it there first."
 FOLDER_REMOVED = "This session belongs to {folders}, which is not open in this window anymore. Add the folder again."
@@ -240,7 +240,7 @@ class Sessions:
     def _prune_other_workspaces(self, others: Sequence[JournalInfo]) -> None:
         """Removes old settled sessions of other workspaces.
 
-        Unsettled ones stay even if their folders do not exist: a drive or a network share may only be absent now.
+        Unsettled ones stay even if their folders do not exist: a drive or a network share may be absent only for now.
         """
         for info in others:
             if info.summary is not None and self._is_old(info):
@@ -301,7 +301,7 @@ class Sessions:
             self._on_list(now)
 
     async def rows_when_loaded(self) -> tuple[Row, ...]:
-        """Like `rows`, but first waits until loading each saved session that was found has been tried once."""
+        """Like `rows`, but first waits until the server has tried to load each saved session that it found."""
         await self._loaded_once.wait()
         return self.rows()
 
@@ -383,7 +383,7 @@ class Sessions:
         await asyncio.gather(self._context.spare_model.aclose(), *(session.close() for session in self))
 
     def close_journals(self) -> None:
-        """Saves all loaded sessions and closes their journals. Call it after all runs have ended."""
+        """Saves all loaded sessions for the last time. Call it after all runs have ended, before the process ends."""
         self.flush()
         for session in self:
             session.journal_writer.close()

@@ -66,7 +66,7 @@ class CheckSettings:
     search_max_minutes: float = 15
     """The minutes after which it ends; 0: no limit."""
     new_errors_seconds: float = 20
-    """How long language servers may look for new errors of the proposals (P20); 0: not at all."""
+    """How long language servers may look for new errors that the proposals cause (P20); 0: not at all."""
 
 
 @dataclass(frozen=True)

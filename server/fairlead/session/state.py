@@ -66,7 +66,7 @@ class SessionState:
     at: float = 0.0
     """When this state was saved, in seconds since the epoch."""
     events_sent: int = 0
-    """The number of events that were sent, or more (`JournalWriter` saves it ahead)."""
+    """The number of events that were sent, or a higher number, because `JournalWriter` reserves some in advance."""
     plan: PlanningState = field(default_factory=PlanningState)
     """With the version that clients get (`Publisher.plan_version`)."""
     versions: tuple[PlanVersion, ...] = ()
@@ -106,7 +106,7 @@ def checkpoint_of(state: SessionState, checkpoint_id: int, prompt: str) -> Check
 
 
 def with_event(calls: Calls, event: Event, now: float) -> Calls:
-    """The calls of the current round after an event. When a round begins, earlier results are in the history."""
+    """The calls of the current round after an event. A new round has none; earlier results are in the history."""
     match event:
         case RunStarted() | RoundStarted() | RunFinished():
             return MappingProxyType({}) if calls else calls

@@ -8,7 +8,7 @@ from typing import Literal
 from fairlead.workspace.editor import Applied, ApprovalAnswer, ApprovalRequest, EditCapabilities, Editor, FileEdit
 
 _Wait = Literal["question", "server question", "server"]
-"""A question of a tool call, a question whether a language server may run, or a run that waits for such a server."""
+"""A question of a tool call, the question whether a language server may run, or a run's wait for such a server."""
 
 
 class TimedEditor:
@@ -27,7 +27,7 @@ class TimedEditor:
 
     @property
     def waited_seconds(self) -> float:
-        """How long the session's runs have waited for the user so far. Omits the user's own actions."""
+        """How long the session's runs have waited for the user so far. Omits questions about the user's own actions."""
         is_waiting = self._open["question"] or (self._open["server question"] and self._open["server"])
         return self._waited + (self._clock() - self._counted_at if is_waiting else 0.0)
 

@@ -115,7 +115,7 @@ async def _supervise(command: BackgroundCommand, on_end: OnEnd) -> None:
         ended = "stopped"
     except ToolError as error:
         command.end_report = str(error)
-    finally:  # also after a bug
+    finally:  # even after an unexpected exception
         command.ended = ended
         try:
             command.end_report = "\n".join(filter(None, (command.end_report, await on_end(command))))

@@ -18,7 +18,7 @@ _WSL_FOLDERS = {"system32", "sysnative", "windowsapps"}
 
 
 def find_windows_bash(folders: Iterable[str]) -> str | None:
-    """The bash of the Git for Windows in one of the folders of PATH, else another one there; None if there is none.
+    """The bash of Git for Windows if PATH contains one of its folders, else another bash on PATH, else None.
 
     Git for Windows adds only its folder `cmd` to PATH. Its bash is in the folder `bin` next to it.
     """
@@ -52,7 +52,7 @@ class DirectLayer:
     ) -> "DirectBox":
         """See `Layer.open`. `view`, `network` and `background` have no effect.
 
-        Of the limits, only `processes` applies, only on Linux, and without counting threads.
+        Of the limits, only `processes` applies. It does so only on Linux, and does not count threads.
 
         Raises:
             ToolError: there is no shell.

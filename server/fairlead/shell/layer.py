@@ -136,7 +136,7 @@ class Changes:
     warnings: Sequence[str] = ()
     """Lines for the model about other changes, such as discarded changes to `.git`."""
     discarded_outside: bool = False
-    """Whether changes to files outside of the workspace were discarded. The command saw files that do not exist."""
+    """Whether changes outside of the workspace were discarded. If so, the command saw files that do not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +207,7 @@ class Layer(Protocol):
 
         Args:
             command: the command line.
-            view: how what the command sees differs from the files on disk. Has an effect only in the sandbox.
+            view: how the command's view differs from the files on disk. Has an effect only in the sandbox.
             folder: where the command starts. None: in the first folder of the workspace.
             limits: the resources that the command may use.
             network: whether a sandboxed command may use the machine's network. Others always may.

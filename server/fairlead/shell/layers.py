@@ -1,6 +1,6 @@
 """Chooses where the commands of a server's sessions run.
 
-The sandbox is tried once per workspace, and again only if the trial failed temporarily or was not completed.
+The sandbox is probed once per workspace, and again only if the probe failed temporarily or was not completed.
 """
 
 import asyncio
@@ -18,9 +18,9 @@ from fairlead.workspace.paths import Roots
 class CommandLayers:
     """Opens the layers of a server's sessions.
 
-    `storage` is the front end's folder for our data, which sandboxed commands never see. None: layers are stored in a
-    folder in the home. `warn` gets a text for the user if the boxes of a workspace are weaker than docs/sandbox.md
-    promises: once per workspace, when its first layer is opened.
+    `storage` is the front end's folder for our data, which sandboxed commands never see. If it is None, layers are
+    stored in a folder in the user's home. `warn` gets a text for the user if the boxes of a workspace are weaker than
+    docs/sandbox.md promises: once per workspace, when its first layer is opened.
     """
 
     def __init__(self, storage: Path | None, warn: Callable[[str], None] = lambda _: None) -> None:
@@ -40,7 +40,7 @@ class CommandLayers:
         return found
 
     async def capability(self, roots: Roots) -> Capability:
-        """The result of the probe, which is started if necessary. A cancellation of the caller does not stop it."""
+        """The result of the probe, which is started if necessary. Cancelling the caller does not stop the probe."""
         return await asyncio.shield(self.start_probe(roots))
 
     async def open(self, roots: Roots) -> Layer:

@@ -44,7 +44,7 @@ class BoundedOutput:
         return _decode(self._head) + _omission(dropped) + _decode(self._tail[-self._tail_limit :])
 
     def incomplete_character(self) -> bytes:
-        """The bytes at the end that are the beginning of a character; empty if there are none."""
+        """The bytes of an incomplete character at the end; empty if there is none."""
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         decoder.decode(bytes((self._head[-3:] + self._tail)[-3:]))
         return decoder.getstate()[0]

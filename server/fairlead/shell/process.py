@@ -25,9 +25,9 @@ GRACE = 4.5 if sys.platform == "linux" else 1.5
 # seconds to wait for the end of the output, after the command has exited and again after its group was killed
 DRAIN = 0.2
 FILE_TOO_LARGE_EXIT_CODE = 128 + 25  # SIGXFSZ
-# how the names of the variables with our own credentials begin; commands must not see them (docs/faults.md 40)
+# prefixes of the variables that hold our own credentials, which commands must not see (docs/faults.md 40)
 SECRET_PREFIXES = ("ANTHROPIC_", "FAIRLEAD_", "AWS_BEARER_TOKEN_BEDROCK")
-# the variable with the names, in lower case, of those that the client added for the server only, such as a proxy
+# lists, in lower case, the names of the variables that the client added for the server only, such as a proxy's
 ADDED_VARIABLES = "FAIRLEAD_ADDED_VARIABLES"
 
 
@@ -36,7 +36,7 @@ class CommandResult:
     """How a command ended."""
 
     output: str
-    """As `Command.output` at the end."""
+    """`Command.output` when the command ended."""
     exit_code: int | None
     """128 plus the signal's number if a signal ended it; None after a timeout."""
     seconds: float
@@ -51,11 +51,11 @@ class CommandResult:
 
 
 def command_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The environment of a command outside the sandbox: the user's, without our secrets and what the client added, and
-    with NON_INTERACTIVE.
+    """The environment of a command outside the sandbox.
 
-    In it, Git starts no maintenance in the background. That would be killed when the command ends, and leave a lock
-    with which Git never maintains the repository again.
+    It is the user's environment with NON_INTERACTIVE, without our secrets and without what the client added. It also
+    keeps Git from starting maintenance in the background: that would be killed when the command ends, and would leave a
+    lock that prevents any later maintenance of the repository.
     """
     added = environment.get(ADDED_VARIABLES, "").split(",")
     public = {
@@ -121,7 +121,7 @@ class Command:
     def take_output(self) -> str:
         """Returns the output since the last call, and discards it.
 
-        While the command runs, the beginning of a character at the end stays for the next call.
+        While the command runs, an incomplete character at the end is left for the next call.
         """
         taken, self._output = self._output, BoundedOutput()
         incomplete = taken.incomplete_character() if self._total_seconds is None else b""

@@ -14,8 +14,8 @@ import time
 from collections.abc import Iterator
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
-# seconds for a command to end after SIGTERM (and for everything to end after SIGKILL), for its background processes to
-# end after the command, and between two checks
+# in seconds. GRACE: for a command to end after SIGTERM, or for everything to end after SIGKILL. DRAIN: for background
+# processes to end after the command. TICK: between two checks.
 GRACE, DRAIN, TICK = 1.0, 0.2, 0.1
 TOO_MANY = "\nEnded: the command had more than {:,} processes at once (limited by the setting bash.processes).\n"
 

@@ -22,7 +22,7 @@ class CheckRun:
     command: str
     where: Where
     state: int
-    """The number of the file state as a run with all proposals sees it (`Commands.record_state`)."""
+    """The number of the file state that a run with all proposals sees (`Commands.record_state`)."""
     handle: str
     """Identifies it, so that the user can stop it."""
     changes: Changeset | None = None

@@ -117,4 +117,4 @@ class Checks:
 
 
 def _ignore(_: str) -> None:
-    """The user does not see the output without the changes."""
+    """Discards output: the user does not see that of the run without the changes."""

@@ -105,9 +105,9 @@ class Code:
     async def _path_in_main_language(self) -> Path:
         """A path in the language to ask about, for when the model named no path.
 
-        Of the files that language servers know, the one that the agent came to last (rereading does not count), else
-        the first file of the server that knows the most files. Without such files, but with an editor, the workspace's
-        first folder.
+        Of the files that language servers know and the agent has read or written, this is the one that was last to be
+        read or written for the first time. If there is none, it is the first file of the server that knows the most
+        files. If no server knows any file, but there is an editor, it is the workspace's first folder.
 
         Raises:
             NoAnswer: no editor or language server knows a language of the workspace.

@@ -77,7 +77,7 @@ class ProposedChanges:
     report: Sequence[str]
     """Lines for the model: what is proposed, and what is not and why."""
     paths: Sequence[str]
-    """The absolute paths of the files that were proposed, of a renamed one both."""
+    """The absolute paths of the files that were proposed; for a renamed file, both paths."""
 
 
 async def propose_changes(files: Files, changes: Changes, roots: Roots, author: Author) -> ProposedChanges:
@@ -184,7 +184,7 @@ def _decode(data: bytes, disk: DiskText | None) -> DiskText:
 
 
 def _has_same_format(after: DiskText, disk: DiskText) -> bool:
-    """Whether the file on disk becomes this one if only its text changes."""
+    """Whether a file is text with the encoding and the byte order mark of the file on disk."""
     return after.encoding != "binary" and (after.encoding, after.bom) == (disk.encoding, disk.bom)
 
 

@@ -153,7 +153,7 @@ class Job:
         return replace(run, without_changes=self.without_changes)
 
     async def _close_box(self, *, discard: bool, must_have_run: bool) -> tuple[str, bool]:
-        """The lines for the model, and `Changes.discarded_outside`."""
+        """Closes the box. Returns the lines for the model, and `Changes.discarded_outside`."""
         discarded_outside = False
         try:
             changes = await self.box.close()

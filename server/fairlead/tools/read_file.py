@@ -72,7 +72,8 @@ class ReadFile:
 def excerpt(text: str, offset: int, limit: int) -> str:
     """At most `limit` lines, starting with line `offset` (from 1). A final line says what was omitted.
 
-    Never more than `MAX_LINES` lines and `MAX_CHARS` characters without the final line. All line endings become LF.
+    Never more than `MAX_LINES` lines and `MAX_CHARS` characters, not counting the final line. All line endings become
+    LF.
     """
     lines = split_lines(with_line_endings(text, "\n"))
     if not lines:

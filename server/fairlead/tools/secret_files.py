@@ -16,7 +16,7 @@ async def ask_for_secret(files: Files, approvals: Approvals, call: RunningCall, 
         action: what the tool does with the file, such as "read".
 
     Raises:
-        ToolError: the user rejected it or could not be asked, or the path cannot be used.
+        ToolError: the user rejected it, did not answer or could not be asked, or the path cannot be used.
     """
     path = files.secret_path(given)
     if path is None:

@@ -15,11 +15,11 @@ _SOCKET = re.compile(
     r"mysql server through socket|(?:enoent|econnrefused|eacces) /\S+\.sock",
     re.IGNORECASE,
 )
-# what the launcher of snaps prints without the privileges that it starts with
+# what the launcher of snaps prints if it lacks the privileges that it needs
 _SNAP = re.compile(r"snap-confine (?:is packaged|has elevated)|is not a snap cgroup")
 _HINTS = {
     "network": (
-        "(The sandbox has no network, and on its localhost only the session's background commands. If the command "
+        "(The sandbox has no network, and its localhost has only the session's background commands. If the command "
         "needs another server, `network` reaches it, if the user allows it.)"
     ),
     "socket": (

@@ -13,7 +13,7 @@ class Buffer:
     text: str
     version: int
     file_removed: bool = False
-    """Whether Fairlead removed its file, and the document was neither edited nor saved since."""
+    """Whether Fairlead removed its file, and the document has been neither edited nor saved since."""
 
 
 class Buffers(Protocol):
@@ -45,7 +45,7 @@ class EditCapabilities:
     """The kinds of edits that an editor can make."""
 
     edits: bool = False
-    """Changes of text."""
+    """Whether it can change text."""
     checks: bool = False
     """Whether it changes a closed file only if the file's bytes have the edit's digest."""
     operations: frozenset[FileOperation] = frozenset()
@@ -118,7 +118,7 @@ ApprovalOption = Literal["allow_once", "allow_session", "reject"]
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """A question whether a command may run, or whether a file may be read or written."""
+    """Asks the user whether a command may run, or whether a file may be read or written."""
 
     session_id: str
     call_id: str | None
@@ -182,7 +182,7 @@ class Editor(Protocol):
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
         """Asks the editor to make the changes, all or none. A refusal is returned, not raised.
 
-        Some editors fail half-way and do not undo what they have changed.
+        Some editors fail halfway and do not undo what they have changed.
         """
         ...
 

@@ -90,7 +90,7 @@ class Files(FileView):
         return any(self._changed_at.get(str(path), 0) > version for path in paths)
 
     def item_changed_since(self, version: int, item_id: str) -> bool:
-        """Whether a proposal that belongs to a plan item, or belonged to it until then, changed after a version."""
+        """Whether a proposal of a plan item changed after a version, even if it no longer belongs to the item."""
         paths = [Path(proposal.path) for proposal in self._changes if item_id in proposal.item_ids]
         return self._item_changed_at.get(item_id, 0) > version or self.changed_since(version, paths)
 
@@ -190,7 +190,7 @@ class Files(FileView):
             self.read_tracker.acknowledge(Path(path), before.proposed if path == before.target else None)
 
     async def propose_all(self, edits: Sequence[FileEdit], author: Author) -> None:
-        """Proposes changes of several files, all or none.
+        """Proposes changes to several files, all or none.
 
         Args:
             edits: the `old` of each is what `read` returned.

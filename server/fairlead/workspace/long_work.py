@@ -15,7 +15,7 @@ class Yielder:
     """Yields to the event loop during work that has many short steps.
 
     Args:
-        ignores_cancellation: for work that must not stop half-way. A cancellation that arrives meanwhile has no effect.
+        ignores_cancellation: for work that must not stop halfway. A cancellation that arrives meanwhile has no effect.
     """
 
     def __init__(self, *, ignores_cancellation: bool = False) -> None:

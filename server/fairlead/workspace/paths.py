@@ -16,7 +16,7 @@ _SEPARATORS = "/\\:"  # a colon ends the path in the results of a search
 
 
 class PathEscape(WorkspaceError):
-    """A path outside of the workspace, given as such or through a symbolic link."""
+    """The path is outside of the workspace, or leads there through a symbolic link."""
 
 
 def below(path: Path, root: Path) -> str | None:
@@ -94,7 +94,7 @@ class Roots:
     def with_folders(self, folders: Sequence[tuple[Path, str]]) -> "Roots":
         """The workspace with these folders instead, each given with the editor's name for it.
 
-        A folder that was open before keeps its name. For another one, a name that cannot be used is replaced, and one
+        A folder that was open before keeps its name. For a new one, a name that cannot be used is replaced, and one
         that is taken gets a number. Of several paths to the same folder, only the first counts.
         """
         known = {root.path: root.name for root in (*self.former, *self.folders)}

@@ -1,4 +1,4 @@
-"""Limits for patterns in the format of a `.gitignore`, which the user or the model writes."""
+"""Limits for patterns that the user or the model writes in the format of `.gitignore`."""
 
 import re
 

@@ -125,7 +125,7 @@ class ProtectedFiles:
 def _examine(folder: str, entries: Entries) -> tuple[Sequence[str] | None, Sequence[str]]:
     """The protected names in a folder (None: there are none), and the names of the folders in it to examine.
 
-    The names are empty if the folder is a repository.
+    Both are empty if the folder is a repository.
     """
     if folder and is_git_folder(entries.__contains__):
         return (), ()

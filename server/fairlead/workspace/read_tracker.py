@@ -53,7 +53,7 @@ class ReadTracker:
 
     @property
     def paths(self) -> Collection[Path]:
-        """The files that the agent has read or written."""
+        """The files that the agent has read or written, in the order in which it first did so."""
         return self._texts.keys()
 
     def note(self, path: Path, text: str | None) -> None:
@@ -97,7 +97,7 @@ class ReadTracker:
 def _spans(old: str, new: str) -> tuple[tuple[int, int], ...]:
     """The first and last lines of the first `MAX_SPANS` changes, from 1.
 
-    Where lines were only removed, the number of the line that follows them, even at the end of the file.
+    Where lines were only removed, both are the number of the line that follows them, even at the end of the file.
     """
     blocks = changed_blocks(split_lines(old), split_lines(new))
     return tuple((b0 + 1, max(b0 + 1, b1)) for _, _, b0, b1 in blocks[:MAX_SPANS])

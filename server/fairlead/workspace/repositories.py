@@ -23,7 +23,7 @@ def is_git_folder(has: Callable[[str], bool]) -> bool:
     """Whether Git takes a folder for a repository, or for a worktree's part of one.
 
     Args:
-        has: whether the folder contains a name.
+        has: returns whether the folder contains a name.
     """
     return has("HEAD") and (has("commondir") or (has("objects") and has("refs")))
 
@@ -58,8 +58,8 @@ def enclosing_repository(root: Path) -> Path | None:
 
     None if the workspace is the top of a repository, or there is none.
 
-    Searches within one file system, as Git does. Does not search the home folder and those above it: a repository of
-    the whole home says nothing about one project.
+    Searches within one file system, as Git does. Does not search the home folder or the folders above it: a repository
+    of the whole home says nothing about one project.
     """
     home = real_path(os.path.expanduser("~"))
     if os.path.lexists(root / ".git"):

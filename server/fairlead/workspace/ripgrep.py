@@ -58,7 +58,7 @@ async def records(
 async def _batches(
     arguments: Sequence[str], cwd: Path, stdin: str | None = None, end: bytes = b"\n"
 ) -> AsyncGenerator[Sequence[bytes | None], None]:
-    """Like `records`, but yields lists. Each contains the records that have arrived since the one before."""
+    """Like `records`, but yields lists. Each contains the records that have arrived since the previous one."""
     process = await _start(arguments, cwd, stdin is not None)
     assert process.stdout is not None and process.stderr is not None
     errors = asyncio.ensure_future(process.stderr.read())

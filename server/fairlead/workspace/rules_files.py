@@ -17,9 +17,9 @@ class RulesFile:
 
     path: Path
     text: str
-    """At most its first `MAX_CHARS` characters, without blanks at the start and the end of the file."""
+    """At most its first `MAX_CHARS` characters, without the file's leading and trailing whitespace."""
     size: int
-    """The length of the file's text without these blanks, in characters."""
+    """The length of the file's text without this whitespace, in characters."""
 
     @property
     def is_cut(self) -> bool:

@@ -117,7 +117,7 @@ class Secrets:
     repositories: frozenset[str] = frozenset()
     """The folders and files that Git takes for a repository; their settings may contain tokens."""
     is_complete: bool = True
-    """Whether there are no more than could be listed."""
+    """Whether all are listed; False if there are too many."""
     nested_rules: frozenset[str] = frozenset()
     """The folders below the root with a `.fairleadignore` of their own, which does not apply."""
 
@@ -143,8 +143,8 @@ class SecretFinder:
     Finds at most 10,000 files outside of folders of dependencies, and 10,000 in them.
 
     Folders of dependencies are large, so they are searched at most once a minute. Other folders are searched again only
-    if their names have changed. Skips `.git`, links in folders of dependencies, and keys and certificates of installed
-    packages.
+    if names in them have changed. Skips `.git`, links in folders of dependencies, and keys and certificates of
+    installed packages.
     """
 
     def __init__(self, root: Path, clock: Callable[[], float] = monotonic) -> None:

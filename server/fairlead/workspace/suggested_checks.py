@@ -42,11 +42,11 @@ class Suggestion:
 
     command: str
     source: str
-    """Its path; in the result of `suggested_checks`, its name (`Roots.relative`)."""
+    """The path of this file or folder; in the result of `suggested_checks`, its name (`Roots.relative`)."""
 
 
 async def suggested_checks(roots: Roots) -> list[Suggestion]:
-    """The suggestions for a workspace, tests first. Looks only into its folders and their folders `tests` and `test`.
+    """The suggestions for a workspace, tests first. Looks only into its folders, and `tests` and `test` in them.
 
     Commands run in the first folder of the workspace, so those for another folder begin with `cd`.
     """

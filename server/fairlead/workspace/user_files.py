@@ -68,7 +68,7 @@ class UserFiles:
         return found.text if found is not None else None
 
     def may_differ(self, path: Path, text: str | None) -> bool:
-        """Whether a file's text may differ from this (None: there is no file).
+        """Whether a file's text may differ from `text` (None: there is no file).
 
         False only if the file is closed, had this text when it was read and is unchanged since, or if there is no file
         and `text` is None.
@@ -128,10 +128,10 @@ class UserFiles:
         return None if data is None else (data, self._decode(path, data))
 
     def _decode(self, path: Path, data: bytes) -> DiskText:
-        """Decodes a file. Where the bytes do not show its encoding, the open document or an earlier look may.
+        """Decodes a file. Where the bytes do not show its encoding, the open document or an earlier read may.
 
-        The bytes do not show most encodings, nor that of a file that Fairlead wrote or whose last non-ASCII character
-        was removed. The open document shows it if it has no unsaved changes.
+        The bytes do not show most encodings. They may also not show that of a file that Fairlead wrote, or whose last
+        non-ASCII character was removed. The open document shows the encoding if it has no unsaved changes.
         """
         written = self._written.get(path)
         if written is not None and written[0] == data:
@@ -171,9 +171,10 @@ class UserFiles:
     def buffer(self, path: Path) -> Buffer | None:
         """The open document if it represents the file, else None.
 
-        It does not if Fairlead removed the file, unless a file with the same text is there again, or if it is blank and
-        there is no file. A document with only a newline counts as blank, because Neovim shows an empty or missing file
-        like that. If both the document and the file are blank, the result has the text of the file.
+        It does not in two cases: Fairlead removed the file, and no file with the same text is there again; or the
+        document is blank, and there is no file. A document with only a newline counts as blank, because Neovim shows an
+        empty or missing file like that. If both the document and the file are blank, the result has the text of the
+        file.
         """
         found = self._buffers.open_buffer(path)
         if found is None or not (found.file_removed or is_blank(found.text)):

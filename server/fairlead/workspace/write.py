@@ -213,7 +213,7 @@ class _Leftovers:
 
 
 def _temporary_prefix(name: str) -> str:
-    """What a file's temporary names begin with. Cut off, because the name may be as long as the system allows."""
+    """The beginning of a file's temporary names. Shortened, because the name may be as long as the system allows."""
     return f".{name[:40]}"
 
 
@@ -232,7 +232,7 @@ def _leftovers(folder: Folder) -> dict[str, list[str]]:
 
 
 def _is_leftover(status: os.stat_result) -> bool:
-    # root's have the owner of the file that they are for
+    # for root, any owner counts: its temporary files get the owner of the file that they are for
     is_own = not hasattr(os, "geteuid") or os.geteuid() in (0, status.st_uid)
     return stat.S_ISREG(status.st_mode) and is_own and time.time() - status.st_mtime > _LEFTOVER_AGE
 

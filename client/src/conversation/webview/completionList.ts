@@ -44,7 +44,7 @@ export class CompletionList {
     this.show([]);
   }
 
-  /** Moves to the next (1) or previous (-1) row, and past the end to the other end. The list must be open. */
+  /** Moves to the next (1) or previous (-1) row, wrapping around at the ends. The list must be open. */
   move(by: 1 | -1): void {
     this.active = (this.active + by + this.items.length) % this.items.length;
     this.draw();

@@ -12,7 +12,7 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-/** Makes a button. `main.ts` handles the click by `action`. Screen readers read `name`. */
+/** Makes a button. `main.ts` handles a click according to `action`. Screen readers read `name`. */
 export function button(label: string, action: string, name = label): HTMLButtonElement {
   const made = element("button", "", label);
   made.type = "button";

@@ -153,7 +153,7 @@ interface Metrics {
   readonly visible: number;
 }
 
-/** Whether the user scrolled up. No if a height has changed too, because then the browser itself may have scrolled. */
+/** Whether the user scrolled up. False if a height has changed too, because then the browser may have scrolled. */
 function isScrolledUp(before: Metrics, now: Metrics): boolean {
   return now.top < before.top && now.height === before.height && now.visible === before.visible;
 }

@@ -91,7 +91,7 @@ export class Prompt {
       this.list.hide();
     });
     document.addEventListener("selectionchange", () => {
-      // the completions are for another place
+      // the completions belong to an earlier position of the cursor
       if (this.list.highlighted && this.beforeCursor !== this.completed) this.list.hide();
     });
     this.mode.addEventListener("change", () => {
@@ -145,8 +145,8 @@ export class Prompt {
   }
 
   /**
-   * Replaces the selection with a text. Adds a space before the text if necessary, and removes those at its end if one
-   * follows already.
+   * Replaces the selection with a text. Adds a space before the text if necessary, and removes spaces at its end if one
+   * already follows it.
    */
   insert(text: string): void {
     const { value, selectionStart, selectionEnd } = this.input;
@@ -229,7 +229,7 @@ export class Prompt {
   }
 
   private complete({ text }: CompletionView): void {
-    // not from the cursor, which may have moved
+    // what follows the completed text, not what follows the cursor, which may have moved
     const after = this.input.value.slice(this.completed.length);
     this.setText(text + after);
     this.input.setSelectionRange(text.length, text.length);

@@ -44,7 +44,7 @@ def draw_diff(sides: Sides, hunks: Sequence[states.HunkWire], return_sign: str) 
 
     Args:
         hunks: in the order of their lines.
-        return_sign: shown for a line ending with a carriage return, if it is not the usual one of the file.
+        return_sign: shown in place of a line ending that has a carriage return and is not the file's usual one.
     """
     lines: list[Text] = []
     for group in _groups([_span(hunk) for hunk in hunks]):

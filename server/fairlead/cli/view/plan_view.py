@@ -73,8 +73,8 @@ def changed_steps(before: Sequence[Step], after: Sequence[Step]) -> list[Text]:
 def visible_steps(steps: Sequence[Step], height: int) -> list[Text]:
     """At most `height` rows around the item in progress; if there is none, around the first pending or the last one.
 
-    The first and the last row may be replaced with the number of the items that do not fit. Below three rows, there is
-    only the item itself.
+    The first and the last row may be replaced with the number of items that do not fit. If `height` is less than 3,
+    returns only the row of that item.
 
     Args:
         height: at least 1.

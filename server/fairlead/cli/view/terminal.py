@@ -39,7 +39,7 @@ class Terminal:
     """Whether written lines can be redrawn."""
 
     def print(self, text: str, style: str = "") -> None:
-        """Prints lines, wrapped if the user reads them here."""
+        """Prints lines, wrapped to the terminal's width if the user reads them there (`can_ask`)."""
         width = self.console.width if self.can_ask else None
         for row in wrap(Text(text, style=style), self.console, width):
             self.console.print(row, soft_wrap=True)
@@ -48,8 +48,8 @@ class Terminal:
 def open_terminal() -> Terminal:
     """The terminal at stdin and stdout.
 
-    Lines are plain and without color if one of them is not a terminal, or in the background. From now on, stdout and
-    stderr replace characters that they cannot encode.
+    Lines are plain and without color if one of the two is not a terminal, or if the process is in the background. From
+    now on, stdout and stderr replace characters that they cannot encode.
     """
     _replace_unencodable(sys.stdout)
     _replace_unencodable(sys.stderr)

@@ -19,7 +19,7 @@ _CAPABILITY = {
 
 
 def capability_of(method: str) -> str:
-    """The name of the server's capability for a method; "" for a method that has none of its own in this table."""
+    """The name of the server's capability for a method; "" for a method that is not in the table above."""
     return _CAPABILITY.get(method, "")
 
 

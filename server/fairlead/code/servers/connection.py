@@ -63,7 +63,7 @@ class Connection(JsonRPCClient):
     """Sends and receives the messages of a server.
 
     Args:
-        name: the server's name, for users.
+        name: the server's name, for errors and the log.
         on_notification: gets each notification of the server, as method and params.
         on_request: answers each request of the server; raises KeyError for an unknown method.
     """
@@ -80,7 +80,7 @@ class Connection(JsonRPCClient):
         self._name = name
         self._on_notification, self._on_request = on_notification, on_request
         self.ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        """Has the reason once the connection has ended."""
+        """Resolves to the reason when the connection ends."""
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._stderr: deque[bytes] = deque()

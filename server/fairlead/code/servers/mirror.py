@@ -77,7 +77,7 @@ class Mirror:
                 writer.write(b"done\0%d\0000\0" % self._batches)
                 answer = await self._reader.readuntil(b"\n")
         except (TimeoutError, OSError, EOFError, asyncio.LimitOverrunError) as error:
-            raise NoAnswer("The sandbox of the language server did not take the changed files.") from error
+            raise NoAnswer("The sandbox of the language server did not accept the changed files.") from error
         if answer != b"%d\n" % self._batches:
             raise NoAnswer("The sandbox of the language server is broken.")
 

@@ -18,20 +18,20 @@ class WorkspaceScan:
         """
         Args:
             message: a part of what the server logs when it has read the workspace; empty: it logs nothing.
-            seconds: from now on. Once they have passed, `wait` returns at once, so that later work, such as a build,
-                delays no question.
+            seconds: the time limit, from now on. After it has passed, `wait` returns at once, so that later work, such
+                as a build, delays no question.
         """
         self._message, self._listed = message, not message
         self._deadline = asyncio.get_running_loop().time() + seconds
         self._report_deadline = 0.0
         self._working: set[str] = set()
         self._reported = asyncio.Event()
-        """Set once the server has reported work or the time for it is over; at once if the message is awaited."""
+        """Set once the server has reported work or the time for that is over; from the start if `message` is given."""
         self._done = asyncio.Event()
         self._loaded = asyncio.Event()
         self._loaded.set()
         self.loading_reports = 0
-        """How often the server has reported that it is loading the workspace. Answers of that time are incomplete."""
+        """How often the server has reported that it is loading the workspace. Answers from that time are incomplete."""
         if message:
             self._reported.set()
         self._update()

@@ -12,9 +12,9 @@ from fairlead.workspace.disk import read_bytes
 from fairlead.workspace.errors import WorkspaceError
 
 MAX_FILES = 20_000
-"""If this many files in a server's folder matter to it, changes on disk are not reported to it until a restart."""
+"""While this many files in a server's folder matter to it, changes on disk are not reported to it."""
 REST = 10
-"""The least time from the start of a search for changed files to the next one, as a multiple of how long it took."""
+"""The minimum time between the starts of two searches for changed files, as a multiple of how long the first took."""
 CREATED, CHANGED, DELETED = 1, 2, 3  # LSP 3.18, `FileChangeType`
 _SKIPPED = {"node_modules", "venv", "__pycache__", "target", "dist", "build"}
 _CONFIGURATION = (".json", ".toml", ".mod", ".sum", ".work")

@@ -42,9 +42,9 @@ class Seconds:
     start: float = 60.0
     """For the answer to `initialize`."""
     request: float = 30.0
-    """For the answer to any other request, and before that for loading the workspace. Each retry has both again."""
+    """For the answer to any other request, and separately for loading the workspace before it; again for each retry."""
     diagnostics: float = 60.0
-    """For the problems in all files that are asked for together."""
+    """For one call of `Server.diagnostics`, however many files it is about."""
     scan: float = 15.0
     """For this long after the start, questions about all files wait until the server has read the workspace."""
     report: float = 0.5
@@ -82,11 +82,11 @@ class Server:
         self._unsure: set[Path] = set()
         """The documents that were sent while `_is_noticing`. After that time, `diagnostics` sends them again."""
         self._noticed_at = 0.0
-        """The event loop's time at which the server should have noticed which files were created or removed."""
+        """The event loop's time by which the server should have noticed which files were created or removed."""
         self._can_pull = asyncio.Event()
         """Set while the server answers requests for problems. Some say so only after the start."""
         self._has_tsserver = False
-        """Whether problems can be asked for by `tsserver.COMMAND`."""
+        """Whether the server can be asked for problems with `tsserver.COMMAND`."""
         self._scan = WorkspaceScan(spec.scanned_message, seconds.scan)
         self._exit: asyncio.Task[None] | None = None
         self._questions = 0
@@ -120,7 +120,7 @@ class Server:
 
     @contextlib.contextmanager
     def question(self) -> Generator[None]:
-        """Makes the server busy for the `with` block. Its own questions do this too."""
+        """Makes the server busy for the `with` block. `request` and `diagnostics` do this too."""
         self._questions += 1
         try:
             yield
@@ -262,7 +262,7 @@ class Server:
         return items if is_list(items) else []
 
     async def _from_tsserver(self, path: Path) -> Sequence[Any] | None:
-        """The problems in an open document. None: the server cannot be asked in this way, and is not again.
+        """The problems in an open document. None: the server cannot be asked in this way, now or later.
 
         Raises:
             NoAnswer: the connection has ended, or there was no answer in time.
@@ -287,7 +287,7 @@ class Server:
     async def _settled(self, path: Path) -> Sequence[Any] | None:
         """The problems published for a document.
 
-        None: ask again, because more followed, the text was sent again, or the server can be asked for them now.
+        None: check again, because more followed, the text was sent again, or the server can now be asked for them.
 
         Raises:
             NoAnswer: the connection has ended.
@@ -323,7 +323,7 @@ class Server:
         if any(kind != CHANGED for kind in events.values()):
             self._noticed_at = asyncio.get_running_loop().time() + self._seconds.notice
         if changes and not self._can_pull.is_set():
-            # with new versions, problems still published for the earlier ones are ignored if they name the version
+            # as new versions, so that problems published for the earlier ones are ignored (if they name the version)
             for path, text in self._shown.items():
                 self._send_text(path, text)
 
@@ -340,7 +340,7 @@ class Server:
         return self._exit
 
     def _ensure_ending(self, _: object = None) -> None:
-        self._scan.on_status({})  # who waits for the workspace to be loaded gets an error
+        self._scan.on_status({})  # wakes the requests that wait for the workspace to be loaded; they get an error
         if self._exit is None:
             self._exit = asyncio.create_task(self._shut_down())
 
@@ -438,11 +438,11 @@ class _Published:
     def __init__(self) -> None:
         self.items: Sequence[Any] = []
         self.first = asyncio.Event()
-        """Set once problems have been published, or another version has been sent."""
+        """Set once problems have been published, another version has been sent, or the document has been closed."""
         self.again = asyncio.Event()
-        """Set each time, and cleared by `Server._settled`."""
+        """Set each time one of these happens, and cleared by `Server._settled`."""
 
     def wake(self) -> None:
-        """Lets those who wait for problems look again."""
+        """Makes the tasks that wait for problems check again."""
         self.first.set()
         self.again.set()

@@ -82,11 +82,11 @@ class _State:
     updating: asyncio.Task[None] | None = None
     """The latest `_update`, until it succeeds."""
     failures: int = 0
-    """In this session."""
+    """How often it has failed in this session."""
     not_before: float = 0.0
     """The clock's time before which it is not started again."""
     approved: set[tuple[Program, Path | None, Where]] = field(default_factory=set[tuple[Program, Path | None, Where]])
-    """What the user has allowed: a program, the workspace's Python if it runs it, and where it runs."""
+    """What the user has allowed: a program, the workspace's Python if the program runs it, and where they run."""
     given_up: str = ""
     """Why it is not started again in this session; empty if it may be."""
 
@@ -221,7 +221,8 @@ class SessionServers:
     ) -> None:
         """Asks if the program comes from the workspace, or if there is no sandbox.
 
-        In the sandbox, the Python that it runs needs no question, as in a command. Without one, the question names it.
+        In the sandbox, the program may run the workspace's Python without a question, as commands may. Without a
+        sandbox, the question names this Python.
 
         Raises:
             NoAnswer: the user did not allow it.

@@ -79,7 +79,8 @@ TABLE = (
         "typescript-language-server",
         ("typescript-language-server", "--stdio"),
         _TYPESCRIPT,
-        # a second process answers about single files while the project is read, and is often wrong
+        # without `never`, a second process answers while the project is read; it knows only single files, and is often
+        # wrong
         {"tsserver": {"useSyntaxServer": "never"}, "disableAutomaticTypingAcquisition": True},
     ),
     ServerSpec("rust-analyzer", ("rust-analyzer",), {".rs": "rust"}),
@@ -90,7 +91,7 @@ TABLE = (
 
 
 def server_specs(settings: Sequence[ServerSpec]) -> tuple[ServerSpec, ...]:
-    """All servers that are not switched off, the user's first. A server of the user replaces the one with its name."""
+    """All servers that are not switched off, the user's first. These replace the known ones with the same names."""
     named = {spec.name for spec in settings}
     specs = (*settings, *(spec for spec in TABLE if spec.name not in named))
     return tuple(spec for spec in specs if spec.command)

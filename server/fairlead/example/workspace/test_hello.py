@@ -1,4 +1,4 @@
-"""What hello.py promises. To try it: python3 -m unittest"""
+"""Tests for hello.py. Run them with: python3 -m unittest"""
 
 import subprocess
 import sys

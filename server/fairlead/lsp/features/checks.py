@@ -33,7 +33,7 @@ async def minimize(server: AgentServer, params: Params) -> states.SmallestSetWir
 
 
 def check_accepted(server: AgentServer, session: Session) -> None:
-    """Starts the checks on what was accepted, and does not wait for them. A message reports each that fails.
+    """Starts the checks on what was accepted, and does not wait for them. A message reports each check that fails.
 
     Does nothing unless the settings require it, some changes are undecided, and a check is set.
     """

@@ -59,8 +59,8 @@ async def show_edits(server: AgentServer, params: Params) -> states.EditsWire:
 def _review_command(handler: Handler) -> Handler:
     """A review handler that also shows the messages of the outcomes.
 
-    Some clients (eglot) report a changed document only after their command was answered. If the editor has applied
-    an edit but has not reported the document, the answer is `None` at once, and the review continues.
+    Some clients (eglot) report a changed document only after their command has been answered. So if the editor has
+    applied an edit but not yet reported the document, the answer is `None` at once, and the review continues.
     """
 
     async def decide(server: AgentServer, params: Params) -> Any:

@@ -21,7 +21,7 @@ from fairlead.session.store.journal import Journals
 from fairlead.shell.layers import CommandLayers
 from fairlead.workspace.paths import Roots
 
-TEST_SYSTEM = "You are a coding agent. The user checks whether you can be reached."
+TEST_SYSTEM = "You are a coding agent. The user is checking whether you can be reached."
 TEST_PROMPT = "Answer with OK."
 
 
@@ -71,10 +71,10 @@ async def warm(server: AgentServer, params: Params) -> None:
 
 
 async def test_model(server: AgentServer, _: Params) -> dict[str, str]:
-    """`agent/model/test`: sends a small request to the model, so that the user knows whether a task can run.
+    """`agent/model/test`: sends a small request to the model, so that the user knows whether the model answers.
 
     Raises:
-        RequestRefused: the request failed, even if a task would send it again.
+        RequestRefused: the request failed, even if a run would send it again.
     """
     model = open_model(server.choose_model())
     request = Request(TEST_SYSTEM, (), [{"role": "user", "content": [text_block(TEST_PROMPT)]}])

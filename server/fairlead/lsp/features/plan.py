@@ -35,5 +35,5 @@ async def record(server: AgentServer, params: Params) -> wire.RecordResult:
 
 
 async def command_rules(server: AgentServer, _: Params) -> wire.PageResult:
-    """`agent/command/rules`: where commands run, and which run without asking or never, as a page."""
+    """`agent/command/rules`: a page that says where commands run, which run without asking, and which never run."""
     return {"markdown": await rules_page(server.context)}

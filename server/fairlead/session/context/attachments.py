@@ -46,7 +46,7 @@ _DIFF_FILE = re.compile(r"^diff --(?:git|cc|combined) .*$", re.MULTILINE)
 _DIFF_NAME = re.compile(r'^(?:--- |\+\+\+ |rename from |rename to )"?(?:[ab]/)?(.*?)"?\t?$', re.MULTILINE)
 _DIFF_HEAD = re.compile(r'^diff --git "?a/(.*?)"? "?b/(.*?)"?$')
 _MERGE_HEAD = re.compile(r'^diff --(?:cc|combined) "?(.*?)"?$')
-"""The first line of a file with conflicts in a diff."""
+"""In a diff, the first line about a file that has conflicts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Attachments:
 class Attacher:
     """Reads what the user mentions in one prompt.
 
-    A text file counts as read by the agent even if it is too long to attach, unless it looks like a secret.
+    A text file counts as read by the agent only if its text, or a part of it, is attached. A missing file counts too.
     """
 
     def __init__(self, files: Files, diagnostics: DiagnosticsSource | None, limit: int | None) -> None:
@@ -218,7 +218,7 @@ class Attacher:
 
 
 def _diff_names(part: str) -> list[str]:
-    """All names that a file's part of a diff gives it, such as the old and the new one."""
+    """All names of a file in its part of a diff, such as the old and the new one."""
     line = part.split("\n", 1)[0]
     head = _DIFF_HEAD.match(line) or _MERGE_HEAD.match(line)
     before_hunks = part.split("\n@@", 1)[0]

@@ -15,7 +15,7 @@ MAX_BYTES = 5 * MEGABYTE
 MAX_TOTAL_BYTES = 20 * MEGABYTE
 """The Messages API accepts requests of at most 32 MB, and base64 adds a third.
 
-Earlier pictures of the conversation make room (`without_old_images`).
+If not all pictures of a conversation fit, a note replaces the oldest ones (`without_old_images`).
 """
 MAX_NAME_CHARS = 200
 

@@ -31,7 +31,7 @@ class PromptContext:
         messages: Sequence[Message],
         limit: int | None,
     ) -> list[Block]:
-        """The blocks that follow a prompt after these messages.
+        """The context blocks for the prompt that follows these messages.
 
         Args:
             surroundings: what the user is looking at; None: the model does not get it. If it has no Git state, the
@@ -54,7 +54,7 @@ class PromptContext:
         return blocks
 
     def emit_collected(self) -> None:
-        """Emits an event about what was collected last, once."""
+        """Emits an event about what was last collected, unless that was reported already."""
         unreported, self._unreported = self._unreported, None
         if unreported is not None:
             self._emit(unreported)
@@ -65,9 +65,9 @@ def _texts(blocks: Sequence[Block]) -> list[str]:
 
 
 def _branches(roots: Roots) -> str:
-    """The branch of the workspace, or with several folders, of each, as in `main (api), topic (web)`.
+    """The branch of the workspace; with several folders, the branch of each one, as in `main (api), topic (web)`.
 
-    Folders without a branch are left out; empty if there is none.
+    Folders without a branch are left out. Empty if no folder has one.
     """
     found = [(root, current_branch(root.path)) for root in roots.folders]
     if not roots.has_names:

@@ -31,7 +31,7 @@ MAX_BRANCH = 100
 _BLOCK = re.compile(rf"{BEGIN}\n.*\n((?:[A-Z].*(?:\n- .*)*\n)*){END}")
 ACTIVE, PROBLEMS, BRANCH = "Active file", "Problems in the open files", "Git branch"
 SUMMARY = {ACTIVE: "active file {}", PROBLEMS: "{}", BRANCH: "branch {}"}
-"""How the user sees a section in the summary, by label."""
+"""The form of each section in the summary for the user, by label."""
 
 _HEAD = re.compile(r"^([A-Z][a-z ]*): (.*)", re.MULTILINE)
 _SECTION = re.compile(r"^([A-Z][a-z ]*): .*(?:\n- .*)*", re.MULTILINE)
@@ -91,13 +91,13 @@ def lines_text(first: int, last: int) -> str:
 def surroundings_block(
     now: Surroundings, roots: Roots, is_secret: Callable[[str], bool], messages: Sequence[Message]
 ) -> str | None:
-    """The block for a prompt after these messages.
+    """The block for the prompt that follows these messages.
 
     None if nothing is known, and the messages contain no earlier block. After an earlier block, there is always one.
 
     Args:
-        is_secret: whether a path that `Roots.relative` returned looks like a secret. Such files are not named, like
-            files outside of the workspace.
+        is_secret: whether a path that `Roots.relative` returned looks like a secret. Neither such files nor files
+            outside of the workspace are named.
     """
     sections = _sections(_visible_part(now, roots, is_secret), roots)
     known = _known_sections(messages)
@@ -142,7 +142,7 @@ def _known_sections(messages: Sequence[Message]) -> Mapping[str, str]:
 
 
 def _visible_part(now: Surroundings, roots: Roots, is_secret: Callable[[str], bool]) -> Surroundings:
-    """The surroundings without files that are outside of the workspace or look like secrets. The counts stay."""
+    """The surroundings without files that are outside of the workspace or look like secrets. Counts include them."""
 
     def is_shown(path: Path) -> bool:
         is_inside = roots.contains(Path(os.path.normpath(path))) and path not in roots.paths

@@ -12,7 +12,7 @@ from fairlead.workspace.files import Files
 
 
 class FoundSet:
-    """The set is valid while the user only accepts changes and rejects those that are not needed (docs/plan.md P19)."""
+    """Holds the set, valid while the user only accepts changes and rejects those not needed (docs/plan.md P19)."""
 
     def __init__(self, files: Files, known_files: KnownFiles) -> None:
         self._files, self._known_files = files, known_files

@@ -79,7 +79,8 @@ class KnownFiles:
     def changed_since(self, state: int) -> tuple[str, ...]:
         """The paths of the files whose content, as of the last `update`, differs from a state.
 
-        The content is that which a sandboxed command would see, even if the state is that of another command.
+        Compares the content that a sandboxed command would see, even if the state was recorded for a command outside
+        the sandbox.
         """
         if state not in self._changed_since:
             self._changed_since[state] = self.states.changed_since(state, self._digests)

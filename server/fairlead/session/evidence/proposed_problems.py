@@ -61,9 +61,9 @@ class ProposedProblems:
         self._completed: set[str] | None = None
         self._warmed_for = Changeset()
         self._starts: dict[str, asyncio.Task[None]] = {}
-        """What `warm` has begun, by the server's name."""
+        """The server starts that `warm` has begun, by the server's name."""
         self._late: set[str] = set()
-        """The servers that were still starting when the time of the last check that waited for one was over."""
+        """The servers that were still starting when a check last reached its time limit."""
 
     def errors(self) -> Mapping[Path, Sequence[Problem]]:
         """The new errors by file. Omits files whose text has changed since they were checked."""
@@ -123,7 +123,7 @@ class ProposedProblems:
 
         Files that could not be checked, or not before the time limit, count as free of errors until something changes.
         Waits only once for a server that is still starting, such as one that the user has not allowed yet. Its files
-        are checked when it has started.
+        are checked by the first call after it has started.
         """
         state = self._files.version, self._files.user_files.change_token
         proposed, seconds = self._proposed(self._files.changes.files), self._seconds()
@@ -178,7 +178,7 @@ class ProposedProblems:
         return f"{self._files.roots.relative(path)}:{problem.line}:{problem.start[1] + 1} {message}{source}"
 
     async def _check_group(self, paths: Sequence[Path]) -> Mapping[Path, _Checked]:
-        """Checks files of one language server. A file that was not checked is missing in the result."""
+        """Checks files of one language server. A file that was not checked is missing from the result."""
         checked: dict[Path, _Checked] = {}
         try:
             server = await self._servers.server(paths[0])
@@ -208,7 +208,7 @@ class ProposedProblems:
     ) -> Mapping[Path, Sequence[Problem]]:
         """Shows the server these texts, and returns the errors in some of them.
 
-        A file that was not checked in time is missing in the result.
+        A file that was not checked in time is missing from the result.
         """
         await server.show(shown)
         answers = await server.diagnostics([path for path in paths if path in shown])

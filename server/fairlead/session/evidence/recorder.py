@@ -157,7 +157,7 @@ class Recorder:
             self._infer(started)
 
     def _infer(self, started: ToolStarted) -> None:
-        """Adds a step for a call without a plan. Successive reads are one step, as are successive equal calls."""
+        """Adds a step for a call made before the plan. Successive reads are one step, as are successive equal calls."""
         is_read = started.kind in READING_KINDS
         step = Inferred("look", "Look around") if is_read else Inferred(started.kind, started.title)
         if not self.inferred or self.inferred[-1] != step:

@@ -16,7 +16,7 @@ from fairlead.workspace.files import Files
 
 
 class SessionEvidence:
-    """What supports the plan's steps, and what the user asked for about it.
+    """What supports the plan's steps, and what is known about the proposals.
 
     That is the record of the work, the known files, the new errors, the results of checks, and the smallest set of
     changes that a search found.
@@ -82,7 +82,8 @@ class SessionEvidence:
     def _path_of(self, given: str) -> str:
         """The absolute path of a call's location, so that each file has only one path on record.
 
-        A path that cannot be resolved is returned as given if names of files begin with a folder's name (`has_names`).
+        If a path cannot be resolved, it is returned as given if paths begin with folder names (`Roots.has_names`).
+        Otherwise it counts as relative to the only folder.
         """
         roots = self._files.roots
         try:

@@ -10,10 +10,10 @@ BODY_WIDTH = 72
 
 
 def commit_message(record: SessionRecord) -> str:
-    """A subject line, the steps of which a change was accepted, and the commands that verified the files in the record.
+    """A subject line, the steps with an accepted change, and the commands that verified the files in the record.
 
-    A command is named only if its last run passed on exactly the files on disk when the record was made. The message is
-    empty if nothing was accepted. Lines have at most 72 characters, except where a word is longer.
+    A command is named only if its last run passed on exactly the files that were on disk when the record was made. The
+    message is empty if nothing was accepted. Lines have at most 72 characters, except where a word is longer.
     """
     accepted = [change for change in record.changes if change.decision == "accepted"]
     if not accepted:

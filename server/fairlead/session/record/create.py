@@ -34,7 +34,7 @@ def create_record(session: Session) -> SessionRecord:
     """The record of a session, with the files as they are on disk now.
 
     No digest of a file that looks like a secret is included, because it would confirm a guess of the content. Such a
-    file is missing in `files` and `differs`; other fields may name it.
+    file is missing from `files` and `differs`; other fields may name it.
     """
     session.evidence.known_files.refresh()
     return _Creator(session).record()
@@ -51,7 +51,7 @@ class _Creator:
         )
         self._known, self._on_disk = session.evidence.known_files, session.evidence.known_files.on_disk()
         is_secret = session.files.secret_filter()
-        # the folder of a file that the session knows may have left the workspace
+        # the folder of a file that the session knows may have been removed from the workspace
         names = {path: self._name(path) for path in self._on_disk if self._roots.contains(Path(path))}
         self._files = {path: name for path, name in names.items() if not is_secret(name)}
 
@@ -138,9 +138,9 @@ class _Creator:
             yield Verification(command, run.exit_code, round(run.seconds, 3), step, proves, self._changed_since(state))
 
     def _failed_without_changes(self, command: str, state: int) -> bool:
-        """Whether a command failed in its last run without the proposals, on the same files as in a state.
+        """Whether a command failed when it last ran without the proposals, on files that are otherwise as in a state.
 
-        Counts only runs with a result during which the known files, seen with the proposals, were as in the state.
+        Counts only runs that have a result, and only if the known files, with the proposals, were as in the state.
         """
         runs_without = ((run.without_changes, run) for run in self._state.record.runs() if run.exit_code is not None)
         runs_of_command = [

@@ -101,7 +101,7 @@ def short_record(state: SessionState, support_by_item: Supports) -> str:
 
 
 def record_page(state: SessionState, roots: Roots, support_by_item: Supports) -> str:
-    """The whole record as Markdown, for a pull request. `roots` gives the files their names."""
+    """The whole record as Markdown, for a pull request. Files are named as `Roots.relative` names them."""
     lines = [f"## {state.title or 'Task'}", ""]
     for part in _parts(state, support_by_item):
         if part.support is None:

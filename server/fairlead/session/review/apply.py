@@ -50,7 +50,7 @@ class EditResult:
     message: str = ""
     """For the user: why the edit failed, or what to know about a successful one."""
     retryable: bool = True
-    """Whether another attempt may succeed. Only for a failed edit."""
+    """Whether another attempt may succeed. Meaningful only for a failed edit."""
     actual_text: str | None = None
     """The file's text after the edit, if it is not the requested one (`_EditCheck.actual_text`)."""
 
@@ -86,7 +86,7 @@ async def apply_edits(session: Session, label: str, edits: Sequence[FileEdit]) -
 
 
 def raw_on_disk(session: Session, edit: FileEdit) -> Raw:
-    """What a file that the edit creates, deletes or changes has besides text: what an undo or redo must restore.
+    """What an undo or redo of the edit must restore besides text: permissions, and bytes if the edit replaces them.
 
     Call it before the edit for an undo, and afterwards for a redo. `PLAIN` if the edit changes only text or moves the
     file, or if the file does not exist or cannot be read.
@@ -114,7 +114,7 @@ def _route(session: Session, edit: FileEdit, is_bulk: bool) -> Route:
 
 
 def _is_occupied(session: Session, edit: FileEdit) -> bool:
-    """Whether a document with other text, which represents no file, is open at the path that the edit adds."""
+    """Whether a document that represents no file and has other text is open at the path that the edit adds."""
     user_files = session.files.user_files
     if edit.new is None or not edit.adds_path or user_files.document_state(edit.target) != "stray":
         return False
@@ -175,9 +175,9 @@ def _with_digest(session: Session, edit: FileEdit) -> FileEdit:
 
 
 async def _confirm_edits(session: Session, edits: Sequence[FileEdit]) -> list[EditResult]:
-    """The results of edits that the editor reported as applied. Waits for the files, up to `REPORT_TIMEOUT`.
+    """The results of edits that the editor reported as applied.
 
-    Sets the permission bits of the files that contain their edit.
+    Waits up to `REPORT_TIMEOUT` until the files contain their edits, and sets the permission bits of those that do.
     """
     checks = [_EditCheck(session, edit) for edit in edits]
     waiting = checks
@@ -264,7 +264,7 @@ def _with_byte_order_mark(edit: FileEdit) -> FileEdit:
 
 
 def _against_document(session: Session, edit: FileEdit) -> FileEdit:
-    """The edit, based on the text and version of the open document if that has no file, or if both are blank.
+    """The edit, based on the open document's text and version if there is no file, or if file and document are blank.
 
     Instead of deleting a file that does not exist yet, empties the document.
     """
@@ -288,7 +288,7 @@ def _is_applied(session: Session, edit: FileEdit) -> bool:
 def _file_exists(path: Path) -> bool:
     """Whether a file is on disk.
 
-    The open documents do not show this: an editor may close that of a renamed file long after the rename, or never.
+    The open documents do not show this: an editor may close the document of a renamed file much later, or never.
     """
     return os.path.lexists(path) and not path.is_dir()
 

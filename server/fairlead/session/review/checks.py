@@ -44,7 +44,7 @@ class _Request:
     chosen: Collection[Change] | None
     """The undecided changes that the check sees. None: all."""
     handle: str
-    """Identifies the run when the user stops it."""
+    """Identifies the request in `CheckQueue`, with all its checks, so that the user can stop it."""
     call_id: str
     """Identifies the run in its events."""
 
@@ -75,8 +75,8 @@ async def run_checks(session: Session, command: str | None, chosen: Collection[C
         chosen: the undecided changes that the checks see. None: all.
 
     Raises:
-        RequestRefused: there is no check; the check must run without some changes, but nothing was proposed; or the
-            workspace cannot be used.
+        RequestRefused: there is no check; `chosen` is given, but nothing was proposed; or the workspace cannot be
+            used.
     """
     checks = requested_checks(session, command)
     session.check_workspace()

@@ -28,7 +28,7 @@ from fairlead.workspace.long_work import Yielder
 from fairlead.workspace.write import missing_folders
 
 APPLY_ATTEMPTS = 3
-"""How often the edits that have not succeeded are applied together. Then one more attempt applies each on its own."""
+"""How many times the remaining edits are applied together. Then one more attempt applies each of them on its own."""
 
 CONFLICT = "You changed these lines after the edit was proposed. Keep yours, or replace them with the proposal."
 DELETED = "You deleted this file after the edit was proposed. Keep it deleted, or accept the proposal anyway."
@@ -139,7 +139,7 @@ def _is_newer(proposal: Proposal, seen: Proposal) -> bool:
 def _prepare(
     session: Session, selection: Selection, proposal: Proposal, overwrite_user_lines: bool, outcomes: list[HunkOutcome]
 ) -> list[_PreparedEdit]:
-    """The edit of a selection, if anything of it can be accepted. Adds an outcome for what cannot."""
+    """The edit of a selection, if any part of it can be accepted. Adds an outcome for each part that cannot."""
     conflict = DELETED if proposal.current is None else CONFLICT
     regions = cs.regions_to_accept(proposal, selection.hunk_ids, overwrite_user_lines)
     if selection.hunk_ids is None:
@@ -207,7 +207,7 @@ async def _apply(
 
 
 async def _apply_checked(session: Session, label: str, prepared: Sequence[_PreparedEdit]) -> list[EditResult]:
-    """Applies the edits, except those of texts that the open document or the file's encoding would not preserve."""
+    """Applies the edits, except those whose text the open document or the file's encoding would not preserve."""
     refused: dict[int, EditResult] = {}
     for index, each in enumerate(prepared):
         try:

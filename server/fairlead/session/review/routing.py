@@ -23,7 +23,7 @@ class TargetState:
 
     document: DocumentState = "closed"
     occupied: bool = False
-    """Whether a document with other text, which represents no file, is open at the path that the edit adds."""
+    """Whether a document that represents no file and has other text is open at the path that the edit adds."""
     lossy: bool = False
     """Whether an editor would not preserve every byte of the file."""
     is_bulk: bool = False

@@ -149,7 +149,7 @@ class _Search:
         return result
 
     async def _passes(self, chosen: Sequence[_Unit]) -> bool:
-        """Whether all checks pass with these changes. Runs with all changes or none are evidence.
+        """Whether all checks pass with these changes. Runs with all of the changes, or with none, count as evidence.
 
         Raises:
             _Interrupted: the result no longer counts.
@@ -170,7 +170,7 @@ class _Search:
         seen = only(self._changes, _changes(chosen)) if len(chosen) < len(self._units) else None
         call_id = f"{self._handle}.{self._search.runs}"
         call = RunningCall(call_id, check.item_id, lambda _: None)
-        # each run that is evidence has its own state: the numbers of the states say which run is the last
+        # each run that is evidence has its own state, because the numbers of the states tell which run was last
         state = self._state if is_part else commands.record_state("sandboxed")
         run = CheckRun(check.command, "sandboxed", state, self._handle, seen)
         try:
@@ -188,7 +188,7 @@ class _Search:
 
 
 def _ignore(_: Event) -> None:
-    """Drops the events of runs with only some of the changes: there are many, and they are no evidence for a step."""
+    """Drops the events of runs with only some of the changes: there are many of them, and they are not evidence."""
 
 
 def _changes(units: Sequence[_Unit]) -> tuple[Change, ...]:

@@ -63,8 +63,8 @@ def resolve_target(
         seen_version: the version of the edits that the user saw. None: nothing is compared.
 
     Raises:
-        Stale: the target changed after `seen_version`, or a file left the plan item. A named hunk that is still
-            proposed and not in conflict counts as unchanged.
+        Stale: the target changed after `seen_version`, or a file has ceased to belong to the plan item since. A named
+            hunk that is still proposed and not in conflict counts as unchanged.
     """
     if target.changes is not None:
         return _resolve_changes(session, target.changes, seen_version)

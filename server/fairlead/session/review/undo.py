@@ -1,7 +1,7 @@
 """Undoes and redoes decisions, the last one first.
 
 `undo` and `redo` change nothing if a file of the decision has changed since. A rewind (`undo_later`) skips such files.
-If an edit of a file fails, both continue with the other files.
+If the edit of one file fails, the other files are still undone or redone.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ class _FileUndo:
 
 
 async def undo(session: Session) -> list[HunkOutcome]:
-    """Undoes the last decision. The decision on files whose edit failed can still be undone.
+    """Undoes the last decision. If the edit of a file fails, the decision on that file can still be undone later.
 
     Raises:
         RequestRefused: there is no decision to undo, it can no longer be undone in one of its files, or no file could
@@ -117,11 +117,11 @@ async def _undo(
 
     Args:
         changed: the message if the user's file has other text (`revert`).
-        all_or_nothing: whether to undo nothing if that is no longer possible in one of the files.
+        all_or_nothing: whether to undo nothing if the decision can no longer be undone in one of the files.
 
     Raises:
-        RequestRefused: `all_or_nothing`, and that is not possible in one of the files, or no file could be edited;
-            nothing was done.
+        RequestRefused: `all_or_nothing` is set, and the decision cannot be undone in one of the files, or no file could
+            be edited. Nothing was done.
     """
     await session.files.observe_closely(_paths(decision))
     outcomes: list[HunkOutcome] = []
@@ -134,7 +134,7 @@ async def _undo(
         except CannotUndo as error:
             if all_or_nothing:
                 raise RequestRefused(f"Nothing was changed, because later changes would be lost. {error}") from error
-            if file_decision.in_file:  # otherwise nothing of it is in the user's file
+            if file_decision.in_file:  # otherwise the decision did not change the user's file
                 outcomes.append(HunkOutcome(Path(file_decision.after.target), None, "failed", str(error)))
     edits = [file.edit for _, file in files if file.edit is not None]
     edit_results = iter(await apply_edits(session, label, edits) if edits else [])

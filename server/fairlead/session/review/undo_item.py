@@ -1,4 +1,4 @@
-"""Undoes the accepted changes of one plan item, although there may be later decisions, which stay."""
+"""Undoes the accepted changes of one plan item. Later decisions stay in effect."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -91,7 +91,9 @@ def _proposal_after(before: Proposal, text: str | None) -> Proposal:
 
 
 def _edit(session: Session, path: Path, accepts: list[FileDecision], item_id: str) -> FileEdit:
-    """The edit that undoes an item's part in these accepts of a file, or the last one if that was as a whole.
+    """The edit that undoes an item's part in these accepts of a file.
+
+    If the last accept was of the file as a whole, undoes only that one, with the changes of all items.
 
     Args:
         accepts: the oldest first.
@@ -119,7 +121,7 @@ def _edit(session: Session, path: Path, accepts: list[FileDecision], item_id: st
 
 
 def _text_without_item(before: Proposal, after: Proposal, item_id: str) -> str:
-    """The user's file as it would be if an accept had left out one item's hunks."""
+    """The text that the user's file would have if an accept had left out one item's hunks."""
     others = (after.decided - before.decided) - before.hunks_of(item_id)
     regions = [region for region in before.regions_of_hunks(others) if region.side in ("theirs", "conflict")]
     return cs.accepted(replace(before, decided=frozenset()), regions).current or ""

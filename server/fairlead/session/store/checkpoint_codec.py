@@ -66,7 +66,8 @@ def read_checkpoints(
 
 
 def _json(new: Checkpoint, last: Checkpoint, messages: Sequence[Message], number: codec.NumberOf) -> Json:
-    # after a compaction, the conversation no longer begins like earlier checkpoints; then the one before shares more
+    # after a compaction, the conversation no longer begins like earlier checkpoints; then the checkpoint before this
+    # one shares more messages with it
     in_conversation = common_prefix_length(messages, new.messages)
     in_last = common_prefix_length(last.messages, new.messages)
     shared = max(in_conversation, in_last)

@@ -33,7 +33,7 @@ LATEST_TIME = 253_402_300_799
 
 
 def read_time(value: Any) -> float:
-    """Seconds since the epoch.
+    """The value as a time, in seconds since the epoch.
 
     Raises:
         ValueError: the value is not a time.
@@ -244,7 +244,7 @@ def _runs(origins: tuple[Origin | None, ...]) -> list[list[Any]]:
 
 
 def _max_lines(*texts: str | None) -> int:
-    """An upper bound of the number of lines, or of gaps between lines, in each of the texts."""
+    """An upper bound on the number of lines, or of gaps between lines, in each of the texts."""
     return 1 + max(len(text or "") for text in texts)
 
 

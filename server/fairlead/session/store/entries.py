@@ -9,7 +9,7 @@ An entry is an object with the changed parts only. Large values are written once
 - A message is written once. If the history was rewritten, the messages from the first difference on are written again.
 - A tool's result is written with its call, when the call ends. In the message written later, it is null.
 
-Some names in an entry differ from the fields of the state: `steps` are the decisions, `wish` the user's edits of the
+Some names in an entry differ from the fields of the state: `steps` are the decisions, `wish` the user's edits to the
 plan, `files` and `states` the file states, `told` the number of events sent, and `unheard` the pending feedback.
 """
 
@@ -62,7 +62,7 @@ class EntryEncoder:
         self._state = content.state
         self._texts = {text: number for number, text in content.texts.items()}
         self._uses = Counter[str]()
-        """How often the state contains each text. A text that it no longer contains loses its number."""
+        """How many times the state contains each text. A text that it no longer contains loses its number."""
         state = content.state
         self._count([*_proposals_of(_decisions_in(state.decisions).values()), *_proposals_in(state)], 1)
         # by identity; the map also holds each decision, so that no other object gets the same id

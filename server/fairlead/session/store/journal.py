@@ -2,7 +2,8 @@
 
 `sessions/ID.jsonl` begins with a line that identifies it (format, session, workspace). Each further line is an entry
 (entries.py) or, after an entry that leaves the session settled, its summary. The process that has the session open
-holds `ID.lock`. Keys and environments are never written, unless a command printed them or a file contains them.
+holds `ID.lock`. API keys and environment variables are never written, unless a command printed them or a file contains
+them.
 """
 
 import contextlib
@@ -214,7 +215,7 @@ class Journals:
     clock: Callable[[], float] = time.monotonic
     """Seconds since an arbitrary start."""
     former_folder: Path | None = None
-    """Where the client saved its sessions before. `adopt_former` moves their journals to `folder`."""
+    """Where an earlier version of the client saved its sessions. `adopt_former` moves their journals to `folder`."""
     _warned: set[str] = field(default_factory=set[str])
 
     def new(self, session_id: str, *folders: str) -> Journal:

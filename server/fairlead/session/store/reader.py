@@ -24,7 +24,7 @@ MAX_HEAD_BYTES = 1 << 20  # the first line contains the paths of all folders; a 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A settled session as the list shows it: no run is unfinished, and no proposal is left to decide."""
+    """A settled session as the list shows it. In such a session, no run is unfinished and no proposal is undecided."""
 
     title: str
     updated: float

@@ -9,7 +9,7 @@ from fairlead.session.state import Calls, SessionState, with_event
 from fairlead.session.store.journal import Journal
 
 OUTPUT_DELAY = 0.5  # seconds; output of a command within this time is saved in one entry
-RESERVED_EVENTS = 10_000  # how far ahead the number of events is saved
+RESERVED_EVENTS = 10_000  # how many further events a saved number includes in advance
 
 # events that change no saved state; the message with the feedback or reminder is saved right after it is sent
 _NOT_SAVED = (Text, Thinking, FeedbackSent, ReminderSent, Retry)
@@ -52,7 +52,7 @@ class JournalWriter:
 
         Without events, writes at once.
         """
-        # the number of events is saved ahead, so that a streamed text needs no entry
+        # a higher number of events is saved in advance, so that streamed text needs no entry
         is_reserved = self._events <= self._reserved
         saved = [event for event in events if not isinstance(event, _NOT_SAVED)]
         if events and is_reserved and not saved:
@@ -88,7 +88,7 @@ class JournalWriter:
         self.journal.write(self._full_state(), force=True)
 
     def compact(self) -> None:
-        """Rewrites the journal if it has grown much."""
+        """Rewrites the journal if it has grown a lot."""
         self.journal.compact(self._full_state())
 
     def _full_state(self) -> SessionState:

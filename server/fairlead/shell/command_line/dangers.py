@@ -202,7 +202,7 @@ _AWK_PROGRAM = re.compile(r"system|getline|[|>@]")
 
 
 def dangers(words: Sequence[Word]) -> Iterator[Danger]:
-    """The words of a command that a `*` does not cover, including each word that may turn out to be such an option."""
+    """The words of a command that a `*` does not cover, including those that bash may expand to dangerous ones."""
     name = program(words)
     if name in ("sed", "gsed"):
         yield from _sed(words)

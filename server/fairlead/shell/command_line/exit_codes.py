@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 50  # of nested nodes; in a line with deeper ones, no command counts
 _PREFIXES = {"command", "builtin", "time"}  # run the builtin or program in their arguments
-# the names of files that are trusted to set only variables, and functions that replace no other command
+# the names of files that are trusted to define only variables, and functions that do not replace other commands
 _SOURCED = {"activate", "env", "nvm.sh", ".env"}
 # These can replace later commands, or change the shell's options or its exit code. A keyword as the name of a
 # command means that the grammar has read the line differently from bash.
@@ -39,14 +39,14 @@ Succeeded = frozenset[int] | None
 
 
 def _either(one: Succeeded, other: Succeeded) -> Succeeded:
-    """For a point that is reached in one of two ways."""
+    """What must have succeeded at a point that bash reaches in one of two ways."""
     if one is None or other is None:
         return other if one is None else one
     return one & other
 
 
 def _both(one: Succeeded, other: Succeeded) -> Succeeded:
-    """For a point that is reached only if two other points are."""
+    """What must have succeeded at a point that bash reaches only if it reaches two other points."""
     return None if one is None or other is None else one | other
 
 

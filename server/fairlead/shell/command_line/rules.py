@@ -15,7 +15,7 @@ from fairlead.shell.command_line.wrappers import SHELLS, is_wrapper
 
 _BEFORE_STAR = ("/", ".", ":")  # after one of these, `*` matches the rest of a word
 _MAX_NESTING = 4  # levels of `sh -c 'sh -c ...'` that deny rules look into
-_MAX_WORDS = 100  # the first words of a command, in which deny rules look for a command that it runs
+_MAX_WORDS = 100  # how many words of a command deny rules search for another command that it runs
 # programs whose arguments contain a command line as text
 _TEXT_RUNNERS = SHELLS | {"fish", "eval", "su", "ssh", "watch"}
 

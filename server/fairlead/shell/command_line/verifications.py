@@ -186,7 +186,7 @@ def _split_options(words: Sequence[str], row: Verifier) -> tuple[list[str], list
 
 
 def _is_neutral(option: str, neutral: str) -> bool:
-    """Whether an option is neutral, also with a value (`--tb=short`, `-n4`) or as a group of letters (`-xvs`)."""
+    """Whether an option is neutral, even with a value (`--tb=short`, `-n4`) or as a group of letters (`-xvs`)."""
     name = option.partition("=")[0].rstrip("0123456789")
     is_group = name[:1] == "-" and name[1:2] != "-" and all(_matches(f"-{letter}", neutral) for letter in name[1:])
     return _matches(name, neutral) or is_group

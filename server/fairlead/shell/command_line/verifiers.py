@@ -41,7 +41,7 @@ class Verifier:
     numbers: str = ""
     """Options that take the next word as their value if it is a number."""
     not_with: str = ""
-    """Arguments that keep the program from verifying anything, also with a value or in a group of letters (`-sn`)."""
+    """Arguments that keep the program from verifying anything, even with a value or in a group of letters (`-sn`)."""
     other_targets: str = ""
     """Targets that verify nothing, such as `clean`. If there are only such targets, the program verifies nothing."""
     has_single_dash: bool = False
@@ -58,7 +58,7 @@ NEVER_WITH = (
 They do not count if they are `neutral` for the program, or switched off (`--watch=false`).
 """
 NEUTRAL = "-v -vv -vvv --verbose -q -qq --quiet --silent -s --color --no-color --colors"
-"""Options that are neutral for every program for which they are not among its `values`."""
+"""Options that are neutral for every program, except for those that list them in `values`."""
 OPTION_VARIABLES = (
     r"PYTEST_ADDOPTS MAKEFLAGS GNUMAKEFLAGS MFLAGS GOFLAGS MAVEN_ARGS SPEC_OPTS RUBYOPT PERL5OPT PYTHONINSPECT "
     r"PYTHONOPTIMIZE BASH_ENV (?-i:SKIP) npm_config_\w*"

@@ -21,7 +21,7 @@ class Wrapper:
 
     programs: str
     subcommands: str = ""
-    """The first argument must be one of these. Empty: any may follow."""
+    """The first argument must be one of these. Empty: the program needs no subcommand."""
     flags: str = ""
     """Options without a value that do not prevent the other program from running."""
     values: str = ""

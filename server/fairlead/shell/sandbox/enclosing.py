@@ -37,9 +37,9 @@ def shown_repositories(roots: Roots) -> list[Path]:
 
 
 def _trusted_repository(root: Path) -> Path | None:
-    """The top of the work tree around a folder; None if the repository does not name it, or has no file of the folder.
+    """The top of the work tree around a folder; None if the repository is not trusted, or tracks no file in the folder.
 
-    The folder is in the user's accidental repository of all projects, for example, or the repository ignores it.
+    It tracks none if it ignores the folder, or if it is, for example, an accidental repository of all projects.
     """
     top, repository = enclosing_repository(root), find_outside(root)
     if top is None or repository is None or outer_rules(root, repository).within == "":
@@ -56,7 +56,7 @@ def _has_files(index: Path, state: Fingerprint, folder: Path) -> bool:
 
 
 def _is_private_project(top: Path, owner: int) -> bool:
-    """Whether a repository belongs to the account, only to it and its group, and is in a place for projects."""
+    """Whether a repository belongs to the account, is not writable by everyone, and is in a place for projects."""
     try:
         found = [os.lstat(top), os.lstat(top / ".git")]
     except OSError:

@@ -34,7 +34,7 @@ _MAX_PATHS = 10_000  # including those of files that do not exist
 
 
 class TooManyFiles(Exception):
-    """More files of settings exist than are read."""
+    """There are more settings files than we read."""
 
 
 def user_settings(home: Path) -> Iterator[tuple[Path, str]]:
@@ -50,11 +50,11 @@ def redacted_settings(
 ) -> Iterator[tuple[Path, str]]:
     """The settings files that contain credentials, each with its text without them.
 
-    `repositories` are git folders, or `.git` files that name one; `text_at` reads a file. Their order is that of
-    reading, each file before the next repository.
+    `repositories` are git folders, or `.git` files that name one; `text_at` reads a file. All files of a repository
+    come before those of the next one.
 
     Raises:
-        TooManyFiles: _MAX_FILES have been read, and there are more.
+        TooManyFiles: _MAX_FILES or _MAX_PATHS is reached, and there are more.
     """
     pending = [*_system_files(), *_user_files(home)]
     pending += [path for folder in repositories for path in _repository_files(folder)]

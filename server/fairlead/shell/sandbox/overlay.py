@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 # what a copy of an index depends on: the index, whether the work tree is shown, and the hidden files in it
 _IndexState = tuple[Fingerprint, bool, frozenset[Path]]
 
-# the limit of each file, in bytes: more than a build needs, and less than a disk has
+# the maximum size of a file, in bytes: more than a build needs, and less than a disk has
 FILE_SIZE = 8 << 30
 
 
@@ -140,9 +140,10 @@ class SandboxLayer:
             raise
 
     def _discard_box(self, name: str, *, foreground: bool) -> None:
-        """Removes what is left of a box that could not be made. Later commands must not see a part of its view.
+        """Removes what is left of a box that could not be made.
 
-        So a foreground box also clears the session's upper layers, including the files that git ignores.
+        For a foreground box, also clears the session's upper layers, including the files that git ignores: later
+        commands must not see a part of its view.
         """
         try:
             with contextlib.suppress(OSError):
@@ -170,7 +171,7 @@ class SandboxLayer:
         view = replace(view, enclosing=enclosing)
         settings = self._shown.settings(view)
         if settings is None:
-            log.warning("%s: too many files of Git settings; hidden from commands", ", ".join(map(str, enclosing)))
+            log.warning("%s: too many Git settings files; hidden from commands", ", ".join(map(str, enclosing)))
             view = replace(view, enclosing={})
             settings = self._shown.settings(view) or ()
         uppers, folder = self._session_uppers(view), self._make_folder(name)

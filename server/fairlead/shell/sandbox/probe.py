@@ -42,9 +42,9 @@ class Capability:
     is_temporary: bool = False
     """Whether a later probe may succeed."""
     enforce_permissions: bool = False
-    """For root's commands: whether the kernel refuses files that only root may read, wherever they are."""
+    """For root's commands: whether the kernel denies access to files that only root may read, wherever they are."""
     weakness: str = ""
-    """What root's commands can read although only root may, and what to do, as text for the user."""
+    """Why root's commands can read files that only root may read, and what to do, as text for the user."""
 
     async def layer(self, hidden: Sequence[Path] = ()) -> "SandboxLayer":
         """A layer for one session. `hidden` are our own folders and files, which commands must not read.
@@ -153,7 +153,7 @@ async def _run(launch: Launch) -> tuple[int | None, str]:
 
 
 def _obstacle(root: Path) -> str:
-    """Why a trial in this folder of the workspace is useless, as text for the user; "" if it is not."""
+    """Why a trial in this folder of the workspace would be useless, as text for the user; "" if it would not."""
     if sys.platform != "linux":
         return f"Fairlead has no sandbox for this system ({sys.platform})."
     if mounts.home().is_relative_to(root):

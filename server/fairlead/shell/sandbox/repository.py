@@ -21,8 +21,8 @@ DISCARDED = (
 )
 MOVED = (
     "All changes by this command were discarded, because it moved HEAD or the stash (git stash, switch, checkout, "
-    "rebase). The sandbox does not save these moves, and cannot tell git's changes to files from others. The proposals "
-    "are unchanged. Work without stash and branches, or run the command with `unsandboxed`."
+    "rebase). The sandbox does not save these moves, and cannot tell git's changes to files from other changes. The "
+    "proposals are unchanged. Work without stash and branches, or run the command with `unsandboxed`."
 )
 _MAX_DEPTH = 20
 _MAX_BYTES = 1 << 20
@@ -101,7 +101,7 @@ def inspect_changes(folder: int, before: Callable[[str], bytes | None]) -> tuple
 
 
 def _is_moved(path: str, folder: int, before: Callable[[str], bytes | None]) -> bool:
-    """Whether this changed file means that HEAD or the stash moved. A new repository has not moved."""
+    """Whether this changed file means that HEAD or the stash moved. In a new repository, neither counts as moved."""
     above, _, name = path.rpartition("/")
     if path.startswith(("logs/", "refs/remotes/")) or "/logs/" in path:
         return False

@@ -17,7 +17,7 @@ from fairlead.workspace.repositories import enclosing_repository, read_start
 
 log = logging.getLogger(__name__)
 
-# names of files of settings in which `#` begins a comment
+# names of settings files in which `#` begins a comment
 _SETTINGS = re.compile(r"\.env(?:\..*)?|\.npmrc", re.IGNORECASE | re.DOTALL)
 
 
@@ -50,7 +50,7 @@ class ShownPaths:
     def settings(self, view: View) -> Sequence[tuple[Path, str]] | None:
         """Git's settings files that contain credentials, each with the text that is shown in its place.
 
-        None if the repositories around the workspace have more than can be read, so that they must not be shown.
+        None if the repositories around the workspace have too many settings files to read. They must not be shown then.
         """
         repositories = [*self._git_folders(), *map(self._folders.path, view.repositories)]
         repositories += [top / name for top, around in view.enclosing.items() for name in around.repositories]
@@ -61,7 +61,7 @@ class ShownPaths:
         except gitconfig.TooManyFiles:
             if view.enclosing:
                 return None
-            log.warning("the workspace's repositories have too many files of settings; the last ones are not searched")
+            log.warning("the workspace's repositories have too many settings files; the last ones are not searched")
         return found
 
     def _git_folders(self) -> Sequence[Path]:
@@ -165,9 +165,9 @@ class ShownPaths:
         return frozenset(self._existing_around(view.enclosing[top].hidden, top) if top in view.enclosing else ())
 
     def _existing_around(self, names: Iterable[str], top: Path) -> list[Path]:
-        """The paths that exist in the repository around a folder. A link counts as its target, if that is in there.
+        """The paths that exist in a repository around the workspace. A link counts as its target, if that is in there.
 
-        Leaves out the workspace's folders, for which their own rules apply, and what contains one.
+        Leaves out paths in the workspace's folders, which have their own rules, and paths that contain such a folder.
         """
         paths = dict.fromkeys(real_path(top / name) for name in names)
         apart = [
@@ -190,8 +190,8 @@ class ShownPaths:
     def _placeholder(self, path: Path) -> str:
         """The path of what is shown in place of a hidden file or folder.
 
-        It is empty and has no permissions. Settings are a readable comment instead: programs skip them if they do not
-        exist, but fail if they cannot be read.
+        It is empty and has no permissions. A settings file is a readable comment instead: programs work without the
+        file, but fail if they cannot read it.
         """
         is_folder = os.path.isdir(path)
         is_settings = not is_folder and _SETTINGS.fullmatch(path.name) is not None

@@ -30,7 +30,7 @@ class LauncherStatus:
 
 
 def end_box(status: LauncherStatus) -> bool:
-    """Kills the processes that a dead launcher left, for at most END_TIMEOUT seconds.
+    """Kills the processes that a dead launcher left. Tries for at most END_TIMEOUT seconds.
 
     Returns whether all have ended; the init is always the last.
     """

@@ -15,8 +15,8 @@ class Parts(dict[str, "Parts"]):
     """The shown parts of a folder, by name or pattern. An entry without parts is shown as a whole."""
 
 
-# placeholders for the last part of a path: each executable file directly in that folder, and the parts in
-# `_OF_INSTALLED`
+# placeholders for the last component of a path: they stand for the executable files directly in the folder, and for the
+# parts in `_OF_INSTALLED`
 _PROGRAMS, _INSTALLED = "<programs>", "<installed>"
 # names of folders that contain only programs
 _PROGRAM_FOLDERS = ("bin", "sbin", "shims", "condabin", "libexec", ".bin")
@@ -169,14 +169,14 @@ def parts_of_path_folder(folder: Path) -> Parts:
 
 
 def parts_beside_path_folder(folder: Path) -> Parts | None:
-    """The shown parts of the parent of a folder in `PATH`; None if the folder is no `bin`, so its parent is unknown."""
+    """The shown parts of the parent of a folder in `PATH`; None unless the folder is named `bin` or `sbin`."""
     if folder.name not in ("bin", "sbin"):
         return None
     return _OF_INSTALLED if any(os.path.isfile(folder / name) for name in _UNPACKED) else _BESIDE_PROGRAMS
 
 
 class Listing:
-    """Lists folders, and notes their modification times, so that a later change can be noticed."""
+    """Lists folders, and records their modification times, so that a later change can be detected."""
 
     def __init__(self) -> None:
         self._times: dict[str, int | None] = {}
@@ -191,7 +191,7 @@ class Listing:
             return []
 
     def is_current(self) -> bool:
-        """Whether nothing was added to the folders or removed from them since."""
+        """Whether nothing has been added to the folders or removed from them since they were listed."""
         return all(_modified_at(folder) == time for folder, time in self._times.items())
 
 

@@ -62,7 +62,7 @@ def restore_file_rights() -> None:
 
 
 def unshare(flags: int) -> None:
-    """Moves the process into new namespaces; with CLONE_NEWPID, only the processes that it starts later."""
+    """Moves the process into new namespaces. Only the processes that it starts later enter a new pid namespace."""
     _checked(_libc.unshare(flags), "namespaces")
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NICE = 5
 # seconds between two checks of a box, and of each of its processes
 TICK, FULL_CHECK = 0.1, 1.0
-# the kernel's limit of processes is this much higher than ours, so that we can end a box that reaches ours and say why
+# the kernel's limit on processes is this much higher than ours, so that we can end a box that exceeds ours and say why
 SLACK = 32
 # the lowest pids, which the kernel uses only once
 _RESERVED_PIDS = 300
@@ -84,7 +84,7 @@ class BoxMonitor:
         self._to_lower: dict[int, str] = {}  # other sessions, with the pid of a member
 
     def check(self) -> str:
-        """Why the box must be ended; "" if it may continue. May be called at any rate: checks at most once per TICK."""
+        """Why the box must be ended; "" if it may continue. Checks at most once per TICK, even if called more often."""
         now = time.monotonic()
         if now < self._next:
             return ""

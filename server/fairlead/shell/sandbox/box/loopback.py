@@ -11,7 +11,8 @@ from fairlead.shell.sandbox.layer.upper_layer import Owner
 def loopback(owner: Owner) -> list[int]:
     """Descriptors of a new user namespace and of its network namespace.
 
-    Each exists as long as a descriptor of it or a process in it. No process is needed, so none can be left behind.
+    A namespace exists as long as a descriptor of it or a process in it. So no process needs to stay, and none can be
+    left behind.
     Raises OSError.
     """
     run = launcher_argv("loopback", owner.uid, owner.gid)

@@ -68,7 +68,7 @@ def paths_of(folders: Iterable[PrivateFolder]) -> set[Path]:
 
 
 def command_environment(environment: Mapping[str, str], *, network: bool) -> dict[str, str]:
-    """The environment of a command in a box. Only listed variables are passed, so no key is (docs/faults.md 40)."""
+    """The environment of a command in a box. Only listed variables are passed, so keys are not (docs/faults.md 40)."""
     passed = {name: text for name, text in environment.items() if name in _PASSED_VARIABLES or name.startswith("LC_")}
     if "NODE_OPTIONS" in passed:  # Node does not start without the debugger's file, which a box hides
         passed["NODE_OPTIONS"] = _AUTO_ATTACH.sub("", passed["NODE_OPTIONS"]).strip()
@@ -128,7 +128,7 @@ def _is_hidden(folder: Path, private: list[Path]) -> bool:
 
 
 def _may_be_shown(path: Path, root: Path, private: list[Path]) -> bool:
-    """Whether a path exists in a private folder, contains no private folder, and is apart from the workspace."""
+    """Whether a path exists in a private folder, contains no private folder, and does not overlap `root`."""
     if not os.path.exists(path):  # unlike `Path.exists`, does not raise if a parent is closed
         return False
     real = Path(os.path.abspath(path))
@@ -183,7 +183,7 @@ def _closed_below(folder: str, depth: int) -> Iterator[Path]:
 
 
 def socket_paths() -> list[Path]:
-    """All sockets that have a full path in the file system at this moment."""
+    """All sockets that have an absolute path in the file system at this moment."""
     try:
         lines = Path("/proc/net/unix").read_bytes().splitlines()[1:]
     except OSError:
@@ -238,8 +238,8 @@ def mount_points() -> Iterator[Path]:
 def is_shown(path: Path, private: Collection[Path], shown: Collection[Path]) -> bool:
     """Whether a path exists and a box shows it.
 
-    Whichever of the path and its parents is in one of the two collections decides, the nearest one first. If none is,
-    the box shows the path.
+    Of the path and its parents, the nearest that is in one of the two collections decides. If none is, the box shows
+    the path.
     """
     for folder in (path, *path.parents):
         if folder in shown:

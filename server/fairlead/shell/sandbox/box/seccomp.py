@@ -92,5 +92,5 @@ def _return(value: int) -> bytes:
 
 
 def _instruction(code: int, value: int, *, skip: int = 0) -> bytes:
-    """One BPF instruction. A comparison that is false skips that many of the following ones."""
+    """One BPF instruction. A comparison that is false skips the next `skip` instructions."""
     return struct.pack("=HBBI", code, 0, skip, value)

@@ -58,11 +58,11 @@ class BoxSpec(TypedDict):
     seccomp: bytes
     """The filter of system calls (`seccomp.py`). May be empty."""
     file_size: int
-    """The limit of each file."""
+    """The maximum size of a file."""
     processes: int
-    """The limit of processes and threads."""
+    """The maximum number of processes and threads."""
     memory: int
-    """The limit of memory, including files in memory."""
+    """The limit on memory, including files in memory."""
     cwd: str
     argv: list[str]
     env: dict[str, str]

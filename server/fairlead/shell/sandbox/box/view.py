@@ -63,9 +63,9 @@ def _mount_readable(point: str, target: str, empty: int) -> None:
 
 
 def mount_overlays(layers: "list[OverlaySpec]") -> None:
-    """Mounts layers at their targets, in this order.
+    """Mounts layers at their targets, in the given order.
 
-    A layer may be inside an earlier one, so all folders are opened first: none of them is seen through a layer.
+    A mounted layer may cover the folders of a later one, so all folders are opened before the first layer is mounted.
     """
     folders = [(*layer["lower"], layer["upper"], layer["work"]) for layer in layers]
     opened = [[os.open(folder, os.O_PATH | os.O_DIRECTORY) for folder in each] for each in folders]
@@ -114,10 +114,10 @@ def attach_if_present(tree: int, target: str) -> None:
 
 
 def make_view(spec: "BoxSpec") -> None:
-    """Does what bubblewrap does.
+    """Makes the command's view of the file system if bubblewrap is not used.
 
-    Everything becomes read-only, including the parts of /proc that belong to the machine. The box's own /dev and the
-    binds are mounted over it.
+    Everything becomes read-only, including the parts of /proc that belong to the machine. Then the box's own /dev and
+    the binds are mounted.
     """
     devices = {name: kernel.clone_tree(f"/dev/{name}") for name in _DEVICES}
     scratch = spec["scratch"]

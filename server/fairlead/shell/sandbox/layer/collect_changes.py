@@ -251,7 +251,7 @@ class _Collector:
                 self._deleted(leaf)
 
     def _leaves(self, path: str) -> Iterator[str]:
-        """The files at and below a path before the command. Below it, only those that are not ignored or git's own.
+        """The files at and below a path before the command. Those below it only if neither ignored nor git's own.
 
         Includes all proposals below it, even deletions.
         """
@@ -337,7 +337,7 @@ class _Collector:
     def _is_ignored(self, path: str, folder: _Folder, *, as_folder: bool) -> bool:
         """Whether a path is ignored: an old one by the rules before the command, a new one by the rules after it.
 
-        A proposed one never is. `as_folder` tells that the path is a whiteout over a folder of the user.
+        A proposed one is never ignored. `as_folder`: whether the path is a whiteout over a folder of the user.
         """
         if path in self.view.proposed or (as_folder and path in self._proposed_folders):
             return False

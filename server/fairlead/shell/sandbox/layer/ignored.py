@@ -177,7 +177,7 @@ def _spec(text: bytes) -> pathspec.GitIgnoreSpec:
 def _pattern(line: str) -> GitIgnoreSpecPattern | None:
     """The pattern in a line of rules; None if there is none, or if it is not used.
 
-    Not used are patterns that are invalid, exceed a limit, or have a `/` in brackets.
+    Patterns are not used if they are invalid, exceed a limit, or have a `/` in brackets.
     """
     if len(line) > _MAX_RULE or _CLASS_WITH_SLASH.search(line):
         return None

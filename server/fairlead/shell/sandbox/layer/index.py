@@ -75,7 +75,8 @@ def _read(index: Path) -> bytearray:
 
 
 def _hash_size(index: Path) -> int:
-    shared = named_path(index.parent, read_start(index.parent / "commondir"))  # of a worktree's own folder
+    # the git folder itself, unless it is a worktree's own folder, in which `commondir` names the shared one
+    shared = named_path(index.parent, read_start(index.parent / "commondir"))
     return 32 if _SHA256.search(read_start(shared / "config")) is not None else 20
 
 

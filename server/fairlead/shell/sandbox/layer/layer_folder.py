@@ -55,7 +55,7 @@ def _lock(path: Path) -> int | None:
     """A descriptor that holds a folder's lock; None if another descriptor has it or the folder is gone.
 
     Raises:
-        OSError: the folder cannot be opened, or the file system has no such locks.
+        OSError: the folder cannot be opened, or the file system does not support such locks.
     """
     try:
         descriptor = os.open(path, trees.FOLDER)

@@ -33,7 +33,7 @@ class LowerLayer:
         return None
 
     def fingerprint(self, path: str) -> Fingerprint:
-        """A value that changes when the file, folder or link changes. In a folder, only its own entries count."""
+        """A value that changes when the file, folder or link changes. Of what is in a folder, only the names count."""
         found = self.status(path)
         return None if found is None else (found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode)
 

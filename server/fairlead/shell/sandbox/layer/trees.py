@@ -90,7 +90,7 @@ def walk_files(top: int, into: Callable[[str], bool]) -> Iterator[str]:
 
 
 def make_folder(top: str | os.PathLike[str], path: str, uid: int, gid: int) -> None:
-    """Creates a folder for a user at `path` below `top`, which the user may write to. Its parents must exist.
+    """Creates a folder at `path` below `top`, and makes an account its owner. Its parents must exist.
 
     Raises OSError, also if the path exists.
     """
@@ -127,7 +127,7 @@ def _empty(descriptor: int) -> None:
     Works at any depth, because it holds one descriptor at a time and builds no paths.
 
     Raises OSError if a folder was moved elsewhere in the meantime, so that `..` is not its former parent. The owner of
-    the layer can do that, and may be another user than the server's.
+    the layer can do that, and may not be the account that the server runs as.
     """
     try:
         pending = [_clear_files(descriptor)]  # for each folder on the current path, the folders in it that remain

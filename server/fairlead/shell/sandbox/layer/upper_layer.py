@@ -47,7 +47,7 @@ class UpperLayer:
         self.root, self.lower, self.folder, self._owner = root, LowerLayer(root), folder, owner
         # the files and folders that stay between commands, with the fingerprints that the user's files had at that time
         self.retained: dict[str, Fingerprint] = {}
-        # the digest of a proposed file's last content, and the time that it got, in ns
+        # for each proposed file, the digest of its last content and the modification time that this was given, in ns
         self._times: dict[str, tuple[bytes, int]] = {}
 
     def fill(self, view: View) -> None:
