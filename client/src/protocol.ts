@@ -103,7 +103,7 @@ export interface SuggestedCheck {
 
 /** The tokens and the cost of a run. */
 export interface Usage {
-  /** Only those that got a complete answer. The tokens are also those of answers that broke or were stopped. */
+  /** Only those that got a complete answer. The tokens include those of answers that broke off or were stopped. */
   readonly requests: number;
   /** Without the cached tokens. */
   readonly inputTokens: number;

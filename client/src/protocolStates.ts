@@ -207,7 +207,7 @@ export interface CheckResult {
   /** The plan item whose evidence it is; null if it belongs to none. */
   readonly itemId: string | null;
   readonly command: string;
-  /** The undecided changes that it saw. */
+  /** Which of the undecided changes it ran with. */
   readonly changes: "all" | "some" | "none";
   /** Null: it was stopped or could not run. */
   readonly passed: boolean | null;

@@ -61,7 +61,7 @@ def test_demo_ends_and_its_result_runs(tmp_path: Path) -> None:
     out = ended.out
     refused = out.index("\n  ✗ #5 is not completed: its check failed\n")
     proved = "#5: Check the result  proved: fails without the change, passes with it"
-    assert refused < out.index("I take it back.") < out.index(f"    [x] {proved}\n")
+    assert refused < out.index("I'll revert it.") < out.index(f"    [x] {proved}\n")
     assert f"\n[x] {proved}\n\n(5/5 completed)\n" in out
     assert "  ✓ python3 -B -m unittest  passes (" in out
     check_demo(out, folder)

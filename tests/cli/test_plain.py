@@ -72,7 +72,7 @@ def test_no_terminal_sequences_without_a_terminal(hello: Path, example: Path) ->
     assert ended.code == 0
     assert "\x1b" not in ended.out
     assert "\r" not in ended.out
-    assert ended.out.count("I plan the work first") == 1
+    assert ended.out.count("I'll plan the work first") == 1
 
 
 @pytest.fixture(scope="module")

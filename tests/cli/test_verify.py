@@ -104,9 +104,9 @@ FILES: dict[str, tuple[Json | None, bytes | None, str]] = {
     "unchanged": (content(b"a\n"), b"a\n", "✓ file  unchanged"),
     "absent as recorded": (None, None, "✓ file  does not exist, as recorded"),
     "one byte more": (content(b"a\n"), b"a\r\n", "✗ file  has different content"),
-    "gone": (content(b"a\n"), None, "✗ file  does not exist anymore"),
+    "gone": (content(b"a\n"), None, "✗ file  no longer exists"),
     "created since": (None, b"", "✗ file  exists now"),
-    "executable": (content(b"a\n", executable=True), b"a\n", "✗ file  is not executable anymore"),
+    "executable": (content(b"a\n", executable=True), b"a\n", "✗ file  is no longer executable"),
     "unreadable then": ({"sha256": None, "executable": False}, b"a\n", "✗ file  could not be read when the record was"),
 }
 

@@ -32,9 +32,9 @@ def test_a_symbol_is_found_near_its_line(symbol: str, line: int | None, place: t
 @pytest.mark.parametrize(
     ("symbol", "line", "message"),
     [
-        ("helpers", 5, "a.py does not contain 'helpers'. Read the file and give the symbol as it is there."),
+        ("helpers", 5, "a.py does not contain 'helpers'. Read the file and give the symbol as it appears there."),
         ("print", 1, "'print' is not near line 1 of a.py, but on line 8. Give the right line."),
-        (" ", 1, "The symbol is empty. Give its text as it is in the line."),
+        (" ", 1, "The symbol is empty. Give its text as it appears in the line."),
     ],
 )
 def test_a_symbol_that_is_not_there_is_explained(symbol: str, line: int, message: str) -> None:

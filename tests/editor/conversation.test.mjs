@@ -216,7 +216,7 @@ editorTest("files that are dropped from the Explorer become mentions at the curs
   const text = 'Read #"my notes" #greet.py now';
   await page.until("the mentions", async () => (await typed(page)) === text);
   await drop("file:///etc/passwd");
-  await page.toast("Only files and folders of the workspace can be mentioned.");
+  await page.toast("Only files and folders in the workspace can be mentioned.");
   await page.runCommand("Notifications: Clear All Notifications"); // the notification covers the prompt
   assert.equal(await typed(page), text);
   await inView(page, "textarea").fill("");

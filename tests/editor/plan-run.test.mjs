@@ -170,7 +170,7 @@ editorTest(
     const body = () => page.webview().locator("body").textContent();
     await page.until("the problems", async () => /bad\.json:1:\d+ error /.test(await body()));
     const warning =
-      /The editor shows no problems there\. It may not check files that are not open\.\s+\(The editor does not know your proposed edits of a\.txt/;
+      /The editor shows no problems there\. It may not check files that are not open\.\s+\(The editor does not know your proposed edits to a\.txt/;
     await page.until("the warning", async () => warning.test(await body()));
   },
 );

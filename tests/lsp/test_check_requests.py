@@ -253,7 +253,7 @@ async def test_p18_a_result_without_the_changes_is_for_the_text_that_both_runs_s
         pytest.param({"check": "true", "base": True}, REFUSED, "no proposed changes to leave out", id="no changes"),
         pytest.param({"check": "true", "target": {"item": "9"}}, REFUSED, "Nothing is proposed there.", id="no target"),
         pytest.param(
-            {"check": "true", "base": True, "target": {"all": True}}, INVALID_PARAMS, "exclude each other", id="both"
+            {"check": "true", "base": True, "target": {"all": True}}, INVALID_PARAMS, "cannot be combined", id="both"
         ),
         pytest.param({"check": 3}, INVALID_PARAMS, "params.check must be a string", id="a number"),
     ],

@@ -133,7 +133,7 @@ async def test_a_rewound_session_continues_in_the_mode_before_the_prompt(workspa
 @pytest.mark.parametrize(
     ("params", "reason"),
     [
-        ({"continue": "paused", "prompt": "Greet."}, "params.prompt and params.continue exclude each other"),
+        ({"continue": "paused", "prompt": "Greet."}, "params.prompt and params.continue cannot be combined"),
         ({"continue": "paused", "sessionId": None}, "params.continue needs params.sessionId"),
         ({"continue": "plan", "mode": "ask"}, "params.continue 'plan' runs the plan"),
         ({"continue": "everything"}, "params.continue 'everything' is unknown; use paused or plan"),

@@ -62,7 +62,7 @@ async def test_the_model_reads_what_the_editor_shows(workspace: Path, replay: Re
 
 
 async def test_a_note_says_that_the_editor_does_not_know_proposed_edits(workspace: Path, replay: Replay) -> None:
-    """The note names the files; without proposed edits of the requested files, there is none. If no problem is shown,
+    """The note names the files; without proposed edits to the requested files, there is none. If no problem is shown,
     the result says so. It adds that files that are not open may not be checked, unless the requested file is open.
     """
     for name in ("a.py", "b.py"):
@@ -74,7 +74,7 @@ async def test_a_note_says_that_the_editor_does_not_know_proposed_edits(workspac
         await client.run()
         none = "The editor shows no problems there."
         closed = f"{none} It may not check files that are not open."
-        edits = "\n(The editor does not know your proposed edits of a.py.)"
+        edits = "\n(The editor does not know your proposed edits to a.py.)"
         assert results(client)[1:] == [closed + edits, none, closed + edits]
 
 
@@ -87,7 +87,7 @@ async def test_many_problems_are_bounded(workspace: Path, replay: Replay) -> Non
     async with Client(workspace, settings=settings, capabilities=ABLE, answers=answers) as client:
         await client.run()
         lines = results(client)[0].splitlines()
-        assert (len(lines), lines[-1]) == (51, "(150 more. Name a file to see its own.)")
+        assert (len(lines), lines[-1]) == (51, "(150 more. Name a file to see only its problems.)")
         assert max(map(len, lines)) < 350
 
 

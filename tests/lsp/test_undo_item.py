@@ -87,7 +87,7 @@ async def test_a_new_file_that_another_item_changed_stays(workspace: Path, repla
         await client.request("agent/edits/accept", accept)
         await client.run(sessionId=session)
         await client.request("agent/edits/accept", accept)
-        reason = "new.txt was changed again since. Undo that first, or edit the file yourself."
+        reason = "new.txt has been changed again since. Undo that first, or edit the file yourself."
         assert await undo_item(client, session, "1") == {"new.txt": ("failed", reason)}
         assert (workspace / "new.txt").read_text() == "two\n"
         assert await undo_item(client, session, "2") == {"new.txt": ("applied", "")}

@@ -274,10 +274,10 @@ async def test_fault_55_a_workspace_whose_owner_cannot_reach_it(workspace: Path,
         ),
         (
             "mount overlay /ws: No such device",
-            "This system supports no sandbox (mount overlay /ws: No such device). The sandbox needs Linux 5.12",
+            "This system does not support a sandbox (mount overlay /ws: No such device). The sandbox needs Linux 5.12",
         ),
         ("mount overlay /ws: No space left on device", "No space is left for the sandbox's files."),
-        ("namespaces: No space left on device", "This system supports no sandbox (namespaces: No space left on"),
+        ("namespaces: No space left on device", "This system does not support a sandbox (namespaces: No space left on"),
         (
             reasons.TIMED_OUT,
             "A trial of the sandbox failed: the trial command timed out. The next task tries again.",
@@ -299,11 +299,27 @@ SEVERAL = {"proc/sys/user/max_user_namespaces": "9"}
     [
         (APPARMOR | SEVERAL, "/proc/self/uid_map: Operation not permitted", "User namespaces are not available: AppA"),
         (APPARMOR | SEVERAL, "mount  /: Permission denied", "User namespaces are not available: AppArmor restricts"),
-        (APPARMOR | SEVERAL, "mount overlay /ws: No such device", "This system supports no sandbox (mount overlay"),
-        (APPARMOR | SEVERAL, "namespaces: No space left on device", "This system supports no sandbox (namespaces: "),
+        (
+            APPARMOR | SEVERAL,
+            "mount overlay /ws: No such device",
+            "This system does not support a sandbox (mount overlay",
+        ),
+        (
+            APPARMOR | SEVERAL,
+            "namespaces: No space left on device",
+            "This system does not support a sandbox (namespaces: ",
+        ),
         (APPARMOR | DISABLED, "namespaces: No space left on device", "User namespaces are not available: they are dis"),
-        (APPARMOR | {".dockerenv": ""}, "namespaces: Operation not permitted", "This container allows no sandbox"),
-        ({}, "namespaces: Operation not permitted", "This system allows no sandbox (namespaces: Operation not perm"),
+        (
+            APPARMOR | {".dockerenv": ""},
+            "namespaces: Operation not permitted",
+            "This container does not allow a sandbox",
+        ),
+        (
+            {},
+            "namespaces: Operation not permitted",
+            "This system does not allow a sandbox (namespaces: Operation not perm",
+        ),
     ],
 )
 def test_fault_55_a_setting_is_named_only_for_its_own_error(
@@ -319,7 +335,7 @@ def test_fault_55_a_setting_is_named_only_for_its_own_error(
 def test_fault_55_a_workspace_that_vanishes_during_the_trial(tmp_path: Path) -> None:
     """docs/faults.md 55: the reason names the failure, and the missing folder causes no second error."""
     reason = reasons.explain(["mount overlay /ws: No such file or directory"], tmp_path / "gone")
-    assert reason.startswith("This system supports no sandbox (mount overlay /ws: No such file or directory)")
+    assert reason.startswith("This system does not support a sandbox (mount overlay /ws: No such file or directory)")
 
 
 async def test_a_state_folder_inside_the_workspace_is_not_used(workspace: Path) -> None:

@@ -73,7 +73,7 @@ async def test_an_ignored_folder_can_be_named(desk: Desk) -> None:
     assert await listed(desk, path="node_modules") == ["node_modules/x/index.js"]
 
 
-IGNORED = "\n(Left out because ignored: {}. Give one as path to use it.)"
+IGNORED = "\n(Left out because ignored: {}. To use one, pass it as `path`.)"
 
 
 async def test_ignored_files_at_a_path_are_named_if_there_are_no_others(desk: Desk) -> None:
@@ -120,7 +120,7 @@ async def test_the_search_in_ignored_files_has_a_time_limit(desk: Desk) -> None:
     desk.tools["search"] = Search(desk.files, ignored_seconds=0)
     assert await found(desk, "needle", path="logs") == [
         "No matches.",
-        "(Not all ignored files here were searched. Give one as path to search it.)",
+        "(Not all ignored files here were searched. To search one, pass it as `path`.)",
     ]
     assert await found(desk, "needle", path="logs/a.log") == ["logs/a.log:1:needle"]
     assert await found(desk, "needle") == []

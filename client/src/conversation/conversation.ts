@@ -254,7 +254,7 @@ export class Conversation implements vscode.Disposable {
       case "drop": {
         const text = mentionsOf(intention.uris);
         if (text !== undefined) post(page, { kind: "insert", text });
-        else void vscode.window.showInformationMessage(t("Only files and folders of the workspace can be mentioned."));
+        else void vscode.window.showInformationMessage(t("Only files and folders in the workspace can be mentioned."));
         return;
       }
       case "addPicture":

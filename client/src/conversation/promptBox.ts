@@ -148,14 +148,14 @@ export class PromptBox {
       chips.push({
         id: "editor",
         label: name,
-        title: t("The agent learns which files are open and visible, their problems and the Git branch."),
+        title: t("Tells the agent which files are open and visible, their problems, and the Git branch."),
         thumbnail: "",
       });
     if (file?.selection)
       chips.push({
         id: "selection",
         label: `${name}, ${linesLabel([lineRangeOf(file.selection)])}`,
-        title: t("The agent learns which lines are selected."),
+        title: t("Tells the agent which lines are selected."),
         thumbnail: "",
       });
     return chips;

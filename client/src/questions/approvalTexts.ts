@@ -95,8 +95,8 @@ function describeFile({ toolCallId, reasons }: ApproveParams, what: string): App
 const longCommand = (lines: number): string =>
   oneOrMany(
     lines,
-    t("The agent asks to run a command of 1 line."),
-    t("The agent asks to run a command of {0} lines.", lines),
+    t("The agent asks to run a long one-line command."),
+    t("The agent asks to run a {0}-line command.", lines),
   );
 
 const oneLine = (text: string): string => text.replace(/\s+/g, " ");

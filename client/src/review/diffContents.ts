@@ -9,7 +9,7 @@ import { throttled } from "../ui/throttle";
 import { type Store } from "../state";
 
 const PROPOSAL_GONE = t(
-  "This proposal is not available now: the agent's server is not running, or the session was deleted.\nYour files are unchanged. A saved proposal appears again when the server has restarted.\n",
+  "This proposal is currently unavailable: the agent's server is not running, or the session was deleted.\nYour files are unchanged. A saved proposal appears again when the server has restarted.\n",
 );
 
 export interface DiffText {

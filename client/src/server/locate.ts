@@ -97,7 +97,7 @@ async function pythonOfUv(
   signal: AbortSignal,
 ): Promise<Python> {
   if (uv === undefined || configuredPython() !== undefined) throw new NoPython(attempts);
-  report(t("getting a Python with uv"));
+  report(t("getting Python with uv"));
   const search = { withUv: true, timeout: PYTHON_OF_UV_LIMIT, variables: configuredProxy(), signal };
   const found = await findPython([uvPython(uv)], search);
   if (!found.python) throw new NoPython([...attempts, ...found.attempts]);

@@ -36,7 +36,7 @@ export function modelChoices(model: string, effort: string, known: readonly stri
     { kind: "heading", label: t("Effort: how much the model thinks, if it supports this") },
     ...efforts.map((level) => row("effort", level, EFFORT_LABELS[level] ?? level)),
     { kind: "heading", label: "" },
-    { kind: "settings", label: t("Settings of the Model") },
+    { kind: "settings", label: t("Model Settings") },
   ];
 }
 

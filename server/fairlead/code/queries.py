@@ -400,4 +400,4 @@ class CodeQueries:
         if not names:
             return ""
         shown = ", ".join(names[:MAX_NAMED]) + (f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else "")
-        return f"(From the user's editor, which does not know your proposed edits of {shown}.)"
+        return f"(From the user's editor, which does not know your proposed edits to {shown}.)"

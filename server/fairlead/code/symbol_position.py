@@ -26,7 +26,7 @@ def find_symbol(text: str, name: str, symbol: str, line: int | None) -> tuple[in
     """
     wanted = symbol.strip().removesuffix("()")
     if not wanted:
-        raise NoAnswer("The symbol is empty. Give its text as it is in the line.")
+        raise NoAnswer("The symbol is empty. Give its text as it appears in the line.")
     pattern = re.compile(rf"(?<!\w){re.escape(wanted)}(?!\w)" if wanted[0].isidentifier() else re.escape(wanted))
     found = [
         (row, match)
@@ -34,7 +34,7 @@ def find_symbol(text: str, name: str, symbol: str, line: int | None) -> tuple[in
         if (match := pattern.search(without_line_ending(each)))
     ]
     if not found:
-        raise NoAnswer(f"{name} does not contain {wanted!r}. Read the file and give the symbol as it is there.")
+        raise NoAnswer(f"{name} does not contain {wanted!r}. Read the file and give the symbol as it appears there.")
     nearest = min(found, key=lambda each: abs(each[0] + 1 - (line or 0))) if line is not None else found[0]
     if line is not None and abs(nearest[0] + 1 - line) > NEARBY:
         lines = ", ".join(str(row + 1) for row, _ in found[:MAX_SHOWN])

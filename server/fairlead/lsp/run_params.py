@@ -34,7 +34,7 @@ def read_run(params: Params) -> RunParams:
     """Reads the params of `agent/runTask`.
 
     Raises:
-        WrongRequest: a value is wrong, or some exclude each other.
+        WrongRequest: a value is wrong, or some cannot be combined.
     """
     session_id, continues = params.optional_text("sessionId"), _read_continuation(params)
     mode = _read_mode(params, continues)
@@ -117,5 +117,5 @@ def _read_mode(params: Params, continues: Continuation | None) -> Mode | None:
 def _read_continuation(params: Params) -> Continuation | None:
     """What to continue instead of sending a prompt; None: nothing."""
     if params.has("continue") and params.has("prompt"):
-        raise WrongRequest("params.prompt and params.continue exclude each other; send one of them")
+        raise WrongRequest("params.prompt and params.continue cannot be combined; send one of them")
     return read_choice(params, "continue", tuple(CONTINUATION_PROMPTS))

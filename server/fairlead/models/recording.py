@@ -2,7 +2,7 @@
 
 replay: 1
 turns:
-  - text: I look at the file first.
+  - text: I'll look at the file first.
     calls:
       - read_file: {path: hello.py}
   - text: Done.

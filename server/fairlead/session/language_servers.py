@@ -99,7 +99,7 @@ class FolderServers:
                 await closed.aclose()
         root = self._files.roots.folder_of(path)
         if root is None:
-            raise NoAnswer(f"{path} is in no folder of the workspace, so no language server can answer.")
+            raise NoAnswer(f"{path} is not in a folder of the workspace, so no language server can answer.")
         return await self._of(root).server(path)
 
     def suffixes(self) -> Collection[str]:

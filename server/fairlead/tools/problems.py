@@ -106,7 +106,7 @@ class Problems:
         if not names:
             return []
         shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-        return [f"(The editor does not know your proposed edits of {shown}.)"]
+        return [f"(The editor does not know your proposed edits to {shown}.)"]
 
 
 def _diagnostic(path: Path, problem: Problem) -> Diagnostic:
@@ -120,7 +120,7 @@ def problem_lines(found: Sequence[Diagnostic], roots: Roots) -> list[str]:
     """
     ordered = sorted(found, key=lambda p: (SEVERITIES.index(p.severity), p.path, p.line, p.column))
     more = len(ordered) - MAX_SHOWN
-    rest = [f"({more} more. Name a file to see its own.)"] if more > 0 else []
+    rest = [f"({more} more. Name a file to see only its problems.)"] if more > 0 else []
     return [*(_line(problem, roots) for problem in ordered[:MAX_SHOWN]), *rest]
 
 

@@ -99,4 +99,4 @@ def omitted_ignored(names: Collection[str]) -> str:
     if not names:
         return ""
     shown = ", ".join(sorted(names)[:MAX_IGNORED]) + (", ..." if len(names) > MAX_IGNORED else ".")
-    return f"\n(Left out because ignored: {shown} Give one as path to use it.)"
+    return f"\n(Left out because ignored: {shown} To use one, pass it as `path`.)"

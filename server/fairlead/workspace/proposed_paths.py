@@ -9,7 +9,7 @@ from fairlead.workspace.paths import Roots
 from fairlead.workspace.protected import is_repository
 from fairlead.workspace.repositories import in_git_folder
 
-NOT_OPEN = "{name} is in no folder of the workspace."
+NOT_OPEN = "{name} is not in a folder of the workspace."
 
 
 def check_no_repository(roots: Roots, path: Path) -> None:

@@ -123,7 +123,7 @@ class UserFiles:
         """
         root = self.roots.folder_of(path)
         if root is None:
-            raise WorkspaceError(f"{path} is in no folder of the workspace.")
+            raise WorkspaceError(f"{path} is not in a folder of the workspace.")
         data = read_bytes(path, root.path)
         return None if data is None else (data, self._decode(path, data))
 

@@ -63,7 +63,7 @@ def _chosen(session: Session, params: Params) -> list[Change] | None:
     """
     base = params.has("base") and params.boolean("base")
     if base and params.has("target"):
-        raise WrongRequest("params.base and params.target exclude each other")
+        raise WrongRequest("params.base and params.target cannot be combined")
     if not params.has("target"):
         return [] if base else None
     selections, missing = resolve_target(session, session_target(session, params), None)

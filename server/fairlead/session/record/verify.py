@@ -51,11 +51,11 @@ def _compared(file: KnownFile, roots: Roots) -> Finding:
     if then.sha256 is None:
         return Finding(file.path, False, "could not be read when the record was made, so nothing is known about it")
     if now is None:
-        return Finding(file.path, False, "does not exist anymore")
+        return Finding(file.path, False, "no longer exists")
     if now.sha256 != then.sha256:
         return Finding(file.path, False, "has different content")
     if now.executable != then.executable and os.name == "posix":
-        return Finding(file.path, False, "is executable now" if now.executable else "is not executable anymore")
+        return Finding(file.path, False, "is executable now" if now.executable else "is no longer executable")
     return Finding(file.path, True, "unchanged")
 
 

@@ -136,7 +136,7 @@ async def _apply_in_editor(session: Session, label: str, edits: Sequence[FileEdi
     with session.files.user_files.expecting({edit.target: edit.new for edit in edits}):
         applied = await session.editor.apply(label, requested)
         if not applied.ok:
-            # an editor may fail half-way without a rollback, so each file is checked
+            # an editor may fail halfway without a rollback, so each file is checked
             reason = applied.reason or "The editor did not apply the edit."
             refused = EditResult(False, reason, retryable=not applied.timed_out)
             results = [_set_permissions(edit) if _is_applied(session, edit) else refused for edit in edits]

@@ -14,8 +14,8 @@ from fairlead.session.review.undo import inverse_edit, read_text
 from fairlead.session.session import Session
 from fairlead.workspace.editor import FileEdit
 
-CHANGED_AGAIN = "{name} was changed again since. Undo that first, or edit the file yourself."
-SAME_LINES_CHANGED = "{name}: the same lines were changed again since. Undo that first, or edit the file yourself."
+CHANGED_AGAIN = "{name} has been changed again since. Undo that first, or edit the file yourself."
+SAME_LINES_CHANGED = "{name}: the same lines have been changed again since. Undo that first, or edit the file yourself."
 
 
 async def undo_item(session: Session, item_id: str) -> list[HunkOutcome]:

@@ -59,11 +59,12 @@ def explain(reasons: Sequence[str], root: Path, system: Path = Path("/")) -> str
     refused = _has_error(forbidden, _REFUSED)
     # before the settings, which are those of the machine and may not apply in the container
     if refused and any((system / mark).exists() for mark in _CONTAINERS):
-        return f"This container allows no sandbox ({forbidden}). Start it with permission to create user namespaces."
+        advice = "Start it with permission to create user namespaces."
+        return f"This container does not allow a sandbox ({forbidden}). {advice}"
     for name, (value, errors, why) in _SETTINGS.items():
         if _has_error(forbidden, errors) and _text(system / "proc/sys" / name.replace(".", "/")) == value:
             return f"User namespaces are not available: {why} ({name} = {value}). Ask an administrator to enable them."
-    return f"This system {'allows' if refused else 'supports'} no sandbox ({forbidden}). {NEEDED}"
+    return f"This system does not {'allow' if refused else 'support'} a sandbox ({forbidden}). {NEEDED}"
 
 
 def explain_weakness(reason: str) -> str:
