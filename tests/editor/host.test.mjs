@@ -31,7 +31,7 @@ async function withBrowser(variables, use) {
   }
 }
 
-test("the log of a server that ends at once is not lost", () => {
+test("the log of a server that cannot be started is not lost", () => {
   const scratch = path.dirname(temporaryFile("server"));
   const command = [script("keeper.mjs"), "mark", scratch, path.join(scratch, "missing")];
   const { stdout } = spawnSync(process.execPath, command, { encoding: "utf8" });

@@ -65,7 +65,7 @@ async def test_columns_are_in_the_encoding_of_the_connection() -> None:
     assert found.encoding == "utf-8"
 
 
-async def test_a_method_that_the_client_does_not_know_is_asked_once() -> None:
+async def test_a_method_that_the_client_does_not_know_is_requested_once() -> None:
     """After the error -32601, only this method counts as unsupported."""
     client = Refusing(-32601, "Unhandled method agent/editor/rename")
     editor = provider(client)
@@ -78,7 +78,7 @@ async def test_a_method_that_the_client_does_not_know_is_asked_once() -> None:
     assert editor.supports("textDocument/hover")
 
 
-async def test_the_reason_of_a_refusal_reaches_the_model() -> None:
+async def test_the_reason_for_a_refusal_reaches_the_model() -> None:
     """Any error other than -32601 applies only to this request."""
     client = Refusing(-32803, "You cannot rename this element.")
     editor = provider(client)

@@ -1,4 +1,7 @@
-"""A real Neovim with docs/editors/neovim: questions, approvals, stop, diffs, saved sessions. One test does without."""
+"""A real Neovim with docs/editors/neovim: questions, approvals, stop, diffs, saved sessions.
+
+The last test uses Neovim without that configuration.
+"""
 
 import json
 from collections.abc import Callable
@@ -70,14 +73,13 @@ def test_a_run_is_stopped(workspace: Path, start: Start) -> None:
 
 
 def test_a_proposal_is_shown_and_edited_as_a_diff(workspace: Path, start: Start) -> None:
-    """The diff shows the file next to the proposed text. An accept includes the user's edits of that text."""
+    """The diff shows the file next to the proposed text. If the user edits that text, accepting includes the edits."""
     (workspace / "a.txt").write_bytes(b"one\r\ntwo\r\n")
     editor = start({"calls": [edit("a.txt", "two", "TWO")]}, {"text": "Done."})
     editor.run()
     editor.command("Fairlead diff")
-    assert editor.lua(
-        "return #vim.tbl_filter(function(w) return vim.wo[w].diff end, vim.api.nvim_tabpage_list_wins(0))"
-    )
+    count = "#vim.tbl_filter(function(w) return vim.wo[w].diff end, vim.api.nvim_tabpage_list_wins(0))"
+    assert editor.lua(f"return {count}") == 2
     assert editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)") == ["one", "TWO"]
     editor.lua("vim.api.nvim_buf_set_lines(0, 1, 2, true, { 'TWO!', 'three' })")
     editor.command("write")
@@ -151,7 +153,7 @@ def test_neovim_works_without_the_configuration(workspace: Path, start: Start, t
         vim.lsp.handlers['agent/plan'] = function(_, plan) _G.plan = plan end
         vim.lsp.handlers['agent/edits'] = function(_, edits) _G.edits = edits end
         vim.lsp.handlers['window/showMessage'] = function(_, params) table.insert(_G.shown, params.message) end
-        options.init_options.settings.bash = {}  -- goes out as []
+        options.init_options.settings.bash = {}  -- Neovim sends [], which the server must accept as an empty object
         local id = vim.lsp.start(options)
         vim.lsp.buf_attach_client(vim.fn.bufnr('b.txt'), id)
         _G.execute = function(name, argument)

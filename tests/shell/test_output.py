@@ -35,7 +35,7 @@ PLAIN = {
 
 @pytest.mark.parametrize("name", PLAIN)
 def test_fault_31_terminal_sequences_are_removed(name: str) -> None:
-    """docs/faults.md 31: such as colors, titles, links and writes to the clipboard. The text stays."""
+    """docs/faults.md 31: colors, titles, links, writes to the clipboard and others are removed. The text stays."""
     text, shown = PLAIN[name]
     assert strip_sequences(text) == shown
 
@@ -47,7 +47,7 @@ NOISE = st.text(
 
 @given(NOISE)
 def test_fault_31_no_control_character_is_left(text: str) -> None:
-    """docs/faults.md 31: except tabs and newlines; a second pass changes nothing."""
+    """docs/faults.md 31: of the control characters, only tabs and newlines stay. A second pass changes nothing."""
     shown = strip_sequences(text)
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", shown)
     assert strip_sequences(shown) == shown
@@ -73,7 +73,10 @@ def test_fault_31_colors_stay_for_the_user(name: str) -> None:
 
 @given(NOISE)
 def test_fault_31_only_colors_stay_for_the_user(text: str) -> None:
-    """docs/faults.md 31: apart from tabs, newlines and carriage returns. A second pass changes nothing."""
+    """docs/faults.md 31: colors, tabs, newlines and carriage returns stay, but no other control characters.
+
+    A second pass changes nothing.
+    """
     shown = keep_colors(text)
     assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]", shown)
     assert re.sub(r"\x1b\[[0-9;:]*m", "", shown).count("\x1b") == 0
@@ -94,7 +97,7 @@ async def test_a_stream_in_pieces_is_shown_like_one_text(pieces: list[str]) -> N
 
 
 async def test_fault_27_a_flood_is_bounded_for_the_user() -> None:
-    """docs/faults.md 27: the user sees the start and the newest output, with the number of bytes left out between."""
+    """docs/faults.md 27: the user sees the start, the number of bytes left out, and the newest output."""
     shown: list[str] = []
     stream = Stream(shown.append)
     for _ in range(100):
@@ -109,7 +112,7 @@ async def test_fault_27_a_flood_is_bounded_for_the_user() -> None:
 
 
 async def test_output_after_a_flood_is_shown_soon() -> None:
-    """A server that writes a lot when it starts may then write that it is listening."""
+    """For example, a server may write a lot when it starts, and only then that it is listening."""
     shown: list[str] = []
     stream = Stream(shown.append)
     stream.add(b"x" * STREAM_LIMIT)
@@ -150,7 +153,7 @@ def test_a_command_for_approval_hides_nothing(command: str) -> None:
 
 @given(st.lists(st.binary(max_size=12), max_size=12), st.integers(1, 8), st.integers(1, 8))
 def test_head_and_tail_are_kept_and_the_rest_is_counted(chunks: list[bytes], head: int, tail: int) -> None:
-    """docs/faults.md 27: in whatever pieces the output arrives, and after each of them."""
+    """docs/faults.md 27: this is true after each piece of the output, however the output is divided."""
     output = BoundedOutput(head, tail)
     everything = b""
     for chunk in chunks:

@@ -420,7 +420,7 @@ def test_fault_40_a_commands_environment_holds_no_credentials() -> None:
 
 
 def test_fault_40_a_command_sees_no_credentials(tmp_path: Path) -> None:
-    """docs/faults.md 40: in a process that has keys, as the server may."""
+    """docs/faults.md 40: not even if the process that starts it has keys, as the server may."""
     secrets = {
         "ANTHROPIC_API_KEY": "SECRET-1",
         "ANTHROPIC_AUTH_TOKEN": "SECRET-2",

@@ -6,11 +6,10 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from fairlead.edits.changeset import Changeset
 from fairlead.edits.origins import Author
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
-from fairlead.workspace.paths import PathEscape, Root, Roots
+from fairlead.workspace.paths import PathEscape, Roots
 from fairlead.workspace.protected import Protections
 from fairlead.workspace.secrets import secret_name_filter
 from tools.stand_ins import Documents
@@ -186,9 +185,11 @@ async def test_the_repository_of_a_folder_cannot_be_edited_through_another_one(t
         await files.propose(files.roots.resolve("hooks/pre-commit"), "x\n", Author())
 
 
-def test_a_folder_may_have_the_name_of_a_protected_one(tmp_path: Path) -> None:
-    """The folder keeps its name, and the name alone protects no file."""
-    (tmp_path / ".vscode").mkdir()
-    roots = Roots(Root(tmp_path / ".vscode"), Root(tmp_path))
-    assert roots.folders[0].name == ".vscode"
-    assert Protections().of(roots, Changeset()) == {}
+async def test_a_folder_of_the_workspace_may_have_the_name_of_a_protected_one(tmp_path: Path) -> None:
+    """The folder keeps its name, and the name alone protects no file in it."""
+    for name in (".vscode", "other"):
+        (tmp_path / name).mkdir()
+    files = Files(Roots.of(tmp_path / ".vscode", tmp_path / "other"), Documents())
+    assert files.roots.folders[0].name == ".vscode"
+    await files.propose(files.roots.resolve(".vscode/notes.txt"), "x\n", Author())
+    assert Protections().of(files.roots, files.changes) == {}

@@ -124,8 +124,8 @@ export class Conversation implements vscode.Disposable {
   }
 
   /**
-   * Puts a text for the user to edit and send into the prompt of each page, above what the user has typed. Shows the
-   * view if the editor is not visible. If no page is loaded, the text becomes a part of the draft.
+   * Puts a text into the prompt of each page, above what the user has typed, so that the user can edit and send it.
+   * Shows the view if the editor is not visible. If no page is loaded, the text becomes a part of the draft.
    */
   async offer(text: string): Promise<void> {
     const ready = [...this.pages].filter(({ isReady }) => isReady);
@@ -290,7 +290,7 @@ export class Conversation implements vscode.Disposable {
   private draw(): void {
     const session = this.store.active;
     const settings = vscode.workspace.getConfiguration("fairlead");
-    // the model of the running task; otherwise the one that the next task will use, unless a recording replaces it
+    // the session's model while a task runs or if a recording replaces the model; otherwise the next task's model
     const isFixed = session !== undefined && session.model !== "" && (session.running || isReplay(session));
     const model = isFixed ? session.model : modelLabel(settings.get("model", ""), settings.get("effort", ""));
     const prompt = { chips: this.box.chips, history: this.prompts.history, model };

@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 // when VS Code ends
 const LOCK_SCRIPT = `
 import errno, os, sys
-# the errors if another process holds the lock: of flock, then of msvcrt.locking without and with its wait of 10 s
+# the errors if another process holds the lock, in this order: from flock, from LK_NBLCK, and from LK_LOCK after 10 s
 HELD = {errno.EAGAIN, errno.EACCES, getattr(errno, "EDEADLOCK", None)}
 if sys.platform == "win32":
     import msvcrt

@@ -297,7 +297,7 @@ class _Run:
         return await self.send(history.messages)
 
     def remove_refused_images(self, error: ModelError) -> None:
-        """Removes the pictures that the server refused, because it would also refuse all later requests with them."""
+        """Removes the pictures that the model's server refused: it would also refuse all later requests with them."""
         history = self.agent.history
         if error.refuses == "images" and history.messages:
             history.replace(without_images(history.messages))

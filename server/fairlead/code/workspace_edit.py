@@ -26,7 +26,7 @@ class _Edited:
 
 
 def apply_workspace_edit(edit: Any, read: Callable[[Path], str | None], encoding: str) -> list[FileEdit]:
-    """The changes of an edit, one per file that changes, in the order in which it first names the files' final paths.
+    """The changes of an edit, one per file that changes, in the order in which the edit first names their final paths.
 
     Args:
         read: returns the text of a file before the edit; None: there is no file. May raise NoAnswer to refuse the edit.

@@ -10,7 +10,7 @@ from fairlead.edits.text import split_lines, without_line_ending
 
 _STRAIGHT_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
 _MAX_SHOWN = 12
-# limits of the search for the nearest lines, which runs in a thread only if the text is long
+# limits of the search for the nearest lines, which blocks the event loop (only a long text is searched in a thread)
 _MAX_LINES = 100_000  # of the file
 _MAX_WIDTH = 120  # characters of a line
 _MAX_CANDIDATES = 500  # positions in the file
@@ -106,7 +106,7 @@ _DIFFERENCES: tuple[tuple[Callable[[str], str], str], ...] = (
 def _difference(wanted: Sequence[str], found: Sequence[str]) -> str:
     """A sentence that names the kind of difference.
 
-    Empty if there are several kinds or another kind, or if the numbers of lines differ.
+    Empty if the difference is of several kinds or of an unknown kind, or if the numbers of lines differ.
     """
     if len(found) != len(wanted):
         return ""

@@ -112,7 +112,7 @@ class SessionCommands:
     async def _propose(self, changes: Changes, roots: Roots, call: RunningCall) -> str:
         proposed = await propose_changes(self._files, changes, roots, call.author)
         call.changed_paths = proposed.paths
-        self._emit(None)
+        self._emit(None)  # None: proposals may have changed, which has no event
         return "\n".join(proposed.report)
 
     def _check_permission(self, command: str, *, where: Where, network: bool, unsandboxed: bool) -> Permission:

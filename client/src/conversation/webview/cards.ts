@@ -9,7 +9,7 @@ export class Cards {
   readonly element = element("div", "cards");
   private readonly drawn = new Map<string, { readonly text: string; readonly element: HTMLElement }>();
 
-  /** `onFocusLost` is called when the card with the focus is gone. */
+  /** `onFocusLost` is called when an update takes the focus away, because it removes, redraws or moves the card. */
   constructor(private readonly onFocusLost: () => void) {}
 
   /** Draws the cards. An unchanged card keeps its element, with the typed text and the focus. */

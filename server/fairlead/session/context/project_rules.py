@@ -15,7 +15,7 @@ from fairlead.workspace.rules_files import RulesFile, folders_with_rules, read_r
 
 RULES = '<rules file="{name}">\n{lead}\n\n{text}{cut}\n</rules>'
 ROOT_LEAD = "The project's rules for agents. Follow them, unless the user says otherwise."
-FOLDER_LEAD = "The rules for the files in {folder}. They take precedence over those of the folders around it."
+FOLDER_LEAD = "The rules for the files in {folder}. They take precedence over those of its parent folders."
 CUT = "\n\n[These are the first {shown:,} of the file's {size:,} characters. Read the file if you need the rest.]"
 
 
@@ -49,10 +49,12 @@ class ProjectRules:
         return "".join(f"\n\n{self._text(rules, self._lead(rules) if several else ROOT_LEAD)}" for rules in found)
 
     async def take_new(self, folders: Collection[str], messages: Sequence[Message]) -> list[str]:
-        """The rules that apply to the files in these folders and are not in the conversation yet, the outermost first.
+        """The rules that are not in the conversation yet and apply to files in these folders, the outermost first.
 
-        Emits an event that names them. The first call in a run also names the rules of the root folders. There is no
-        event if there is nothing to name.
+        The folders of earlier calls in the run count too.
+
+        Emits an event that names the rules. The first call in a run also names the rules of the root folders. There is
+        no event if there is nothing to name.
         """
         await self._read_for(folders)
         found = [rules for folder in self._applying if (rules := self._found[folder]) is not None]

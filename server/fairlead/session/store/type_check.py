@@ -13,7 +13,7 @@ Check = Callable[[Any], bool]
 
 
 def matches_type(kind: Any, value: Any) -> bool:
-    """Whether a value has a type. Numbers must be finite, and integers from -`MAX_INTEGER` to `MAX_INTEGER`.
+    """Whether a value is of the given type. Numbers must be finite, and integers from -`MAX_INTEGER` to `MAX_INTEGER`.
 
     Raises:
         TypeError: the type has a part other than dataclasses, unions, literals, `tuple`, `frozenset`, `dict`, `Mapping`

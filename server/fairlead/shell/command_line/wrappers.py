@@ -79,9 +79,9 @@ WRAPPERS = (
     ),
 )
 SCRIPT_RUNNERS = {"npm", "pnpm", "yarn", "bun", "deno"}
-"""Programs for which `run NAME` counts as `NAME`."""
+"""Programs for which `run NAME` counts as `NAME`. For deno, only `task NAME` does, because `deno run` runs a file."""
 _NOT_SCRIPTS = {"npm ci", "pnpm ci", "yarn ci", "bun ci", "yarn check", "deno types"}
-"""Commands of SCRIPT_RUNNERS that are not the script of the same name."""
+"""Built-in commands of SCRIPT_RUNNERS, which do not run the script of the same name."""
 _SHELL_OPTIONS = {"pipefail", "errexit", "nounset", "xtrace", "verbose"}
 _NODE_VALUES = {
     "--import", "--require", "-r", "--loader", "--conditions", "-C", "--env-file", "--test-reporter",

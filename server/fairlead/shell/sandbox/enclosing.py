@@ -37,9 +37,10 @@ def shown_repositories(roots: Roots) -> list[Path]:
 
 
 def _trusted_repository(root: Path) -> Path | None:
-    """The top of the work tree around a folder; None if the repository is not trusted, or tracks no file in the folder.
+    """The top of the work tree around a folder.
 
-    It tracks none if it ignores the folder, or if it is, for example, an accidental repository of all projects.
+    None if the repository is not trusted, ignores the folder, or tracks no file in it. For example, a repository that
+    was created by accident in the folder of all projects tracks none.
     """
     top, repository = enclosing_repository(root), find_outside(root)
     if top is None or repository is None or outer_rules(root, repository).within == "":
@@ -51,12 +52,12 @@ def _trusted_repository(root: Path) -> Path | None:
 
 @lru_cache(maxsize=16)
 def _has_files(index: Path, state: Fingerprint, folder: Path) -> bool:
-    """Whether an index with this state has an entry below a folder."""
+    """Whether an index has an entry below a folder. `state` only makes a changed index miss the cache."""
     return has_entry_below(os.fsencode(folder), index)
 
 
 def _is_private_project(top: Path, owner: int) -> bool:
-    """Whether a repository belongs to the account, is not writable by everyone, and is in a place for projects."""
+    """Whether a repository belongs to `owner`, is not writable by everyone, and is in a place for projects."""
     try:
         found = [os.lstat(top), os.lstat(top / ".git")]
     except OSError:
@@ -66,7 +67,7 @@ def _is_private_project(top: Path, owner: int) -> bool:
         all(each.st_uid == owner and not each.st_mode & 0o002 for each in found)
         and not _contains_any(top, [*private, *(point for point in mounts.mount_points() if point != top)])
         and not any(_is_home_or_hidden(top, home) for home in _homes(owner))
-        # elsewhere, root's commands see what every user may read, and a layer would show them more
+        # outside of the private folders, root's commands see only what every user may read; a layer would show more
         and (owner != 0 or any(top.is_relative_to(folder) for folder in private))
     )
 

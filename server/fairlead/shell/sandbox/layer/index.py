@@ -40,7 +40,10 @@ def assume_unchanged(paths: Collection[bytes], index: Path) -> bytes | None:
 
 
 def has_entry_below(folder: bytes, index: Path) -> bool:
-    """Whether an index certainly has an entry below a folder, which is relative to the work tree."""
+    """Whether an index has an entry below a folder, which is relative to the work tree.
+
+    False if there is no index, or if it cannot be read, is larger than MAX_BYTES or has an unknown format.
+    """
     try:
         data = _read(index)
         return any(path.startswith(folder + b"/") for _, path in _entries(data, _hash_size(index)))
@@ -84,7 +87,7 @@ def _entries(data: bytearray, hash_size: int) -> Iterator[tuple[int, bytes]]:
     """The offset of each entry's flags, and its path.
 
     Raises:
-        ValueError, IndexError, struct.error: the format is unknown.
+        ValueError, IndexError, struct.error: the format is unknown, the index is split, or an entry is invalid.
     """
     signature, version, count = _HEAD.unpack_from(data)
     if signature != b"DIRC" or version not in (2, 3, 4):
@@ -119,7 +122,7 @@ def _read_number(data: bytearray, at: int) -> tuple[int, int]:
     """A variable-length number (how many bytes of the previous path to drop), and the offset after it.
 
     Raises:
-        ValueError: no path is that long.
+        ValueError: the number is greater than the length of any path.
     """
     number = data[at] & 0x7F
     while data[at] & 0x80:
