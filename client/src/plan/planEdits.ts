@@ -70,12 +70,12 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
 
   /**
    * Moves a step to the position of the step that it is dropped on, or to the end if it is dropped below the rows. Does
-   * nothing on a row that is not a step.
+   * nothing on a row that is not a step of the same plan: the view may have changed to another session meanwhile.
    */
   async handleDrop(target: PlanNode | undefined, data: vscode.DataTransfer): Promise<void> {
     const step = data.get(MIME)?.value as StepNode | undefined;
     const items = step && this.store.get(step.sessionId)?.plan?.items;
-    if (!items || (target && target.kind !== "item")) return;
+    if (!items || (target && (target.kind !== "item" || target.sessionId !== step.sessionId))) return;
     const after = predecessor(items, step.item.id, target?.item.id);
     if (after !== undefined) await this.editStep(step, { op: "move", id: step.item.id, after });
   }
