@@ -74,8 +74,8 @@ export const scheme = {
 } as const;
 
 /**
- * One change of the plan by the user. `after` is the id of the item before; null means the first position. Without
- * `after`, an added item becomes the last one. An empty `check` removes the check.
+ * One change of the plan by the user. `after` is the id of the item that the added or moved item follows; null means
+ * the first position. Without `after`, an added item becomes the last one. An empty `check` removes the check.
  */
 export type PlanOp =
   | { op: "add"; content: string; after?: string | null }
@@ -103,7 +103,7 @@ export interface SuggestedCheck {
 
 /** The tokens and the cost of a run. */
 export interface Usage {
-  /** Only those that got a complete answer. The tokens include those of answers that broke off or were stopped. */
+  /** The number of requests that got a complete answer. The tokens include those of answers that broke off or were stopped. */
   readonly requests: number;
   /** Without the cached tokens. */
   readonly inputTokens: number;
@@ -248,7 +248,7 @@ export interface CommandStarted extends EventOf<"command"> {
 export interface CommandEnded extends EventOf<"command_ended"> {
   readonly toolCallId: string;
   readonly handle: string | null;
-  /** Null if the command was killed or could not start. */
+  /** Null unless `ended` is `exited`. */
   readonly exitCode: number | null;
   readonly seconds: number;
   readonly ended: "exited" | "timeout" | "stopped" | "failed";

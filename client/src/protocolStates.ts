@@ -7,7 +7,7 @@ export type ItemStatus = "pending" | "in_progress" | "completed";
 
 export interface EvidenceCommand {
   readonly command: string;
-  /** Null if the command was killed. */
+  /** Null if the command was stopped, timed out or could not be started. */
   readonly exitCode: number | null;
   readonly toolCallId: string;
   readonly seconds: number;
@@ -27,7 +27,7 @@ export interface Evidence {
   readonly looks: number;
   /** All tokens of the model's requests. */
   readonly tokens: number;
-  /** In US dollars; null if the model's price is unknown. */
+  /** In US dollars; null if the model's price is unknown or no tokens were used. */
   readonly costUsd: number | null;
   /** The time in progress. */
   readonly seconds: number;
@@ -135,7 +135,7 @@ export interface FileEdits {
   readonly protected: boolean;
   readonly itemIds: readonly string[];
   readonly overtaken: readonly Overtaken[];
-  /** Added lines; `deletions` are removed lines. */
+  /** The number of added lines; `deletions` is the number of removed lines. */
   readonly additions: number;
   readonly deletions: number;
   /** The undecided hunks, in order. A renamed or an empty new file may have none. */

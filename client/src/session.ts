@@ -109,7 +109,7 @@ export interface Session {
  */
 export type Change = "plan" | "edits" | "conversation" | "run" | "approvals" | "sessions" | "list";
 
-/** What an event changes. One that is not listed changes only the conversation, unless it ends the wait for a retry. */
+/** What events change, by kind. Other kinds change only the conversation, unless they end the wait for a retry. */
 const CHANGES: Partial<Record<AgentEvent["kind"], Change>> = {
   run_started: "run",
   command: "run",
@@ -124,7 +124,7 @@ const FINAL_EVENTS: readonly AgentEvent["kind"][] = ["command_ended", "tool_fini
 /** The prefix of the handles of checks, and of the call ids of checks that the user requested, also in a search. */
 export const CHECK_PREFIX = "check-";
 
-/** How a run ended. The user can continue it, unless it is `done`. Only a `paused` run waits for that. */
+/** How a run ended. The user can continue it, unless it is `done`. Only a `paused` run waits for the user to do so. */
 export type Ending = "done" | "paused" | "stopped" | "unfinished" | "failed";
 
 /**
@@ -141,7 +141,7 @@ const ENDINGS: Readonly<Record<string, Ending>> = {
   error: "failed",
 };
 
-/** How many characters of a command's output the conversation shows while it runs. It bounds memory. */
+/** An entry stores at most this many characters of a command's output, the first ones, to limit memory. */
 const OUTPUT_LIMIT = 20_000;
 
 export function newSession(id: string, isStarting = false): Session {
@@ -211,8 +211,9 @@ const FEEDBACK_NOTES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Applies an event, and returns what changed; undefined if nothing did. While the server is still ending a run that the
- * user stopped, only final events and those of the user's checks have an effect.
+ * Applies an event, and returns what it may have changed; undefined if it is ignored. Events of a search for the
+ * smallest set are ignored. While the server is still ending a run that the user stopped, all other events are ignored
+ * too, except final events and those of the user's checks.
  */
 export function applyEvent(session: Session, event: AgentEvent): Change | undefined {
   if (event.kind === "check_search" || event.kind === "smallest_set") return undefined;

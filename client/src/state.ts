@@ -183,8 +183,8 @@ export class Store {
   }
 
   /**
-   * Removes a placeholder. If it is active, the session that was active before it becomes active again. Returns false
-   * if the placeholder was already removed, because the user stopped the task.
+   * Removes a placeholder. If it is active, makes the previously active session active again. Returns false if the
+   * placeholder was already removed, because the user stopped the task.
    */
   endStart(id: string): boolean {
     const session = this.byId.get(id);

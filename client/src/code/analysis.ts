@@ -9,7 +9,7 @@ const LIMIT = 3000;
  */
 const SETTLE = 500;
 
-/** Calls the listener with the files about which problems are reported, until the result is disposed. */
+/** Calls the listener with the files that each report is about, until the result is disposed. */
 type Subscribe = (onReport: (files: readonly string[]) => void) => { dispose(): void };
 
 export class Analyses {

@@ -22,6 +22,7 @@ import { sourceFiles } from "./sourceFiles";
 type Token = vscode.CancellationToken;
 type Command = readonly [name: string, ...args: unknown[]];
 
+/** The maximum number of code actions in an answer, and of those of one kind whose edits VS Code resolves. */
 const MOST_ACTIONS = 50;
 /** The key in `Readiness` of a question about all languages. */
 const ALL_LANGUAGES = "";
@@ -125,7 +126,7 @@ class CodeAnswers {
       }));
   };
 
-  /** Returns what a provider finds at a position. */
+  /** Runs a command that asks VS Code's providers about a position, and returns its results (see `whenStarted`). */
   private find<Found>(
     command: string,
     params: lsp.TextDocumentPositionParams,

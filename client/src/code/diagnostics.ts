@@ -30,7 +30,10 @@ export async function diagnostics({ uri }: DiagnosticsParams): Promise<Diagnosti
   return { files: [{ uri, diagnostics: joined(shown, ofTypeScript) }] };
 }
 
-/** Opens a file without showing it. Rejects if it cannot be opened. */
+/**
+ * Opens a file without showing it. If it was closed, starts its analysis, for `waitForDiagnostics`. Rejects if the file
+ * cannot be opened.
+ */
 export async function openFile(file: vscode.Uri): Promise<vscode.TextDocument> {
   if (!vscode.workspace.textDocuments.some(({ uri }) => uri.toString() === file.toString()))
     analyses.begin(file.toString());

@@ -29,7 +29,7 @@ export class EditorTasks implements vscode.CodeActionProvider, vscode.Disposable
     });
   }
 
-  /** Asks for a task and runs it on the selection, in a new session. */
+  /** Asks the user for a task and runs it on the selection, in a new session. */
   async runOnSelection(): Promise<void> {
     const editor = activeEditor();
     if (!editor) {

@@ -8,7 +8,7 @@ const MOST_HOVER_CHARACTERS = 20_000;
 /** The maximum number of text edits and file operations in a workspace edit. */
 const MOST_CHANGES = 50_000;
 
-/** An answer that cannot be sent. The message is for the model. */
+/** The error for an answer that cannot be sent. Its message is for the model. */
 export class Unusable extends Error {}
 
 // The parts of VS Code's classes that are used here, with the same names.
@@ -61,8 +61,8 @@ interface SymbolInformation {
 }
 
 /**
- * What `WorkspaceEdit._allEntries()` contains: file operations (1), text edits (2), and edits of notebooks and snippets
- * (the others). The public `entries()` contains only the text edits.
+ * An entry of `WorkspaceEdit._allEntries()`: a file operation (1), a text edit (2), or an edit that changes a notebook
+ * or inserts a snippet (the others). The public `entries()` returns only the text edits.
  */
 export type EditEntry = FileEntry | TextEntry | { readonly _type: 3 | 5 | 6 };
 

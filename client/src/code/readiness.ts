@@ -27,7 +27,7 @@ export class Readiness {
   constructor(private readonly clock: Clock = CLOCK) {}
 
   /**
-   * Asks, and repeats the question while nothing is found, the support of the language may still be starting, and the
+   * Asks a question, and repeats it while nothing is found, the support of the language may still be starting, and the
    * request is not cancelled. Returns the last answer.
    */
   async ask<Found>(

@@ -1,4 +1,4 @@
-// Finds the workspace's own files among those of dependencies and builds. Does not import VS Code, so that tests need no
+// Finds files of the workspace, without those of its dependencies. Does not import VS Code, so that tests need no
 // editor.
 
 /** The file name endings of common languages, one entry for each language. */
@@ -18,9 +18,9 @@ const BUILDS = "vendor,target,dist,build,out";
 const NOT_SOURCES = `**/{${DEPENDENCIES},${BUILDS}}/**`;
 
 /**
- * Returns at most `limit` files. The workspace's own come first, because folders that usually contain builds can hold
- * very many files. Leaves out dependencies and what the globs `excluded` match. `find` returns at most `limit` files
- * that match the first glob and not the second.
+ * Returns at most `limit` files of the workspace. Files in folders that usually contain builds come last, because there
+ * can be very many. Leaves out dependencies and files that match a glob in `excluded`. `find` returns at most `limit`
+ * files that match the first glob and not the second.
  */
 export async function filesWithoutDependencies<File>(
   find: (include: string, exclude: string, limit: number) => PromiseLike<readonly File[]>,

@@ -4,7 +4,9 @@ import { t } from "@vscode/l10n";
 import type { Range } from "../protocolStates";
 import { escapeInvisible } from "../ui/text";
 
+/** The maximum number of problems that a prompt lists. */
 const MOST_PROBLEMS = 20;
+/** The maximum length of a problem's message in a prompt, in characters. */
 const MOST_CHARACTERS = 1000;
 
 /** A range of lines, counted from 0. `end` is the last line. */
@@ -63,8 +65,8 @@ export function problemsToFix<Found extends Problem>(problems: readonly Found[])
 }
 
 /**
- * Returns the prompt that asks the agent to fix problems in a file. It lists those of `problemsToFix`, and says how
- * many others there are and where.
+ * Returns the prompt that asks the agent to fix problems in a file. It lists the problems that `problemsToFix` returns,
+ * and says how many more there are and up to which line.
  */
 export function fixPrompt(path: string, problems: readonly Problem[]): string {
   const [first, ...following] = problemsToFix(problems);
@@ -88,7 +90,7 @@ function problemText({ line, message, source, code }: Problem): string {
   return `line ${line + 1}: ${shown}${from ? ` [${from}]` : ""}`;
 }
 
-/** Returns the prompt that asks the agent to explain the selected lines of a file, or a symbol in one of them. */
+/** Returns the prompt that asks the agent to explain lines of a file or, if `symbol` is given, only that symbol. */
 export function explainPrompt(path: string, ranges: readonly LineRange[], symbol: string | undefined): string {
   const where = `${path}, ${linesText(ranges)}`;
   return symbol === undefined ? `Explain the code in ${where}.` : `Explain \`${symbol}\` in ${where}.`;

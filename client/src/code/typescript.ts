@@ -47,7 +47,10 @@ function toWire({ start, end, text, category, source }: Problem): Diagnostic {
   return { range, severity: SEVERITIES[category] ?? 1, message: text, source: source ?? "ts" };
 }
 
-/** Returns the shown problems, and those of the others that are not among them. */
+/**
+ * Returns the shown problems, then those of the others that are not among them. A problem is identified by its start
+ * and its message.
+ */
 export function joined(shown: readonly Diagnostic[], others: readonly Diagnostic[]): Diagnostic[] {
   const key = ({ range, message }: Diagnostic): string => JSON.stringify([range.start, message]);
   const known = new Set(shown.map(key));

@@ -12,7 +12,7 @@ export interface Completion {
   readonly isExact: boolean;
 }
 
-/** What can be mentioned. */
+/** The files and keywords that can be mentioned. */
 export interface Mentionable {
   /** The files of the workspace, as paths with `/`. */
   readonly files: readonly string[];
@@ -70,7 +70,8 @@ function pathCompletions(typed: string, { files, open }: Mentionable): Completio
 }
 
 /**
- * Returns a number to sort by: better matches come first, and of equal ones open files, then other files, then folders.
+ * Returns a number to sort by: better matches come first. Among equally good matches, open files come first, then other
+ * files, then folders.
  */
 function orderOf({ rank = 0, isOpen, kind }: { rank?: number | undefined; isOpen: boolean; kind: string }): number {
   return 3 * rank + (isOpen ? 0 : kind === "file" ? 1 : 2);

@@ -1,4 +1,4 @@
-// What the mentions in a task refer to, and what can be mentioned.
+// Resolves the mentions in a task, and collects the files and keywords that can be mentioned.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -13,7 +13,7 @@ import { mentionsIn, pathMention, type Mention } from "./mentions";
 
 const MAX_FILES = 10_000;
 
-/** Returns what a task mentions. A mention that names nothing stays plain text. */
+/** Returns a context item for each mention in a task. Leaves out a mention that refers to nothing: it is plain text. */
 export async function contextItems(task: string): Promise<ContextItem[]> {
   const items = await Promise.all(mentionsIn(task).map(contextItem));
   return items.filter((item) => item !== undefined);
@@ -59,7 +59,10 @@ function parseUri(address: string): vscode.Uri | undefined {
   return isRemote ? vscode.Uri.file(uri.path) : uri;
 }
 
-/** Returns the main selection in the file that the user looked at last; undefined if nothing is selected there. */
+/**
+ * Returns the main selection in the file that the user looked at last. Undefined if nothing is selected there, or if
+ * the user looked at a side of a diff of proposed changes.
+ */
 export function selectionItem(): ContextItem | undefined {
   const editor = fileEditor();
   if (editor?.document.uri.scheme !== "file" || editor.selection.isEmpty) return undefined;
@@ -79,8 +82,8 @@ export async function firstExisting(uris: readonly vscode.Uri[]): Promise<vscode
 }
 
 /**
- * Returns what can be mentioned now. Searches the workspace for at most `MAX_FILES` files, without dependencies and what
- * VS Code's own search leaves out.
+ * Returns the files and keywords that can be mentioned now. Searches the workspace for at most `MAX_FILES` files.
+ * Leaves out dependencies, and the files that VS Code's own search leaves out.
  */
 export async function mentionable(): Promise<Mentionable> {
   const find = (include: string, exclude: string, limit: number): Thenable<vscode.Uri[]> =>

@@ -8,7 +8,9 @@ import { toWireDiagnostic } from "../code/diagnostics";
 import { gitState } from "./git";
 import { allTabs } from "../ui/window";
 
+/** The maximum number of open files in a context. */
 const MAX_OPEN = 100;
+/** The maximum number of problems that a context describes. All of them are counted. */
 const MAX_PROBLEMS = 5;
 
 /** The editor that last showed a file. The active editor may be the one in which the user writes the task. */
@@ -30,7 +32,7 @@ export function fileEditor(): vscode.TextEditor | undefined {
   return lastEditor?.document.isClosed === false ? lastEditor : undefined;
 }
 
-/** A file that the user is looking at, and the lines of it that a task names. */
+/** The file that the user is looking at, with its visible and its selected range. */
 interface ActiveFile {
   readonly uri: vscode.Uri;
   readonly visible?: vscode.Range | undefined;

@@ -42,6 +42,7 @@ interface GitExtension {
   getAPI(version: 1): GitApi;
 }
 
+/** The maximum number of changed files in a context, and of untracked files in the diff of a repository. */
 const MAX_FILES = 20;
 /** The states by the `Status` of the Git extension's API. All later numbers are conflicts. */
 const STATES: readonly ChangedFile["state"][] = [
@@ -50,8 +51,8 @@ const STATES: readonly ChangedFile["state"][] = [
 ] as ChangedFile["state"][];
 
 /**
- * Returns the branches and the number of changed files, with at most `MAX_FILES` of them. Null if there is no
- * repository, or VS Code's Git is off or has not started.
+ * Returns the branches, the number of changed files, and at most `MAX_FILES` of these files. Leaves out a repository
+ * without a branch or commit. Null if no repository is left, or if VS Code's Git is off or has not started.
  */
 export function gitState(): EditorContext["git"] {
   const repositories = workspaceRepositories().filter(({ repository }) => branchOf(repository) !== "");

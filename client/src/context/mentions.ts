@@ -81,7 +81,7 @@ export function urisIn(list: string): string[] {
   return list.split(/\r?\n/).filter((line) => line !== "" && !line.startsWith("#"));
 }
 
-/** Returns the mention of a file or folder. */
+/** Returns the mention of a file or folder, in quotation marks if the plain path could be parsed differently. */
 export function pathMention(path: string): string {
   const isKeyword = (KEYWORDS as readonly string[]).includes(path);
   const isPlain = /^[^\s"#]*[^\s"#.,;:!?)\]}']$/.test(path) && !path.startsWith("file:") && !isKeyword;

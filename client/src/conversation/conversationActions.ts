@@ -50,7 +50,7 @@ export class ConversationActions implements vscode.Disposable {
     this.registered.dispose();
   }
 
-  /** Answers a card with one of its buttons, or with text. */
+  /** Performs the action of a card's button, or answers the card's question. Ignores a blank answer. */
   async answer(card: Card, answer: Answer): Promise<void> {
     if (answer.kind === "press") {
       const button = card.buttons[answer.button];
@@ -94,9 +94,9 @@ export class ConversationActions implements vscode.Disposable {
    * Sends what the user typed: as a message to the shown session if that is running, else as a task with the pictures,
    * in `mode` unless a slash command sets another one. A message has no mode. `/new` always starts a task.
    *
-   * Returns false if the text was not sent. For a task, returns true only when its run has ended (`Runs.send`). A
-   * message and a slash command that runs at once have no pictures and no context. For these, calls `putBack`, so that
-   * the pictures and what the user removed from the context apply to the next task.
+   * Returns false if the text was not sent, unless it is blank. For a task, returns true only when its run has ended
+   * (`Runs.send`). A message and a slash command that runs at once have no pictures and no context. For these, calls
+   * `putBack`, so that the pictures and what the user removed from the context apply to the next task.
    */
   async send(
     text: string,

@@ -1,4 +1,4 @@
-// Which entries a webview has, and which it needs. Does not use VS Code's API.
+// Records which entries a webview has, and finds those that it needs. Does not use VS Code's API.
 
 import { entryView } from "./entryViews";
 import type { EntryView, Update } from "./messages";

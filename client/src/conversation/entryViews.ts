@@ -11,7 +11,7 @@ import { escapeInvisible, plainOutput, visibleText } from "../ui/text";
 const MAX_TEXT = 100_000;
 /** The same for the output or the result of a tool call. */
 const MAX_OUTPUT = 10_000;
-/** A successful one-line result that is shorter than this appears next to the title. Does not apply to commands. */
+/** In characters. A shorter one-line result of a successful call appears next to the title, except for commands. */
 const MAX_NOTE = 100;
 
 const END_TEXTS: Record<string, string> = {
@@ -25,7 +25,7 @@ const END_TEXTS: Record<string, string> = {
   lost: t("The agent's server stopped; the run was interrupted. What you have not accepted is not in your files."),
 };
 
-/** The glyphs for the icons that the Plan view shows for a step. */
+/** The marks of completed steps, by the icon that the Plan view shows for the step. */
 const MARKS: Record<string, string> = { "pass-filled": "✓", pass: "✓", error: "✗", warning: "⚠" };
 
 type Relative = (uri: string) => string;

@@ -72,13 +72,13 @@ export interface CompletionView {
   readonly text: string;
 }
 
-/** What surrounds the text of the prompt. */
+/** The parts of the prompt around its text. */
 export interface PromptView {
   readonly chips: readonly ChipView[];
   /** The earlier tasks, newest first. */
   readonly history: readonly string[];
   readonly model: string;
-  /** The cost and the tokens of the last run; empty if it has used no tokens, or there is none. */
+  /** The cost and the tokens of the last run; empty if that run has used no tokens, or if there was no run. */
   readonly cost: string;
   /** How full the model's context window is, in percent; null if that is unknown. */
   readonly window: number | null;
@@ -158,7 +158,7 @@ export const MAX_PICTURE = 5 * 1024 * 1024;
 /** In UTF-16 units. A message with a longer text is ignored, unless the user has typed it. */
 const MAX_TEXT = 1_000_000;
 const isText: Predicate = (value) => typeof value === "string" && value.length <= MAX_TEXT;
-/** No limit, because the text would be lost. The server refuses one that is too long, and says so. */
+/** No limit, because a text that is ignored would be lost. The server refuses a text that is too long, and says so. */
 const isTypedText: Predicate = (value) => typeof value === "string";
 const isList: Predicate = (value) => Array.isArray(value) && value.length <= 1000 && value.every(isText);
 const isIndex: Predicate = (value) => Number.isSafeInteger(value) && (value as number) >= 0;

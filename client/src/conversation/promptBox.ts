@@ -27,7 +27,10 @@ interface Picture {
 }
 
 export class PromptBox {
-  /** The labels of the context chips that the user removed for the next task. The labels differ between files. */
+  /**
+   * The labels of the context chips that the user removed for the next task. A label contains the active file's
+   * name, so the chips of another file still appear.
+   */
   private readonly removed = new Set<string>();
   /** The pictures that are sent with the next task, by the id of their chip. */
   private readonly pictures = new Map<ChipView["id"], Picture>();
@@ -109,7 +112,7 @@ export class PromptBox {
     return [omitted.map(({ id }) => (id === "selection" ? "selection" : "editor")), putBack];
   }
 
-  /** Returns the completions of the text before the cursor, without one that was already typed completely. */
+  /** Returns the completions of the text before the cursor, without a mention that is already typed completely. */
   async completionsOf(text: string): Promise<CompletionView[]> {
     const commands = slashCompletions(text);
     if (commands) return commands;

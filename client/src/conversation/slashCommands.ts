@@ -8,7 +8,7 @@ interface SlashCommand {
   readonly description: string;
   /** The mode of the task that follows the command. Without a mode, the command takes no words and runs at once. */
   readonly mode?: Mode;
-  /** Whether the task runs in a new session, even while another one is running. */
+  /** Whether the task runs in a new session, even while another session is running. */
   readonly isNew?: boolean;
   /** The VS Code command that it runs. Exactly one of `mode` and `command` is set. */
   readonly command?: string;

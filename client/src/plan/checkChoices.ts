@@ -26,7 +26,7 @@ export function stepChoices({ check, checkByUser }: PlanItem, suggestions: reado
   return [...current, ...others, ...(check === "" ? [] : [none])];
 }
 
-/** Returns the choices for which check to run. The user can also type another command. */
+/** Returns the checks that the user can choose to run. The user can also type another command. */
 export function runChoices(items: readonly PlanItem[], suggestions: readonly SuggestedCheck[]): CheckChoice[] {
   const set = new Map(items.filter(({ check }) => check !== "").map(({ check, content }) => [check, content]));
   const all = { command: undefined, label: t("All Checks"), description: t("of the steps and the settings") };

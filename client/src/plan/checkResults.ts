@@ -1,4 +1,4 @@
-// Which of several results of checks a message shows. Pure.
+// Chooses the result that a message shows when several checks have run. Pure.
 
 import type { CheckResult } from "../protocolStates";
 

@@ -44,7 +44,7 @@ export class Checks {
     if (chosen?.command !== undefined) await this.planEdits.setCheck(step, chosen.command);
   }
 
-  /** Runs checks on the proposed files: that of a step, or one or all that the user chooses. */
+  /** Runs the check of a step on the proposed files. Without a step, lets the user choose one check or all checks. */
   async run(step?: Partial<StepNode>): Promise<void> {
     if (isStep(step)) {
       await this.runAndReport({ sessionId: step.sessionId, check: step.item.check });

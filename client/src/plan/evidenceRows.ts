@@ -10,8 +10,9 @@ import { CHECK_PREFIX } from "../session";
 import { escapeInvisible } from "../ui/text";
 
 /**
- * Returns the row of a file that a step changed. `parent`: the id of the step's row. `toReview`: whether the step's
- * changes to the file are undecided. `laterChanges`: texts that say what later changed the step's part of it.
+ * Returns the row of a file that a step, or work outside of the plan, changed. `parent`: the id of the row above.
+ * `toReview`: whether the step's changes to the file are undecided. `laterChanges`: texts that say what later changed
+ * the step's part of the file.
  */
 export function fileRow(
   parent: string,
@@ -32,7 +33,7 @@ export function fileRow(
       .join(" · "),
     tooltip: [
       path,
-      toReview ? t("Changed by this step; to be reviewed.") : t("Changed by this step."),
+      toReview ? t("Changed by the agent; to be reviewed.") : t("Changed by the agent."),
       ...laterChanges.map((words) => t("Then {0}.", words)),
       ...problemLines(problems),
     ].join("\n"),
@@ -44,14 +45,17 @@ export function fileRow(
   };
 }
 
-/** The row of a command that has ended. `index`: its position in the step, for the id. */
+/**
+ * The row of a command that has ended. `parent`: the id of the row above. `index`: the command's position below that
+ * row, for the id.
+ */
 export function commandRow(
   parent: string,
   { command, exitCode, seconds, stopped, withoutChanges }: EvidenceCommand,
   index: number,
 ): PlanRow {
   const shown = escapeInvisible(command);
-  const ended = stopped ? t("stopped") : exitCode === null ? t("killed") : t("exit {0}", exitCode);
+  const ended = stopped ? t("stopped") : exitCode === null ? t("did not finish") : t("exit {0}", exitCode);
   const end = withoutChanges ? t("without the change: {0}", ended) : ended;
   const took = seconds < 0.1 ? "" : duration(seconds);
   return {
@@ -68,7 +72,7 @@ export function commandRow(
 function spokenEnd(command: string, stopped: boolean, exitCode: number | null): string {
   if (stopped) return t("{0}, was stopped", command);
   if (exitCode === 0) return t("{0}, succeeded", command);
-  return exitCode === null ? t("{0}, was killed", command) : t("{0}, failed with exit code {1}", command, exitCode);
+  return exitCode === null ? t("{0}, did not finish", command) : t("{0}, failed with exit code {1}", command, exitCode);
 }
 
 /** The row of a running command. Shows the handle of a background command, which the agent uses too. */

@@ -1,4 +1,4 @@
-// How the Plan view shows what waits for the user, steps, and the work outside of the plan. Pure.
+// The rows of the Plan view for the things that wait for the user, the steps, and the work outside of the plan. Pure.
 
 import { t } from "@vscode/l10n";
 import { countText, costSummary } from "../ui/format";
@@ -87,7 +87,7 @@ export function pauseRow(reason: string): PlanRow {
   };
 }
 
-/** The row of a plan that waits for approval. */
+/** The row of a plan that waits for approval. `steps`: the number of steps that are not completed. */
 export function goRow(steps: number): PlanRow {
   return {
     id: "go",

@@ -9,8 +9,8 @@ export class StepClock {
   constructor(private readonly now: () => number) {}
 
   /**
-   * Returns the seconds of this step: those that the server reported last, and the time since `elapsed` was first
-   * called with this number.
+   * Returns how many seconds the step has been in progress: the number that the server reported last, plus the time
+   * since `elapsed` was first called with that number.
    */
   elapsed(sessionId: string, item: PlanItem): number {
     const id = `${sessionId} ${item.id}`;

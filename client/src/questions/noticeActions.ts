@@ -33,8 +33,8 @@ export class NoticeActions {
   }
 
   /**
-   * Opens a question or approval that waits for the user, first one of the active session. If no session has one, shows
-   * another session that waits for a decision.
+   * Opens a question or approval of the active session or, if it has none, of another session. A question comes before
+   * an approval. If no session has either, shows another session that waits for a decision.
    */
   openFirst(): unknown {
     const { active, sessions } = this.store;

@@ -11,6 +11,7 @@ import { withoutLinks, escapeInvisible } from "../ui/text";
  * include the links at the end.
  */
 const MAX_LENGTH = 600;
+/** The maximum length of a session's title in a message, in characters. */
 const MAX_TITLE_LENGTH = 50;
 
 /** The action of a link. */

@@ -1,6 +1,6 @@
-// Notices of what waits for the user. They stay until the user answers, here or elsewhere, closes them, or opens the
-// conversation, which shows the same as cards. VS Code hides a notification with buttons after some seconds, and an
-// extension cannot close it. So a notice is a progress notification with links.
+// Notices of the approvals, questions and pauses that wait for the user. A notice stays until the user answers, here or
+// elsewhere, closes the notice, or opens the conversation, which has a card for it. VS Code hides a notification with
+// buttons after some seconds, and an extension cannot close it. So a notice is a progress notification with links.
 
 import * as vscode from "vscode";
 import { throttled } from "../ui/throttle";

@@ -64,7 +64,7 @@ export class Questions {
     box.show();
   }
 
-  /** Returns the title of the box. It names the question's session if others wait too, or if another one is shown. */
+  /** Returns the title of the box. It names the question's session if that is not shown or other sessions wait too. */
   private titleFor({ sessionId }: AskParams): string {
     const session = this.store.get(sessionId);
     const isOnly =

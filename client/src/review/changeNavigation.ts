@@ -10,7 +10,7 @@ export interface ChangeLocation {
   readonly file: FileEdits;
   /** Undefined if the file is decided as a whole or has no hunks. */
   readonly hunk: Hunk | undefined;
-  /** In the proposed text, from 1. */
+  /** The line of the proposed text at which the change is shown, from 1. */
   readonly line: number;
 }
 

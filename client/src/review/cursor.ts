@@ -126,7 +126,10 @@ export class ReviewCursor {
     else showNoDiffOpen();
   }
 
-  /** Makes a decision in the active diff, and then shows the next change. The diff stays open until then. */
+  /**
+   * Makes a decision in the active diff. If the diff is still active after it, and `mayAdvance` returns true, shows the
+   * next change. The diff stays open until then.
+   */
   private async decideAndAdvance(
     { side }: ShownDiff,
     target: Target,

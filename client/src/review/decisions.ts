@@ -24,8 +24,8 @@ export class DecisionHistory {
   }
 
   /**
-   * Removes the last decision that has a step for which `can` returns true. Returns those of its steps for which
-   * it does, in the order in which to undo or redo them; empty if there is no such decision.
+   * Removes the last decision that has a step for which `can` returns true. Returns only the steps for which `can`
+   * returns true, in the order in which to undo or redo them; empty if there is no such decision.
    */
   pop(direction: Direction, can: (sessionId: string) => boolean): DecisionSteps {
     const stack = this.stacks[direction];

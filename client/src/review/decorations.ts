@@ -1,5 +1,5 @@
-// Decorations of files with proposed changes in the Explorer, on tabs and in lists, and of rows of files whose proposed
-// text has errors.
+// Marks the files that have proposed changes, in the Explorer, on tabs and in lists. Also marks the rows of files whose
+// proposed text has errors.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";

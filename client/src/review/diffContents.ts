@@ -64,7 +64,7 @@ export class DiffContents implements vscode.Disposable {
     return this.texts.get(uri.toString());
   }
 
-  /** Sets the text that the user saved as the proposal. */
+  /** Sets the proposed text to the text that the user saved, and requests it again soon after. */
   set(uri: vscode.Uri, text: string): DiffText {
     const saved = this.save(uri, text, this.version(uri));
     // the server may have changed the saved text

@@ -26,7 +26,7 @@ export class Diffs implements vscode.Disposable {
   private lastActive: vscode.Tab | undefined;
   private readonly disposables: { dispose(): unknown }[];
 
-  /** `restored` resolves when the sessions of an earlier window are loaded, to the ids of all saved sessions. */
+  /** `restored` resolves to the ids of all saved sessions when the sessions of an earlier window are loaded. */
   constructor(
     private readonly store: Store,
     state: vscode.Memento,

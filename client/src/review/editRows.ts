@@ -62,8 +62,8 @@ export function parentRow(rows: readonly EditRow[], row: EditRow): EditRow | und
 }
 
 /**
- * The row to focus after `removed` and its children are removed: the next row, or else the previous one that does not
- * contain it; undefined if there is neither.
+ * The row to focus after `removed` and its children are removed: the next row, or else the previous row that does not
+ * contain `removed`; undefined if there is neither.
  */
 export function neighborRow(rows: readonly EditRow[], removed: EditRow): EditRow | undefined {
   const index = rows.findIndex((other) => rowId(other) === rowId(removed));

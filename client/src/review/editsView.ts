@@ -79,8 +79,8 @@ export class EditsView extends StoreTree<EditRow> {
   }
 
   /**
-   * Calls `decide` with the focused row, or undefined if it is unknown. If that removes the row, focuses the row after
-   * or before it.
+   * Calls `decide` with the focused row, or with undefined if that row is unknown. If `decide` removes the row, focuses
+   * its neighbor (`neighborRow`).
    */
   async withFocused(decide: (row: EditRow | undefined) => Promise<void>): Promise<void> {
     const row = await this.focusedRow(rowId);

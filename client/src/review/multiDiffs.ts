@@ -1,5 +1,5 @@
-// The open multi-file diffs: all proposals of a session, or those of one plan step. VS Code does not add files to an
-// open one or remove them from it, so it is opened again when its list of files changes.
+// The open multi-file diffs: all proposals of a session, or those of one plan step. VS Code does not change the list of
+// files of an open multi-file diff, so a diff is opened again when its list changes.
 
 import * as vscode from "vscode";
 import { editsOfStep, firstLine } from "./changeNavigation";

@@ -9,7 +9,7 @@ import { proposedUri } from "./diffUris";
 
 export class ProposedProblems implements vscode.Disposable {
   private readonly shown = vscode.languages.createDiagnosticCollection("fairlead");
-  /** What is shown for each document, so that only changed ones are set again. */
+  /** The problems that are shown for each document, as JSON, so that only changed ones are set again. */
   private shownProblems = new Map<string, string>();
   private readonly redraw = throttled(() => {
     this.show();
@@ -44,7 +44,7 @@ export class ProposedProblems implements vscode.Disposable {
   }
 }
 
-/** The server sends only errors (docs/protocol.md, `File`). */
+/** Converts a problem of a proposed text. The server sends only errors (docs/protocol.md, `File`). */
 function toDiagnostic({ range, message, source }: Diagnostic): vscode.Diagnostic {
   const shown = new vscode.Diagnostic(toRange(range), message, vscode.DiagnosticSeverity.Error);
   shown.source = source ?? "Fairlead";

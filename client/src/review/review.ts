@@ -83,9 +83,9 @@ export class Review {
   }
 
   /**
-   * Makes a decision and shows what failed. Ignores a decision on a hunk or file that is already decided, and one that
-   * is being made: VS Code still shows the CodeLens of a change for half a second after its decision. Returns undefined
-   * if the decision was not made.
+   * Makes a decision and shows what failed. Ignores a decision on a hunk or file that is already decided, and one on a
+   * target for which another decision is in progress: VS Code still shows the CodeLens of a change for half a second
+   * after its decision. Returns undefined if the decision was not made.
    */
   async decide(decision: Decision, params: DecideParams, part?: Part): Promise<ReviewResult | undefined> {
     const key = JSON.stringify([params.sessionId, params.target]);
@@ -188,8 +188,8 @@ export class Review {
   }
 
   /**
-   * Sends a request and shows what failed. If `isRelevant` returns false by then, shows neither failed outcomes nor a
-   * refusal because something changed. Returns undefined if the request failed.
+   * Sends a request and shows what failed. If `isRelevant` returns false after the request, shows neither failed
+   * outcomes nor a refusal because something changed. Returns undefined if the request failed.
    */
   private async perform(
     request: () => Promise<ReviewResult>,
@@ -209,8 +209,8 @@ export class Review {
 
   /**
    * Whether the target is a hunk that is still as the user saw it, and not in conflict. An id is enough to tell,
-   * because it is derived from the hunk's content. VS Code updates a CodeLens only half a second after a decision, and
-   * the user may click the next one before that. Always false with a `resolution`.
+   * because it is derived from the hunk's content. VS Code updates its CodeLenses only half a second after a decision,
+   * and the user may click another CodeLens before that. Always false with a `resolution`.
    */
   private isUnchangedHunk({ sessionId, target, resolution }: DecideParams): boolean {
     if (!("hunk" in target) || resolution !== undefined) return false;

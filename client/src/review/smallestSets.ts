@@ -51,7 +51,7 @@ export class SmallestSets {
     await this.acceptNeeded(sessionWithSet(this.store)?.id ?? "");
   }
 
-  /** Searches and shows the progress. If the user cancels, the result is the smallest set so far, if there is one. */
+  /** Searches and shows the progress. If the user cancels, the result has the smallest set found so far, if any. */
   private async search(params: { sessionId: string; check?: string }): Promise<SmallestSet> {
     const { sessionId } = params;
     const options = { location: vscode.ProgressLocation.Notification, title: TITLE, cancellable: true };

@@ -6,8 +6,9 @@ import type { Session } from "../session";
 
 /**
  * Whether the user has seen everything in `now`, if `shown` is what the user saw. `now` can contain less than `shown`,
- * because an accept in one session can remove proposals of another one. Hunks are compared by their ids, which are
- * derived from their content. Binary files cannot be compared, so they count as unseen.
+ * because an accept in one session can remove proposals of another session. Hunks are compared by their ids, which are
+ * derived from their content. If a file is decided as a whole, its hunks must all be the same as in `shown`. Binary
+ * files cannot be compared, so they count as unseen.
  */
 export function allWasShown(shown: Edits, now: Edits): boolean {
   const before = new Map(shown.files.map((file) => [file.uri, file]));

@@ -34,8 +34,8 @@ export type AccessChoice =
 /**
  * Returns the settings to change for a choice of access; a setting that is undefined gets its default.
  *
- * Resets the settings of an earlier choice, because the key must not go to another server, and the model of a cloud is
- * not that of a local server. Keeps a base URL only for the same cloud, whose gateway it is.
+ * Resets the settings of an earlier choice, because the key must not go to another server, and a cloud and a local
+ * server have different models. The base URL stays only if the same cloud is chosen again: it is the cloud's gateway.
  */
 export function settingsFor(
   choice: AccessChoice,

@@ -13,7 +13,7 @@ type Change = NonNullable<WorkspaceEdit["documentChanges"]>[number];
 /**
  * Applies a workspace edit. `saveAfter`: whether to save the edited files that had no unsaved changes before.
  *
- * `applied: false` always has a reason. If VS Code fails halfway, what it has applied is not undone.
+ * `applied: false` always has a reason. If VS Code fails halfway, the part that it has applied is not undone.
  */
 export async function applyEdit(params: ApplyEditParams, saveAfter: boolean): Promise<ApplyWorkspaceEditResult> {
   const changes = params.edit.documentChanges ?? [];

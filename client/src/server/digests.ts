@@ -10,7 +10,7 @@ import type { ApplyEditParams } from "../protocol";
  * Returns why a file does not match its digest or cannot be read; undefined if all files match. A file with unsaved
  * changes is not compared, because the edit names the version of its document.
  *
- * Also opens the files whose text the edit changes as documents, to compare the text that VS Code will change.
+ * Also opens a document for each file whose text the edit changes, to check the text that VS Code will change.
  */
 export async function mismatchReason({ digests = {}, edit }: ApplyEditParams): Promise<string | undefined> {
   const edits = (edit.documentChanges ?? []).flatMap((change) => ("kind" in change ? [] : [change.textDocument]));

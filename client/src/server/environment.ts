@@ -11,10 +11,11 @@ import { exclusively } from "./exclusive";
 import { venvPython, type Command, type Installer } from "./installers";
 
 const run = promisify(execFile);
+/** How long each command of an installer may run, in milliseconds. */
 const INSTALL_LIMIT = 10 * 60_000;
 /**
- * Another environment may be removed when no server has been started from it for this many milliseconds. Until then,
- * open windows may use it.
+ * How long an environment of another build or another Python stays after a server was last started from it, in
+ * milliseconds. A window that is still open may use it.
  */
 const UNUSED_AFTER = 30 * 86_400_000;
 const UNFINISHED = "unfinished-";

@@ -18,7 +18,7 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Returns the result of `request`. If it fails, shows why, unless the user has seen it, and returns undefined. */
+/** Returns the result of `request`. If the request fails, returns undefined and shows the reason (`showFailure`). */
 export async function orShowWarning<Result>(request: () => Promise<Result>): Promise<Result | undefined> {
   try {
     return await request();
@@ -28,7 +28,7 @@ export async function orShowWarning<Result>(request: () => Promise<Result>): Pro
   }
 }
 
-/** Shows why a request failed, unless the user has seen it. */
+/** Shows why a request failed, unless the user has already seen the reason (`NotStarted`). */
 export function showFailure(error: unknown): void {
   if (!(error instanceof NotStarted)) void vscode.window.showWarningMessage(messageOf(error));
 }

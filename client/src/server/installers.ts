@@ -7,6 +7,7 @@ import * as path from "node:path";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
+/** How long `uv --version` may take, in milliseconds. */
 const PROBE_LIMIT = 10_000;
 
 /** A program and its arguments. */

@@ -12,7 +12,7 @@ import { configuredCloud, configuredProxy, configuredPython, configuredWheels } 
 
 /** How long the Python extension may take to answer, in milliseconds. */
 const PYTHON_EXTENSION_LIMIT = 3000;
-/** In milliseconds. uv may have to download a Python first. */
+/** How long uv may take to find a Python, in milliseconds. It may have to download one first. */
 const PYTHON_OF_UV_LIMIT = 5 * 60_000;
 
 export class NoPython extends Error {
@@ -26,7 +26,8 @@ export class NoPython extends Error {
  * and shows the progress. Also installs the configured cloud's packages if they are missing. In a checkout, returns the
  * executable in `.venv` without checking anything.
  *
- * Throws NoPython if there is no suitable Python, and any error of the installation.
+ * Throws NoPython if there is no suitable Python, and any error of creating the environment. Does not throw if only the
+ * cloud's packages cannot be installed.
  */
 export async function serverPython(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): Promise<string> {
   const wheel = bundledWheel(context.extensionPath);

@@ -7,7 +7,7 @@ export type ModelChoice =
   | { readonly kind: "setting"; readonly name: "model" | "effort"; readonly value: string; readonly label: string }
   | { readonly kind: "other" | "settings"; readonly label: string };
 
-/** The levels that the setting `effort` names; empty: the model's default. */
+/** The values that package.json allows for the setting `effort`; empty: the model's default. */
 const EFFORTS = ["", "low", "medium", "high", "xhigh", "max"];
 const EFFORT_LABELS: Record<string, string> = {
   "": t("The model's default"),
@@ -40,7 +40,7 @@ export function modelChoices(model: string, effort: string, known: readonly stri
   ];
 }
 
-/** The model and its effort in a few words. */
+/** Returns the model and, unless it is the default, the effort: `NAME · High`. Empty if no model is set. */
 export function modelLabel(model: string, effort: string): string {
   return effort === "" || model === "" ? model : `${model} · ${EFFORT_LABELS[effort] ?? effort}`;
 }

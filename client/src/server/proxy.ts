@@ -16,8 +16,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /**
  * Returns the variables that add the proxy to an environment. A variable that is set there wins, so it is not returned.
  *
- * Returns no variables if the setting is off, if it is not an HTTP proxy, because the server and pip cannot use another
- * kind, or if it is a proxy on another machine's `localhost`.
+ * Returns no variables if `http.proxySupport` is off, if the proxy is on another machine's `localhost`, or if it is not
+ * an HTTP proxy: the server and pip cannot use any other kind.
  */
 export function proxyVariables(settings: ProxySettings, environment: Environment): Record<string, string> {
   const proxy = typeof settings.proxy === "string" ? settings.proxy.trim() : "";

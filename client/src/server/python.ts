@@ -44,7 +44,10 @@ export function uvPython(uv: string): readonly string[] {
   return [uv, "run", "--no-project", "--python", versions, "python"];
 }
 
-/** Tries the commands in order. Returns the first suitable Python, if there is one, and the attempts that failed. */
+/**
+ * Tries the commands in order. Returns the first suitable Python, if there is one, and the attempts that failed. Throws
+ * if the signal of `search` is aborted.
+ */
 export async function findPython(
   commands: Iterable<readonly string[]>,
   search: Search = {},

@@ -130,7 +130,7 @@ export class AgentServer implements vscode.Disposable {
     await this.started().catch(() => undefined);
   }
 
-  /** Stops the server. If it is still starting, waits for that first. Unanswered requests fail with ServerGone. */
+  /** Stops the server, after its start has ended if it is still starting. Unanswered requests fail with ServerGone. */
   async stop(): Promise<void> {
     const client = await this.client?.catch(() => undefined);
     this.client = undefined;
@@ -244,13 +244,16 @@ export class AgentServer implements vscode.Disposable {
     return client;
   }
 
-  /** Restarts a server that ends, unless its start has failed or is not yet complete. */
+  /**
+   * Restarts a server that ends, unless its start has failed or is not yet complete, or it was already restarted
+   * `RESTARTS` times within `RESTART_WINDOW`.
+   */
   private restartPolicy(isRunning: () => boolean): NonNullable<LanguageClientOptions["errorHandler"]> {
     let closed: number[] = [];
     return {
       error: () => ({ action: ErrorAction.Continue, handled: true }),
       closed: () => {
-        // the failed start is reported, and a client that is forgotten must not start again
+        // a failed start is reported elsewhere, and a client that `start` has discarded must not start again
         if (!isRunning()) return { action: CloseAction.DoNotRestart, handled: true };
         const now = Date.now();
         closed = [...closed.filter((time) => now - time < RESTART_WINDOW), now];

@@ -1,5 +1,5 @@
-// The settings in the shape that the server expects (docs/protocol.md). package.json gives those that extend the
-// agent's permissions the scope "application", so that a workspace cannot set them.
+// The settings in the shape that the server expects (docs/protocol.md). A setting that extends the agent's permissions
+// has the scope "application" in package.json, so that a workspace cannot set it.
 
 import * as vscode from "vscode";
 import { proxyVariables } from "./proxy";

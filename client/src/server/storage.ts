@@ -15,8 +15,8 @@ export interface StorageFolders {
  */
 export function storageFolders({ globalStorageUri, storageUri }: vscode.ExtensionContext): StorageFolders {
   return {
-    // next to the global storage, which VS Code deletes when the extension is uninstalled; commands cannot see this
-    // folder, but may need the server's environment, which is in the global storage
+    // next to the global storage, not in it: VS Code deletes the global storage when the extension is uninstalled, and
+    // commands may need the server's environment there, but must not see the sessions
     storageDir: vscode.Uri.joinPath(globalStorageUri, "..", "fairlead-sessions").fsPath,
     formerStorageDir: storageUri?.fsPath,
   };

@@ -8,7 +8,7 @@ export const EXAMPLE_PREFIX = "fairlead-example-";
 /** The name of the file that marks the folder. VS Code activates the extension in a folder with this file. */
 export const EXAMPLE_MARK = ".fairlead-example";
 
-/** Returns whether `openExample` created a folder, judging by the folder's name and its mark. */
+/** Returns whether this folder was created by `openExample`, judging by its name and its mark. */
 export function isExampleFolder(folder: string): boolean {
   return path.basename(folder).startsWith(EXAMPLE_PREFIX) && existsSync(path.join(folder, EXAMPLE_MARK));
 }

@@ -47,7 +47,10 @@ export class Pages implements vscode.Disposable {
     return this.copy(t("Record copied as JSON."), (result) => `${JSON.stringify(result.record, null, 2)}\n`);
   }
 
-  /** Writes a commit message about the accepted changes into the input box of Source Control. The user commits. */
+  /**
+   * Writes a commit message about the accepted changes into the input box of Source Control. The user commits. `root`
+   * is the folder of the repository; without it, the user chooses if there are several repositories.
+   */
   async writeCommitMessage(root?: vscode.Uri): Promise<void> {
     const result = await this.record();
     if (result === undefined) return;

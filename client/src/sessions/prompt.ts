@@ -11,9 +11,9 @@ const HISTORY_KEY = "fairlead.prompts";
 const HISTORY_LIMIT = 50;
 
 export class Prompts {
-  /** A task that was typed but did not run. The next box starts with it. */
+  /** The text with which the next box starts: a task that was typed but did not run, or a suggested one. */
   private draft = "";
-  /** Completes the mention at the end of the open box with its active row. */
+  /** Completes the mention at the end of the text in the open box, with the active row of the box. */
   private completeInBox: () => void = () => undefined;
 
   /** `onOpen` is called when the user is about to type a task. */
@@ -103,7 +103,7 @@ export class Prompts {
     await this.memory.update(HISTORY_KEY, [prompt, ...others].slice(0, HISTORY_LIMIT));
   }
 
-  /** Saves a task that could not start. The next box starts with it. */
+  /** Sets the text with which the next box starts, such as a task that could not start. */
   setDraft(prompt: string): void {
     this.draft = prompt;
   }

@@ -51,7 +51,10 @@ export function promptChoices(
   return rows.length > 0 ? [{ label: t("Earlier tasks"), prompt: "", typed }, ...rows] : [];
 }
 
-/** Returns the prompt that Enter runs; undefined if it is empty. A row that was listed for another text is ignored. */
+/**
+ * Returns the prompt that Enter runs: that of the chosen row or, if no row is chosen or the row was listed for another
+ * text, the typed text. Undefined if it is empty.
+ */
 export function acceptedPrompt(typed: string, chosen: PromptChoice | undefined): string | undefined {
   const prompt = (chosen?.typed === typed ? chosen.prompt : typed).trim();
   return prompt === "" ? undefined : prompt;

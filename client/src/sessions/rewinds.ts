@@ -58,8 +58,8 @@ export class Rewinds {
   }
 
   /**
-   * Asks what to restore, rewinds the session to before a prompt, and offers the prompt. Asks before it stops a run.
-   * Does nothing if the prompt has no checkpoint.
+   * Asks what to restore, rewinds the session to before a prompt or begins a new session from there, and offers the
+   * prompt. Asks before it stops a run. Does nothing if the prompt has no checkpoint.
    */
   async rewind(session: Session, { checkpoint }: PromptEntry): Promise<void> {
     if (checkpoint === null) return;

@@ -28,10 +28,10 @@ import { plainSummary, withoutLinks } from "../ui/text";
 /** A task with a prompt. */
 interface PromptTask {
   readonly prompt: string;
-  /** What the task is about, in addition to what it mentions. */
+  /** The files, lines and other items that the task is about, in addition to those that its prompt mentions. */
   readonly context?: readonly ContextItem[];
   /**
-   * What the user removed from the context; may be empty. Undefined unless the task comes from the conversation, which
+   * What the user removed from the context; may be empty. Given only for a task from the conversation. The conversation
    * then keeps the focus.
    */
   readonly omitted?: readonly Omission[];
@@ -93,7 +93,10 @@ export class Runs {
     if (prompt !== undefined) await this.run(undefined, { prompt, context }, mode, isTyped);
   }
 
-  /** Asks for a task about the files and folders that are in the workspace, and runs it in a new session. */
+  /**
+   * Asks for a task about these files and folders, and runs it in a new session. Leaves out those that are outside of
+   * the workspace, and does nothing if none is left.
+   */
   async runOnFiles(uris: readonly vscode.Uri[]): Promise<void> {
     const [first, ...others] = uris.filter((uri) => vscode.workspace.getWorkspaceFolder(uri));
     if (!first) return;
@@ -104,7 +107,7 @@ export class Runs {
 
   /** Runs a task in a new session that proposes a file with the project's rules for agents. */
   createRules(): Promise<void> {
-    return this.runTask(CREATE_RULES);
+    return this.runOn([], { prompt: CREATE_RULES });
   }
 
   /** Asks for a task and lets the agent only plan it, in a new session. */
@@ -201,7 +204,7 @@ export class Runs {
    * Runs a task and reports its end. Returns true when the run has ended and the user has closed the message about it;
    * false if it did not start.
    *
-   * `mode`: null only for a task that continues a run, in the mode that the run had according to the server.
+   * `mode`: null only for a task that continues a run; the server then uses the mode that the run had.
    * `isTyped`: whether the user typed the prompt. The history then contains it. If the run cannot start, the next box
    * begins with it, unless the task comes from the conversation, which restores the text itself.
    */

@@ -42,7 +42,10 @@ async function firstLine(file: fs.FileHandle): Promise<string> {
   return value ?? "";
 }
 
-/** A form of a path that is equal for all spellings of a folder. The server saves no trailing separator. */
+/**
+ * Returns a form of a folder's path in which two paths can be compared: without a trailing separator, as the server
+ * saves it, and on Windows in lower case.
+ */
 function comparable(folder: string): string {
   const normalized = path.normalize(folder);
   const trimmed = normalized.endsWith(path.sep) ? normalized.slice(0, -1) : normalized;

@@ -36,7 +36,7 @@ export class Sessions implements vscode.Disposable {
     this.store.show(sessionId);
   }
 
-  /** Shows this session, or an idle one that the user picks. Then asks for another task and runs it in this session. */
+  /** Shows the given session, or an idle one that the user picks. Then asks for another task and runs it there. */
   async continueSession(sessionId?: string): Promise<void> {
     const session = sessionId === undefined ? await this.pickIdleSession() : this.store.get(sessionId);
     if (!session) return;
@@ -44,7 +44,10 @@ export class Sessions implements vscode.Disposable {
     await this.runs.followUp((task) => t("Agent: Continue “{0}”", task));
   }
 
-  /** Asks for a message, and sends it to the active session if it is running, else to the only running one. */
+  /**
+   * Asks for a message, and sends it to the active session if that is running, else to the only running session. If
+   * there is no such session, only says so.
+   */
   async steer(): Promise<void> {
     const session = this.steerable();
     if (!session) {
@@ -62,8 +65,8 @@ export class Sessions implements vscode.Disposable {
   }
 
   /**
-   * Sends a message to a running session. Returns whether the server has queued it. If not, the user has seen why. The
-   * model reads a message that arrives too late for the run with the next prompt.
+   * Sends a message to a running session. Returns whether the server has queued it. If not, the user has seen why. If
+   * the message arrives too late for the run, the model reads it with the next prompt.
    */
   async sendMessage(sessionId: string, text: string): Promise<boolean> {
     if (warnIfStarting(this.store.get(sessionId))) return false;
@@ -73,7 +76,7 @@ export class Sessions implements vscode.Disposable {
     return queued !== undefined;
   }
 
-  /** Deletes a session. Asks first if undecided changes would be lost. */
+  /** Deletes a session. If undecided changes would be lost, asks for confirmation first. */
   async delete({ sessionId }: SessionNode): Promise<void> {
     const session = this.store.get(sessionId);
     const files = session?.row?.pendingFiles ?? 0;

@@ -67,7 +67,7 @@ export class CommandOutput {
 export function failureText({ ended, exitCode }: CommandEnded): string {
   if (ended === "timeout") return t("timed out");
   if (ended === "failed") return t("failed");
-  return ended === "exited" && exitCode !== 0 ? (exitCode === null ? t("killed") : t("exit code {0}", exitCode)) : "";
+  return ended === "exited" && exitCode !== 0 ? t("exit code {0}", exitCode ?? "") : "";
 }
 
 const withCrLf = (text: string): string => text.replace(/\r?\n/g, "\r\n");

@@ -18,8 +18,8 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
    */
   private lastChange = Date.now();
   /**
-   * The pages whose document was open when they last changed, by URI, and whether each has been hidden since. A page is
-   * removed when it is shown again or its tab is closed.
+   * The pages whose document was open when they last changed, by URI, and whether each is hidden now. A page is removed
+   * when it is shown again after it was hidden, and when its tab or its document is closed.
    */
   private readonly announced = new Map<string, { uri: vscode.Uri; hidden: boolean }>();
   /** Whether VS Code was asked to show the pages again and has not opened a document since. */

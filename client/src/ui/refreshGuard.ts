@@ -1,8 +1,8 @@
 // Repeats a tree's refresh that VS Code lost. Pure.
 //
-// VS Code forgets all rows of an extension's tree when the tree reports a change, and then requests them again. If an
-// earlier request is still under way, it may use the answer to that one instead. The rows on screen are then unknown to
-// the extension host: until the next change, their commands arrive without a row.
+// VS Code forgets all rows of an extension's tree when the tree reports a change, and then requests them again. But if
+// an earlier request is still under way, VS Code may use the answer to the earlier request instead. The rows on screen
+// are then unknown to the extension host: until the next change, their commands arrive without a row.
 
 /** How long after a change VS Code combines further changes into one refresh, in milliseconds. */
 const COMBINE_MS = 200;

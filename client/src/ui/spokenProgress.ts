@@ -1,6 +1,6 @@
 // The progress of runs as notifications, for screen readers, which read nothing else about a run while its conversation
-// is hidden. Other users see the progress in the views, where it does not cover the editor. What waits for the user
-// has its own notifications.
+// is hidden. Other users see the progress in the views, where it does not cover the editor. Approvals, questions and
+// other things that wait for the user have their own notifications.
 //
 // An extension can read only the setting `editor.accessibilitySupport`, not whether VS Code has detected a screen
 // reader.

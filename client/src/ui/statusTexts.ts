@@ -12,7 +12,7 @@ import { escapeInvisible } from "./text";
 export interface StatusTexts {
   readonly text: string;
   readonly tooltip: string;
-  /** Whether something waits for the user. */
+  /** Whether something waits for the user, apart from a pause or a plan of the session that the views show. */
   readonly isWaiting: boolean;
 }
 

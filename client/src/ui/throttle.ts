@@ -7,8 +7,8 @@ export interface Scheduled {
 }
 
 /**
- * Draws soon after it is scheduled, but never twice within the given time, so that a busy server does not cause
- * constant redrawing.
+ * Returns a `Scheduled` that draws as soon as possible, but never twice within the given time, so that a busy server
+ * does not cause constant redrawing.
  */
 export function throttled(draw: () => void, milliseconds = 50): Scheduled {
   let last = -Infinity;
@@ -19,7 +19,7 @@ export function throttled(draw: () => void, milliseconds = 50): Scheduled {
   return scheduled(drawNow, () => Math.max(0, last + milliseconds - performance.now()));
 }
 
-/** Draws when the given time has passed after it was scheduled. */
+/** Returns a `Scheduled` that draws when the given time has passed after `schedule` was called. */
 export function delayed(draw: () => void, milliseconds: number): Scheduled {
   return scheduled(draw, () => milliseconds);
 }

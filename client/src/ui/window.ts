@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 
-/** In milliseconds. */
+/** How long a message stays in the status bar, in milliseconds. */
 const MESSAGE_TIME = 5000;
 
 export const activeTab = (): vscode.Tab | undefined => vscode.window.tabGroups.activeTabGroup.activeTab;

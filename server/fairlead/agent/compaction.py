@@ -77,7 +77,7 @@ class Compactor:
         self.emit(Compacted(f"The model's service cleared {results} from the conversation."))
 
     def remove_old_images(self) -> None:
-        """Removes the oldest pictures if they do not all fit into one request."""
+        """If not all pictures fit into one request, removes the oldest ones."""
         before = self.history.messages
         self._replace(without_old_images(before))
         if self.history.messages is not before:

@@ -40,7 +40,8 @@ class Dispatcher:
     async def run_all(self, calls: Sequence[ToolCall], results: list[ToolResult]) -> None:
         """Runs the calls in order and appends one result for each to `results`, even if cancelled halfway.
 
-        `results` must be empty at first. A call that is repeated too often ends the round: the later ones are not run.
+        `results` must be empty at first. A call that is repeated too often ends the round: neither this call nor the
+        later ones are run.
         """
         self.has_polled = False
         reason = "the run was cancelled before this call"

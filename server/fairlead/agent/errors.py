@@ -30,7 +30,10 @@ class FairleadError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Overflow:
-    """The sizes, in tokens, that a server named when it refused a request as too long. None: it did not name one."""
+    """The sizes, in tokens, that the model's server named when it refused a request as too long.
+
+    A size is None if the server did not name it.
+    """
 
     window: int | None = None
     """The model's window."""
@@ -58,12 +61,13 @@ class ModelError(FairleadError):
             kind: as in `Error.kind` on the wire (docs/protocol.md).
             message: for the user.
             retryable: whether the same request may work later.
-            retry_after: the pause that the server asked for, in seconds; None if it asked for none.
-            max_attempts: how many attempts may end with such an error before another one is useless; None: the usual
-                number.
-            loading: whether the server is still loading its model.
+            retry_after: the pause that the model's server asked for, in seconds; None if it asked for none.
+            max_attempts: how many attempts may end with such an error before another attempt is useless; None: the
+                usual number.
+            loading: whether the model's server is still loading the model.
             overflow: the sizes that a refusal of the kind `context_overflow` named.
-            refuses: which part of the conversation the server refused: the pictures, or the model's earlier thinking.
+            refuses: which part of the conversation the model's server refused: the pictures, or the model's earlier
+                thinking; None if neither.
         """
         super().__init__(message)
         self.kind: ErrorKind = kind

@@ -24,7 +24,7 @@ class RepeatGuard:
     def check(self, call: ToolCall, is_exempt: bool) -> Verdict:
         """Counts the next call and decides whether it runs. An exempt call (`Tool.read_only`) is never refused.
 
-        The verdict is `stop` if it is the last of `max_repeats` identical calls in a row, exempt or not.
+        The verdict is `stop` for the last of `max_repeats` identical calls in a row, even if the call is exempt.
         """
         current = (call_key(call.name, call.input), self._change_token())
         self._count = self._count + 1 if self._last == current else 1
@@ -44,7 +44,7 @@ class RepeatGuard:
 
 
 class IdleGuard:
-    """Counts rounds without progress.
+    """Counts rounds without progress, and rounds in which all calls fail with the same error.
 
     A round is idle if the change token is the same as after the round before, no call polled (`RunningCall.polls`), and
     each call failed or had already succeeded since the last change.

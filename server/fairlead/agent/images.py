@@ -64,10 +64,11 @@ def image_tokens(block: Block) -> int:
 
 
 def without_images(messages: Sequence[Message]) -> list[Message]:
-    """The messages with a note in place of the images that a server refused.
+    """The messages with a note in place of the images that the model's server refused.
 
-    If the last message has images, only those are replaced, because the server accepted the earlier ones. Otherwise
-    all are: the model may have been replaced with one that reads only text. Unchanged messages are the same objects.
+    If the last message has images, only its images are replaced, because the server accepted the earlier ones.
+    Otherwise all images are replaced, because the user may have switched to a model that reads only text. Unchanged
+    messages are the same objects.
     """
     last = messages[-1:]
     if any(map(has_image, last)):

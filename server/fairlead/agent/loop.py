@@ -52,6 +52,7 @@ from fairlead.plan import TodoManager
 log = logging.getLogger(__name__)
 
 MAX_CUT_OFFS = 3
+"""The run ends when the calls of an answer are refused and `_Run.cut_offs` has reached this number (L13)."""
 MAX_OVERFLOW_RETRIES = 4
 """How often a request that was refused as too long is sent again, shortened or with a lower answer limit."""
 CONTINUATIONS = {
@@ -60,7 +61,7 @@ CONTINUATIONS = {
     "pause_turn": CONTINUE_PAUSED_TURN,
     "tool_use": MISSING_CALL,
 }
-"""What the model reads after an answer without calls that is incomplete, by stop reason (L13)."""
+"""The text that the model reads after an incomplete answer without calls, by stop reason (L13)."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,7 @@ class _Run:
         self.usage = self.reported_usage = Usage()
         self.partial_text = ""  # of the answer that is being streamed
         self.cut_offs = 0  # answers in a row that were incomplete or empty, or whose calls were refused (L13)
-        self.cut_off_text = ""  # the text of those without calls
+        self.cut_off_text = ""  # the text of these answers, without those that have calls
         self.answer_limit: int | None = None  # tokens that the window left for the last answer; None: unknown
         self.compactor = Compactor(
             history=agent.history,
@@ -213,7 +214,8 @@ class _Run:
     async def ask_model(self) -> Reply:
         """Gets the next answer and appends it to the history.
 
-        An answer that was cut off within its thinking is represented by the thinking, which the model then continues.
+        If an answer was cut off within thinking that arrived in tags, the history gets this thinking as the answer's
+        text, so that the model can continue it.
         """
         history = self.agent.history
         reply = await self.request_answer()
@@ -347,7 +349,7 @@ class _Run:
         raise ModelError("internal", "The model's stream ended without an answer.")
 
     def record(self, reply: Reply, messages: Sequence[Message]) -> None:
-        """Emits what the run has used, and applies what the provider cleared."""
+        """Clears the results that the provider has cleared, updates the window, and emits the usage so far."""
         self.partial_text = ""
         if reply.cleared_results:
             self.compactor.apply_server_clearing(reply.cleared_results)
@@ -365,9 +367,10 @@ class _Run:
         return reply.text if reply.text.strip() else reply.thinking
 
     async def answer_calls(self, reply: Reply) -> Sequence[ToolResult]:
-        """Appends one user message: a result for each call, then feedback and a reminder (L6).
+        """Runs or refuses the calls, and appends a user message: a result for each call, feedback and a reminder (L6).
 
-        If it is cancelled or fails, appends only the results. Returns the results before they were shortened.
+        If this is cancelled or fails, appends only the results. Returns the results in full, although the message
+        contains them shortened.
         """
         results: list[ToolResult] = []
         try:
@@ -384,7 +387,7 @@ class _Run:
         return results
 
     def refuse_calls(self, reply: Reply) -> list[ToolResult]:
-        """Error results for the calls of an answer with a stop reason other than `tool_use` (L13)."""
+        """Refuses the calls of an answer with a stop reason other than `tool_use` (L13), and returns error results."""
         self.cut_offs += 1
         reason = reply.stop_reason
         text = CUT_OFF_CALL if reason == "max_tokens" else UNREQUESTED_CALL.format(reason=reason)

@@ -78,7 +78,7 @@ class History:
         return self._messages
 
     def replace(self, messages: Iterable[Message]) -> None:
-        """Continues with these messages, for example restored or compacted ones."""
+        """Replaces all messages, for example with restored or compacted ones."""
         self._messages = list(messages)
         self._call_keys, self._last_results = {}, {}
         for message in self._messages:

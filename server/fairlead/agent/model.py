@@ -49,7 +49,10 @@ class Usage:
     """The tokens of one or more requests."""
 
     requests: int = 0
-    """Only those that got a complete answer. The tokens include those of answers that broke off or were stopped."""
+    """The number of requests that got a complete answer.
+
+    The tokens include those of answers that broke off or were stopped.
+    """
     input_tokens: int = 0
     """Without the cached ones."""
     cache_read_tokens: int = 0
@@ -96,9 +99,9 @@ class ThinkingDelta:
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """Tokens to add to what the request has used so far, which includes attempts that failed.
+    """Tokens to add to those that the request has used so far. Failed attempts count too.
 
-    Some are negative, when the server's number replaces an estimate.
+    A number is negative if the count of the model's server replaces a higher estimate.
     """
 
     usage: Usage

@@ -17,16 +17,17 @@ REFUSED = (
     "refuse again. Go back to before your message with “Agent: Rewind...”, or start a new session."
 )
 NO_CALL = (
-    "The model stopped to run tools (stop reason tool_use), but its answer contained no call and no text, and the one "
-    "before was incomplete too. Send a follow-up to try again. A local model may need a different chat template."
+    "The model stopped to run tools (stop reason tool_use), but its answer contained no call and no text, and the "
+    "answer before it was incomplete too. Send a follow-up to try again. A local model may need a different chat "
+    "template."
 )
 UNREQUESTED_CALLS = (
     "The model's answer contained tool calls, but ended with stop reason {reason} instead of tool_use. The calls were "
     "not run. Send a follow-up to try again. A local model may need a different chat template."
 )
 NO_ANSWER = (
-    "The model's answer was empty (no text and no tool call), and the one before was incomplete too. Its earlier work "
-    "is saved. Send a follow-up to try again. A local model may need a different chat template."
+    "The model's answer was empty (no text and no tool call), and the answer before it was incomplete too. The model's "
+    "earlier work is saved. Send a follow-up to try again. A local model may need a different chat template."
 )
 NO_STOP_REASON = (
     "The model's server did not say why the answer ended (no stop_reason), so the answer may be incomplete. Send a "
@@ -72,7 +73,7 @@ def ending_of(reply: Reply, text: str, answer_limit: int | None) -> Ending:
 
     Args:
         reply: the last answer. Its stop reason is not `model_context_window_exceeded`.
-        text: the answer's text, including earlier parts that were cut off.
+        text: the answer's text, after the text of the cut-off answers that it continues.
         answer_limit: how many tokens the window left for the answer; None if the window's size is unknown.
     """
     match reply.stop_reason:

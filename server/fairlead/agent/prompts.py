@@ -65,14 +65,14 @@ _CONTEXT = re.compile(r"<(attached|context)>|The user refers to:\n- ")
 
 
 def is_of_refused_answer(result: str) -> bool:
-    """Whether the result of a call says that it did not run because of how its answer ended (docs/plan.md L13)."""
+    """Whether a result says that its call did not run because of how the model's answer ended (docs/plan.md L13)."""
     return result.startswith(_REFUSED_ANSWER)
 
 
 def is_generated(text: str) -> bool:
     """Whether a text of a user message begins like one of Fairlead's own that a summary may replace.
 
-    What the user refers to is not one of these.
+    The list of files and other items that the user refers to is not one of these.
     """
     return _GENERATED.match(text) is not None
 

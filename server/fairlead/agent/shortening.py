@@ -148,7 +148,7 @@ def with_summary(
 
 
 def _verbatim_texts(messages: Sequence[Message], keeps_results: KeepsResults) -> Iterator[str]:
-    """What a summary never replaces: the user's words, their review decisions, and their answers to questions."""
+    """The texts that a summary never replaces: the user's words, review decisions, and answers to questions."""
     calls = _calls(messages)
     for message in messages:
         if message["role"] != "user":

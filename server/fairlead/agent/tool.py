@@ -13,7 +13,7 @@ ToolKind = Literal["read", "edit", "delete", "move", "search", "execute", "think
 CHANGES_FILES: Collection[ToolKind] = ("edit", "delete", "move", "execute")
 """Calls of these kinds wait until stopped calls have ended, because both may change files (L16)."""
 KEEPS_RESULTS: Collection[ToolKind] = ("think", "ask")
-"""Compaction never clears their results, because the same call again would not restore them."""
+"""Compaction never clears the results of these kinds of tools, because repeating the call would not restore them."""
 
 
 @dataclass(frozen=True, slots=True)

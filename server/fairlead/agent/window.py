@@ -23,7 +23,7 @@ SUMMARIZE_ABOVE = 0.65
 TARGET = 0.5
 """Results are cleared until the conversation takes no more than this."""
 MAX_RESULTS = 0.5
-"""What the results of one round may take."""
+"""The results of one round together may take no more than this."""
 MIN_GAIN = 0.1
 """A summary that replaces less is not requested, and the provider does not clear less."""
 
@@ -41,6 +41,7 @@ ESTIMATE_MARGIN = 1.05
 MIN_ANSWER = 256
 """A shorter answer would be useless."""
 MIN_RESULTS_CHARS = 1000
+"""The results of one round may always have this many characters, however small the window is."""
 
 
 def size(messages: Sequence[Message]) -> int:

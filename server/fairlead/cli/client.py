@@ -142,8 +142,8 @@ class AgentClient:
         Raises:
             RequestError: the server answered with an error.
             ServerExited: the process has ended, before the request or during it.
-            Exception: a message of the server could not be handled, before the request or during it. Its error is
-                raised for all requests, because nothing is read after it.
+            Exception: a message of the server could not be handled, before the request or during it. The client then
+                reads no further messages, so every request raises this error.
         """
         number = next(self._numbers)
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()

@@ -19,7 +19,7 @@ else:
 
 POLL_SECONDS = 0.02
 _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?", re.DOTALL)
-"""What arrows, function keys and Alt send."""
+"""An escape sequence, which the terminal sends for an arrow, a function key, Escape or a key pressed with Alt."""
 
 
 class Interrupted(Exception):
@@ -27,7 +27,7 @@ class Interrupted(Exception):
 
 
 class Keyboard:
-    """Reads stdin key by key. As a context manager, it restores the terminal's mode.
+    """Reads stdin key by key. As a context manager, it enters key mode and restores the terminal's mode at the end.
 
     Ctrl-C is still a signal. Its handler calls `interrupt`.
 
@@ -62,7 +62,7 @@ class Keyboard:
             termios.tcsetattr(descriptor, termios.TCSADRAIN, mode)
 
     def restore(self) -> None:
-        """Restores the terminal's mode from before `enter_key_mode`, unless that was done already."""
+        """Restores the terminal's mode from before `enter_key_mode`. Does nothing if the mode is already restored."""
         if sys.platform != "win32" and self._saved is not None:
             saved, self._saved = self._saved, None
             with contextlib.suppress(termios.error):

@@ -37,6 +37,7 @@ def _existing(name: str, workspace: Roots) -> Path | None:
     try:
         path = workspace.path_of(name)
         exists = bool(name) and workspace.contains(path) and path.exists()
-    except (OSError, ValueError, WorkspaceError):  # no file can have this name, or it lacks its folder's name
+    except (OSError, ValueError, WorkspaceError):
+        # no file can have this name or, in a workspace of several folders, it does not begin with a folder's name
         return None
     return path if exists else None

@@ -30,9 +30,9 @@ class RunOptions:
     address: str = ""
     """The address of the model, for display. Empty: the provider's usual one."""
     max_tokens: int = 0
-    """The longest answer, in tokens; 0: the server's default."""
+    """The longest answer, in tokens; 0: the default of Fairlead's server."""
     max_silence: int = 0
-    """In seconds; 0: the server's default."""
+    """How long the model's server may send nothing, in seconds; 0: the default of Fairlead's server."""
     accept: Accept | None = None
     """None: `ask` in a terminal, else `none`."""
     recording: Path | None = None
@@ -75,4 +75,4 @@ class VerifyOptions:
     run: bool = True
     """Whether to run the record's checks. Without a sandbox, they do not run, and the verification fails."""
     timeout: int = BashSettings().timeout_seconds
-    """For each check, in seconds."""
+    """How long each check may run, in seconds."""

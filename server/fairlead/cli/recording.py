@@ -11,7 +11,7 @@ from fairlead.models.retry import RESTARTED
 ANSWER_STOP_REASONS = ("max_tokens", "refusal")
 """The stop reasons of a run that are recorded with its last answer.
 
-Any other one follows from the calls of the answer, or is not the model's.
+Any other stop reason follows from the calls of the answer, or does not come from the model.
 """
 
 

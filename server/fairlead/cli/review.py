@@ -40,7 +40,7 @@ CONFLICT_OPTIONS = (
 CONFLICT = "You and the agent changed {what}. Which version?"
 KINDS = {"create": "new file", "modify": "modified", "delete": "deleted", "rename": "renamed"}
 MAX_TRIES = 3
-"""How often a decision is tried if the proposals change meanwhile. After that, it stays undecided."""
+"""How often a decision is tried if the proposals change meanwhile. After that, the changes stay undecided."""
 
 
 class Quit(Exception):
@@ -125,7 +125,7 @@ class Review:
                 await self._show(file)
 
     def _unasked(self) -> Iterator[str]:
-        """Each file once, including those that are added meanwhile."""
+        """Yields the URI of each file once, including files that are added meanwhile."""
         asked: set[str] = set()
         while (uri := next((uri for uri in self._reports if uri not in asked), None)) is not None:
             asked.add(uri)

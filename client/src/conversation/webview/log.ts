@@ -26,7 +26,8 @@ export class Log {
   private lastMetrics: Metrics = { top: 0, height: 0, visible: 0 };
 
   /**
-   * `showFrom` tells the extension the index from which entries are shown now. `above` and `below` scroll with them.
+   * `showFrom` tells the extension the index of the first entry that the page shows or is about to show. `above` and
+   * `below` scroll together with the entries.
    */
   constructor(
     private readonly showFrom: (first: number) => void,

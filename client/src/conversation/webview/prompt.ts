@@ -145,8 +145,8 @@ export class Prompt {
   }
 
   /**
-   * Replaces the selection with a text. Adds a space before the text if necessary, and removes spaces at its end if one
-   * already follows it.
+   * Replaces the selection with a text. Adds a space before the text if necessary. If white space follows the
+   * selection, removes the white space at the end of the text.
    */
   insert(text: string): void {
     const { value, selectionStart, selectionEnd } = this.input;
@@ -214,8 +214,8 @@ export class Prompt {
   }
 
   /**
-   * Shows an earlier task if the cursor is at the start, or a later one if it is at the end. While an unchanged task of
-   * the history is shown, the cursor may be anywhere. Returns whether it has shown one.
+   * ArrowUp shows an earlier task if the cursor is at the start of the text, and ArrowDown a later one if it is at the
+   * end. While a task of the history is shown unchanged, the cursor may be anywhere. Returns whether a text was shown.
    */
   private goThroughHistory(key: "ArrowUp" | "ArrowDown"): boolean {
     const { selectionStart, selectionEnd, value } = this.input;

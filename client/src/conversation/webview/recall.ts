@@ -11,9 +11,9 @@ export interface Recall {
 }
 
 /**
- * Returns the next older (`1`) or newer (`-1`) task of the history, which begins with the newest. The text that the
- * user had typed follows the newest task. Returns undefined if there is nothing more. `text` is the text of the prompt.
- * `last` is what was returned before; undefined if the user has typed since.
+ * Returns the next older (`1`) or newer (`-1`) task of the history, which begins with the newest task. The text that
+ * the user had typed counts as newer than that task. Returns undefined if there is nothing more. `text` is the text of
+ * the prompt. `last` is the value that was returned before; undefined if the user has typed since.
  */
 export function recalled(
   by: 1 | -1,
