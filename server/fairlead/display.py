@@ -1,6 +1,6 @@
 """Text that is safe to show: without terminal sequences, and without characters that hide others.
 
-Pure text, below all other modules, because every layer shows text that it did not write.
+Pure functions, below all other modules, because every layer shows text that it did not write.
 """
 
 import re

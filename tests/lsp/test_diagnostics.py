@@ -1,11 +1,13 @@
 """The action `problems` of the tool `code` over the wire: the editor's diagnostics as the model reads them."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fairlead.lsp.editor_diagnostics import MALFORMED, read_diagnostics
 from support.client import Client, Json, Refuse
 from support.fake_api import FakeApi, Text, Turn
 
@@ -109,6 +111,14 @@ async def test_without_a_valid_answer_the_model_continues(workspace: Path, repla
             "Error: No such file or folder: gone.py",
             "Error: Path escapes workspace: ../x",
         ]
+
+
+def test_a_number_that_json_cannot_express_is_malformed(workspace: Path) -> None:
+    """Python reads 1e999 as infinity."""
+    infinite = {**problem(0, 0, 1, "x"), "severity": json.loads("1e999")}
+    answer = {"files": [{"uri": workspace.as_uri(), "diagnostics": [infinite]}]}
+    with pytest.raises(MALFORMED):
+        list(read_diagnostics(answer))
 
 
 @pytest.mark.parametrize("able", [True, False])

@@ -1,4 +1,4 @@
-"""`fairlead run`: starts a server, runs the task, shows its progress, and asks the user about the changes."""
+"""`fairlead run`: starts a server, runs a task, shows its progress, and asks the user about the proposed changes."""
 
 import asyncio
 import contextlib
@@ -94,7 +94,7 @@ class Run:
         self._is_running = False
         self._is_stopped = False
         self._may_ask = True
-        """False after a signal other than Ctrl-C: nobody may be there to answer."""
+        """False after a signal other than Ctrl-C, because the user may no longer be there to answer."""
         self._is_summarized = False
 
     async def execute(self) -> int:
@@ -125,7 +125,7 @@ class Run:
         self._display.show([Text(), *(Text(line, style="red") for line in clean(str(error)).split("\n"))])
 
     async def _open_session(self) -> None:
-        """Creates a session, or opens the one to continue."""
+        """Deletes old saved sessions, then creates a session or opens the one to continue."""
         if self._options.storage is not None:
             for line in await delete_old_sessions(self._client):
                 self._transcript.note(line)
@@ -155,7 +155,7 @@ class Run:
             self._checks.cancel()
 
     def abort(self) -> None:
-        """Restores the terminal. Called in the signal handler at the second Ctrl-C (`ending_signals`)."""
+        """Restores the terminal. Called in the signal handler at the second signal (`ending_signals`)."""
         self._keyboard.restore()
         if self._terminal.can_draw:
             os.write(self._terminal.console.file.fileno(), b"\x1b[?25h\r\n")
@@ -219,7 +219,10 @@ class Run:
         return review.reports
 
     async def _check_accepted(self, reports: Sequence[FileReport]) -> None:
-        """Runs the checks on what was accepted, if that is only a part of the changes (docs/plan.md P18)."""
+        """Runs the checks on the accepted changes if only a part of the changes was accepted (docs/plan.md P18).
+
+        Does nothing if no check is set, or if the run or the review was stopped.
+        """
         if not self._options.checks and not any(step.has_check for step in self._transcript.plan):
             return
         applied = sum(report.counts["applied"] for report in reports)
@@ -232,7 +235,7 @@ class Run:
         except wire.RequestError as error:
             self._display.show([Text(f"The checks did not run: {clean(str(error))}", style="red")])
             return
-        except asyncio.CancelledError:  # by `interrupt`; they end with the server
+        except asyncio.CancelledError:  # `interrupt` cancelled the request; the checks themselves end with the server
             self._display.show([Text("The checks were stopped.", style="yellow")])
             return
         marks = self._display.marks
@@ -242,7 +245,9 @@ class Run:
             self._display.show(wrap(line, self._display.console, self._display.width))
 
     def _summarize(self, reports: Sequence[FileReport], *, chosen: bool, finished: bool) -> None:
-        """Shows what happened to the files. If something undecided or unfinished is saved, also shows how to continue.
+        """Shows what happened to the files, and how to continue if the session is saved and work is left.
+
+        Work is left if changes are undecided or could not be applied, or if the model did not end its turn.
 
         Args:
             chosen: as for `summary_lines`.

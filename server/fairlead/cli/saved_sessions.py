@@ -7,7 +7,7 @@ from fairlead.lsp import protocol as wire
 from fairlead.lsp import protocol_states as states
 
 MAX_UNFINISHED = 20
-"""How many sessions are saved for each folder, counting those that are unfinished or have undecided changes."""
+"""The maximum number of saved sessions per folder that are unfinished or have undecided changes."""
 
 DELETED = "Deleted, because only the newest {count} unfinished sessions of a folder are saved: “{title}”"
 NOTHING = 'This folder has no saved session to continue. Start one: {program} run "your task"'
@@ -31,10 +31,10 @@ async def newest_session(client: AgentClient) -> states.SessionRowWire:
 
 
 async def delete_old_sessions(client: AgentClient) -> list[str]:
-    """Deletes the oldest sessions above `MAX_UNFINISHED`. Returns a message for the user for each deleted one.
+    """Deletes the oldest unfinished sessions above `MAX_UNFINISHED`. Returns a message to the user for each of them.
 
-    Sessions that are open in another process stay. The server deletes finished ones without undecided changes
-    (`sessions.keepDays`).
+    A session with undecided changes counts as unfinished. Sessions that the server refuses to delete stay, such as one
+    that is open in another process. The server itself deletes finished sessions (`sessions.keepDays`).
 
     Raises:
         RequestError, ServerExited: as `AgentClient.request`.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 
-CANCELLED = 130
+CANCELLED = 130  # as shells report a process that Ctrl-C ended: 128 + SIGINT
 NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
 
 
@@ -43,7 +43,7 @@ def ending_signals(stop: Callable[[int], None], abort: Callable[[], None]) -> Ge
 
 @contextmanager
 def suspend_signal(suspended: Callable[[], AbstractContextManager[None]]) -> Generator[None]:
-    """At Ctrl-Z, suspends the process within `suspended`, until `fg` continues it. Does nothing on Windows."""
+    """At Ctrl-Z, suspends the process in the context `suspended()` until `fg` continues it. Does nothing on Windows."""
 
     def on_suspend() -> None:
         with suspended():

@@ -79,7 +79,9 @@ def continue_line(options: RunOptions, *, finished: bool) -> Text:
 
 
 def result_lines(result: wire.RunResult, shown: str, window: Window, seconds: float, marks: Marks) -> list[Text]:
-    """How the run ended, its usage, its record in short, and its message unless it was completed or stopped.
+    """How the run ended, its usage, and a summary of the session's work.
+
+    The run's message follows, unless the run was completed or stopped.
 
     Args:
         shown: the text that was shown last. If the message begins with it, this part is left out.

@@ -1,4 +1,4 @@
-"""`fairlead verify`: compares a record with the files of a folder, and runs its checks again (docs/record.md)."""
+"""`fairlead verify`: compares a record with the files of a workspace, and runs the record's checks (docs/record.md)."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext

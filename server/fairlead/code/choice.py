@@ -8,7 +8,7 @@ Who = Literal["editor", "server"]
 def who_answers(*, has_proposals: bool, editor: bool, server: bool) -> tuple[Who, ...]:
     """Whom to ask, in order; empty if nobody can be asked.
 
-    If there are two, the second one is asked if the first has no answer or an empty one.
+    If two are returned, the second is asked only if the first gives no answer or an empty one.
 
     Without proposals, the editor is first: its language support already runs, and the user sees the same answers. With
     proposals, a language server is first, because the editor does not know the proposed texts.

@@ -43,7 +43,7 @@ class Symbol:
     place: Place
     """Line 1 if the provider sent only the file."""
     container: str = ""
-    """The name of what encloses it, if the provider sent one; else empty."""
+    """The name of the enclosing symbol, if the provider sent one; else empty."""
     depth: int = 0
     """The number of symbols that enclose it; 0 if the provider sent a flat list."""
 
@@ -86,7 +86,7 @@ def read_answer(decode: Callable[[Any], T], answer: Any, name: str) -> T:
 
 
 def places(answer: Any) -> list[Place]:
-    """The places in a `Location`, or in a list of `Location`s or `LocationLink`s.
+    """The places in a `Location`, or in a list of `Location`s or `LocationLink`s; none if the answer is None.
 
     Each line appears once. Locations without a usable `file:` URI are omitted.
 
@@ -115,7 +115,8 @@ def symbols(answer: Any, path: Path | None = None) -> list[Symbol]:
     """The symbols of a file (`DocumentSymbol` or `SymbolInformation`) or of the workspace (`WorkspaceSymbol`).
 
     Args:
-        path: the file that was asked about, because a `DocumentSymbol` does not name its file. None: omits these.
+        path: the file that was asked about, because a `DocumentSymbol` does not name its file. None: `DocumentSymbol`s
+            are omitted.
 
     Raises:
         KeyError, TypeError, ValueError, AttributeError: the answer is something else.

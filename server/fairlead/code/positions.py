@@ -1,4 +1,7 @@
-"""LSP's positions: a line and a column in code units. Other columns count characters, unless documented otherwise."""
+"""LSP's positions: a line and a column in code units.
+
+Elsewhere, columns count characters unless documented otherwise.
+"""
 
 from itertools import accumulate
 from typing import Any

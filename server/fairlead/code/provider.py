@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from fairlead.agent.errors import ToolError
 
 ADVICE = "Continue with search and read_file."
-"""What the model should do without an answer."""
+"""The end of an error: the model's next step if there is no answer."""
 
 
 class NoAnswer(ToolError):
@@ -78,7 +78,8 @@ class LanguageServers(Protocol):
         """The server for a file's language. Starts it if necessary, and asks the user first where that is required.
 
         Raises:
-            NoAnswer: there is none, it cannot be started, it failed a moment ago, or the user did not allow it.
+            NoAnswer: there is none, it cannot be started, it failed a moment ago or too often, the user did not allow
+                it, or the session has ended.
             ToolError: the layer that it would run in cannot be made.
         """
         ...

@@ -39,7 +39,7 @@ class Answer(Generic[T]):
 
     value: T
     note: str = ""
-    """What the model must know about it; empty if nothing."""
+    """A note for the model about the answer; empty if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ class CodeQueries:
         return await self._ask(path, ask)
 
     async def hover(self, path: Path, symbol: str, line: int | None) -> Answer[str]:
-        """What is known about a symbol, in Markdown: its type, its signature, its documentation. May be empty.
+        """The type, the signature and the documentation of a symbol, if known, in Markdown. May be empty.
 
         The arguments are those of `related`.
 
@@ -231,7 +231,7 @@ class CodeQueries:
         return await self._ask(path, ask)
 
     async def fixes(self, path: Path, line: int) -> Answer[Sequence[Fix]]:
-        """What a provider offers to change at a line, counted from 1: quick fixes, refactorings, sorted imports.
+        """The changes that a provider offers for a line, counted from 1: quick fixes, refactorings, sorted imports.
 
         Raises:
             NoAnswer: as for `related`, or the file has no such line.

@@ -76,7 +76,7 @@ def _full_name(symbol: Symbol) -> str:
 
 
 def render_hover(text: str) -> str:
-    """A hover text. Longer ones are cut after `MAX_HOVER` characters, and end with `...`."""
+    """A hover text. A text of more than `MAX_HOVER` characters is cut there, and ends with `...`."""
     return text if len(text) <= MAX_HOVER else f"{text[:MAX_HOVER]}..."
 
 

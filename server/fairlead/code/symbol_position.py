@@ -12,7 +12,9 @@ MAX_SHOWN = 12
 
 
 def find_symbol(text: str, name: str, symbol: str, line: int | None) -> tuple[int, int]:
-    """The line and the column of a symbol's last part, such as the `b` of `a.b()`. Both count from 0, in characters.
+    """The line and the column of a symbol's last part, such as the `b` of `a.b()`.
+
+    Both count from 0. The column counts characters.
 
     Args:
         name: the file's name in errors.

@@ -117,8 +117,8 @@ def propose(
     """Adds a proposed text for a file.
 
     Args:
-        path: the path in the proposed state, so after a proposed rename the new one. Likewise in `delete`, `rename` and
-            `capture`.
+        path: the path in the proposed state: if a rename is proposed, the new path. The same applies to `delete`,
+            `rename` and `capture`.
         current: the text of the user's file, None if there is none. Ignored if the file already has a proposal.
         raw: bytes and permissions. None: no bytes, and the permissions that are proposed already.
         moved_raw: only needed if a rename from this path is proposed. The rename becomes a new file at its new path,
@@ -152,7 +152,7 @@ def _split(changes: Changeset, renamed: Proposal, raw: Raw) -> Changeset:
 
 
 def delete(changes: Changeset, path: str, current: str | None, author: Author) -> Changeset:
-    """Proposes to delete a file. If the file is itself only proposed, drops that proposal."""
+    """Proposes to delete a file. If the file exists only as a proposal, drops that proposal."""
     changes, origin = _with_next_origin(changes, author)
     old = changes.for_target(path) or empty_proposal(path, current)
     file_origin = origin.replacing([old.file_origin, *old.origins.lines, *old.origins.gaps])
@@ -182,10 +182,10 @@ def capture(
     raw: Raw = PLAIN,
     moved_raw: Raw = PLAIN,
 ) -> Changeset:
-    """Adds a command's change to a file, and precomputes the result.
+    """Adds the change that a command made to a file, and precomputes the proposal.
 
-    The text is merged with the one that is proposed for the file now. A deletion, or the bytes of a binary file,
-    replaces the proposed text.
+    The command's text is merged with the text that is proposed for the file now. A deletion, or the bytes of a binary
+    file, replaces the proposed text.
 
     Args:
         before: the text when the command started, None if there was no file.
@@ -243,7 +243,7 @@ def accepted(proposal: Proposal, regions: Collection[Region]) -> Proposal:
 
 
 def accept(changes: Changeset, before: Proposal, done: Proposal) -> Changeset:
-    """The changeset after an accept. What the agent proposed in the meantime stays proposed.
+    """The changeset after an accept. Changes that the agent proposed in the meantime stay proposed.
 
     Args:
         before: the proposal that the user accepted.

@@ -99,8 +99,8 @@ def changed_blocks(a: Sequence[str], b: Sequence[str]) -> list[Block]:
 def _joined(blocks: list[Block]) -> list[Block]:
     """At most `_MAX_BLOCKS` runs. If there are more, those with the smallest gaps between them are joined.
 
-    If only some of the gaps of one size must be closed, those that stay are spread evenly. Otherwise, changes at equal
-    distances would become one run, which can only be decided as a whole.
+    If only some of the gaps of one size must be closed, those that stay open are spread evenly. If they were closed in
+    order, many changes at equal distances would become one run, which can only be decided as a whole.
     """
     excess = len(blocks) - _MAX_BLOCKS
     if excess <= 0:

@@ -9,8 +9,8 @@ from fairlead.edits.explain import explain_missing
 from fairlead.edits.line_endings import match_line_endings
 from fairlead.edits.text import line_number, usual_line_ending, with_line_endings
 
-_MAX_SHOWN = 12
-_MAX_COUNTED = 1000
+_MAX_SHOWN = 12  # line numbers in an error
+_MAX_COUNTED = 1000  # occurrences; an error does not need the exact number beyond that
 
 
 class MatchError(ValueError):

@@ -1,7 +1,7 @@
 """Three-way merge by line: what two sides changed in one base, region by region.
 
-Own code: callers need the position of a region in all three texts. The only well-maintained library is under the GPL,
-and the others return one text with markers (docs/decisions.md).
+This is our own code, because callers need the position of a region in all three texts. The only well-maintained
+library is under the GPL, and the others return one text with markers (docs/decisions.md).
 """
 
 from collections.abc import Sequence

@@ -9,7 +9,7 @@ from fairlead.edits.text import split_lines
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """The plan item in progress and the tool call that propose a change; None if there is none."""
+    """The plan item in progress and the tool call that a proposed change belongs to. Each is None if there is none."""
 
     item_id: str | None = None
     call_id: str | None = None

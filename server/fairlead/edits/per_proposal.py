@@ -23,7 +23,8 @@ class PerProposal(Generic[V]):
         """The values by path, in the order of the proposals.
 
         Args:
-            compute: a pure function of a proposal and the inputs. It must compute the same in each call.
+            compute: a pure function of a proposal and the inputs. Each call of `of` must give an equivalent function,
+                because values of earlier calls are used again.
             inputs: what else the values depend on. If they change, all values are computed again.
         """
         if inputs != self._inputs:

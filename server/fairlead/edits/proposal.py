@@ -232,8 +232,8 @@ class Proposal:
 
         Args:
             origin: the origin of the changed lines; None: they get none.
-            by_hand: the user made the change. `origin` is ignored: the changed lines get the origin of those that they
-                replace (`Origins.amended`).
+            by_hand: whether the user made the change. If so, `origin` is ignored, and the changed lines get the origin
+                of the lines that they replace (`Origins.amended`).
         """
         old = self.proposed or ""
         origins = self.origins.amended(old, proposed) if by_hand else self.origins.after(old, proposed, origin)

@@ -58,7 +58,7 @@ def only(changes: Changeset, chosen: Collection[Change]) -> Changeset:
 
 
 def differs_only_by(changes: Changeset, without: Collection[Change], path: str, text: str | None) -> bool:
-    """Whether a changed text is the proposed text of a file, except that it lacks some of the changes in `without`.
+    """Whether a changed text is the proposed text of a file, except that changes in `without` may be missing from it.
 
     This is the case after the user has accepted changes and rejected some of those in `without`. For a file that is
     decided as a whole, it is the case if the file is in `without` and was rejected.

@@ -1,8 +1,8 @@
 """Delta debugging: the smallest set of changes with which a test passes.
 
 "Smallest" means that the test fails without any single one of them. Another set may have fewer changes. The search
-removes chunks that are not needed, halving those that are (Zeller and Hildebrandt, "Simplifying and Isolating
-Failure-Inducing Input", 2002). The test has passed with the set that it finds, even if changes depend on each other.
+removes chunks that are not needed, and halves those that are (Zeller and Hildebrandt, "Simplifying and Isolating
+Failure-Inducing Input", 2002). The test has passed with the set that is found, even if changes depend on each other.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -80,7 +80,7 @@ class SmallestSetSearch(Generic[T]):
         return await self._try(tuple(change for change in self.found or () if change not in chunk))
 
     async def _try(self, chosen: tuple[T, ...]) -> bool:
-        """Whether the test passes with these changes. If so, they are the smallest set so far."""
+        """Whether the test passes with these changes. If so, stores them in `found` as the smallest set so far."""
         if chosen not in self._results:
             self._results[chosen] = await self._run(chosen)
         if self._results[chosen]:

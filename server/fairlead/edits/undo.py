@@ -1,7 +1,8 @@
 """Undo and redo of the user's decisions: a linear log of decisions, and the effect of each on the proposals.
 
-A decision records each file before and after it, so redoing it is undoing its inverse. Later proposals stay, because
-an undo merges them. However, a user's file that the decision changed must still have the text that the decision left.
+A decision records the state of each file before and after the decision, so redoing it is undoing its inverse. Later
+proposals stay, because an undo is merged with them. However, a user's file that the decision changed must still have
+the text that the decision left.
 """
 
 from collections.abc import Collection

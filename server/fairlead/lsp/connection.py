@@ -1,4 +1,4 @@
-"""The connection to the client, which can answer `initialize` before the rest of the server is imported."""
+"""The connection to the client. It can answer `initialize` before the rest of the server is imported."""
 
 # pyright: reportUnknownMemberType=false
 # pygls declares some attributes without their types

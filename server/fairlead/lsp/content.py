@@ -47,7 +47,7 @@ class ProposedContent:
             log.info("the client does not accept text document content: %s", error)
 
     async def text(self, uri: str) -> str:
-        """The text of a URI, or an explanation: VS Code would show an error answer as a popup."""
+        """The text of a URI. If it cannot be shown, a text that says why: VS Code would show an error as a popup."""
         parsed = parse_content_uri(uri)
         if parsed is None:
             return f"Fairlead does not know this URI: {uri}\n"
@@ -58,9 +58,8 @@ class ProposedContent:
         except RequestRefused as error:  # another window has it open, for example
             return f"The proposed changes of this session cannot be shown. {error}\n"
         path = parsed.path
-        with contextlib.suppress(
-            WorkspaceError
-        ):  # a proposal in a folder that was removed from the workspace is still shown
+        # a proposal in a folder that was removed from the workspace is still shown
+        with contextlib.suppress(WorkspaceError):
             path = files.roots.resolve(str(path))
         self._fetched.add((parsed.scheme, parsed.session_id, str(path)))
         proposal = files.proposal(path) or files.changes.for_target(str(path))

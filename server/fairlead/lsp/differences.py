@@ -10,9 +10,10 @@ from fairlead.lsp import protocol_states as states
 def difference(old: Any, new: Any) -> list[states.PatchOperation]:
     """The operations `add`, `remove` and `replace` that turn one JSON value into another, to be applied in order.
 
-    Starting with the first that differs, the items of a list are identified by a key: a JSON object by its `id` or
-    `uri`, a text by its value. If one of these keys is absent or not unique, the items are identified by their
-    positions. Parts that are the same Python object in both values are not compared.
+    From the first difference on, the items of a list are identified by a key: a JSON object by its `id` or `uri`, a
+    text by its value. If a key is absent or not unique, the items are identified by their positions. A list is replaced
+    as a whole if its remaining items are in another order, or if more items were removed and added than it now has.
+    Parts that are the same Python object in both values are not compared.
     """
     operations: list[states.PatchOperation] = []
     _compare("", old, new, operations)

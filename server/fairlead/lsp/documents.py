@@ -42,7 +42,8 @@ class Document:
         first, last = start[0], min(end[0] + 1, len(lines))
         head = lines[start[0]][: start[1]] if start[0] < len(lines) else ""
         tail = lines[end[0]][end[1] :] if end[0] < len(lines) else ""
-        # a change may join or split a \r\n, so the line after it is included, and one that ends right before it
+        # a change may join or split a \r\n, so the line after it is included. So is the line before it, if the change
+        # begins at the start of a line
         if first > 0 and not head:
             first, head = first - 1, lines[first - 1]
         if last < len(lines):
@@ -64,8 +65,8 @@ def _line_and_offset(lines: list[str], position: dict[str, int], encoding: str) 
 class Documents:
     """Implements the port `Buffers`. Also finds the document of a file that was opened through a link.
 
-    If a file is open under several paths, each of them finds its own document. Any other path of the file finds the
-    document that was opened last.
+    If a file is open under several paths, each of them finds its own document. Another path of the file finds the
+    document that was opened last. For `open_buffer`, the name of that path must be in `_names`.
     """
 
     def __init__(self) -> None:

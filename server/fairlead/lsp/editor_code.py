@@ -29,7 +29,7 @@ METHODS = {
 
 
 class EditorProvider:
-    """Answers about the user's files as the editor has them, including unsaved changes.
+    """Answers requests about the user's files as the editor has them, including unsaved changes.
 
     Args:
         answer_seconds: how long the editor may take for an answer.

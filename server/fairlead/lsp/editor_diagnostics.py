@@ -15,8 +15,8 @@ from fairlead.workspace.editor import SEVERITIES, Diagnostic
 
 log = logging.getLogger(__name__)
 
-MALFORMED = (KeyError, TypeError, ValueError, AttributeError)
-"""What iterating over `read_diagnostics` raises for a value of the wrong shape."""
+MALFORMED = (KeyError, TypeError, ValueError, AttributeError, OverflowError)  # the last for a number such as 1e999
+"""The errors that may be raised while iterating over `read_diagnostics` if the value has the wrong shape."""
 
 
 class EditorDiagnostics:

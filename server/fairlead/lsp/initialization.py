@@ -52,7 +52,7 @@ class Initialization:
     options: dict[str, Any]
     """The fields of `initializationOptions` (docs/protocol.md, Initialize), unchecked."""
     warning: str
-    """What the user should know about the folders; "" if there is nothing."""
+    """A warning for the user about the folders; "" if there is none."""
 
 
 def read_initialization(params: types.InitializeParams) -> Initialization:
@@ -69,7 +69,7 @@ def read_initialization(params: types.InitializeParams) -> Initialization:
 
 
 def server_capabilities(client: ClientCapabilities, encoding: types.PositionEncodingKind) -> types.ServerCapabilities:
-    """What the server announces. `features/registry.py` has the handlers."""
+    """The capabilities that the server announces. `features/registry.py` registers the handlers."""
     # a client with diffs has its own actions at the cursor
     actions = None if client.diffs else types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
     folders = types.WorkspaceFoldersServerCapabilities(supported=True, change_notifications=True)
@@ -98,7 +98,7 @@ def read_storage(given: Any) -> tuple[Path | None, str]:
 
 
 def read_folders(folders: Sequence[tuple[str, str]], path: str | None = None) -> tuple[list[tuple[Path, str]], str]:
-    """The folders that can be used, with their names, and a warning for the user: "" unless others are left out.
+    """The folders that can be used, with their names, and a warning about the other ones; "" if there are none.
 
     Args:
         folders: URIs and names.

@@ -50,7 +50,7 @@ class Lenses:
     async def for_document(self, uri: str) -> list[Lens]:
         """The lenses of a file or of a whole proposed text, by session and then from top to bottom.
 
-        Other documents have none, nor has the proposed text of one plan item.
+        Other documents have no lenses. The proposed text of a single plan item has none either.
         """
         content = parse_content_uri(uri)
         if content is not None:
@@ -95,7 +95,7 @@ def _lenses(session: Session, path: Path, prefix: str = "") -> Iterator[Lens]:
     """The lenses of a file: in the proposed text, or in the user's text if there is a prefix.
 
     Args:
-        prefix: the beginning of the title of each accept.
+        prefix: the beginning of the title of each lens that accepts.
     """
     proposal = proposal_of(session, path)
     if proposal is None:

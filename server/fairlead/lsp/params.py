@@ -21,7 +21,7 @@ _Choice = TypeVar("_Choice", bound=str)
 class Params:
     """A JSON object with checked access. An empty list counts as an empty object.
 
-    The constructor raises WrongRequest for any other value, and the getters for a field that is wrong, or that is
+    The constructor raises WrongRequest for any other value. The getters raise it if the field is wrong, or if it is
     required and absent. `where` is the object's name in the messages.
     """
 
@@ -150,8 +150,8 @@ def _read_change(change: Params) -> Change:
 def read_ops(params: Params) -> list[PlanOp]:
     """Reads the field `ops`, a list of `PlanOp` (docs/protocol.md).
 
-    `add` puts the new item after the one that `after` names: first if `after` is null, last if it is absent. For
-    `move`, an absent `after` counts as null.
+    `add` inserts the new item after the item that `after` names; as the first item if `after` is null, and as the last
+    one if it is absent. For `move`, an absent `after` counts as null.
     """
     return [_read_op(op) for op in params.children("ops")]
 

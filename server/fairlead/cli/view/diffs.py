@@ -26,7 +26,7 @@ class Sides:
 
 @dataclass(frozen=True)
 class _Span:
-    """The lines of a hunk on both sides, counted from 0. The ends are exclusive."""
+    """The lines of a hunk, counted from 0: in the base, then in the proposed text. The ends are exclusive."""
 
     base_start: int
     base_end: int

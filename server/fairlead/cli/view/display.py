@@ -30,7 +30,7 @@ class Display(Protocol):
         ...
 
     def set_status(self, activity: str, draft: Text | None = None) -> None:
-        """Shows the current activity and the row that is being written, instead of the previous ones."""
+        """Shows the current activity and the row that is being written (None: no row), instead of the previous ones."""
         ...
 
     def set_plan(self, items: Sequence[Step]) -> None:

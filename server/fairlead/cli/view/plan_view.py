@@ -13,7 +13,7 @@ from fairlead.plan.render import render_line
 
 STYLES = {"pending": "yellow", "in_progress": "cyan", "completed": "green"}
 
-# what supports a completed step (P16), as text after it
+# the note after a step, by its verification (docs/plan.md P16)
 _NOTES: Mapping[str, Callable[[states.PlanItemWire], str]] = {
     "verified": lambda _: "verified",
     "proved": lambda _: "proved: fails without the change, passes with it",
@@ -64,17 +64,18 @@ def plan_lines(steps: Sequence[Step]) -> list[Text]:
 
 
 def changed_steps(before: Sequence[Step], after: Sequence[Step]) -> list[Text]:
-    """The lines of the items in `after` that are in progress or completed and had another status before, or are new."""
+    """The lines of the items in `after` that are in progress or completed, and are new or had another status before."""
     known = {step.item.id: step.item.status for step in before}
     changed = [step for step in after if known.get(step.item.id) != step.item.status]
     return [_step_line(step) for step in changed if step.item.status != "pending"]
 
 
 def visible_steps(steps: Sequence[Step], height: int) -> list[Text]:
-    """At most `height` rows around the item in progress; if there is none, around the first pending or the last one.
+    """All items if they fit into `height` rows, else `height` rows around the current item.
 
-    The first and the last row may be replaced with the number of items that do not fit. If `height` is less than 3,
-    returns only the row of that item.
+    The current item is the one in progress; if there is none, the first pending one, else the last one. The first and
+    the last row may be replaced with the number of items that do not fit. If the items do not fit and `height` is less
+    than 3, returns only the row of the current item.
 
     Args:
         height: at least 1.

@@ -12,7 +12,7 @@ from fairlead.cli.view.text import wrap
 
 @dataclass(frozen=True)
 class Marks:
-    """The symbols at the start of lines."""
+    """The symbols that the terminal shows, most of them at the start of lines."""
 
     done: str = "✓"
     failed: str = "✗"
@@ -77,7 +77,7 @@ def _is_terminal() -> bool:
 
 
 def _in_foreground() -> bool:
-    """Whether this is not a background job, which is stopped if it changes the terminal's mode."""
+    """Whether the process is in the foreground. A background job is stopped if it changes the terminal's mode."""
     if sys.platform == "win32":
         return True
     try:

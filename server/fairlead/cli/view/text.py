@@ -32,8 +32,8 @@ _WORD = re.compile(rf"\s*[{_OPENING}]*(?:[{_WIDE}]|[^\s{_WIDE}]+)?[{_CLOSING}]*\
 def clean(text: str) -> str:
     """Removes terminal sequences, control characters and direction characters. Tabs and `\\n` stay.
 
-    CRLF becomes `\\n`. A lone carriage return discards the line before it, as in a progress bar. A surrogate becomes
-    U+FFFD.
+    CRLF becomes `\\n`. A lone carriage return discards the text before it on its line, as in a progress bar. A
+    surrogate becomes U+FFFD.
     """
     return _SURROGATES.sub("\ufffd", _DIRECTION.sub("", strip_sequences(text)))
 
@@ -83,7 +83,7 @@ class StreamWrapper:
     def feed(self, piece: str, width: int | None) -> list[Text]:
         """Adds a piece. Returns the finished rows, without blank lines at the start and the end of the text.
 
-        Of several blank lines in a row, two remain. `width` may differ from that of the call before.
+        At most two blank lines in a row remain. `width` may differ from that of the previous call.
         """
         text = self._partial + piece
         unfinished = _UNFINISHED.search(text)

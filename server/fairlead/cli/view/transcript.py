@@ -23,7 +23,7 @@ OUTPUT_TAIL = 5
 RETRY_REPORT_SECONDS = 30
 """After this time, a retry is reported even if nothing about it is new. Loading a local model can take minutes."""
 _EXIT = re.compile(r"\(exit code (-?\d+), ([\d.]+ s)\)\s*\Z")
-# a step that its check keeps open (docs/plan.md P17), and why
+# in the result of a plan update: a step that its check keeps open (docs/plan.md P17), and the reason
 _REFUSED = re.compile(r"^The check of (#.+?) (failed(?=: )|could not run: .*)", re.MULTILINE)
 _TAGS = re.compile(r"</?reminder>")
 
@@ -81,7 +81,7 @@ class Transcript:
         return self._plan
 
     def on_plan(self, plan: states.PlanWire) -> None:
-        """Handles a changed plan. Its changes are shown when a call ends or a round starts."""
+        """Handles a changed plan. Its changes are shown when a tool call ends or a round starts."""
         self._plan = plan_steps(plan)
         self._display.set_plan(self._plan)
 
@@ -107,7 +107,7 @@ class Transcript:
             handler(event)
 
     def note(self, text: str, style: str = "dim", mark: str | None = None) -> None:
-        """Shows a line about the run itself, after a mark; None: `Marks.note`."""
+        """Shows a line about the run itself, after `mark`. If `mark` is None, `Marks.note` is used."""
         self.end_text()
         self._begin_block("tools")
         line = Text(f"{mark or self._display.marks.note} {clean(text)}", style=style)
@@ -242,11 +242,11 @@ class Transcript:
         self._display.show([row for line in lines for row in wrap(line, console, width, indent=4)])
 
     def _reminder(self, event: Json) -> None:
-        # the rest is an instruction for the model
+        # the text from "Rewrite" on is an instruction for the model
         self.note(_TAGS.sub("", event["text"]).partition(" Rewrite ")[0], mark=self._display.marks.repeat)
 
     def _retry(self, event: Json) -> None:
-        """Reports the first retry, one with a new reason or a longer delay, and one after `RETRY_REPORT_SECONDS`."""
+        """Reports a retry if it is the first, has a new reason or a longer delay, or after `RETRY_REPORT_SECONDS`."""
         delay, reason = event["delayMs"] / 1000, first_line(event["reason"])
         is_new = event["attempt"] == 1 or reason != self._retry_reason
         if is_new or delay > self._retry_delay or self._waited >= RETRY_REPORT_SECONDS:

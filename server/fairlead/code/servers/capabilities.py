@@ -1,4 +1,4 @@
-"""What Fairlead announces to language servers, and where a server announces what it supports."""
+"""The capabilities that Fairlead announces to language servers, and the names of those that servers announce."""
 
 from typing import Any
 

@@ -45,7 +45,7 @@ class Ended(Exception):
 
 
 class Refused(NoAnswer):
-    """The server answered with an error. `code` is the error's code in JSON-RPC, or 0."""
+    """The server answered with an error. `code` is the error's code in JSON-RPC; 0 if it has none."""
 
     def __init__(self, text: str, code: int) -> None:
         super().__init__(text)
@@ -109,7 +109,7 @@ class Connection(JsonRPCClient):
     def end(self, reason: str) -> None:
         """Fails all requests, now and later, with this reason. Does nothing if the connection has already ended.
 
-        The reason continues the sentence "The server is not running: ".
+        The reason continues a sentence that begins with the server's name, such as "gopls is not running: ".
         """
         if self.ended.done():
             return

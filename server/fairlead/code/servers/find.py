@@ -11,7 +11,7 @@ from fairlead.workspace.paths import real_path
 PYTHON_FOLDERS = (".venv/bin", "venv/bin", ".venv/Scripts", "venv/Scripts")
 """The folders of a workspace in which Python's environments have their programs."""
 FOLDERS = (*PYTHON_FOLDERS, "node_modules/.bin")
-"""The folders of a workspace in which environments have their programs."""
+"""The folders of a workspace in which Python's environments and npm packages have their programs."""
 SEARCH_INTERVAL = 10.0
 """Seconds until a program is searched for again."""
 
@@ -22,7 +22,7 @@ class Program:
 
     path: Path
     from_workspace: bool
-    """Whether it is in the workspace, so that whoever wrote the workspace also chose the program."""
+    """Whether it is in the workspace. If so, whoever wrote the workspace also chose the program."""
 
 
 class Programs:
@@ -45,7 +45,7 @@ class Programs:
 
 
 def find_python(root: Path) -> Path | None:
-    """The Python of a workspace's environment; None if it has none."""
+    """The Python of a workspace's environment; None if the workspace has no environment with a Python."""
     return _in_environment("python", root, PYTHON_FOLDERS)
 
 

@@ -61,7 +61,7 @@ class Mirror:
         The loop does not report files that it could not write or remove.
 
         Args:
-            changes: the contents by path relative to the workspace, with `/`; None removes a file.
+            changes: the contents by path relative to the server's folder, with `/`; None removes a file.
 
         Raises:
             NoAnswer: the loop did not answer within `SECONDS`, has ended, or gave a wrong answer.

@@ -13,7 +13,7 @@ IDLE = 300.0
 
 
 class Timer(Protocol):
-    """What `asyncio.loop.call_later` returns."""
+    """The part of `asyncio.TimerHandle` that the pool needs."""
 
     def cancel(self) -> None: ...
 

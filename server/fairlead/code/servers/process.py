@@ -69,7 +69,7 @@ class ServerProcess:
     async def end(self) -> None:
         """Ends all processes of the server, and removes its box. In the sandbox, everything that it wrote is discarded.
 
-        Waits `EXIT_SECONDS` before it sends a signal, so that a server that was asked to exit can do so.
+        Waits up to `EXIT_SECONDS` before it sends a signal, so that a server that was asked to exit can do so.
         """
         # asyncio waits until the pipes are closed, and unread output would prevent that
         draining = [asyncio.create_task(_drain(stream)) for stream in (self._process.stdout, self._process.stderr)]

@@ -17,7 +17,8 @@ class WorkspaceScan:
     def __init__(self, message: str, seconds: float) -> None:
         """
         Args:
-            message: a part of what the server logs when it has read the workspace; empty: it logs nothing.
+            message: a part of the message that the server logs when it has listed the workspace's files; empty: it logs
+                no such message.
             seconds: the time limit, from now on. After it has passed, `wait` returns at once, so that later work, such
                 as a build, delays no question.
         """
@@ -37,7 +38,7 @@ class WorkspaceScan:
         self._update()
 
     def expect_report(self, seconds: float) -> None:
-        """Call it when the server is ready. For this long, `wait` waits for the first report of work."""
+        """Call it when the server is ready. For `seconds` from then on, `wait` waits for the first report of work."""
         self._report_deadline = min(self._deadline, asyncio.get_running_loop().time() + seconds)
 
     def on_message(self, text: str) -> None:

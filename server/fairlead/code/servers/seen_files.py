@@ -57,7 +57,7 @@ class SeenFiles:
         self._stamps: dict[str, _Stamp] | None = None
         """The files on disk at the last search; None before the first one."""
         self._stamps_before: dict[str, _Stamp] = {}
-        """What `_stamps` was at the start of the latest call of `changes`."""
+        """The value of `_stamps` at the start of the latest call of `changes`; empty if it was None."""
         self._next_search = 0.0
 
     def changes(self, proposed: Mapping[str, Entry | None] | None, *, on_disk: bool) -> list[SeenChange]:

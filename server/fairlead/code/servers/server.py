@@ -42,7 +42,10 @@ class Seconds:
     start: float = 60.0
     """For the answer to `initialize`."""
     request: float = 30.0
-    """For the answer to any other request, and separately for loading the workspace before it; again for each retry."""
+    """For the answer to any other request. The wait for a server that loads the workspace has the same limit.
+
+    Each retry has both limits again.
+    """
     diagnostics: float = 60.0
     """For one call of `Server.diagnostics`, however many files it is about."""
     scan: float = 15.0
@@ -56,7 +59,7 @@ class Seconds:
     settle: float = 0.5
     """Diagnostics count as complete after this time without new ones: most servers publish syntax errors first."""
     notice: float = 3.0
-    """How long a server may take to notice created or removed files. Until then, problems are checked again."""
+    """How long a server may take to notice created or removed files. Until then, a text with problems is sent again."""
 
 
 class Server:
@@ -84,7 +87,7 @@ class Server:
         self._noticed_at = 0.0
         """The event loop's time by which the server should have noticed which files were created or removed."""
         self._can_pull = asyncio.Event()
-        """Set while the server answers requests for problems. Some say so only after the start."""
+        """Set while the server answers requests for problems. Some servers announce this only after the start."""
         self._has_tsserver = False
         """Whether the server can be asked for problems with `tsserver.COMMAND`."""
         self._scan = WorkspaceScan(spec.scanned_message, seconds.scan)
@@ -287,7 +290,8 @@ class Server:
     async def _settled(self, path: Path) -> Sequence[Any] | None:
         """The problems published for a document.
 
-        None: check again, because more followed, the text was sent again, or the server can now be asked for them.
+        None: check again, because more problems were published, the text was sent again, or the server can now be asked
+        for problems.
 
         Raises:
             NoAnswer: the connection has ended.
@@ -332,7 +336,7 @@ class Server:
         await asyncio.shield(self.start_ending())
 
     def start_ending(self) -> asyncio.Task[None]:
-        """Starts what `end` does, and returns its task. From now on, the server cannot be asked."""
+        """Starts ending the server, as `end` does, and returns the task. From now on, the server cannot be asked."""
         if not self.connection.ended.done():
             self.was_stopped = True
         self._ensure_ending()
@@ -440,7 +444,7 @@ class _Published:
         self.first = asyncio.Event()
         """Set once problems have been published, another version has been sent, or the document has been closed."""
         self.again = asyncio.Event()
-        """Set each time one of these happens, and cleared by `Server._settled`."""
+        """Set each time one of the events listed for `first` happens. `Server._settled` clears it."""
 
     def wake(self) -> None:
         """Makes the tasks that wait for problems check again."""

@@ -40,11 +40,11 @@ class Workspace(Protocol):
         ...
 
     async def layer(self) -> Layer:
-        """Where the servers run. Raises ToolError if it cannot be made."""
+        """The layer that the servers run in. Raises ToolError if it cannot be made."""
         ...
 
     async def view(self, layer: Layer) -> View:
-        """What a server sees at its start."""
+        """The files that a server sees in this layer at its start."""
         ...
 
     def change_token(self) -> object:
@@ -219,7 +219,9 @@ class SessionServers:
     async def _ask_user(
         self, argv: Sequence[str], program: Program, python: Path | None, where: Where, state: _State
     ) -> None:
-        """Asks if the program comes from the workspace, or if there is no sandbox.
+        """Asks the user for permission if the program comes from the workspace, or if there is no sandbox.
+
+        Does not ask again for a permission that the user gave in this session.
 
         In the sandbox, the program may run the workspace's Python without a question, as commands may. Without a
         sandbox, the question names this Python.
@@ -261,7 +263,7 @@ class SessionServers:
         state.updating = None
 
     async def _update(self, server: Server, state: _State) -> None:
-        """Shows a running server what has changed since the last question."""
+        """Shows a running server the files that have changed since the last question."""
         assert state.seen is not None
         token = self._workspace.change_token()
         proposed = self._workspace.proposed() if token != state.token else None

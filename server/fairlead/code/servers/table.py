@@ -18,7 +18,7 @@ class ServerSpec:
     languages: Mapping[str, str]
     """LSP's language id by suffix of a file, such as `.py`."""
     initialization_options: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Sent with `initialize`. Also answers `workspace/configuration`: a section is the dotted name of a part of it."""
+    """Sent with `initialize`. Also answers `workspace/configuration`, whose sections are dotted paths in them."""
     scanned_message: str = ""
     """A text in the message that it logs when it has listed the workspace's files; empty if it logs none.
 
@@ -39,7 +39,10 @@ class ServerSpec:
         return self.languages.get(path.suffix, "")
 
     def with_python(self, python: Path | None) -> "ServerSpec":
-        """This server with a Python in its options, unless it has no option for it or the user has set it."""
+        """This server with `python` in its options.
+
+        Unchanged if `python` is None, if the server has no option for it, or if the user has set that option.
+        """
         if self.python_option is None or python is None:
             return self
         section, name = self.python_option
@@ -91,7 +94,7 @@ TABLE = (
 
 
 def server_specs(settings: Sequence[ServerSpec]) -> tuple[ServerSpec, ...]:
-    """All servers that are not switched off, the user's first. These replace the known ones with the same names."""
+    """All servers that are not switched off. The user's come first, and replace the known ones with the same names."""
     named = {spec.name for spec in settings}
     specs = (*settings, *(spec for spec in TABLE if spec.name not in named))
     return tuple(spec for spec in specs if spec.command)

@@ -1,8 +1,8 @@
 """Asks TypeScript's server for problems, with the command of typescript-language-server that forwards requests to it.
 
-typescript-language-server does not answer requests for diagnostics. It publishes them, but stays silent when a text
-without problems replaces another one, and the same silence can mean that a check is not finished. vtsls has the same
-command.
+typescript-language-server does not answer requests for diagnostics. It publishes them, but stays silent when the text
+before a change and the text after it have no problems. The same silence can mean that a check is not finished. vtsls
+has the same command.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from fairlead.json_values import fields_of, is_list, is_object
 
 COMMAND = "typescript.tsserverRequest"
 REQUESTS = ("syntacticDiagnosticsSync", "semanticDiagnosticsSync", "suggestionDiagnosticsSync")
-"""TypeScript's requests for the problems in a file. Together, their answers are what the server publishes."""
+"""TypeScript's requests for the problems in a file. typescript-language-server publishes their combined answers."""
 _SEVERITIES = {"error": 1, "warning": 2, "suggestion": 4}  # LSP 3.18, `DiagnosticSeverity`
 
 
@@ -51,5 +51,5 @@ def _diagnostic(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _position(location: Mapping[str, Any]) -> dict[str, int]:
-    """TypeScript counts lines and columns (in UTF-16) from 1."""
+    """Converts a position to LSP's. TypeScript counts lines and UTF-16 columns from 1."""
     return {"line": location["line"] - 1, "character": location["offset"] - 1}

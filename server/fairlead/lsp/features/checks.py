@@ -33,15 +33,20 @@ async def minimize(server: AgentServer, params: Params) -> states.SmallestSetWir
 
 
 def check_accepted(server: AgentServer, session: Session) -> None:
-    """Starts the checks on what was accepted, and does not wait for them. A message reports each check that fails.
+    """Starts the checks on the accepted changes in the background. A message reports each check that fails.
 
-    Does nothing unless the settings require it, some changes are undecided, and a check is set.
+    Does nothing unless the settings require these checks, some changes are undecided, and a check is set.
     """
     if not (server.context.settings.check.after_partial_accept and len(session.files.changes) and find_checks(session)):
         return
 
     async def work() -> None:
-        for result in await run_checks(session, None, []):
+        try:
+            results = await run_checks(session, None, [])
+        except RequestRefused as error:
+            server.show_warning(str(error))
+            return
+        for result in results:
             if result.passed is False:
                 server.show_warning(result.message)
 

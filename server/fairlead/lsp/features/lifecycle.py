@@ -104,7 +104,7 @@ def _open_workspace(server: AgentServer) -> None:
 
 
 def change_folders(server: AgentServer, params: types.DidChangeWorkspaceFoldersParams) -> None:
-    """`workspace/didChangeWorkspaceFolders`: removes and adds folders. Trust is for the workspace as a whole.
+    """`workspace/didChangeWorkspaceFolders`: removes and adds folders. The workspace's trust applies to added ones too.
 
     Added folders that cannot be used are left out, and a warning gives the reason.
     """

@@ -1,4 +1,4 @@
-"""The method name of each handler. Importing this module imports the whole server."""
+"""Registers a handler for each method name. Importing this module imports the whole server."""
 
 from typing import Any
 

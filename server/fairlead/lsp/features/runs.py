@@ -58,7 +58,7 @@ async def cancel(server: AgentServer, params: Params) -> None:
 
 
 def cancel_progress(server: AgentServer, params: types.WorkDoneProgressCancelParams) -> None:
-    """`window/workDoneProgress/cancel`: as `cancel`, for the session whose run reports under this token."""
+    """`window/workDoneProgress/cancel`: like `cancel`, for the session whose run reports progress with this token."""
     session_id = server.run_progress.session_of(params.token)
     for session in server.sessions:
         if session.id == session_id:

@@ -18,7 +18,7 @@ async def create_session(server: AgentServer, params: Params) -> dict[str, str]:
 
 
 async def list_sessions(server: AgentServer, _: Params) -> states.SessionsWire:
-    """`agent/sessions/list`, after the saved sessions have been loaded once."""
+    """`agent/sessions/list`: all sessions, after the server has tried to load each saved session that it found."""
     return convert.sessions(await server.sessions.rows_when_loaded())
 
 
