@@ -299,7 +299,7 @@ async def test_the_contents_are_bounded_together(connect: Connect, workspace: Pa
         together, cut, small = ("\n".join(context_of(request)) for request in api.requests)
     assert together.count("(too long to attach; read what you need)") == 2
     assert 20_000 < len(together) < 24_500
-    assert "(These are the first 20,000 of" in cut
+    assert "+line\n(These are the first 19,998 of" in cut
     assert len(cut) < 20_500
     assert len(small) < 12_000 * 2
 

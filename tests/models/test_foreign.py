@@ -168,7 +168,7 @@ async def test_fault_83_a_run_waits_while_the_model_is_loaded(server: str) -> No
     waited = [event for event in seen if isinstance(event, Retrying)]
     assert [event.attempt for event in waited] == list(range(1, 31))
     assert {event.delay for event in waited} == {LOADING_DELAY}
-    assert all(event.reason.startswith("The server is still loading the model.") for event in waited)
+    assert all(event.reason.startswith("The model's server is still loading the model.") for event in waited)
 
 
 async def test_fault_83_waiting_for_a_model_ends_after_the_limit() -> None:

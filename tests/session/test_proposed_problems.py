@@ -1,6 +1,7 @@
 """New errors that proposals cause (docs/plan.md P20, L18)."""
 
 import asyncio
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from fairlead.code.provider import NoAnswer
 from fairlead.edits.origins import Author
 from fairlead.lsp.documents import Documents
 from fairlead.session.evidence.proposed_problems import MAX_REPORTED, ProposedProblems
+from fairlead.session.language_servers import FolderServers
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots
 from support.line_server import LineServers
@@ -127,18 +129,57 @@ async def test_many_errors_are_counted(checker: Checker) -> None:
     assert (len(lines), lines[-3]) == (MAX_REPORTED + 5, "(5 more)")
 
 
+@pytest.fixture
+def folders(tmp_path: Path) -> dict[Path, LineServers]:
+    """Two folders of a workspace, each with its own language servers."""
+    found = {tmp_path / name: LineServers() for name in ("api", "web")}
+    for folder in found:
+        folder.mkdir()
+    return found
+
+
+async def test_each_folder_is_checked_by_its_own_server(folders: dict[Path, LineServers]) -> None:
+    """P20: in a workspace with several folders, each has its own servers, even if they have the same name."""
+    files = Files(Roots.of(*folders), Documents())
+    problems = ProposedProblems(files, FolderServers(files, folders.__getitem__, nullcontext), lambda: 300)
+    for folder in folders:
+        await files.propose(folder / "a.x", "error new\n", AUTHOR)
+    problems.warm()
+    await problems.check()
+    assert problems.errors().keys() == {folder / "a.x" for folder in folders}
+    assert all(servers.started.is_set() for servers in folders.values())
+
+
+async def test_a_check_does_not_cancel_the_start_of_a_server_for_files_that_were_only_read(
+    folders: dict[Path, LineServers],
+) -> None:
+    """L18: a slow server is ready for a later check, even if no proposed file needs it."""
+    files = Files(Roots.of(*folders), Documents())
+    problems = ProposedProblems(files, FolderServers(files, folders.__getitem__, nullcontext), lambda: 0.05)
+    api, web = folders
+    (web / "read.x").write_text("fine\n")
+    await files.read_for_agent(web / "read.x")
+    await files.propose(api / "a.x", "fine\n", AUTHOR)
+    folders[web].allowed.clear()
+    await problems.check()
+    assert not folders[web].started.is_set()
+    folders[web].allowed.set()
+    await folders[web].started.wait()
+    await problems.aclose()
+
+
 async def test_a_server_starts_only_if_it_is_needed(checker: Checker) -> None:
     """L18: none starts before a proposal in a language that has one, and the same state is not checked twice."""
     await checker.propose("a.txt", "text\n")
     assert await checker.report() == ""
-    assert checker.servers.started == 0
     await checker.propose("a.x", "fine\n")
-    counts: list[int] = []
+    assert not checker.servers.started.is_set()
+    checks: list[int] = []
     for completed in (["1"], ["1"], ["1", "2"], ["1", "2"]):
         await checker.problems.check_once_per_step(completed)
-        counts.append(checker.servers.started)
+        checks.append(len(checker.servers.only.shown))
     await checker.problems.check()
-    assert (counts, checker.servers.started) == ([0, 0, 1, 1], 1)
+    assert (checks, len(checker.servers.only.shown)) == ([0, 0, 1, 1], 1)
 
 
 async def test_a_server_that_cannot_start_reports_nothing(checker: Checker) -> None:
@@ -173,7 +214,7 @@ async def test_checks_can_be_switched_off(checker: Checker) -> None:
     await checker.propose("a.x", "error new\n")
     checker.problems.warm()
     assert await checker.report() == ""
-    assert checker.servers.started == 0
+    assert not checker.servers.started.is_set()
 
 
 async def test_only_changed_errors_make_a_new_version(checker: Checker) -> None:

@@ -58,7 +58,7 @@ class LineServers:
     def __init__(self) -> None:
         self.only = LineServer()
         self.failure: ToolError | None = None
-        self.started = 0
+        self.started = asyncio.Event()
         self.allowed = asyncio.Event()
         self.allowed.set()
 
@@ -69,7 +69,7 @@ class LineServers:
         if self.failure is not None:
             raise self.failure
         await self.allowed.wait()
-        self.started += 1
+        self.started.set()
         return self.only
 
     async def start(self, path: Path) -> None:

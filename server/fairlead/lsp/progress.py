@@ -34,11 +34,13 @@ class Progress:
         return next((session_id for session_id, known in self._tokens.items() if known == token), None)
 
     def begin_run(self, session_id: str, token: int | str | None, can_create: bool) -> None:
-        """Reports the next run of a session under the client's token, or under a new one if the client allows it.
+        """Chooses the token for a session's next run: the client's, else a new one that the client must accept first.
+
+        Without a token, the run is not reported.
 
         Args:
             token: the client's token, None if it sent none.
-            can_create: whether the client accepts a token that the server made.
+            can_create: whether the client supports tokens that the server creates.
         """
         self._tokens.pop(session_id, None)
         if token is not None:

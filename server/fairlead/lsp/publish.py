@@ -55,7 +55,7 @@ class Notifier:
         """The last states, by the method that sends them as a whole. Empty if not `incremental`."""
 
     def __call__(self, events: Sequence[SessionEvent]) -> None:
-        """Sends these events and states as notifications."""
+        """Sends these events as notifications. `PlanChanged` and `EditsChanged` are sent as states (`_send_state`)."""
         for _, group in groupby(events, _stream):
             match _joined(group):
                 case PlanChanged() as plan:

@@ -13,7 +13,7 @@ Command = dict[str, Any]
 
 
 def proposal_of(session: Session, path: Path) -> Proposal | None:
-    """A session's proposal for a file, given by its current or its new path; None if there is none."""
+    """A session's proposal for a file, found by the file's current or proposed path; None if there is none."""
     if not session.files.changes.files:
         return None
     try:
@@ -55,9 +55,10 @@ def _accept_title(session: Session, proposal: Proposal) -> str:
 def review_commands(
     session: Session, target: dict[str, str], accept: str, reject: str, *, conflict: bool = False
 ) -> tuple[Command, Command]:
-    """The commands to accept and to reject, with these titles, for the proposals as they are now.
+    """The commands that accept and reject a target, with the titles `accept` and `reject`.
 
-    With `conflict`, accepting replaces the user's lines.
+    They are refused if the target changes before the user runs them. With `conflict`, accepting replaces the user's
+    lines.
     """
     params: dict[str, Any] = {"sessionId": session.id, "target": target, "version": session.files.version}
     accept_params = {**params, "resolution": "proposed"} if conflict else params

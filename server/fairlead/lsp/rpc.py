@@ -1,8 +1,8 @@
 """A strict JSON-RPC layer on pygls: every request is answered, and no traceback reaches the client.
 
-It works around what pygls 2.1 does wrong. pygls does not answer requests with malformed params or requests after
-`shutdown`, and does not refuse requests before `initialize`. It logs late answers to cancelled requests as errors. Its
-converter drops fields that equal their default, so custom messages are plain dicts in both directions.
+It works around faults of pygls 2.1, which does not answer requests with malformed params or requests after `shutdown`,
+does not refuse requests before `initialize`, and logs late answers to cancelled requests as errors. The converter of
+pygls drops fields that equal their default, so custom messages are plain dicts in both directions.
 """
 
 # pyright: reportUnknownMemberType=false
@@ -57,9 +57,12 @@ class AgentProtocol(LanguageServerProtocol):
         self.exit_code: int | None = None
         """None until the client sends `exit`; then 0 if it sent `shutdown` before, otherwise 1."""
         self.flush_notifications: Callable[[], None] = lambda: None
-        """Sends the notifications that are still held. Called before each request and each answer of a handler."""
+        """Sends the notifications that are still held.
+
+        Called before each request to the client, and before the answer of each handler.
+        """
         self.initialization: Initialization | None = None
-        """What the client sent with `initialize`; None until one has succeeded."""
+        """The params of the successful `initialize` request (`read_initialization`); None before it."""
         self._numbers = itertools.count(1)
         self._waiting: dict[str, asyncio.Future[Any]] = {}
         self._disconnect_reason: str | None = None
@@ -68,7 +71,7 @@ class AgentProtocol(LanguageServerProtocol):
     def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
         """Answers as pygls does, but announces Fairlead's own capabilities (docs/protocol.md, Initialize).
 
-        Refuses the request if a folder of the workspace cannot be used.
+        Refuses the request if the client names local folders but none can be used, or if pygls cannot use the root URI.
         """
         try:
             result = yield from super().lsp_initialize(params)

@@ -1,4 +1,4 @@
-"""Reads the params of `agent/runTask`: the task, what it mentions, and what the user is looking at."""
+"""Reads the params of `agent/runTask`: the prompt or continuation, the context items, and the editor's state."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ def read_run(params: Params) -> RunParams:
     """Reads the params of `agent/runTask`.
 
     Raises:
-        WrongRequest: a value is wrong, or some cannot be combined.
+        WrongRequest: a value is wrong, or two values cannot be combined.
     """
     session_id, continues = params.optional_text("sessionId"), _read_continuation(params)
     mode = _read_mode(params, continues)
@@ -110,7 +110,7 @@ def _read_git(git: Params) -> GitState:
 
 
 def _read_mode(params: Params, continues: Continuation | None) -> Mode | None:
-    """The mode: by default `agent`, and None (see `RunTask`) if a paused run is continued."""
+    """The mode. If the params have none: None (see `RunTask`) if the run continues a paused one, otherwise `agent`."""
     return read_choice(params, "mode", get_args(Mode)) or (None if continues == "paused" else "agent")
 
 

@@ -33,7 +33,7 @@ LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 async def serve() -> int:
     """Serves one client over stdio until it sends `exit`, disconnects, or sends an invalid frame.
 
-    Returns the exit code of the process. If the process does not exit then, it is ended after `END_SECONDS`.
+    Returns the exit code for the process. If the process has not exited `END_SECONDS` later, it is ended.
     """
     _configure_log(os.environ.get("FAIRLEAD_LOG", ""))
     connection = ClientConnection()
@@ -110,7 +110,10 @@ def _schedule_exit(code: int) -> None:
 
 
 def _configure_log(wanted: str) -> None:
-    """Logs to stderr: Fairlead at the wanted level (WARNING if it is empty or unknown), libraries at WARNING."""
+    """Logs to stderr: Fairlead at the wanted level, pygls at CRITICAL, and other libraries at WARNING.
+
+    A wanted level that is empty or unknown counts as WARNING.
+    """
     handler = logging.StreamHandler(sys.stderr)
     handler.addFilter(_is_harmless)
     logging.basicConfig(handlers=[handler], level=logging.WARNING, format=LOG_FORMAT, force=True)
@@ -123,8 +126,9 @@ def _configure_log(wanted: str) -> None:
 
 
 def _is_harmless(record: logging.LogRecord) -> bool:
-    """Whether a record contains no secrets: libraries log headers and bodies of requests below WARNING.
+    """Whether a record may be logged. Below WARNING, libraries log the headers and bodies of requests, with secrets.
 
-    Levels cannot do this: some libraries set their own from a variable (ANTHROPIC_LOG) when they are imported.
+    The levels of the loggers are not enough: some libraries set their own level from a variable, such as ANTHROPIC_LOG,
+    when they are imported.
     """
     return record.levelno >= logging.WARNING or record.name.partition(".")[0] == "fairlead"

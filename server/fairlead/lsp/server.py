@@ -97,8 +97,8 @@ class AgentServer:
         """The endpoint of the model that the settings name, and the recording that replaces it, if there is one.
 
         Keys come from agent/credentials, else from the environment. The base URL comes from agent/credentials, else
-        from the settings, else from the environment. A cloud gets no key, and no base URL from the environment, because
-        these belong to the Anthropic API.
+        from the settings, else from the environment. A cloud gets neither a key nor ANTHROPIC_BASE_URL, because these
+        belong to the Anthropic API.
         """
         settings, given = self.context.settings, self.credentials
         env: Mapping[str, str] = os.environ

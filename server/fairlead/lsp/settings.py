@@ -100,7 +100,10 @@ def _nested(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _texts(name: str, given: Any, read: Callable[[str], str], problems: list[str]) -> tuple[str, ...]:
-    """The valid texts of a list. Invalid ones are left out and reported."""
+    """The texts of a list, each as `read` returns it.
+
+    Entries that are not strings, and texts for which `read` raises ValueError, are left out and reported.
+    """
     if not is_list(given):
         problems.append(f"{name} must be a list of strings")
         return ()
@@ -127,7 +130,7 @@ def _command(text: str) -> str:
 
 
 _LIST_READERS = {"checks": _command}
-"""How the texts of a list are read, by setting. Those of other lists are rules for commands."""
+"""How the texts of a list are read, by the setting's name without the group. All other lists contain command rules."""
 
 
 def _problem(name: str, wanted: Any, value: Any) -> str | None:

@@ -21,7 +21,8 @@ def read_frame(stream: BinaryIO) -> bytes | None:
     """The body of the next frame, None at the end of the stream.
 
     Raises:
-        FramingError: the header is wrong, the frame exceeds `MAX_HEADER` or `MAX_BODY`, or the stream ends within it.
+        FramingError: the header is wrong, one of its lines exceeds `MAX_HEADER`, the body exceeds `MAX_BODY`, or the
+            stream ends within the frame.
     """
     length: int | None = None
     first = True
@@ -99,9 +100,9 @@ class StdioFrames:
 
 
 class StdoutWriter:
-    """The writer for pygls. Calls `on_disconnect` for each write that fails, because the client has closed the stream.
+    """The writer for pygls. A write blocks while the client does not read.
 
-    A write blocks while the client does not read.
+    A write that fails means that the client has closed the stream, so each failure calls `on_disconnect`.
     """
 
     def __init__(self, stream: BinaryIO, on_disconnect: Callable[[], None]) -> None:

@@ -56,15 +56,18 @@ _ADVICE: dict[str, str] = {
     "request_too_large": "The conversation is too large for one request.",
 }
 
-MAX_QUOTED = 500  # characters of the server's own words
+MAX_QUOTED = 500  # characters of the text from the model's server
 UNSTARTED_ATTEMPTS = 5
-"""For a server on this machine that is not running: the user must start it, so waiting for minutes is useless."""
+"""The most attempts if the model's server on this machine is not running.
+
+Only the user can start it, so more attempts over several minutes would be useless.
+"""
 IMAGES = (
     "The model's server refused a picture, so the conversation continues without it. Try again, or choose a model that "
     "reads pictures and send the picture again."
 )
 THINKING = "The model's server refused the model's earlier thoughts in this conversation. Start a new session."
-LOADING = "The server is still loading the model."
+LOADING = "The model's server is still loading the model."
 SILENT = (
     "{where} is connected, but has sent nothing for {seconds:g} seconds. If the model needs more time to load or to "
     "read a long prompt, raise the setting maxSilenceSeconds."
@@ -98,7 +101,7 @@ def _refusal(
         name = "billing_error"
     kind, retryable = _KINDS[name]
     advice = _advice(name, endpoint) or "The model's server refused the request."
-    if is_about_thinking(said):  # some proxies give it the status 429
+    if is_about_thinking(said):  # whatever the status: some proxies send 429 with such a text
         return ModelError("invalid_request", f"{THINKING} ({status}: {said})", refuses="thinking")
     if name in ("invalid_request_error", "api_error") and is_too_long(said):
         kind, retryable, advice = "context_overflow", False, "The request is too long for the model."
@@ -116,7 +119,7 @@ def _refusal(
 
 
 def foreign_error(response: Any, beginning: bytes, endpoint: Endpoint) -> ModelError:
-    """Converts a successful response that is not a stream of events: a JSON error, or something foreign.
+    """Converts a successful response that is not a stream of events: a JSON error, or a body of any other kind.
 
     Args:
         beginning: the first bytes of its body. A JSON error is recognized only if they are the whole body.
@@ -198,7 +201,7 @@ def _cause(error: Exception) -> BaseException:
 
 
 def _name_of(endpoint: Endpoint) -> str:
-    """What error messages call the server."""
+    """The name of the model's server in error messages."""
     return endpoint.shown_url or (endpoint.cloud.label if endpoint.cloud else "the Anthropic API")
 
 

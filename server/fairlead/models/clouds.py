@@ -98,7 +98,7 @@ class Cloud:
         return LABELS[self.provider]
 
     def error_name(self, status: int, said: str, headers: Any) -> str | None:
-        """The error type of the Messages API for a refusal; None if the status alone decides."""
+        """The error type of the Messages API for a refusal; None if the usual type for its status applies."""
         name = _exception_name(headers.get("x-amzn-errortype", ""))
         if status == 400 and _WRONG_MODEL.search(said):
             return "not_found_error"

@@ -65,7 +65,7 @@ class Endpoint:
 
     @property
     def host(self) -> str | None:
-        """The name or address in the base URL; None if there is none, or it is invalid."""
+        """The host name or IP address in the base URL; None if the base URL is missing or invalid."""
         return urlsplit(self.base_url).hostname if self.base_url and _is_address(self.base_url) else None
 
     @property
@@ -100,7 +100,7 @@ class Endpoint:
         """Checks that a request can be sent. With a base URL or a cloud, the key may be missing.
 
         Raises:
-            ModelError: there is no key, or the key or the base URL is invalid.
+            ModelError: there is neither a key nor a token, or a key, a token or the base URL is invalid.
         """
         if not (self.api_key or self.auth_token or self.base_url or self.cloud):
             raise ModelError("auth", NO_KEY)

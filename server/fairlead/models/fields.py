@@ -59,8 +59,8 @@ def as_json(value: Any) -> str:
 class Fields:
     """A JSON object and its path in an event. A field that is `null` counts as missing.
 
-    The constructor raises a `ModelError` for any value but an object. Each method except `value` raises one if the
-    field has another type, or if it is missing and there is no default.
+    The constructor raises a `ModelError` for any value but an object. The methods that read one field, except `value`,
+    raise a `ModelError` if the field has another type, or if it is missing and there is no default.
     """
 
     def __init__(self, value: Any, path: str) -> None:

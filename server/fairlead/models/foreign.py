@@ -27,7 +27,10 @@ PROXY = ", and whether a proxy or a sign-in page is in between"
 
 
 def readable(text: str) -> str:
-    """The text on one line. A web page is reduced to its title, or if it has none, to its text without HTML."""
+    """The text on one line, without anything after its first MAX_SEARCHED characters.
+
+    A web page is reduced to its title, or if it has none, to its text without HTML.
+    """
     text = text[:MAX_SEARCHED]
     if _IS_PAGE.match(text):
         title = _TITLE.search(text)

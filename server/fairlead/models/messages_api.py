@@ -43,7 +43,7 @@ KEEP_SECONDS = 120.0
 DRAIN_TIMEOUT = 0.5  # seconds
 CLEARING_BETA = "context-management-2025-06-27"
 _PARTS = {"output_config": "effort"}
-"""The part of an optional field by whose name a refusal may call the field."""
+"""By optional field: the name of a part of it. A refusal may name this part instead of the field."""
 
 _import_lock = Lock()
 
@@ -203,8 +203,8 @@ class MessagesApiModel:
                 unproven = fields.keys() - self._accepted_fields
                 if not named and not unproven:
                     raise
-                # if the error names no field, try without those that this server has not accepted yet: the cache mark
-                # last, because without it each request costs much more
+                # if the error names no field, leave out the fields that this server has not accepted yet; leave out the
+                # cache mark only after the others, because without it each request costs much more
                 suspects = frozenset() if named else suspects | (unproven - {"cache_control"} or unproven)
                 self._refused_fields |= named
             except sdk.APIConnectionError as error:
@@ -218,7 +218,7 @@ class MessagesApiModel:
                 return stream
 
     def _optional_fields(self, request: Request, without: Set[str]) -> dict[str, Any]:
-        """The fields that not every server supports, except those in `without` and those that this one has refused."""
+        """The fields that not every server supports, without those in `without` and those that this server refused."""
         fields: dict[str, Any] = {
             "cache_control": clouds.CACHE_MARK,
             "thinking": {"type": "adaptive", "display": "summarized"},

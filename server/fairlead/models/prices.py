@@ -8,7 +8,10 @@ from importlib.resources import files
 from fairlead.agent.model import Usage
 
 _VERSION = re.compile(r"([-@](\d{8}|latest|default))?(-v\d+(:\w+)*)?(\[1m\])?")
-"""What may follow the listed name of the same model: a date, Bedrock's version, or the mark of a longer window."""
+"""The endings that a listed name may have: a date, Bedrock's version, or the mark of a longer window.
+
+A model with any other ending has no known price.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,10 @@ def price_of(model: str) -> Price | None:
 
 
 def window_of(model: str) -> int | None:
-    """The window in tokens of a model, or of the listed model that it is a variant of; None if neither is listed."""
+    """How many tokens of a model's window Fairlead uses (`context` in prices.yaml).
+
+    Counts every model whose name begins with a listed name as this listed model; None if there is no such name.
+    """
     listed = _listed(model)
     return int(price_list()[1][listed]["context"]) if listed is not None else None
 

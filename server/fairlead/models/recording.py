@@ -30,7 +30,7 @@ from fairlead.workspace.replace_file import replace_file
 MAX_DEPTH = 120  # levels
 MAX_SIZE = 1_000_000  # values, counted again for each alias
 YAML_LINE_ENDS = "\x85\u2028\u2029\ufeff"
-"""Characters that a block would change: YAML's own line ends, and the byte order mark."""
+"""Characters that a block of YAML would change: Unicode's line ends, and the byte order mark."""
 TURN_FIELDS = ("text", "thinking", "calls", "stop", "usage", "when")
 FILE_FIELDS = ("replay", "about", "pace", "turns")
 USAGE_FIELDS = {
@@ -53,7 +53,10 @@ class Turn:
     """The stop reason; None if it follows from the calls."""
     usage: Usage = field(default_factory=lambda: Usage(requests=1))
     when: str = ""
-    """Play it only if a result of the last calls contains this text; otherwise skip it."""
+    """The turn is played only if the results of the last calls contain this text, otherwise it is skipped.
+
+    Empty: it is always played.
+    """
 
 
 @dataclass(frozen=True)

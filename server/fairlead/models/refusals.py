@@ -85,7 +85,7 @@ def parse_max_tokens(said: str) -> int | None:
 
 
 def _size(digits: str) -> int | None:
-    """The number of tokens; None if it is impossible."""
+    """The number of tokens; None if it is 0 or has more than MAX_DIGITS digits."""
     return int(digits) or None if len(digits) <= MAX_DIGITS else None
 
 
@@ -95,7 +95,7 @@ def is_about_billing(said: str) -> bool:
 
 
 def is_about_images(said: str) -> bool:
-    """Whether a refusal mentions pictures: the server may be unable to read one of them, or any."""
+    """Whether a refusal mentions pictures: the model's server may refuse one of them, or all pictures."""
     return _IMAGES.search(said) is not None
 
 

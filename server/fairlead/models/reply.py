@@ -25,7 +25,7 @@ from fairlead.models.stream_events import (
 )
 
 BYTES_PER_TOKEN = 4
-"""A guess for the output, used until the server names its number of tokens at the end."""
+"""For an estimate of the output tokens, until the model's server reports their number at the end of the answer."""
 
 
 @dataclass
@@ -53,7 +53,7 @@ class ReplyBuilder:
 
     @property
     def usage(self) -> Usage:
-        """What the answer has used so far."""
+        """The tokens used so far. The output tokens are an estimate until the model's server has reported them."""
         if self.reply is not None:
             return self.reply.usage
         if self._is_output_counted:
@@ -62,7 +62,9 @@ class ReplyBuilder:
         return Usage(**{**self._counts, "output_tokens": estimate})
 
     def feed(self, data: dict[str, Any]) -> TextDelta | ThinkingDelta | None:
-        """Takes one event and returns what the user sees of it, if anything. Ignores unknown events and deltas.
+        """Takes one event and returns the part that the user sees; None if there is none.
+
+        Ignores unknown events and deltas.
 
         Raises:
             ModelError: a field is missing or has a wrong type, or the event does not fit those before it.
@@ -163,8 +165,8 @@ def read_input(raw: str, start: Any) -> tuple[dict[str, Any], str | None]:
     """Parses a call's input. Returns it and None, or an empty input and the problem.
 
     Args:
-        raw: what was streamed of it.
-        start: the input if nothing was streamed.
+        raw: the streamed JSON, which may be incomplete.
+        start: the input from the start of the block, used only if nothing was streamed. None counts as an empty object.
     """
     try:
         value: Any = json.loads(raw, parse_constant=_no_constant) if raw.strip() else start or {}

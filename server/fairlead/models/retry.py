@@ -14,11 +14,13 @@ MAX_ATTEMPTS = 10
 # seconds
 FIRST_DELAY = 0.5
 MAX_BACKOFF = 30.0
-"""The longest pause that a server did not ask for. With MAX_ATTEMPTS, the pauses take about two minutes."""
+"""The longest pause that the model's server did not ask for. With MAX_ATTEMPTS, the pauses take about two minutes."""
 MAX_DELAY = 60.0
+"""The longest pause, even if the model's server asks for a longer one."""
 LOADING_DELAY = 3.0
+"""The pause while the model's server is loading its model, unless it asks for another one."""
 LOADING_LIMIT = 1800.0
-"""The limit for the sum of the pauses while the server is loading its model."""
+"""The limit for the sum of the pauses while the model's server is loading its model."""
 RESTARTED = "\n\n[The connection broke; the answer starts again.]\n\n"
 
 
@@ -31,8 +33,8 @@ async def with_retries(
     The pauses double from FIRST_DELAY to MAX_BACKOFF seconds, with jitter; a server's `retry-after` takes precedence.
     No pause is longer than MAX_DELAY. Only errors with the same limit count towards an error's own `max_attempts`.
 
-    Attempts that fail because the server is still loading its model do not count. Instead, the pauses after them are
-    added up, and once the sum has reached LOADING_LIMIT, the next such failure is final.
+    Attempts that fail because the model's server is still loading its model do not count. Instead, the pauses after
+    them are added up, and once the sum has reached LOADING_LIMIT, the next such failure is final.
 
     Raises:
         ModelError: an error that a retry cannot fix, or the error of the last attempt.
@@ -60,7 +62,8 @@ async def with_retries(
                 tried = f"waited {LOADING_LIMIT / 60:g} minutes" if error.loading else f"tried {failed} times"
                 raise ModelError(error.kind, f"{error.message} Fairlead {tried}. {saved}", retryable=True) from error
             if is_loading:
-                # not shorter: tiny pauses would add up to LOADING_LIMIT only after very many requests, and 0 never
+                # at least FIRST_DELAY: tiny pauses would reach LOADING_LIMIT only after very many requests, and pauses
+                # of 0 never
                 delay = min(MAX_DELAY, max(FIRST_DELAY, error.retry_after or LOADING_DELAY))
                 waited += delay
             else:
@@ -97,7 +100,10 @@ class _ShownAnswer:
 
 
 class _ShownText:
-    """The text of an answer that the user has seen. After a restart, what repeats it is skipped."""
+    """The text of an answer that the user has seen.
+
+    After a restart, the beginning of the new answer is skipped as long as it repeats this text.
+    """
 
     def __init__(self) -> None:
         self._shown = ""

@@ -68,7 +68,7 @@ class BlockStop:
 
 @dataclass(frozen=True, slots=True)
 class MessageDelta:
-    """What is known about the whole reply near its end."""
+    """Facts about the whole reply, sent near its end."""
 
     stop_reason: str
     """Empty if it is not known yet."""
@@ -92,7 +92,7 @@ def parse_event(data: Any) -> StreamEvent | None:
 
     Raises:
         ModelError: a field is missing or has a wrong type, or the block's type cannot occur in an answer. The message
-            names it.
+            names the field or the block's type.
     """
     kind = Fields(data, "event").text("type", "")
     event = Fields(data, kind or "event")

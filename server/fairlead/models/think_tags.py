@@ -21,8 +21,9 @@ _TAGGED = re.compile(rf"\s{{0,{MAX_BLANK}}}{OPEN}(.*?)(?:({CLOSE})\s*|\Z)", re.D
 async def separate_thinking(events: AsyncGenerator[ModelEvent, None]) -> AsyncGenerator[ModelEvent, None]:
     """Yields an answer's events, with thinking in tags as thinking, and the reply without it.
 
-    Only a tag at the beginning of the text counts. If it is never closed, a complete answer without calls is text after
-    all, and is shown as text too. Other thinking becomes the reply's `tagged_thinking`.
+    Only a tag at the beginning of the text counts. In a complete answer without calls, a tag that is never closed marks
+    no thinking: the reply stays as it is, and its text, which was shown as thinking, is shown as text too. In all other
+    cases, the thinking becomes the reply's `tagged_thinking`.
     """
     tagged = _TaggedText()
     async with aclosing(events):
@@ -61,7 +62,7 @@ class _TaggedText:
     def __init__(self) -> None:
         self._place: Literal["beginning", "thinking", "text"] = "beginning"
         self._held = ""
-        """What has not been shown yet, because it may be a part of a tag."""
+        """The text that has not been shown yet, because it may be a part of a tag."""
         self._skips_blank = False
 
     @property

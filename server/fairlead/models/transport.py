@@ -22,7 +22,7 @@ def transport_errors() -> tuple[type[Exception], ...]:
 
 @contextmanager
 def decoding_errors(sdk: Any) -> Generator[None]:
-    """Converts the libraries' errors in decoding a response, such as a wrong charset or a wrong frame.
+    """Converts the errors of libraries that cannot decode a response, for example because of a wrong charset or frame.
 
     Each decoder raises its own exceptions, so all exceptions are converted. The block must only call the libraries.
 

@@ -10,9 +10,9 @@ UNPLANNED: Literal["unplanned"] = "unplanned"
 """The step id of work while the plan had no step in progress."""
 
 CHECK = "check"
-"""The `Verification.program` of a check without a known program, or with results that its exit code does not show.
+"""The `Verification.program` of a check without a known program, or whose exit code does not show all results.
 
-Its target is the whole command.
+The only target is then the whole command.
 """
 
 
@@ -62,7 +62,10 @@ class CommandRun:
     stopped: bool = False
     """Whether the agent, the user or the end of the session stopped it, which is not a failure."""
     verified: tuple[Verification, ...] = ()
-    """What it verifies. Exit code 0 means that all of it passed. Empty also if the run left out proposals."""
+    """What it verifies. Exit code 0 means that all of it passed.
+
+    Empty if it verifies nothing, or if it ran without all or some of the proposals.
+    """
     state: int | None = None
     """The number of the file state that it ran on (`FileStates`); None if `verified` is empty."""
     without_changes: int | None = None

@@ -28,7 +28,7 @@ class PlanItem:
     content: str
     status: Status = "pending"
     active_form: str = ""
-    """What is shown while it is in progress, such as "Adding tests"; may be empty."""
+    """The text shown while the item is in progress, such as "Adding tests"; may be empty."""
     held: bool = False
     """Whether the user holds it, so that it must not be started."""
     by_user: bool = False

@@ -60,7 +60,7 @@ class TodoManager:
         """Replaces the plan with a saved one: of an earlier process (P11), or to rewind the session.
 
         Args:
-            history: the versions of the saved plan, the oldest first. Their ids are not used again (P6).
+            history: the versions of the saved plan, the oldest first. The ids of their items are not used again (P6).
             user_edits: None if there are none.
         """
         self._state, self.history, self._user_edits = state, history, user_edits or UserEdits()

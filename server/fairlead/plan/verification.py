@@ -115,7 +115,7 @@ def _passed(runs: Sequence[CommandRun], changed_since: ChangedSince) -> Support:
 def _refine_verified(support: Support, record: Record, changed_since: ChangedSince) -> Support:
     """Turns `verified` into `unverified` if the command is flaky, or into `proved` if it fails without the proposals.
 
-    Of its runs without the proposals, the last one counts whose proposed files have not changed since.
+    Of its runs without the proposals, the last one decides. Runs do not count if the files or proposals changed since.
     """
     if support.status != "verified":
         return support

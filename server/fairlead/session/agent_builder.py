@@ -112,7 +112,7 @@ class AgentBuilder:
         )
 
     async def collect_context(self, task: RunTask) -> list[Block]:
-        """What the model gets with a prompt. Call it after `build`, because it depends on the model's window."""
+        """The context blocks for a prompt. Call it after `build`, because their size depends on the model's window."""
         surroundings = task.surroundings if self.context.settings.context.editor else None
         limit = self._model.window.results_limit_chars()
         return await self._prompt_context.collect(task.context, surroundings, self.history.messages, limit)
@@ -126,8 +126,8 @@ class AgentBuilder:
         folders = self._folders_note.take(self.files.roots, self.history.messages)
         rules = await self._rules.take_new(self.files.read_tracker.folders, self.history.messages)
         await self.code.update_report(self.plan.snapshot())
-        # Nothing may be awaited after `Feedback.take`. What it and `take_report` return counts as read at once, but is
-        # saved only with the history, so a cancellation in between would lose it.
+        # Nothing may be awaited after `Feedback.take`. The texts that it and `take_report` return count as read at
+        # once, but are saved only with the history, so a cancellation in between would lose them.
         feedback = await self.feedback.take()
         return [*folders, *feedback, *rules, *self.code.take_report()]
 

@@ -39,7 +39,7 @@ class Checkpoint:
 def without_undone(checkpoint: Checkpoint, log: DecisionLog) -> Checkpoint:
     """The checkpoint without the decisions that are undone now, so that a rewind does not restore them.
 
-    Until they can no longer be redone, checkpoints contain them.
+    The checkpoints of a session contain such decisions as long as they can be redone.
     """
     if checkpoint.decisions <= len(log.done):
         return checkpoint
@@ -50,7 +50,7 @@ def without_undone(checkpoint: Checkpoint, log: DecisionLog) -> Checkpoint:
 
 
 def with_split_decision(checkpoints: Sequence[Checkpoint], number: int) -> tuple[Checkpoint, ...]:
-    """Counts the decision with this number, from 1, as two: in some of its files it was undone or redone."""
+    """Counts the decision with this number, from 1, as two, because only some of its files were undone or redone."""
     return tuple(
         replace(each, decisions=each.decisions + 1) if each.decisions >= number else each for each in checkpoints
     )

@@ -1,6 +1,5 @@
 """The language support of a session: its language servers, queries to them, and the new errors that they find."""
 
-import asyncio
 from collections.abc import Callable
 
 from fairlead.code.provider import Provider, SessionLanguageServers
@@ -35,7 +34,6 @@ class CodeSupport:
         Then checks the proposals if a step was completed since the last call.
         """
         self.problems.warm()
-        await asyncio.sleep(0)  # lets the starts begin: the check's time limit would cancel one that the check begins
         await self.problems.check_once_per_step([item.id for item in plan.items if item.status == "completed"])
 
     def take_report(self) -> list[str]:

@@ -35,8 +35,8 @@ class CurrentRun:
         """Executes a run and returns its outcome. Cancelling the caller cancels the run; the outcome is still returned.
 
         Args:
-            work: the run. It is called after the previous run has ended, with True if it was stopped during that wait.
-                It must return an outcome in both cases.
+            work: does the run. It is called after the previous run has ended, with True if the new run was stopped
+                during that wait, otherwise with False. It must return an outcome in both cases.
         """
         run = asyncio.ensure_future(_run_after(self._task, work))
         self._task, self._caller, self._stopping = run, asyncio.current_task(), False

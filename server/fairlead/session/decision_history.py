@@ -46,6 +46,6 @@ class DecisionHistory:
         return self._last_checkpoint
 
     def restore(self, state: SessionState) -> None:
-        """Replaces both with those of a saved state. Later checkpoints get ids that were not used before."""
+        """Replaces the decisions and checkpoints with saved ones. Later checkpoints get ids that were never used."""
         self.decisions, self.checkpoints = state.decisions, state.checkpoints
         self._last_checkpoint = max([self._last_checkpoint, *(each.id for each in state.checkpoints)])

@@ -93,7 +93,7 @@ class Feedback:
         self._accepted[name] = note
 
     def rejected(self, name: str, before: Proposal, hunk_ids: Collection[str] | None, reason: str) -> None:
-        """The user rejected some hunks of a file's proposal.
+        """The user rejected a file's proposal, or some of its hunks.
 
         Args:
             before: the proposal before the decision.

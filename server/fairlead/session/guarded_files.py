@@ -107,7 +107,7 @@ def _why_hidden(top: Path, found: View | BaseException) -> str:
 
 
 def enclosing_tops(roots: Roots) -> Sequence[Path]:
-    """The tops of the work trees around the workspace's folders that commands see. There are none except on Linux."""
+    """The top folders of the repositories around the workspace that commands may see. Empty except on Linux."""
     if sys.platform != "linux":
         return ()
     from fairlead.shell.sandbox.enclosing import shown_repositories  # noqa: PLC0415  imports only on Linux

@@ -64,7 +64,7 @@ class ServersWorkspace:
 class FolderServers:
     """Implements `SessionLanguageServers` with separate servers for each folder of the workspace.
 
-    `server` also stops the servers of folders that were removed from the workspace.
+    `server` and `start` also stop the servers of folders that were removed from the workspace.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class FolderServers:
         """
         Args:
             start: returns the servers of a folder; none of them is running yet.
-            waiting: is entered while a run waits for a server.
+            waiting: returns a context manager that is entered while a run waits for a server.
         """
         self._files, self._start, self._waiting = files, start, waiting
         self._by_folder: dict[Path, SessionServers] = {}

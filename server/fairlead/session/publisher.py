@@ -93,7 +93,8 @@ class Publisher:
     def _save_and_send(self, events: Sequence[Event]) -> None:
         """Saves the session, then sends the plan and the proposals if they changed, then the events.
 
-        So what the user saw survives a kill, except for the latest streamed text and output (`JournalWriter.save`).
+        So everything that the user has seen survives if the process is killed, except for the latest streamed text and
+        output (`JournalWriter.save`).
         """
         before, self._sent = self._sent, self._published
         self._writer.save(events)

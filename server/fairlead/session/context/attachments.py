@@ -57,7 +57,7 @@ class Attachments:
     """One line for each item."""
     contents: tuple[str, ...] = ()
     images: tuple[Block, ...] = ()
-    """The pictures among them, in the same order."""
+    """The pictures among the items, in the order of the items."""
 
     @property
     def blocks(self) -> list[Block]:
@@ -212,7 +212,8 @@ class Attacher:
     def _add_content(self, tag: str, text: str, limit: int) -> None:
         limit = max(0, limit)
         if len(text) > limit:
-            text = f"{text[:limit].rsplit(chr(10), 1)[0]}\n(These are the first {limit:,} of {len(text):,} characters.)"
+            whole_lines = text[:limit].rsplit("\n", 1)[0]
+            text = f"{whole_lines}\n(These are the first {len(whole_lines):,} of {len(text):,} characters.)"
         self._left -= len(text)
         self._contents.append(f"<{tag}>\n{text}\n</{tag}>")
 

@@ -21,8 +21,8 @@ class FoldersNote:
     def take(self, roots: Roots, messages: Sequence[Message]) -> list[str]:
         """The note to send now, or an empty list.
 
-        No note is needed while no folder is open, while the last one in the conversation still applies, and before the
-        first note as long as paths need no folder names (`Roots.has_names`).
+        Empty while no folder is open, or while the last note in the conversation still applies. Before the first note,
+        also empty while paths need no folder names (`Roots.has_names`).
         """
         sent = self._sent_notes.of(messages)
         if not roots.folders or not (sent or roots.has_names):

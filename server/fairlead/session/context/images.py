@@ -11,7 +11,11 @@ from fairlead.session.errors import WrongRequest
 MEGABYTE = 1 << 20
 MAX_IMAGES = 10
 MAX_BYTES = 5 * MEGABYTE
-"""As base64 this is 6.7 MB. The Messages API accepts 10 MB, but Amazon Bedrock and Google Vertex AI only 5 MB."""
+"""As base64 this is 6.7 MB.
+
+The Messages API accepts 10 MB of base64. Amazon Bedrock and Google Vertex AI accept only 5 MB of it, so they refuse
+pictures of more than 3.75 MB.
+"""
 MAX_TOTAL_BYTES = 20 * MEGABYTE
 """The Messages API accepts requests of at most 32 MB, and base64 adds a third.
 

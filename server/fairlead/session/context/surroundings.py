@@ -93,7 +93,8 @@ def surroundings_block(
 ) -> str | None:
     """The block for the prompt that follows these messages.
 
-    None if nothing is known, and the messages contain no earlier block. After an earlier block, there is always one.
+    None if nothing is known, and the messages contain no earlier block. If they contain one, the new block names
+    only the changes since then, or says that there are none.
 
     Args:
         is_secret: whether a path that `Roots.relative` returned looks like a secret. Neither such files nor files
@@ -111,7 +112,10 @@ def surroundings_block(
 
 
 def summary(block: str) -> str:
-    """The most important sections in one line, for the user; empty if the block has no sections."""
+    """The most important sections in one line, for the user.
+
+    If the block has none of them, the labels of its other sections; empty if it has no sections.
+    """
     found = _BLOCK.fullmatch(block)
     heads = dict(_HEAD.findall(found[1])) if found is not None else {}
     shown = [

@@ -12,7 +12,10 @@ from fairlead.workspace.files import Files
 
 
 class FoundSet:
-    """Holds the set, valid while the user only accepts changes and rejects those not needed (docs/plan.md P19)."""
+    """Holds the set. It stays valid while the user only accepts changes, or rejects changes that are not needed.
+
+    Any other change to a file makes it invalid (docs/plan.md P19).
+    """
 
     def __init__(self, files: Files, known_files: KnownFiles) -> None:
         self._files, self._known_files = files, known_files

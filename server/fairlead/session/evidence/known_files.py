@@ -119,7 +119,7 @@ class KnownFiles:
             return None
 
     def _hash(self, path: Path, content: str | bytes | None, disk: DiskText | None, mode: int) -> str:
-        """The digest of a file with this content, in the encoding of what is on disk.
+        """The digest of a file with this content, in the encoding of the file on disk.
 
         Args:
             content: None: there is no file.

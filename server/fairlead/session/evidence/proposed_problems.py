@@ -34,6 +34,8 @@ NEW_ERRORS = (
 )
 
 Texts = Mapping[Path, str]
+ServerKey = tuple[Path | None, str]
+"""Identifies a language server: its folder of the workspace, and its name."""
 ErrorKey = tuple[Path, str, str]
 """Identifies an error even if its line moves: the file, the message and the code."""
 
@@ -60,9 +62,9 @@ class ProposedProblems:
         self._checked_state: object = None
         self._completed: set[str] | None = None
         self._warmed_for = Changeset()
-        self._starts: dict[str, asyncio.Task[None]] = {}
-        """The server starts that `warm` has begun, by the server's name."""
-        self._late: set[str] = set()
+        self._starts: dict[ServerKey, asyncio.Task[None]] = {}
+        """The starts that have begun in the background. The end of a check does not cancel them."""
+        self._late: set[ServerKey] = set()
         """The servers that were still starting when a check last reached its time limit."""
 
     def errors(self) -> Mapping[Path, Sequence[Problem]]:
@@ -89,18 +91,21 @@ class ProposedProblems:
             return
         before, self._warmed_for = self._warmed_for, self._files.changes
         changed = self._proposed(changed_paths(before, self._warmed_for))
-        for name, paths in self._groups(changed).items():
-            if name not in self._starts:
-                self._starts[name] = asyncio.ensure_future(self._start(paths[0]))
+        self._begin_starts(self._groups(changed))
+
+    def _begin_starts(self, groups: Mapping[ServerKey, Sequence[Path]]) -> None:
+        for key, paths in groups.items():
+            if key not in self._starts:
+                self._starts[key] = asyncio.ensure_future(self._start(paths[0]))
 
     async def aclose(self) -> None:
-        """Cancels the starts of servers that `warm` began. Does not stop the servers that are running."""
+        """Cancels the starts of servers. Does not stop the servers that are running."""
         for task in self._starts.values():
             task.cancel()
         await asyncio.gather(*self._starts.values(), return_exceptions=True)
 
-    def _starting(self) -> set[str]:
-        return {name for name, start in self._starts.items() if not start.done()}
+    def _starting(self) -> set[ServerKey]:
+        return {key for key, start in self._starts.items() if not start.done()}
 
     async def _start(self, path: Path) -> None:
         try:
@@ -119,7 +124,9 @@ class ProposedProblems:
             await self.check()
 
     async def check(self) -> None:
-        """Checks the proposals, unless nothing is proposed or nothing has changed since the last time.
+        """Checks the proposals, unless nothing has changed since the last time, or the time limit is 0.
+
+        Without proposals, there are no errors, and no server starts.
 
         Files that could not be checked, or not before the time limit, count as free of errors until something changes.
         Waits only once for a server that is still starting, such as one that the user has not allowed yet. Its files
@@ -130,13 +137,15 @@ class ProposedProblems:
         if state == self._checked_state or not seconds:
             return
         # nothing is new without a proposal, and then no server starts
-        paths = [*proposed, *self._dependents(proposed)] if proposed else []
+        groups = self._groups([*proposed, *self._dependents(proposed)] if proposed else [])
+        self._begin_starts(groups)
+        await asyncio.sleep(0)  # lets the starts begin: the time limit would cancel one that the check begins
         checked: dict[Path, _Checked] = {}
         late = self._late & self._starting()
         try:
             async with asyncio.timeout(seconds):
-                for name, group in self._groups(paths).items():
-                    if name not in late:
+                for key, group in groups.items():
+                    if key not in late:
                         checked |= await self._check_group(group)
         except TimeoutError:
             log.info("the proposed texts were not checked within %.0f s", seconds)
@@ -235,11 +244,13 @@ class ProposedProblems:
         read = [path for path in self._files.read_tracker.paths if path not in proposed]
         return [path for path in read if self._servers.name_for(path)][-MAX_DEPENDENTS:]
 
-    def _groups(self, paths: Iterable[Path]) -> Mapping[str, list[Path]]:
+    def _groups(self, paths: Iterable[Path]) -> Mapping[ServerKey, Sequence[Path]]:
         """The files by language server."""
-        groups: dict[str, list[Path]] = {}
+        groups: dict[ServerKey, list[Path]] = {}
         for path in paths:
-            groups.setdefault(self._servers.name_for(path), []).append(path)
+            root = self._files.roots.folder_of(path)
+            key = (None if root is None else root.path, self._servers.name_for(path))
+            groups.setdefault(key, []).append(path)
         return groups
 
     def _text(self, path: Path) -> str | None:

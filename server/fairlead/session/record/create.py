@@ -125,7 +125,7 @@ class _Creator:
             yield Change(self._name(outcome.path), new_path, outcome.item_id, outcome.outcome, outcome.hunk)
 
     def _verifications(self) -> Iterator[Verification]:
-        """The last run of each verifying command that was not stopped, in the order of these runs."""
+        """For each verifying command, its last run that was not stopped; in the order of these runs."""
         runs = [(step, run) for step, part in self._state.record.by_step.items() for run in part.commands]
         results = ((run.state, step, run) for step, run in runs if run.verified and not run.stopped)
         last: dict[str, tuple[int, str, CommandRun]] = {}
@@ -138,9 +138,9 @@ class _Creator:
             yield Verification(command, run.exit_code, round(run.seconds, 3), step, proves, self._changed_since(state))
 
     def _failed_without_changes(self, command: str, state: int) -> bool:
-        """Whether a command failed when it last ran without the proposals, on files that are otherwise as in a state.
+        """Whether a command failed when it last ran without the proposals.
 
-        Counts only runs that have a result, and only if the known files, with the proposals, were as in the state.
+        Counts only runs with an exit code, and only if the known files, with the proposals, were then as in `state`.
         """
         runs_without = ((run.without_changes, run) for run in self._state.record.runs() if run.exit_code is not None)
         runs_of_command = [

@@ -24,7 +24,7 @@ _SHA_256 = re.compile("[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """What a file contained."""
+    """The content of a file at one time."""
 
     sha256: str | None
     """Of the bytes, in lower-case hexadecimal digits. None: the file could not be read."""
@@ -64,7 +64,10 @@ class Verification:
     fails_without_changes: bool
     """Whether it passed, and failed on the same files without the proposals."""
     differs: Mapping[str, FileContent | None]
-    """The files whose content was not `KnownFile.after` when it ran, by path, with what it saw. None: no file."""
+    """By path: the content that the command ran on, for each file where it differs from `KnownFile.after`.
+
+    None: there was no file.
+    """
 
     @property
     def passed(self) -> bool:

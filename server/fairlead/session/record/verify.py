@@ -35,7 +35,10 @@ class Finding:
 
 
 def compare_files(record: SessionRecord, roots: Roots) -> Iterator[Finding]:
-    """Whether each file of a record has the content that it had when the record was made, one finding per file."""
+    """Whether each file of a record is as it was when the record was made, one finding per file.
+
+    Compares the content and, except on Windows, whether its owner may execute the file.
+    """
     for file in record.files:
         yield _compared(file, roots)
 
@@ -76,7 +79,7 @@ async def run_check(command: str, roots: Roots, sandbox: Capability, hidden: Seq
     """Runs a command of a record on the files as they are now, and discards its changes.
 
     The command is untrusted, so it runs only in the sandbox; if it cannot run there, it counts as failed. Each command
-    has its own layer, so that leftovers of one, such as a cache, do not make another one pass.
+    has its own layer, so that the leftovers of a command, such as a cache, do not make another command pass.
 
     Args:
         hidden: Fairlead's own folders, which commands must not read.

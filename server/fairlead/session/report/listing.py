@@ -69,7 +69,7 @@ def settled_row(info: JournalInfo) -> Row:
 
 
 def unsettled_row(session_id: str, state: SessionState) -> Row:
-    """The row of an unloaded session that is not settled."""
+    """The row of an unloaded session that is not settled. A session that was running is shown as paused."""
     phase: Phase = "idle" if state.phase == "idle" else "paused"
     plan = state.plan
     return Row(session_id, state.title, state.updated, phase, plan.completed, len(plan.items), len(state.changes))
@@ -106,7 +106,7 @@ def transcript(messages: Sequence[Message], record: Record, checkpoints: Sequenc
 
 
 def _with_checkpoints(lines: Sequence[Line], checkpoints: Sequence[Checkpoint]) -> list[Line]:
-    """The lines with the checkpoint before each prompt.
+    """The lines, with `Line.checkpoint` set for each prompt that has a checkpoint.
 
     Prompts are matched by their text, from the end, because compaction changes the messages, and a conversation from an
     earlier version of Fairlead has no checkpoints at its beginning.

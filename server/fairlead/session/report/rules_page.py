@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from fairlead.session.report.markdown import code_span
 from fairlead.session.server_context import ServerContext
 from fairlead.shell.command_line.rules import Rule, denied_examples
 
@@ -57,4 +58,4 @@ def _row(rule: str, *cells: Sequence[str]) -> str:
 
 
 def _code(text: str) -> str:
-    return f"`{text.replace('|', chr(92) + '|')}`"
+    return code_span(text.replace("|", "\\|"))  # even in code, a table needs the backslash

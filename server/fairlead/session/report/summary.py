@@ -14,6 +14,7 @@ from fairlead.plan import PlanItem
 from fairlead.plan.evidence import BEFORE, UNPLANNED, Evidence
 from fairlead.plan.history import PlanVersion
 from fairlead.plan.verification import Support, VerificationStatus
+from fairlead.session.report.markdown import code_span
 from fairlead.session.state import SessionState
 from fairlead.workspace.paths import Roots
 
@@ -36,7 +37,10 @@ STATUS_LEADS: dict[VerificationStatus, str] = {
     "unverified": "Unverified",
     "noEvidence": "Without evidence",
 }
-"""The statuses that the line at the end of a run mentions."""
+"""The words before the titles of steps with a status, in the line at the end of a run.
+
+The line names no steps with other statuses.
+"""
 DROPPED = "dropped from the plan"
 OUTCOMES: dict[ReviewStatus, str] = {
     "review": "to review",
@@ -130,8 +134,7 @@ def _in_words(support: Support, roots: Roots) -> str:
 
 def _quoted(command: str) -> str:
     """The first line of a command as Markdown code."""
-    first = next(iter(command.strip().splitlines()), "").replace("`", "'")
-    return f"`{first}`"
+    return code_span(next(iter(command.strip().splitlines()), ""))
 
 
 def _parts(state: SessionState, support_by_item: Supports) -> list[_Part]:
@@ -213,7 +216,7 @@ def _name(result: ReviewOutcome, roots: Roots) -> str:
 
 
 def _code(path: str, roots: Roots) -> str:
-    return f"`{roots.relative(Path(path))}`"
+    return code_span(roots.relative(Path(path)))
 
 
 def _files(outcomes: Sequence[ReviewOutcome]) -> str:

@@ -150,7 +150,9 @@ async def _apply_in_editor(session: Session, label: str, edits: Sequence[FileEdi
 
 
 def _with_digest(session: Session, edit: FileEdit) -> FileEdit:
-    """The edit with the digest of the bytes that it is based on: for unsaved text, those that saving it would write.
+    """The edit with the digest of the bytes that it is based on.
+
+    For unsaved text, these are the bytes that saving the text would write.
 
     Without a digest if the edit creates a file, if the open document has no file, or if the file's encoding cannot
     represent the unsaved text.

@@ -1,0 +1,10 @@
+"""Texts in Markdown pages."""
+
+import re
+
+
+def code_span(text: str) -> str:
+    """A text as Markdown code. Its fence is longer than any run of backticks in the text (CommonMark, "Code spans")."""
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    space = " " if "`" in (text[:1], text[-1:]) else ""
+    return f"{fence}{space}{text}{space}{fence}"
