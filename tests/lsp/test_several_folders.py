@@ -215,7 +215,7 @@ async def test_a_session_belongs_to_the_folders_that_it_began_with(
         assert len(await listed(client)) == 1
         change(client, removed=[web])
         error = await client.error("agent/sessions/open", {"sessionId": session})
-        assert f"{workspace} and {web}, which is not open in this window anymore" in error.message
+        assert f"Add {workspace} or {web} again." in error.message
         change(client, added=[web])
         await client.request("agent/sessions/open", {"sessionId": session})
         result = await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})

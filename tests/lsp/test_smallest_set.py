@@ -200,7 +200,7 @@ async def test_p19_a_search_can_be_stopped(workspace: Path, replay: Replay) -> N
         await client.request("agent/command/stop", {"sessionId": session(client), "handle": handle})
         found = await answer
         assert (found["outcome"], found["needed"], found["notNeeded"]) == ("stopped", [], [])
-        assert found["message"] == "The search was stopped before it found a smaller set. (2 runs)"
+        assert found["message"] == "The search was stopped, and no smaller set was found. (2 runs)"
         number, answer = client.begin("agent/checks/minimize", {"sessionId": session(client)})
         await client.until(lambda: len(client.events("check_search")) == 4)
         client.notify("$/cancelRequest", {"id": number})
@@ -251,7 +251,7 @@ async def test_p19_a_search_has_limits(workspace: Path, replay: Replay, limit: J
         await client.run()
         found = await minimize(client)
         assert (found["outcome"], found["runs"], len(found["needed"])) == ("limit", runs, left)
-        assert "The search ended at its limit" in found["message"]
+        assert "Not all sets could be tried" in found["message"]
         assert "minimal" not in found["message"]
 
 

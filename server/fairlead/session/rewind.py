@@ -114,7 +114,10 @@ async def _exclusively(session: Session) -> AsyncGenerator[None]:
 
 
 def rewound(state: SessionState, checkpoint: Checkpoint) -> SessionState:
-    """The state with everything as it was at a checkpoint. Versions increase, and what was spent stays on record."""
+    """The state as it was at a checkpoint, but with higher versions.
+
+    The history of the plan stays, and so do the tokens and the cost on record.
+    """
     checkpoint = without_undone(checkpoint, state.decisions)
     old = state.plan
     plan = PlanningState(checkpoint.items, 0, old.version + 1, old.revision, checkpoint.awaits_approval)

@@ -56,14 +56,15 @@ class ServerContext:
     _guarded: dict[Path, GuardedFiles] = field(default_factory=dict[Path, GuardedFiles])
 
     def guarded_files(self, root: Root) -> GuardedFiles:
-        """The files in a folder that commands must not read or write. All sessions share one search."""
+        """In this folder, the files that commands must not read or write. All sessions share one search for them."""
         return self._guarded.setdefault(root.path, GuardedFiles(root.path))
 
     def workspace(self) -> Roots:
         """The folders of the workspace.
 
         Raises:
-            RequestRefused: no folder is open, one does not exist, or the workspace is not trusted.
+            RequestRefused: no folder is open, an open folder is missing or is not a folder, or the workspace is not
+                trusted.
         """
         if not self.roots.folders:
             raise RequestRefused("No folder is open. Open the folder that the agent should work in.")

@@ -44,7 +44,7 @@ from fairlead.workspace.paths import Roots
 class Session:
     """Owns the state of one conversation.
 
-    `sink` gets its events. The changed plan or proposals come before the event that changed them.
+    `sink` gets its events. If an event changed the plan or the proposals, they come before this event.
     """
 
     def __init__(
@@ -335,7 +335,7 @@ class Session:
         return "paused" if self._exiting or stop_reason in PAUSES else "idle"
 
     def snapshot(self) -> SessionState:
-        """The state to save, without what `JournalWriter` adds."""
+        """The state to save, except for the values that `JournalWriter` adds."""
         return SessionState(
             title=self.title,
             phase=self.state,
@@ -432,7 +432,10 @@ class Session:
             self.publish()
 
     async def _take_feedback(self) -> list[str]:
-        """The feedback for the model now. Reads the proposed files first, because a command may have changed them."""
+        """Returns the feedback that the model has not read yet.
+
+        First reads the files with proposals that may have changed, for example because a command has run.
+        """
         changed = self.files.paths_to_observe()
         if changed:
             await self.observe(changed)

@@ -17,7 +17,7 @@ class SpareModel:
         self._model: ClosableModel | None = None
 
     async def connect(self, choice: ModelChoice) -> None:
-        """Connects the model of this choice. If the spare model is of another choice, replaces and closes it."""
+        """Connects the model of this choice. A spare model of another choice is closed and replaced."""
         model = self._model
         if model is None or choice != self._choice:
             earlier, model = model, open_model(choice)

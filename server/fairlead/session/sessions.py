@@ -27,7 +27,7 @@ LEFTOVER_AGE = 86_400  # seconds after which a lock file or an incomplete file w
 MAX_SETTLED = 200  # how many settled sessions that began with the same folders stay saved; the oldest are removed
 
 OPEN_ELSEWHERE = "This session is open in another window or terminal. Continue there, or close it there first."
-FOLDER_REMOVED = "This session belongs to {folders}, which is not open in this window anymore. Add the folder again."
+FOLDER_REMOVED = "No folder of this session is open in this window anymore. Add {folders} again."
 
 
 class Sessions:
@@ -82,7 +82,7 @@ class Sessions:
             RequestRefused: the workspace cannot be used (`ServerContext.workspace`).
         """
         roots = self._context.workspace()
-        # lower case and digits only: the id is the authority of URIs, and those are lower-cased
+        # lower case and digits only: the id is the authority of URIs, which clients may convert to lower case
         session_id, journals = secrets.token_hex(6), self._context.journals
         saved = self._context.settings.sessions.keep_days > 0
         journal = journals.new(session_id, *map(str, roots.paths)) if saved else journals.in_memory()
@@ -92,7 +92,7 @@ class Sessions:
         self._sessions[session.id] = session
         self._unloaded.pop(session.id, None)
         self._to_load.pop(session.id, None)
-        session.change_folders(self._context.roots)  # they may have changed while it was loaded
+        session.change_folders(self._context.roots)  # they may have changed while the session was loaded
         self._schedule_list()
         return session
 
@@ -113,7 +113,8 @@ class Sessions:
         only listed, and are loaded when a request names them. If `ServerContext.restores_sessions` is false, unsettled
         ones are only listed too.
 
-        Also removes the sessions that are no longer saved (`SessionsSettings`), including those of other workspaces.
+        Also removes settled sessions that are too old (`SessionsSettings`), including those of other workspaces, and
+        the oldest of those with the same folders if there are too many.
 
         Raises:
             RequestRefused: as `create`.
@@ -208,7 +209,7 @@ class Sessions:
     async def _load_journal(self, info: JournalInfo) -> None:
         workspace, journals = self._context.workspace(), self._context.journals
         if set(map(str, workspace.paths)).isdisjoint(info.folders):  # its folder was removed from the workspace
-            raise RequestRefused(FOLDER_REMOVED.format(folders=" and ".join(info.folders)))
+            raise RequestRefused(FOLDER_REMOVED.format(folders=" or ".join(info.folders)))
         journal, state = await asyncio.to_thread(journals.open, info)
         try:
             # the journal stays unchanged until all of it is restored
@@ -284,7 +285,7 @@ class Sessions:
             session.change_folders(self._context.roots)
 
     def rows(self) -> tuple[Row, ...]:
-        """The list of sessions, the one with the latest run first. Omits those that are still waiting to be loaded."""
+        """The loaded and the listed sessions, the one with the latest run first."""
         return rows(self, (row for _, row in self._unloaded.values()))
 
     def _schedule_list(self) -> None:
@@ -376,7 +377,10 @@ class Sessions:
                 log.exception("the events of the session %s cannot be sent", session.id)
 
     async def close(self) -> None:
-        """Stops everything that runs in the sessions, and stops loading others. The journals stay open."""
+        """Stops everything that runs in the sessions, stops loading others, and closes the spare model.
+
+        The journals stay open.
+        """
         for pending in (self._retry_timer, self._loader, self._observing, *self._loading.values()):
             if pending is not None:
                 pending.cancel()

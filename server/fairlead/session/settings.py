@@ -64,7 +64,7 @@ class CheckSettings:
     search_max_runs: int = 100
     """The runs after which a search for the smallest set ends; 0: no limit."""
     search_max_minutes: float = 15
-    """The minutes after which it ends; 0: no limit."""
+    """The minutes after which such a search ends; 0: no limit."""
     new_errors_seconds: float = 20
     """How long language servers may look for new errors that the proposals cause (P20); 0: not at all."""
 
@@ -79,10 +79,10 @@ class CloudSettings:
 
 @dataclass(frozen=True)
 class ContextSettings:
-    """What the model gets with a prompt."""
+    """The settings `context.*`: what the model gets with a prompt."""
 
     editor: bool = True
-    """Whether it includes what the user is looking at."""
+    """Whether the model gets what the user is looking at in the editor."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class SessionsSettings:
     """How long settled sessions (`Sessions`) are saved."""
 
     keep_days: int = 30
-    """Days from its last run until a settled session is removed.
+    """Days until a settled session is removed, from its last run or the last write to its journal, if that is later.
 
     0: new sessions are not saved, and settled ones are removed.
     """

@@ -30,7 +30,10 @@ from fairlead.session.feedback import PendingFeedback
 from fairlead.workspace.rejections import Rejected
 
 Phase = Literal["idle", "running", "paused"]
-"""`paused`: a run is unfinished, because its process ended or the run ended for one of `PAUSES` (docs/plan.md L14)."""
+"""`paused`: a run is unfinished, because its process ended or because it stopped for a reason in `PAUSES`.
+
+See docs/plan.md L14.
+"""
 PAUSES: Collection[StopReason] = ("budget", "max_turn_requests", "loop")
 """The stop reasons that leave a run unfinished."""
 

@@ -47,7 +47,8 @@ class TimedEditor:
     async def approve_server(self, request: ApprovalRequest) -> ApprovalAnswer:
         """Asks whether a language server may run.
 
-        Counts only during `waiting_for_server`: servers also start in advance, while the run continues.
+        The wait for the answer counts only during `waiting_for_server`, because servers also start in advance, while
+        the run continues.
         """
         with self._waiting("server question"):
             return await self._editor.approve(request)

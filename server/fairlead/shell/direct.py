@@ -52,7 +52,7 @@ class DirectLayer:
     ) -> "DirectBox":
         """See `Layer.open`. `view`, `network` and `background` have no effect.
 
-        Of the limits, only `processes` applies. It does so only on Linux, and does not count threads.
+        Of the limits, only `processes` applies, and only on Linux. Threads do not count.
 
         Raises:
             ToolError: there is no shell.

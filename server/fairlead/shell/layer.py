@@ -23,7 +23,7 @@ NON_INTERACTIVE = {
     "PYTHONUNBUFFERED": "1",
 }
 
-# what a command reads instead of a hidden `.env` or `.npmrc`; a comment there
+# what a command reads in a hidden settings file, such as `.env` or `.npmrc`; a comment in such files
 HIDDEN_TEXT = "# hidden by Fairlead\n"
 
 # enough for the parallel jobs of a build, each of which is several processes or threads
@@ -211,7 +211,7 @@ class Layer(Protocol):
             folder: where the command starts. None: in the first folder of the workspace.
             limits: the resources that the command may use.
             network: whether a sandboxed command may use the machine's network. Others always may.
-            background: whether other boxes may be open at the same time.
+            background: whether the command runs in the background, so that the limit of one open box does not apply.
 
         Raises:
             ToolError: the box cannot be made, or another box that is not `background` is open. The command does not run

@@ -51,9 +51,9 @@ class BoundedOutput:
 
 
 class Stream:
-    """What the user sees of a command while it runs: everything at first, then the newest output twice a second.
+    """Shows the user a command's output while it runs: all of it at first, then the newest part every INTERVAL seconds.
 
-    This bounds a flood, and still shows everything that a slow server writes.
+    This limits a flood of output, but still shows everything that a command writes slowly.
     """
 
     def __init__(self, show: Callable[[str], None]) -> None:

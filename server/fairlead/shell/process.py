@@ -53,9 +53,9 @@ class CommandResult:
 def command_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The environment of a command outside the sandbox.
 
-    It is the user's environment with NON_INTERACTIVE, without our secrets and without what the client added. It also
-    keeps Git from starting maintenance in the background: that would be killed when the command ends, and would leave a
-    lock that prevents any later maintenance of the repository.
+    It is the user's environment with NON_INTERACTIVE, without our secrets and without the variables that the client
+    added. It also keeps Git from starting maintenance in the background. Such maintenance would be killed when the
+    command ends, and would leave a lock that prevents any later maintenance of the repository.
     """
     added = environment.get(ADDED_VARIABLES, "").split(",")
     public = {

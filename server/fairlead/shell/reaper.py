@@ -1,8 +1,9 @@
 """`python reaper.py SERVER_PID PROCESSES COMMAND...`: runs a command and ends all processes that it started.
 
-A separate process, on Linux only. As a subreaper it becomes the parent of every orphan of the command, whatever its
-group or session, and so can end it (docs/faults.md 28). On SIGTERM, or when the server dies, it ends the command: with
-SIGTERM first, then with SIGKILL. The exit code is the command's, or 128 plus the number of the signal that ended it.
+A separate process, on Linux only. As a subreaper, the reaper becomes the parent of all orphans that the command leaves,
+in any group or session, and so can end them (docs/faults.md 28). On SIGTERM, or when the server dies, the reaper ends
+the command: with SIGTERM first, then with SIGKILL. The exit code is the command's, or 128 plus the number of the signal
+that ended the command.
 """
 
 import contextlib

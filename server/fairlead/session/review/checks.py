@@ -108,7 +108,7 @@ async def run_checks(session: Session, command: str | None, chosen: Collection[C
 
 
 def requested_checks(session: Session, command: str | None) -> list[Check]:
-    """The check that runs this command. None: all checks of the session."""
+    """The check that runs this command; all checks of the session if the command is None."""
     return find_checks(session) if command is None else [_check(session, command)]
 
 
@@ -120,7 +120,7 @@ def find_checks(session: Session) -> list[Check]:
 
 
 def _check(session: Session, command: str) -> Check:
-    """The check and its plan item: the one that it is attached to, else the last one of the plan that changed files."""
+    """The check with its plan item: the item it is attached to, else the last item that changed files, else none."""
     items = session.plan.snapshot().items
     owner = next((item.id for item in items if item.check == command), None)
     changed = [item.id for item in items if session.evidence.recorder.record.of(item.id).files]
@@ -180,7 +180,7 @@ async def _execute(
     """Runs the command. Returns how it ended, and whether a file or a proposal changed while it ran.
 
     Raises:
-        ToolError: it is not allowed, needs the sandbox, or could not be started.
+        ToolError: the command is not allowed, needs the sandbox, or could not be started.
     """
     commands, command = session.commands.tools(), request.check.command
     call = RunningCall(call_id, request.check.item_id, lambda text: session.publish(ToolOutput(call_id, text)))
@@ -198,7 +198,7 @@ async def _execute(
 def _judge_accepted(
     session: Session, request: _Request, end: CheckEnd, complete: CheckEnd | None, before: _Review, *, is_outdated: bool
 ) -> tuple[str, bool]:
-    """What a run without the undecided changes means, as text, and whether the check proves the changes.
+    """Describes the result of a run without the undecided changes, and returns whether the check proves the changes.
 
     Args:
         end: how the run without the undecided changes ended.
@@ -231,7 +231,7 @@ def _sentence(check: Check, end: CheckEnd) -> str:
 def _list_changes(changes: Changeset, roots: Roots) -> str:
     """The first `MAX_NAMED` undecided changes as text, such as "parser.py, lines 40-52", and how many more there are.
 
-    A file is named without lines if it is decided as a whole, or if none of its hunks has been decided.
+    A file is named without lines if it can only be decided as a whole, or if none of its hunks has been decided.
     """
     names: list[str] = []
     for proposal in changes:
@@ -247,7 +247,7 @@ def _list_changes(changes: Changeset, roots: Roots) -> str:
 
 
 def _lines(hunk: Hunk) -> str:
-    """The lines of a hunk as the review shows them: in the proposed text. For removed lines, the one that follows."""
+    """The lines of a hunk in the proposed text, as the review shows them. For removed lines, the line after them."""
     first, last = hunk.new_start + 1, hunk.new_start + len(hunk.new)
     return f"lines {first}-{last}" if last > first else f"line {first}"
 

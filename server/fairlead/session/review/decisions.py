@@ -52,7 +52,8 @@ async def accept(
 ) -> list[HunkOutcome]:
     """Applies the selected changes to the user's files. A change is accepted only if the file contains it afterwards.
 
-    Protected files come last, and each waits until the user confirms it. The other files do not wait.
+    Protected files come last: after the other files are done, the user is asked about each protected file, and then
+    the confirmed ones are accepted.
 
     Args:
         seen_version: the version of the edits that the user saw. None: nothing is compared.
@@ -104,7 +105,7 @@ async def _accept(
 async def _prepare_all(
     session: Session, selections: Sequence[Selection], overwrite_user_lines: bool, outcomes: list[HunkOutcome]
 ) -> list[_PreparedEdit]:
-    """Prepares the edits of what can be accepted. Adds an outcome for what cannot."""
+    """Prepares the edits of the changes that can be accepted. Adds an outcome for each change that cannot."""
     prepared: list[_PreparedEdit] = []
     yielder = Yielder()
     for selection in selections:
@@ -126,7 +127,7 @@ async def _prepare_all(
 
 
 def _paths(proposal: Proposal, path: Path) -> list[Path]:
-    """The path of a proposal, and the one that its file is moved to."""
+    """The path of a proposal and, if it moves the file, the new path."""
     return [path] if proposal.new_path is None else [path, Path(proposal.new_path)]
 
 
@@ -229,7 +230,7 @@ def _missing_folders(edit: FileEdit) -> tuple[str, ...]:
 async def reject(session: Session, target: Target, seen_version: int | None, reason: str = "") -> list[HunkOutcome]:
     """Removes the selected changes from the proposals; the user's files do not change. The model gets the reason.
 
-    If the agent proposes the same change again, that is refused once (`Rejections`).
+    If the agent proposes a rejected change again, the server refuses it once (`Rejections`).
 
     Raises:
         Stale: as `accept`.

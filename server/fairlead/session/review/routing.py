@@ -1,4 +1,7 @@
-"""Decides who applies an edit of the user's files: the editor or the server. No other module decides that. Pure."""
+"""Decides who applies an edit of the user's files: the editor, the server or nobody. No other module decides that.
+
+Does no I/O.
+"""
 
 from dataclasses import dataclass
 from typing import Literal

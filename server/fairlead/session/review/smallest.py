@@ -74,7 +74,7 @@ async def find_smallest_set(session: Session, command: str | None) -> SmallestSe
 
 
 async def _commands_for(session: Session, checks: Sequence[Check], handle: str) -> Commands:
-    """Returns what runs the checks, after asking the user where that is necessary.
+    """Returns the dependencies that running the checks needs. Before that, asks the user for any missing approval.
 
     Raises:
         ToolError: the user did not allow a check, or the sandbox is not available.
@@ -104,7 +104,9 @@ class _Search:
         self._all_ran = True
 
     async def run(self) -> SmallestSet:
-        """Searches until the set is found, a limit is reached, or the search is interrupted (`_Interrupted`).
+        """Searches until the set is found, no set can be found, a limit is reached, or the search is interrupted.
+
+        No set can be found if the checks fail with all changes, or if they are flaky.
 
         Raises:
             ToolError: a check cannot run.
@@ -122,8 +124,8 @@ class _Search:
     def result(self, outcome: SearchOutcome) -> SmallestSet:
         """The result with this outcome. A set that is not minimal is included only if some changes are not in it.
 
-        If a set is included, it becomes the session's found set (`FoundSet`). If the checks fail or are flaky, the
-        session has none.
+        If a set is included, it becomes the session's found set (`FoundSet`). If the checks fail or are flaky, clears
+        the found set. Otherwise, the found set stays.
         """
         found = self._search.found
         is_set = outcome == "minimal" or (outcome in ("limit", "stopped") and found not in (None, self._units))
@@ -196,7 +198,7 @@ def _changes(units: Sequence[_Unit]) -> tuple[Change, ...]:
 
 
 def _message(checks: Sequence[Check], outcome: SearchOutcome, count: int, needed: int, is_set: bool) -> str:
-    """What a result means, for the user."""
+    """Describes a result for the user."""
     one = len(checks) == 1
     names, it = (f"`{checks[0].command}`", "it") if one else ("The checks", "they")
     need, passes, fails = ("needs", "passes", "fails") if one else ("need", "pass", "fail")
@@ -209,9 +211,9 @@ def _message(checks: Sequence[Check], outcome: SearchOutcome, count: int, needed
         case "changed":
             return "The proposed changes or their files changed, or the agent began to work. Search again."
         case "stopped" | "limit":
-            why = "The search was stopped" if outcome == "stopped" else "The search ended at its limit"
+            why = "The search was stopped" if outcome == "stopped" else "Not all sets could be tried"
             found = f"{names} {passes} with {needed} of {count_of(count, 'change')}. {why}, so fewer may be enough."
-            return found if is_set else f"{why} before it found a smaller set."
+            return found if is_set else f"{why}, and no smaller set was found."
         case "minimal":
             if needed == count:
                 return f"{names} {need} {everything}."

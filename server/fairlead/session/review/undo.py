@@ -80,8 +80,8 @@ def _paths(decision: Decision) -> list[Path]:
 async def undo_later(session: Session, count: int) -> list[HunkOutcome]:
     """Undoes all decisions after the first `count`, the last one first, in each file where that is possible.
 
-    The caller holds `session.reviewing`. The log of decisions does not change. A file that stays as it is has the
-    outcome `failed`, with the reason.
+    The caller holds `session.reviewing`. The log of decisions does not change. A file of the user that should change
+    but stays as it is has the outcome `failed`, with the reason.
     """
     outcomes: list[HunkOutcome] = []
     done = session.decisions.done
@@ -97,7 +97,7 @@ async def undo_later(session: Session, count: int) -> list[HunkOutcome]:
 
 
 def _forget_rejections(session: Session, undone: Sequence[FileDecision], others: Sequence[Decision]) -> None:
-    """Allows the agent to propose again what was rejected, except for what another decision rejected too."""
+    """Allows the agent to propose the rejected changes again, except those that another decision rejected too."""
     earlier = defaultdict[str, list[tuple[FileDecision, str]]](list)
     for decision in others:
         for file in decision.files if decision.kind == "reject" else ():
@@ -217,7 +217,7 @@ def _check_open(session: Session, *paths: Path) -> None:
 
 
 def _remove_empty(folders: Sequence[str]) -> None:
-    """Removes the folders that were created for a file, up to the first that is not empty."""
+    """Removes the folders that were created for a file, the innermost first, until one is not empty."""
     with contextlib.suppress(OSError):
         for folder in folders:
             Path(folder).rmdir()

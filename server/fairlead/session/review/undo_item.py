@@ -23,9 +23,9 @@ async def undo_item(session: Session, item_id: str) -> list[HunkOutcome]:
 
     A file fails if the same lines were changed later; the other files are undone.
 
-    An accept of a file as a whole (a new file, a deletion, a rename) cannot be undone in part. If it is the item's last
-    accept of the file, it is undone with the changes of other items in it; the item's earlier accepts of the file stay.
-    It fails if the file was changed later in any way. An earlier accept of a file as a whole stays.
+    An accept of a file as a whole (such as a new file, a deletion or a rename) cannot be undone in part. If it is the
+    item's last accept of the file, only this accept is undone, with the changes of other items in it; this fails if the
+    file was changed later in any way. If the item has later accepts of the file, those are undone, and it stays.
 
     Raises:
         RequestRefused: no change of this item was accepted, or the accepts were undone.
@@ -99,7 +99,7 @@ def _edit(session: Session, path: Path, accepts: list[FileDecision], item_id: st
         accepts: the oldest first.
 
     Raises:
-        CannotUndo: it would lose later changes, or the file cannot be read; as for `inverse_edit` if that is used.
+        CannotUndo: later changes would be lost, or the file cannot be read; as for `inverse_edit` if that is used.
     """
     last = accepts[-1]
     if last.before.decided_as_whole:

@@ -42,7 +42,7 @@ def merged_values(old: Mapping[str, V], changed: Json, read: Callable[[V | None,
 def checkpoints_json(
     old: Sequence[Checkpoint], new: Sequence[Checkpoint], messages: Sequence[Message], number: codec.NumberOf
 ) -> list[Any]:
-    """How many of the old checkpoints are unchanged, and the new ones after those, as JSON.
+    """The number of unchanged checkpoints at the beginning, and the checkpoints after them, as JSON.
 
     Args:
         messages: the session's conversation. Most checkpoints contain its first messages.
@@ -66,8 +66,8 @@ def read_checkpoints(
 
 
 def _json(new: Checkpoint, last: Checkpoint, messages: Sequence[Message], number: codec.NumberOf) -> Json:
-    # after a compaction, the conversation no longer begins like earlier checkpoints; then the checkpoint before this
-    # one shares more messages with it
+    # after a compaction, the conversation no longer begins like earlier checkpoints; then this checkpoint shares more
+    # messages with the one before it
     in_conversation = common_prefix_length(messages, new.messages)
     in_last = common_prefix_length(last.messages, new.messages)
     shared = max(in_conversation, in_last)

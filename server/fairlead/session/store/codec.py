@@ -29,7 +29,7 @@ Texts = Mapping[int, str]
 """The saved texts by their numbers."""
 
 LATEST_TIME = 253_402_300_799
-"""The end of the year 9999, the last one that `datetime` supports."""
+"""The last second of the year 9999 (UTC), in seconds since the epoch. `datetime` supports no later year."""
 
 
 def read_time(value: Any) -> float:
@@ -50,7 +50,7 @@ def read_phase(value: list[Any]) -> tuple[Phase, float]:
     return phase, read_time(updated)
 
 
-# the fields of the blocks that Fairlead reads; the content of a result may be with its call (entries.py)
+# the fields that Fairlead reads in each type of block; the content of a result is null if its call has it (entries.py)
 _BLOCKS: dict[str, dict[str, tuple[type, ...]]] = {
     "text": {"text": (str,)},
     "tool_use": {"id": (str,), "name": (str,), "input": (dict,)},
@@ -100,7 +100,10 @@ def read_user_edits(value: Json) -> UserEdits:
 
 
 def evidence_json(old: Evidence | None, new: Evidence) -> Json:
-    """Omits the files and commands that are already written, and counts them in `kept`: a long step has hundreds."""
+    """A step's evidence without the files and commands that `old` contains already, because a long step has hundreds.
+
+    `kept` counts the omitted ones.
+    """
     old = old or Evidence()
     files = common_prefix_length(old.files, new.files)
     commands = common_prefix_length(old.commands, new.commands)

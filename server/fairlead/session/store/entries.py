@@ -1,11 +1,11 @@
-"""A session's state as journal entries that contain what changed, and the state that entries add up to. Pure.
+"""Encodes a session's state as journal entries, each with the changes since the one before, and decodes entries.
 
-An entry is an object with the changed parts only. Large values are written once:
+Does no I/O. An entry is an object with the changed parts only. Large values are written once:
 
 - A file's text or a review decision gets a number in its first entry. Later entries refer to it by that number, as long
   as the state contains it.
 - A file or a command on record is written once.
-- A checkpoint is written once.
+- A checkpoint is written once. If a checkpoint changes, it and those after it are written again.
 - A message is written once. If the history was rewritten, the messages from the first difference on are written again.
 - A tool's result is written with its call, when the call ends. In the message written later, it is null.
 
@@ -232,7 +232,7 @@ def _fill_in(block: Block, calls: Calls) -> Block:
 
 
 def read_entries(entries: Iterable[Json]) -> JournalContent:
-    """Returns what the entries add up to.
+    """Returns the state that the entries add up to, with the numbered texts and decisions.
 
     Raises:
         ValueError: one of them is not an entry, or they do not add up to a state.
@@ -292,7 +292,7 @@ def _identity(value: Any) -> Any:
     return value
 
 
-# the fields that an entry contains as a whole: name in the entry -> field of `SessionState`, and what reads it
+# the fields that an entry contains as a whole: name in the entry -> field of `SessionState`, function that reads it
 _WHOLE_FIELDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "title": ("title", _identity),
     "mode": ("mode", _identity),

@@ -34,7 +34,7 @@ UNREADABLE = (
     "The session {name} cannot be read: {reason}. Its file stays unchanged: {path}. "
     "If a newer version of Fairlead wrote it, update Fairlead; otherwise move the file away to hide this message."
 )
-MAX_REASON = 200  # characters
+MAX_REASON = 200  # characters of an error in `UNREADABLE`; the rest is cut off
 
 
 class Journal:
@@ -159,7 +159,10 @@ class Journal:
             self._lock = None
 
     def _write_whole(self, state: SessionState) -> None:
-        """Creates the file, or replaces it with a shorter one that has the same state."""
+        """Writes the whole state to a new file, which replaces the old one, if there is one.
+
+        If that fails, continues with the old file if it is complete and open.
+        """
         assert self._path is not None
         encoder = EntryEncoder()
         entry = encoder.entry(state)
@@ -375,7 +378,10 @@ def _encoded(value: Json) -> bytes:
 
 
 def _summary_line(state: SessionState) -> bytes:
-    """The summary of a settled session, so that the next start need not read the rest of the file."""
+    """The line with the summary of a settled session, so that the next start need not read the rest of the file.
+
+    Empty if the session is not settled.
+    """
     if state.phase != "idle" or len(state.changes):
         return b""
     return _encoded({"row": [state.title, state.updated, state.plan.completed, len(state.plan.items)]})

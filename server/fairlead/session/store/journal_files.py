@@ -5,10 +5,11 @@ from pathlib import Path
 
 
 def append(file: int, data: bytes, size: int) -> None:
-    """Appends to a file of this size in bytes, or leaves it unchanged.
+    """Appends all of the data to a file, or leaves the file unchanged.
 
     Args:
         file: a descriptor from `open_for_append`.
+        size: the current size of the file in bytes. If writing fails, the file is cut back to this size.
 
     Raises:
         OSError: the data could not be written completely.

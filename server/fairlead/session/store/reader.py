@@ -37,10 +37,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class JournalInfo:
-    """What is known about a session without reading its whole journal.
-
-    That is the file's name and time, and what its first and its last line say.
-    """
+    """A session, as far as it is known from its journal's name, time, first line and last line."""
 
     id: str
     folders: tuple[str, ...]

@@ -16,7 +16,7 @@ def repaired(messages: Sequence[Message], calls: Calls, at: float) -> tuple[Mess
 
     Args:
         calls: what is known about the calls of the interrupted round.
-        at: when the session was saved last, in seconds since the epoch.
+        at: when the session was last saved, in seconds since the epoch.
     """
     complete = list(messages)
     if complete and complete[-1]["role"] == "assistant":

@@ -43,14 +43,14 @@ class JournalWriter:
         self._events = self._reserved = events_sent
 
     def note(self, event: Event) -> None:
-        """Adds an event to what the next save contains."""
+        """Counts an event, and updates the calls of the round, so that the next save contains them."""
         self._calls = with_event(self._calls, event, self._now())
         self._events += 1
 
     def save(self, events: Sequence[Event] = ()) -> None:
-        """Writes what has changed, before these events are sent. May delay or skip it for events that change little.
+        """Writes what has changed, before these events are sent. Without events, writes at once.
 
-        Without events, writes at once.
+        Does not write for events that change no saved state, and writes the output of a command after OUTPUT_DELAY.
         """
         # a higher number of events is saved in advance, so that streamed text needs no entry
         is_reserved = self._events <= self._reserved

@@ -231,7 +231,7 @@ def _listed(words: Sequence[Word], rows: Sequence[Row], first: int) -> Iterator[
 
 
 def _operands(words: Sequence[Word], row: Row, first: int) -> Iterator[int]:
-    """The indexes of dangerous operands. A word that may become several, such as `*`, may contain one."""
+    """The indexes of dangerous operands. A word that may become several, such as `*`, counts as dangerous."""
     count, options_end, is_value = 0, False, False
     for index, word in enumerate(words[first:], first):
         text = word.value or word.prefix
@@ -309,7 +309,7 @@ def _awk(words: Sequence[Word]) -> Iterator[Danger]:
     value_next = seen = False
     for index, word in enumerate(words[1:], 1):
         value = word.value
-        if value_next:
+        if value_next and value is not None:
             value_next = False
         elif value is None:
             if not seen or word.prefix[:1] in ("", "-"):

@@ -35,18 +35,21 @@ _DYNAMIC = re.compile(r"[$`*?\[{]")
 
 
 Succeeded = frozenset[int] | None
-"""The ids of the commands that must have succeeded if bash reaches a point of the line. None: it cannot reach it."""
+"""The ids of the commands that must have succeeded if bash reaches a point of the line.
+
+None: bash cannot reach this point.
+"""
 
 
 def _either(one: Succeeded, other: Succeeded) -> Succeeded:
-    """What must have succeeded at a point that bash reaches in one of two ways."""
+    """The commands that must have succeeded at a point that bash reaches in one of two ways."""
     if one is None or other is None:
         return other if one is None else one
     return one & other
 
 
 def _both(one: Succeeded, other: Succeeded) -> Succeeded:
-    """What must have succeeded at a point that bash reaches only if it reaches two other points."""
+    """The commands that must have succeeded at a point that bash reaches only if it reaches two other points."""
     return None if one is None or other is None else one | other
 
 
@@ -55,9 +58,9 @@ class _State:
     """What is known at a point between two commands."""
 
     zero: Succeeded
-    """What must have succeeded if the last command exited with 0."""
+    """The commands that must have succeeded if the last command exited with 0."""
     nonzero: Succeeded
-    """What must have succeeded if it exited with another code."""
+    """The commands that must have succeeded if the last command exited with another code."""
     errexit: bool = False
     """Whether `set -e` is set for certain."""
     pipefail: bool = True
@@ -65,7 +68,7 @@ class _State:
 
     @property
     def succeeded(self) -> Succeeded:
-        """What must have succeeded, whatever the last exit code is."""
+        """The commands that must have succeeded, whatever the last exit code is."""
         return _either(self.zero, self.nonzero)
 
     def then(self, zero: Succeeded, nonzero: Succeeded) -> "_State":
@@ -195,7 +198,7 @@ def _without_prefixes(words: list[str]) -> list[str]:
 
 
 class _Follower:
-    """Follows the commands of one shell. `exits`: what must have succeeded if it exits early with 0."""
+    """Follows the commands of one shell. `exits`: those that must have succeeded if the shell exits early with 0."""
 
     def __init__(self, source: bytes) -> None:
         self._source = source
@@ -304,7 +307,11 @@ class _Follower:
 
 
 def _state_after(state: _State, zero: Succeeded, *, ignores_errexit: bool) -> _State:
-    """The state after a command, a pipeline or a subshell. After `set -e`, its failure ends the shell."""
+    """The state after a command, a pipeline or a subshell. After `set -e`, its failure ends the shell.
+
+    Args:
+        zero: the commands that must have succeeded if it exited with 0.
+    """
     return state.then(zero, None if state.errexit and not ignores_errexit else state.succeeded)
 
 

@@ -57,7 +57,7 @@ def _tree(source: bytes) -> "Node | None":
 
 @cache
 def _parser() -> "Parser":
-    import tree_sitter  # noqa: PLC0415 - takes 10 ms, which a session without commands does not need
+    import tree_sitter  # noqa: PLC0415 - takes 10 ms, and a session without commands does not need it
     import tree_sitter_bash  # noqa: PLC0415 - as above
 
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))

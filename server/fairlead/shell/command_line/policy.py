@@ -34,9 +34,10 @@ def check_permission(
 ) -> Permission:
     """Checks one bash command line. Never raises.
 
-    Deny rules take precedence over everything else. A command runs anywhere if the allow rules allow every part of it
-    and nothing in it is unclear. Any other command runs without asking only in the sandbox, without the network, and
-    with `approvals` set to `sandboxed`. If there are deny rules, nothing in such a command may be unclear either.
+    Deny rules take precedence over everything else. If the allow rules allow every part of a command and nothing in it
+    is unclear, it runs without asking, even outside the sandbox or with the network. Any other command runs without
+    asking only in the sandbox, without the network, and with `approvals` set to `sandboxed`. If there are deny rules,
+    nothing in such a command may be unclear either.
 
     Args:
         command: the command line.

@@ -46,7 +46,7 @@ class Rule:
         """Parses a rule.
 
         Raises:
-            BadRule: it is not a single command of plain words and `*`.
+            BadRule: the text is not a single command of plain words and `*`.
         """
         parsed = parse(text)
         if not parsed.commands and not parsed.unclear:
@@ -73,9 +73,9 @@ class Rule:
         return self.covers(command) and self.uncovered_danger(command) is None
 
     def covers(self, command: SimpleCommand) -> bool:
-        """Whether the command matches the rule word by word, and has exactly its assignments and redirections to files.
+        """Whether the command matches the rule word by word, even if it contains dangerous arguments.
 
-        The command may contain dangerous arguments.
+        It must also have exactly the rule's assignments and redirections to files.
         """
         if command.assignments != self.command.assignments or len(command.writes) != len(self.command.writes):
             return False
@@ -150,7 +150,7 @@ def _is_star(word: Word) -> bool:
 
 
 def _matches(rule: Word, word: Word) -> bool:
-    """Whether a rule's word matches a command's word. A word that may become several words never matches."""
+    """Whether a rule's word matches a command's word. A word whose value only bash can tell never matches."""
     if word.value is None:
         return False
     if rule.value is not None:

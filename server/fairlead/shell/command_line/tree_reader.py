@@ -153,7 +153,7 @@ class _Reader:
 
     def _substitution(self, node: "Node", depth: int) -> None:
         raw = self.raw(node)
-        # bash unescapes the text between the backticks before it reads it
+        # bash unescapes the text between the backticks before it parses this text
         if raw.startswith(b"`") and (raw.count(b"`") != 2 or b"\\" in raw):
             self.note(_NOT_PARSED)
         self._children(node, depth)
@@ -301,7 +301,11 @@ class _Reader:
         return writes
 
     def _has_certain_end(self, parts: dict[str, "Node"]) -> bool:
-        """Whether bash ends the heredoc where the grammar does. If not, one of them reads text as commands."""
+        """Whether it is certain that bash ends the heredoc where the grammar does.
+
+        If they end it at different places, one of them reads text as commands. If the end is certain, also notes that
+        the heredoc is unclear if its text may come from commands.
+        """
         start, stop = parts.get("heredoc_start"), parts.get("heredoc_end")
         operator = "<<-" if "<<-" in parts else "<<"
         name = _HEREDOC_NAME.fullmatch(self.raw(start)) if start else None

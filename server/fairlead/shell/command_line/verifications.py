@@ -32,7 +32,10 @@ class FoundVerifications:
     """Whether there may be a pipe, which hides exit codes unless `pipefail` is set."""
 
     def with_pipefail(self, command: str) -> str:
-        """The line to run for `command`, in which these were found, so that `pytest | tail` fails if the tests fail."""
+        """Returns `command`, in which these were found, after a line that sets `pipefail` if a pipe may hide a failure.
+
+        So `pytest | tail` fails if the tests fail.
+        """
         return f"set -o pipefail\n{command}" if self.verified and self.piped else command
 
 
@@ -101,7 +104,7 @@ def _may_be_option(word: Word) -> bool:
 
 
 def _verification(row: Verifier, words: Sequence[str], folder: str) -> Verification | None:
-    """What a program verifies with these arguments. None: nothing, or the row does not apply."""
+    """The verification by a program with these arguments. None: it verifies nothing, or the row does not apply."""
     options, targets = _split_options(words[1:], row)
     program = program_name(words[0])
     if _checks_nothing(row, [*options, *words[1:]], targets):
@@ -145,7 +148,10 @@ def _checks_nothing(row: Verifier, words: Sequence[str], targets: Sequence[str])
 
 
 def _letters(option: str, with_value: Collection[str]) -> Iterator[str]:
-    """The options in a group of letters: `-x` and `-v` in `-xv`. After one with a value, the rest is its value."""
+    """The options in a group of letters: `-x` and `-v` in `-xv`. Text after an option that takes a value is its value.
+
+    The group ends at the first character that is not a letter.
+    """
     for letter in option[1:] if option[1:2] != "-" else "":
         if not letter.isalpha():
             return

@@ -65,7 +65,7 @@ OPTION_VARIABLES = (
 )
 """Variables, as regular expressions, that give options to programs. A line that sets one verifies nothing."""
 
-# `run?ci` matches `run ci`, because a space would separate two names
+# `run?ci` stands for `run ci`: a name cannot contain a space, because spaces separate names
 SCRIPTS = (
     "test test:* test-* tests check check:* check-* lint lint:* build build:* compile compile:* "
     "typecheck typecheck:* type-check types tsc verify validate run?ci run?check run?types"
@@ -411,4 +411,4 @@ ALIASES = {
     "cargo b": "cargo build",
     "cargo c": "cargo check",
 }
-"""Short names of subcommands, with the full ones."""
+"""Programs with a short subcommand, mapped to the same programs with the full subcommand."""

@@ -1,4 +1,4 @@
-"""How a box ended, and how to end one whose launcher died."""
+"""Reads how a box ended, and ends a box whose launcher died."""
 
 import os
 import select

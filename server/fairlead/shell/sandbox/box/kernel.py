@@ -48,7 +48,7 @@ def version() -> tuple[int, ...]:
 
 
 def drop_file_rights() -> None:
-    """Gives up root's access to files: until `restore_file_rights`, the kernel checks it as for the user `nobody`."""
+    """Gives up root's access to files. Until `restore_file_rights`, the kernel checks file access as for `nobody`."""
     _libc.setfsgid(_NOBODY)
     _libc.setfsuid(_NOBODY)  # this also drops the capabilities that override permissions
     if (_libc.setfsuid(-1), _libc.setfsgid(-1)) != (_NOBODY, _NOBODY):  # they do not report errors

@@ -137,7 +137,10 @@ def _map_account(uid: int, gid: int) -> None:
 
 
 def _init(spec: "BoxSpec", wait: int) -> int:
-    """The first process of the pid namespace; returns the command's exit code, or FAILED if the launcher died early."""
+    """Runs as the first process of the pid namespace.
+
+    Returns the command's exit code, or FAILED if the launcher died early.
+    """
     kernel.die_with_parent()
     os.setpgid(0, 0)  # a SIGTERM to the launcher's group must arrive here only once: when the launcher forwards it
     if os.read(wait, 1) != b"g":  # the launcher died before `die_with_parent` took effect
@@ -176,8 +179,8 @@ def _init(spec: "BoxSpec", wait: int) -> int:
 def _wait_for_command(command: int, spared: set[int], monitor: limits.BoxMonitor) -> int:
     """Reaps processes of the box until the command ends or must be ended; returns its exit code.
 
-    If the command must be ended, this is 128 + SIGKILL, and the caller must kill what is left. `spared` are the pids
-    that get no SIGTERM: the init and bubblewrap.
+    If the command must be ended, the exit code is 128 + SIGKILL, and the caller must kill the remaining processes.
+    `spared` are the pids that get no SIGTERM: the init and bubblewrap.
     """
     deadline = None
     while deadline is None or time.monotonic() < deadline:
@@ -263,5 +266,5 @@ def _bubblewrap(spec: "BoxSpec", status: int) -> list[str]:
         arguments += ["--bind" if writable else "--ro-bind", source, target]
     for link_target, path in spec["links"]:
         arguments += ["--symlink", link_target, path]
-    arguments += ["--remount-ro", "/dev"]  # a file system in memory that the box's limit does not include
+    arguments += ["--remount-ro", "/dev"]  # files in /dev use memory, but the box's limit would not count them
     return [*arguments, "--chdir", spec["cwd"], "--"]

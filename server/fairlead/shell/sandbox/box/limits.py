@@ -19,7 +19,7 @@ NICE = 5
 TICK, FULL_CHECK = 0.1, 1.0
 # the kernel's limit on processes is this much higher than ours, so that we can end a box that exceeds ours and say why
 SLACK = 32
-# the lowest pids, which the kernel uses only once
+# the kernel uses this many of the lowest pids only once
 _RESERVED_PIDS = 300
 # the largest share of time for measuring shared memory
 MEASURING_SHARE = 0.2
@@ -128,7 +128,7 @@ class BoxMonitor:
         return (found.f_blocks - found.f_bfree) * found.f_frsize >> 10
 
     def _is_too_large(self, pids: list[str], files: int) -> bool:
-        """Measures exactly, with shared memory counted once. Takes milliseconds per GB.
+        """Whether the box uses too much memory, measured exactly: shared memory counts once. Takes milliseconds per GB.
 
         Returns False without measuring if the last measurement is too recent (MEASURING_SHARE).
         """

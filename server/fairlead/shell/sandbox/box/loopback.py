@@ -11,9 +11,11 @@ from fairlead.shell.sandbox.layer.upper_layer import Owner
 def loopback(owner: Owner) -> list[int]:
     """Descriptors of a new user namespace and of its network namespace.
 
-    A namespace exists as long as a descriptor of it or a process in it. So no process needs to stay, and none can be
-    left behind.
-    Raises OSError.
+    A namespace exists as long as there is a descriptor of it or a process in it. So no process needs to stay, and none
+    can be left behind.
+
+    Raises:
+        OSError: the namespaces cannot be made or opened.
     """
     run = launcher_argv("loopback", owner.uid, owner.gid)
     with subprocess.Popen(run, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as made:

@@ -1,8 +1,8 @@
 """Decides what a box shows of the machine: everything read-only, without secrets and other programs' sockets.
 
-The home, `/tmp`, `/run` and similar folders are empty and private to the box. Of the machine's files there, only listed
-tools (`installed.py`) and the Pythons of the workspace's virtual environments are mounted again, and with the network
-the configuration of name lookup. This module mounts nothing.
+The home, `/tmp`, `/run` and similar folders are empty and private to the box. Of the machine's files in them, only
+listed tools (`installed.py`) and the Pythons of the workspace's virtual environments are mounted again; for commands
+with the network, also the configuration of name lookup. This module mounts nothing.
 """
 
 import os
@@ -68,7 +68,7 @@ def paths_of(folders: Iterable[PrivateFolder]) -> set[Path]:
 
 
 def command_environment(environment: Mapping[str, str], *, network: bool) -> dict[str, str]:
-    """The environment of a command in a box. Only listed variables are passed, so keys are not (docs/faults.md 40)."""
+    """The environment of a command in a box. Passes only listed variables, and so no API keys (docs/faults.md 40)."""
     passed = {name: text for name, text in environment.items() if name in _PASSED_VARIABLES or name.startswith("LC_")}
     if "NODE_OPTIONS" in passed:  # Node does not start without the debugger's file, which a box hides
         passed["NODE_OPTIONS"] = _AUTO_ATTACH.sub("", passed["NODE_OPTIONS"]).strip()
@@ -97,7 +97,7 @@ def private_folders(mounted: Iterable[Path] = ()) -> list[PrivateFolder]:
 
 
 def tool_paths(roots: Sequence[Path], environment: Mapping[str, str], listing: installed.Listing) -> list[Path]:
-    """The outermost paths of what is mounted again, read-only, in the private folders.
+    """The outermost paths of the tools that are mounted again, read-only, in the private folders.
 
     Valid as long as `listing` is current.
     """
@@ -153,7 +153,7 @@ def _interpreters(root: Path) -> Iterator[Path]:
 
 
 def root_only_paths() -> list[Path]:
-    """The paths in some system folders that not every user may read, such as password files.
+    """Files and folders that not every user may read, such as password files, in the upper levels of system folders.
 
     Commands must not read them, even if they run as root.
     """

@@ -44,9 +44,9 @@ _MACHINES = {
 def seccomp_filter() -> bytes:
     """The filter as an array of `struct sock_filter`. Empty on a machine whose call numbers are not known here.
 
-    A denied call fails as if the kernel did not have it, so programs use something else. Only tracing of the init fails
-    with EPERM. Programs for another architecture, such as 32-bit ones, are killed, because their calls have other
-    numbers.
+    A denied call fails as if the kernel had no such call (ENOSYS) or no such kind of socket (EAFNOSUPPORT), so programs
+    use something else. Only tracing of the init fails with EPERM. Programs for another architecture, such as 32-bit
+    ones, are killed, because their calls have other numbers.
     """
     numbers = _MACHINES.get(platform.machine())
     is_32_bit = sys.maxsize < 1 << 32  # a 32-bit Python may run on a 64-bit kernel
