@@ -180,7 +180,7 @@ async def test_p17_a_check_that_needs_the_network_is_run_with_bash(workspace: Pa
     async with Client(workspace, settings=replay(*turns), capabilities=ABLE, answers=answers) as client:
         await client.run()
         _, refused, passed = results(client)
-        assert "Checks have no network and their own localhost" in refused
+        assert "Checks have no network, and their localhost has none" in refused
         assert "The check of #1 holds" in passed
         assert steps(client)[0][0] == "completed"
 
@@ -241,7 +241,7 @@ async def test_p17_the_user_stops_a_check(workspace: Path, replay: Replay) -> No
         stop = {"sessionId": started["sessionId"], "handle": started["handle"]}
         await client.request("agent/command/stop", stop)
         assert (await run)["stopReason"] == "end_turn"
-        assert "The check of #1 was stopped by the user, so it has no result: `sleep 60`." in results(client)[1]
+        assert "The check of #1 was stopped, so it has no result: `sleep 60`." in results(client)[1]
         assert steps(client)[0] == ("in_progress", "none")
         assert [run["stopped"] for run in client.last("agent/plan")["items"][0]["evidence"]["commands"]] == [True]
 

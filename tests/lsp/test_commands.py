@@ -251,7 +251,7 @@ async def test_a_failed_command_reports_its_hidden_files(workspace: Path, replay
         await client.run()
         line = (
             "(1 file that looks like a secret is hidden from commands: .env. "
-            "`unsandboxed` shows them, if the user allows it.)"
+            "`unsandboxed` shows it, if the user allows that.)"
         )
         assert [line in result for result in texts(client)] == [True, True, True, False]
 

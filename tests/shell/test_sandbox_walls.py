@@ -280,7 +280,7 @@ async def test_fault_55_a_workspace_whose_owner_cannot_reach_it(workspace: Path,
         ("namespaces: No space left on device", "This system does not support a sandbox (namespaces: No space left on"),
         (
             reasons.TIMED_OUT,
-            "A trial of the sandbox failed: the trial command timed out. The next task tries again.",
+            "A trial of the sandbox failed: the trial command timed out. The next run tries again.",
         ),
     ],
 )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 from heapq import nlargest
 
+from fairlead.display import count_of
 from fairlead.edits.text import split_lines, without_line_ending
 
 _STRAIGHT_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
@@ -29,7 +30,7 @@ def explain_missing(text: str, old: str) -> str:
     found = lines[start : start + len(wanted)]
     difference = _difference(wanted, found)
     shown = [_with_visible_whitespace(line) if _LEGEND in difference else line for line in found[:_MAX_SHOWN]]
-    more = f"\n({len(found) - _MAX_SHOWN} more lines)" if len(found) > _MAX_SHOWN else ""
+    more = f"\n({count_of(len(found) - _MAX_SHOWN, 'more line')})" if len(found) > _MAX_SHOWN else ""
     first, last = start + 1, start + len(found)
     where = f"The nearest line is {first}:\n" if first == last else f"The nearest lines are {first} to {last}:\n"
     return "old_text not found. " + difference + where + "\n".join(line[:300] for line in shown) + more

@@ -61,7 +61,10 @@ class Approvals:
             )
 
     async def confirm(self, path: Path, change: str, reasons: Sequence[str]) -> bool:
-        """Whether the user confirms a change to a protected file. `change` is a text that identifies the change."""
+        """Asks the user to confirm a change to a protected file. Returns whether they do.
+
+        Does not ask if the user has allowed the same change for the session. `change` is a text that identifies it.
+        """
         request = ApprovalRequest(self.session_id, None, path=path, reasons=tuple(reasons))
         return (await self._answer(_digest("write", str(path), change), request)).option != "reject"
 

@@ -27,8 +27,8 @@ from fairlead.workspace.files import Files
 
 MAX_SECONDS = 3600
 SANDBOXED = (
-    "Run a shell command in a sandbox, on the files as you propose them. What it changes is proposed too. There is no "
-    "input, no network unless you request it, and a time limit unless it runs in the background."
+    "Run a shell command in a sandbox, on the files as you propose them. Its changes to files are proposed too. There "
+    "is no input, no network unless you request it, and a time limit unless it runs in the background."
 )
 IN_WORKSPACE = (
     "Run a shell command in the workspace. The user is asked first, unless their settings allow the command. There is "
@@ -49,7 +49,7 @@ ACCEPT_FIRST = "If it should see proposed edits, accept them first."
 TOO_LONG = f"(The time limit is {MAX_SECONDS} s, the maximum.)"
 IN_BACKGROUND = "Started in the background as {handle}. Read it with bash_output, end it with bash_kill."
 
-MAX_BYTES = 100_000  # Linux passes no argument over 128 KiB
+MAX_BYTES = 100_000  # of a command; Linux passes no argument over 128 KiB
 MAX_NAMED = 5
 # the kernel's error when a command changes a file whose owner or group has no id in the sandbox
 _TOO_LARGE = os.strerror(errno.EOVERFLOW)
@@ -199,9 +199,10 @@ def _validate(command: str) -> None:
 
 
 def _hidden_files(names: Collection[str], exit_code: int | None, output: str) -> str:
-    """A line about hidden files if the command may have failed because of them or printed one, else empty.
+    """A line about hidden files if the command may have failed because of them or printed a placeholder, else empty.
 
-    Those of the workspace come first. Others, with absolute paths, are named only if the output points to them.
+    Those of the workspace come first. Others, with absolute paths, are named only if the output contains their name or
+    a placeholder's text.
     """
     own = sorted(name for name in names if not PurePath(name).is_absolute())
     printed = HIDDEN_TEXT.strip() in output
@@ -212,8 +213,10 @@ def _hidden_files(names: Collection[str], exit_code: int | None, output: str) ->
         return ""
     named = map(escape_to_one_line, names[:MAX_NAMED])
     shown = ", ".join([*named, *(["..."] if len(names) > MAX_NAMED else [])])
-    what = "1 file that looks like a secret is" if len(names) == 1 else f"{len(names)} files that look like secrets are"
-    return f"({what} hidden from commands: {shown}. `unsandboxed` shows them, if the user allows it.)"
+    one = len(names) == 1
+    what = "1 file that looks like a secret is" if one else f"{len(names)} files that look like secrets are"
+    them = "it" if one else "them"
+    return f"({what} hidden from commands: {shown}. `unsandboxed` shows {them}, if the user allows that.)"
 
 
 def _inconclusive(job: Job) -> str:

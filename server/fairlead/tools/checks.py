@@ -87,7 +87,7 @@ class Checks:
         try:
             return await self._queue.run(in_turn)
         except Stopped:
-            return Checked(False, f"{name} was stopped by the user, so it has no result: `{command}`.")
+            return Checked(False, f"{name} was stopped, so it has no result: `{command}`.")
         except ToolError as error:
             return Checked(False, f"{name} could not run: `{command}`. {error}")
 
@@ -117,4 +117,4 @@ class Checks:
 
 
 def _ignore(_: str) -> None:
-    """Discards output: the user does not see that of the run without the changes."""
+    """Discards output, because the user does not see the output of the run without the proposals."""

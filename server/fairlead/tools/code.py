@@ -33,7 +33,7 @@ NEEDS: Mapping[str, Sequence[str]] = {  # the fields that an action requires; no
     "find_symbols": ("query",),
     "fixes": ("path", "line"),
 }
-MAX_LISTED = 20_000
+MAX_LISTED = 20_000  # files in each folder of the workspace, to find its main language
 
 SPEC = ToolSpec(
     "code",
@@ -103,11 +103,11 @@ class Code:
         return _text(render_symbols(roots.relative, symbols, of_file=False), found.note)
 
     async def _path_in_main_language(self) -> Path:
-        """A path in the language to ask about, for when the model named no path.
+        """A path in the language to ask about if the model named no path.
 
-        Of the files that language servers know and the agent has read or written, this is the one that was last to be
-        read or written for the first time. If there is none, it is the first file of the server that knows the most
-        files. If no server knows any file, but there is an editor, it is the workspace's first folder.
+        Of the files that the agent has read or written and that a language server knows, this is the last one in
+        `ReadTracker.paths`. If there is none, it is the first file of the server that knows the most files. If no
+        server knows any file, but there is an editor, it is the workspace's first folder.
 
         Raises:
             NoAnswer: no editor or language server knows a language of the workspace.

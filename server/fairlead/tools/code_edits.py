@@ -1,4 +1,4 @@
-"""`rename_symbol` and `apply_fix`: propose the edits that the language support returns, unchanged."""
+"""`rename_symbol` and `apply_fix`: propose exactly the edits that the language support returns."""
 
 from collections.abc import Sequence
 from typing import Any

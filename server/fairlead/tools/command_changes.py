@@ -49,7 +49,10 @@ def proposed_entries(
 
 
 def _entry(files: Files, changes: Changeset, path: Path, text: str) -> Entry | None:
-    """The file at a path with this text. None if the file on disk is the same."""
+    """The file at a path with this text. None if the command can use the file on disk.
+
+    It can if the text and the permissions are the same, or if nothing is proposed and the open document is saved.
+    """
     proposal = changes.for_target(str(path))
     source = Path(proposal.path) if proposal is not None else path
     mode = proposal.raw.mode if proposal is not None else None
@@ -72,7 +75,7 @@ def _entry(files: Files, changes: Changeset, path: Path, text: str) -> Entry | N
 
 @dataclass(frozen=True, slots=True)
 class ProposedChanges:
-    """What a command changed, after it was proposed."""
+    """The result of proposing a command's changes."""
 
     report: Sequence[str]
     """Lines for the model: what is proposed, and what is not and why."""

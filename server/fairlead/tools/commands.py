@@ -21,7 +21,7 @@ from fairlead.shell.process import Command, CommandResult
 from fairlead.shell.uncancelled import finish_uncancelled
 from fairlead.workspace.paths import Roots
 
-_PIPE_CLOSED = 141  # the exit code of a program whose reader has ended
+_PIPE_CLOSED = 141  # 128 + SIGPIPE: the exit code of a program that wrote to a pipe after the reader had ended
 
 
 class CreateView(Protocol):
@@ -41,9 +41,9 @@ class Commands:
     """The dependencies of a session's commands."""
 
     layer: Callable[[], Awaitable[Layer]]
-    """Returns where commands run by default. Raises ToolError if the layer cannot be made."""
+    """Returns the layer in which commands run by default. Raises ToolError if it cannot be made."""
     direct: Callable[[], Layer]
-    """Returns the workspace itself as a layer. Without a sandbox, `layer` returns one like it."""
+    """Returns the workspace itself as a layer. Without a sandbox, `layer` also returns such a layer."""
     view: CreateView
     propose_changes: Callable[[Changes, Roots, RunningCall], Awaitable[str]]
     """Proposes what a command changed. Returns lines for the model, and sets the `changed_paths` of the call."""
@@ -100,7 +100,9 @@ class Job:
         self.commands.emit(CommandStarted(self.call.id, self.call.item_id, *start))
 
     async def run(self) -> CommandResult:
-        """Runs the command, and ends the job if it is cancelled or cannot be started. Otherwise, call `end` then.
+        """Runs the command and returns its result. The caller must then call `end`.
+
+        If the call is cancelled or the command cannot be started, ends the job itself.
 
         Raises:
             ToolError: the command cannot be started.
@@ -145,7 +147,7 @@ class Job:
     def _run(self, ended: Ended, exit_code: int | None, saw_discarded: bool) -> CommandRun:
         verified = self.verifications.verified
         if ended == "failed" or (exit_code == _PIPE_CLOSED and self.verifications.piped) or saw_discarded:
-            # it did not run, the reader of its pipe, such as `head`, ended it early, or it saw files that do not exist
+            # it did not run, or the reader of its pipe (such as `head`) ended it early, or it saw nonexistent files
             verified = ()
         run = CommandRun(self.call.id, self.command, exit_code, self.running.seconds, ended == "stopped")
         if verified:

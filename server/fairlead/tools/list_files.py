@@ -4,6 +4,7 @@ from typing import Any
 
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
+from fairlead.display import count_of
 from fairlead.tools.globs import glob_filter
 from fairlead.tools.search_scope import WITH_IGNORED, omitted_ignored, search_scope
 from fairlead.tools.secret_files import omitted_secrets
@@ -57,5 +58,5 @@ class ListFiles:
             omitted = [name for name in ignored - deleted if matches(name) and not is_secret(name)]
             return "No files." + omitted_ignored(omitted) + omitted_secrets(len(secrets))
         left = len(ordered) - MAX_FILES
-        more = f"\n({at_least}{left:,} more files; narrow it with path or glob.)" if left > 0 else ""
+        more = f"\n({at_least}{count_of(left, 'more file')}; narrow it with path or glob.)" if left > 0 else ""
         return "\n".join(ordered[:MAX_FILES]) + more + omitted_secrets(len(secrets))

@@ -7,6 +7,7 @@ from typing import Any
 from fairlead.agent.errors import ToolError
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
+from fairlead.display import count_of
 from fairlead.edits.text import split_lines, with_line_endings
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.secret_files import ask_for_secret
@@ -15,7 +16,7 @@ from fairlead.workspace.long_work import compute
 
 MAX_LINES = 2000
 MAX_CHARS = 60_000
-MIN_NOTE_CHARS = 1000  # a text that is not longer is returned again
+MIN_NOTE_CHARS = 1000  # a text of at most this length is returned again, even if it is unchanged
 UNCHANGED = "(Unchanged: the same call of read_file returned {path} before, further up in this conversation.)"
 
 SPEC = ToolSpec(
@@ -79,7 +80,7 @@ def excerpt(text: str, offset: int, limit: int) -> str:
     if not lines:
         return "(The file is empty.)"
     if offset > len(lines):
-        return f"(The file has only {len(lines)} lines.)"
+        return f"(The file has only {count_of(len(lines), 'line')}.)"
     chosen = lines[offset - 1 : offset - 1 + min(limit, MAX_LINES)]
     fitting = sum(size - 1 <= MAX_CHARS for size in accumulate(map(len, chosen)))  # the last line ending does not count
     last = offset - 1 + max(1, fitting)

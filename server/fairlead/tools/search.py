@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
+from fairlead.display import count_of
 from fairlead.tools.globs import glob_filter
 from fairlead.tools.search_scope import WITH_IGNORED, SearchTarget, omitted_ignored, search_scope
 from fairlead.tools.secret_files import omitted_secrets
@@ -25,7 +26,7 @@ B = TypeVar("B")
 
 MAX_LINES = 200
 MAX_COLLECTED = 5000
-MAX_LINE = 300
+MAX_LINE = 300  # characters that are shown of a line
 MAX_CONTEXT = 10
 MAX_FILES = 1_000_000
 IGNORED_SECONDS = 5.0
@@ -79,7 +80,7 @@ class Search:
     read_only = True
 
     def __init__(self, files: Files, ignored_seconds: float = IGNORED_SECONDS) -> None:
-        """`ignored_seconds` limits the search in ignored files, after one that found nothing."""
+        """`ignored_seconds` limits the search in ignored files, which follows if nothing else matches."""
         self._files, self._ignored_seconds = files, ignored_seconds
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
@@ -229,5 +230,5 @@ def _show(found: Sequence[Found]) -> str:
         previous = hit
     if len(found) > MAX_LINES:
         at_least = "at least " if len(found) >= MAX_COLLECTED else ""
-        shown.append(f"({at_least}{len(found) - MAX_LINES} more lines; narrow the search.)")
+        shown.append(f"({at_least}{count_of(len(found) - MAX_LINES, 'more line')}; narrow the search.)")
     return "\n".join(shown)

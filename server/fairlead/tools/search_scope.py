@@ -70,7 +70,7 @@ class SearchTarget:
 
 
 def search_scope(files: Files, given: str | None) -> tuple[list[SearchTarget], dict[Path, str | None]]:
-    """What to search for a path that the model gave, and the texts there that are not on disk.
+    """The files and folders to search at a path that the model gave, and the texts there that may differ from the disk.
 
     A nested folder of the workspace is a target of its own.
 

@@ -38,7 +38,7 @@ def tool_table(
 
     Args:
         checks: runs the checks of the items that `todo` completes.
-        queries: answers questions about the code. If it is None or cannot answer, there are no tools for them.
+        queries: answers questions about the code. If it is None or cannot answer, the tools that use it are left out.
         diagnostics: the problems that the editor shows; None if the editor does not report them.
     """
     tools: list[Tool] = [

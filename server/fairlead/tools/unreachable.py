@@ -2,20 +2,20 @@
 
 import re
 
-# what common programs print when a name cannot be resolved, or no server answers
+# messages of common programs if a name cannot be resolved, or no server answers
 _NETWORK = re.compile(
     "could not resolve|name resolution|name or service not known|no address associated with hostname|"
     "network is unreachable|getaddrinfo|enotfound|eai_again|enetunreach|"
     "connection ?refused|econnrefused|could ?n[o']t connect to server",
     re.IGNORECASE,
 )
-# what the clients of Docker, PostgreSQL and MySQL, and Node print about Unix sockets
+# messages about Unix sockets: those of Node, and of the clients of Docker, PostgreSQL and MySQL
 _SOCKET = re.compile(
     r"docker daemon|docker api at unix:|docker\.sock|podman\.sock|connections on (?:that|unix domain) socket|"
     r"mysql server through socket|(?:enoent|econnrefused|eacces) /\S+\.sock",
     re.IGNORECASE,
 )
-# what the launcher of snaps prints if it lacks the privileges that it needs
+# messages of the launcher of snaps if it lacks the privileges that it needs
 _SNAP = re.compile(r"snap-confine (?:is packaged|has elevated)|is not a snap cgroup")
 _HINTS = {
     "network": (
@@ -33,8 +33,8 @@ _HINTS = {
 }
 _CHECK_HINTS = {
     "network": (
-        " Checks have no network and their own localhost, without the machine's servers. If this one needs them, run "
-        "the same command with bash and `network`, which asks the user; if it passes, complete the item."
+        " Checks have no network, and their localhost has none of the machine's servers. If this check needs either, "
+        "run the same command with bash and `network`, which asks the user; if it passes, complete the item."
     ),
     "socket": (
         " Checks cannot reach Docker's and other programs' Unix sockets. If this one needs them, run the same command "

@@ -135,7 +135,10 @@ def decode_as(data: bytes, encoding: Encoding) -> DiskText | None:
 
 
 def decode_like(data: bytes, text: str) -> DiskText | None:
-    """Decodes bytes in an encoding in which they are this text, apart from line endings. None if there is none."""
+    """Decodes bytes in the first encoding of `_BY_TEXT` that gives this text, apart from line endings.
+
+    None if no such encoding does.
+    """
     plain = with_line_endings(text, "\n")
     for encoding in _BY_TEXT:
         disk = decode_as(data, encoding)

@@ -84,7 +84,7 @@ class FileEdit:
 
     @property
     def operation(self) -> FileOperation | None:
-        """The file operation that the edit needs; None if it only changes text."""
+        """The file operation that the edit needs; None if it only changes an existing file where it is."""
         if self.old is None:
             return "create"
         if self.new is None:
@@ -118,7 +118,7 @@ ApprovalOption = Literal["allow_once", "allow_session", "reject"]
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """Asks the user whether a command may run, or whether a file may be read or written."""
+    """A question to the user: whether a command may run, or whether a file may be read or written."""
 
     session_id: str
     call_id: str | None
@@ -148,13 +148,13 @@ SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """A problem that the editor shows in a file."""
+    """A problem that the editor or a language server found in a file."""
 
     path: Path
     line: int
     """Counted from 1."""
     column: int
-    """Counted from 1, in the editor's units."""
+    """Counted from 1: in the editor's units, or in characters if a language server found the problem."""
     severity: Severity
     message: str
     source: str = ""

@@ -100,7 +100,10 @@ class FileView:
         return found[0] if found is not None and found[1].encoding == "binary" else None
 
     def raw_of_renamed(self, path: Path) -> Raw:
-        """What a file has besides UTF-8 text, if its rename from this path is proposed; otherwise `PLAIN`.
+        """The bytes and permission bits of a file whose rename from this path is proposed; `PLAIN` if none is.
+
+        Bytes are left out if UTF-8 text suffices. Permission bits are left out unless they are proposed or the file is
+        executable.
 
         Raises:
             WorkspaceError: it cannot be read.

@@ -45,7 +45,10 @@ class Files(FileView):
         self._on_interest = on_interest
         self._changed_at: dict[str, int] = {}
         self._item_changed_at: dict[str, int] = {}
-        """When a proposal that belonged to a plan item last changed. It may not belong to the item anymore."""
+        """The version in which a proposal of a plan item last changed, by the item's id.
+
+        The proposal may not belong to the item anymore.
+        """
         self._touched: dict[Path, None] = {}
         self.version = 0
         """Increases with each change of the proposals."""
@@ -303,7 +306,9 @@ class Files(FileView):
                 self.rejections.check(self._changes.get(path), proposal)
 
     def _gets_bom(self, path: Path) -> bool:
-        """Whether a file gets the byte order mark with which its new text begins. Only a new file does.
+        """Whether a file gets the byte order mark with which its new text begins.
+
+        Only a new file does: an existing file with a byte order mark keeps its own.
 
         Raises:
             WorkspaceError: the file exists without a byte order mark.

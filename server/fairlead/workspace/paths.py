@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fairlead.workspace.errors import WorkspaceError
 
-MAX_NAME = 100
+MAX_NAME = 100  # characters of a folder's name
 _SEPARATORS = "/\\:"  # a colon ends the path in the results of a search
 
 
@@ -20,7 +20,7 @@ class PathEscape(WorkspaceError):
 
 
 def below(path: Path, root: Path) -> str | None:
-    """`path` relative to `root`, "." for the root itself; None if it is not below it.
+    """`path` relative to `root`, "." for the root itself; None if `path` is neither the root nor below it.
 
     Ten times as fast as `Path.relative_to`, which matters because a command may change thousands of files.
     """
@@ -94,8 +94,9 @@ class Roots:
     def with_folders(self, folders: Sequence[tuple[Path, str]]) -> "Roots":
         """The workspace with these folders instead, each given with the editor's name for it.
 
-        A folder that was open before keeps its name. For a new one, a name that cannot be used is replaced, and one
-        that is taken gets a number. Of several paths to the same folder, only the first counts.
+        A folder that was open before keeps its name. A new folder gets the editor's name for it, or the last part of
+        its path if that name cannot be used. A number is appended if another folder has or had the name. Of several
+        paths to the same folder, only the first counts.
         """
         known = {root.path: root.name for root in (*self.former, *self.folders)}
         taken = set(map(str.casefold, known.values()))

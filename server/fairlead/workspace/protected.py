@@ -52,7 +52,7 @@ _REASONS = {
 _BY_NAME = {name.rstrip("/"): reason for reason, names in _REASONS.items() for name in names if "*" not in name}
 _BY_END = {name[1:]: reason for reason, names in _REASONS.items() for name in names if name.startswith("*")}
 _ENDS = tuple(_BY_END)
-_MAX_LEVEL = 2
+_MAX_LEVEL = 2  # levels of folders below a root that `ProtectedFiles` examines
 _NAMES = sorted({part for name in _BY_NAME for part in name.split("/")})
 _DEEPEST = max(name.count("/") for name in _BY_NAME) + 1
 SKIPPED_FOLDERS = {".git", "node_modules", ".venv", "venv", "site-packages", "__pycache__", "vendor", "target"}
@@ -98,8 +98,8 @@ def is_repository(relative: str) -> bool:
 class ProtectedFiles:
     """Finds the existing protected files and folders in a root and in two levels of folders below it.
 
-    Reads names, only in folders where names have changed since the last call, and Git's configuration. Skips folders of
-    dependencies.
+    Reads the names in folders where names have changed since the last call, and Git's configuration, but no other
+    content. Skips folders of dependencies.
     """
 
     def __init__(self, root: Path) -> None:
@@ -169,7 +169,7 @@ class Protections:
         self._reasons = PerProposal[str | None]()
 
     def of(self, roots: Roots, changes: Changeset) -> dict[str, str]:
-        """The proposals that the user must confirm, by path, each with the reason. Other proposals are omitted."""
+        """The reason for each proposal that the user must confirm, by the proposal's path. Omits other proposals."""
         links = {root.path: protected_links(root.path) for root in roots.folders}
         found = self._reasons.of(changes, lambda proposal: _protection(proposal, roots, links), roots, links)
         paths = filter(found.__getitem__, found)  # with many files, a Python loop would take too long

@@ -48,7 +48,7 @@ class ReadTracker:
         self.reread_queue = RereadQueue(Path)
 
     def forget(self) -> None:
-        """Forgets all files. Call it when what was read of them is no longer in the conversation."""
+        """Forgets all files. Call it when their texts are no longer in the conversation."""
         self._texts, self.folders, self.reread_queue = {}, {}, RereadQueue(Path)
 
     @property

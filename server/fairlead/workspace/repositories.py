@@ -127,7 +127,7 @@ def current_branch(root: Path) -> str:
 
 
 def read_start(path: Path) -> str:
-    """The beginning of a file (`_MAX_BYTES`); empty if it cannot be read."""
+    """The text of a file, at most its first `_MAX_BYTES` bytes; empty if it cannot be read."""
     try:
         if not path.is_file():
             return ""

@@ -6,7 +6,7 @@ from itertools import chain, cycle, islice
 from pathlib import Path
 from typing import Generic, TypeVar
 
-AT_ONCE = 20  # the number of files that are read in turn
+AT_ONCE = 20  # the number of files that each `take` chooses in turn, in addition to reported and open ones
 
 K = TypeVar("K")
 
@@ -19,7 +19,7 @@ class RereadQueue(Generic[K]):
     """
 
     def __init__(self, key: Callable[[Path], K]) -> None:
-        """`key` converts a path to what `take` identifies files by."""
+        """`key` converts a path to the key by which `take` identifies the file."""
         self._key = key
         self._reported: dict[Path, None] = {}
         self._next = 0

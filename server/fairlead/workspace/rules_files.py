@@ -1,4 +1,4 @@
-"""Finds the files in which a project writes its rules for agents: AGENTS.md, or CLAUDE.md if that has no text."""
+"""Finds the files with a project's rules for agents: AGENTS.md, or CLAUDE.md if AGENTS.md has no readable text."""
 
 from dataclasses import dataclass
 from pathlib import Path

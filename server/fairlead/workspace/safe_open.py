@@ -1,8 +1,8 @@
 """Opens files below a folder of the workspace without following links (docs/faults.md 32 to 34).
 
-`paths.py` has resolved the links in a path, but a new one may be created before the path is used. Linux checks this in
-one call (`openat2`), other systems folder by folder. Windows cannot do either, so the path is checked right before it
-is opened.
+`paths.py` has resolved the links in a path, but a new link may be created before the path is used. Linux refuses links
+while it opens the whole path in one call (`openat2`). Other systems open the folders on the path one by one, without
+following links. Windows can do neither, so the path is checked right before it is opened.
 """
 
 import contextlib

@@ -54,7 +54,7 @@ _SHIPPED = re.compile(
 )
 _PATTERNS = (*_NAMES, "id_*", *(f"**/{name}/**" for name in sorted(_FOLDERS)), *(f"**{path}" for path in _PATHS))
 _MAX_FILES = 10_000
-_MAX_ARGUMENTS = 1000
+_MAX_ARGUMENTS = 1000  # folders in the arguments of one `rg` command
 
 IsSecret = Callable[[str], bool]
 
@@ -156,7 +156,9 @@ class SecretFinder:
         self._next_search = float("-inf")
 
     async def find(self) -> Secrets:
-        """Searches now. Do not call it again before it has returned.
+        """The secrets as they are now. Those in folders of dependencies may be up to a minute old.
+
+        Do not call it again before it has returned.
 
         Raises:
             WorkspaceError: the search failed.

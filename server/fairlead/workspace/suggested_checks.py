@@ -121,7 +121,10 @@ def _python(root: Path, read: Read) -> Iterator[Suggestion]:
 
 
 def _runner(root: Path, program: str) -> str:
-    """What comes before a Python program: the project's runner, else the environment that contains the program."""
+    """The prefix of a Python program's command: the project's runner, or the environment that contains the program.
+
+    Empty if there is neither.
+    """
     for lock, runner in RUNNERS.items():
         if os.path.exists(root / lock):
             return runner

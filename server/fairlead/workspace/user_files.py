@@ -70,8 +70,8 @@ class UserFiles:
     def may_differ(self, path: Path, text: str | None) -> bool:
         """Whether a file's text may differ from `text` (None: there is no file).
 
-        False only if the file is closed, had this text when it was read and is unchanged since, or if there is no file
-        and `text` is None.
+        False only if the file is closed, and either had this text when it was read and is unchanged since, or does not
+        exist while `text` is None.
         """
         if self._buffers.open_buffer(path) is not None:
             return True
@@ -194,7 +194,7 @@ class UserFiles:
         return self._buffers.open_buffer(path)
 
     def document_state(self, path: Path) -> DocumentState:
-        """Whether a file is open and saved."""
+        """The state of a file's open document: see `DocumentState`."""
         if self.document(path) is None:
             return "closed"
         buffer = self.buffer(path)
@@ -255,7 +255,7 @@ class UserFiles:
         disk.encode(text, path.name)
 
     def needs_own_write(self, path: Path, text: str) -> bool:
-        """Whether the server must write a file itself: it is closed, and an editor would not preserve all of it.
+        """Whether Fairlead must write a file itself: it is closed, and an editor would not preserve all of it.
 
         Raises:
             WorkspaceError: the file cannot be read.

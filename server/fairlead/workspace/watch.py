@@ -87,7 +87,7 @@ class Watcher:
 
 
 def _awatch() -> Callable[..., AsyncGenerator[set[tuple[Any, str]], None]]:
-    """Imports the library only when the first file is watched, because that is a sixth of the server's startup time."""
+    """Imports the library only when the first file is watched, because the import is a sixth of the startup time."""
     from watchfiles import awatch  # noqa: PLC0415  # pyright: ignore[reportUnknownVariableType]
 
     return awatch  # pyright: ignore[reportUnknownVariableType]

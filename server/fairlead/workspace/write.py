@@ -53,7 +53,9 @@ class FileWriter:
         self._leftovers = _Leftovers()
 
     def write(self, changes: Sequence[FileChange]) -> None:
-        """Makes all changes. Each file is written under a temporary name and then moved, or else written in place.
+        """Makes all changes. Each file is written under a temporary name and then moved.
+
+        A file that cannot be replaced, because it is a mount, is written in place instead.
 
         A failure undoes all changes, as far as the system allows.
 

@@ -28,7 +28,7 @@ _PATH = re.compile(r"(?i)\s*path\s*=(.*)")
 _VALUE = re.compile(r'"((?:\\.|[^"\\])*)"|\\(.)|([#;].*)|([^"\\#;]+)')
 _CONTINUED = re.compile(r"(?<!\\)(?:\\\\)*\\\r?$")
 _COMMENT = re.compile(r'(?:[^"\\#;]|\\.|"(?:\\.|[^"\\])*+"?+)*+[#;]')
-_MAX_DEPTH = 10  # of nested submodules
+_MAX_DEPTH = 10  # of nested submodules; each `/` in a submodule's name counts as a level too
 _MAX_FILES = 1000
 _MAX_PATHS = 10_000  # including those of files that do not exist
 

@@ -1,4 +1,4 @@
-"""The sandboxed layer: commands run on the proposed files, in boxes that can write nothing else (docs/sandbox.md).
+"""The sandboxed layer: commands run on the proposed files, and never write to the user's files (docs/sandbox.md).
 
 Between commands, only a folder outside of the workspace and the shared network remain. The folder contains the upper
 layers, which then hold only files that git ignores. Each command has its own mounts, which its launcher
@@ -166,7 +166,7 @@ class SandboxLayer:
         shell = mounts.find_bash()
         if shell is None:
             raise ToolError("bash was not found. Install it to run commands.")
-        # overlayfs allows no upper layer below its lower one
+        # overlayfs allows no upper folder inside its lower folder
         enclosing = {top: each for top, each in view.enclosing.items() if not self._folder.is_relative_to(top)}
         view = replace(view, enclosing=enclosing)
         settings = self._shown.settings(view)
@@ -252,6 +252,7 @@ class SandboxLayer:
             outside: the repository.
             tops: the overlays' folders that belong to the repository.
             view: what the command sees.
+            private: the folders that are private to the box.
         """
         above = enclosing_repository(tops[0])
         if above is None:

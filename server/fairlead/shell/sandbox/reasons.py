@@ -50,11 +50,11 @@ def explain(reasons: Sequence[str], root: Path, system: Path = Path("/")) -> str
             f"Work as that user, move the workspace, or let other users enter the folder (chmod o+x {closed})."
         )
     if any(map(is_full, reasons)):
-        return "No space is left for the sandbox's files. Free some space, then start the task again."
+        return "No space is left for the sandbox's files. Free some space, then send the prompt again."
     forbidden = next((reason for reason in reasons if _STEPS.search(reason)), None)
     if forbidden is None:
         first = reasons[0] if reasons else "there is no folder for its files"
-        advice = "The next task tries again." if is_temporary(reasons) else NEEDED
+        advice = "The next run tries again." if is_temporary(reasons) else NEEDED
         return f"A trial of the sandbox failed: {first.rstrip('.')}. {advice}"
     refused = _has_error(forbidden, _REFUSED)
     # before the settings, which are those of the machine and may not apply in the container
@@ -88,7 +88,8 @@ def _has_error(reason: str, numbers: Collection[int]) -> bool:
 def _closed_to_owner(root: Path) -> tuple[int, Path] | None:
     """A workspace's owner, and the outermost folder among the workspace and its parents that the owner cannot enter.
 
-    None if the owner can enter all of them, if commands do not run as another user, or if the workspace is gone.
+    None if the owner can enter all of them, if commands do not run as another user, if the workspace is gone, or if
+    this cannot be found out.
     """
     try:
         owner = root.stat()

@@ -88,10 +88,14 @@ def read_only_parts(folder: Path) -> list[Path]:
 
 
 def inspect_changes(folder: int, before: Callable[[str], bytes | None]) -> tuple[bool, bool]:
-    """Inspects the upper layer over a repository. `before` reads a file of the lower layer.
+    """Inspects the upper layer over a repository, down to `_MAX_DEPTH` levels of folders.
 
     Returns whether anything except an index or lock files changed, and whether HEAD or the stash moved. An index does
     not count, because commands that only read, such as `git status`, may write it.
+
+    Args:
+        folder: a descriptor of the upper layer's folder.
+        before: reads a file of the lower layer.
     """
     changed = moved = False
     for path in trees.walk_files(folder, lambda path: path.count("/") < _MAX_DEPTH):

@@ -50,7 +50,8 @@ class ShownPaths:
     def settings(self, view: View) -> Sequence[tuple[Path, str]] | None:
         """Git's settings files that contain credentials, each with the text that is shown in its place.
 
-        None if the repositories around the workspace have too many settings files to read. They must not be shown then.
+        None if there are too many settings files to read and the view shows repositories around the workspace, which
+        must not be shown then. Without such repositories, the last settings files are left out.
         """
         repositories = [*self._git_folders(), *map(self._folders.path, view.repositories)]
         repositories += [top / name for top, around in view.enclosing.items() for name in around.repositories]
@@ -82,7 +83,9 @@ class ShownPaths:
     ) -> list[mounts.Bind]:
         """The binds, in the order of mounting.
 
-        These are private folders, tools and Git settings in them, layers, read-only parts, replaced and hidden files.
+        They come in this order: private folders, tools, the user's harmless Git settings, layers, read-only parts, Git
+        settings without credentials, placeholders of hidden files and folders.
+
         The first call lists the files that only root may read; later calls use the same list. The tools are listed
         again if their folders have changed.
 
@@ -149,7 +152,10 @@ class ShownPaths:
         return [(str(real), str(path)) for real, path in paths.items() if not mounts.is_shown(path, hidden, shown)]
 
     def _existing(self, names: Iterable[str], view: View) -> list[Path]:
-        """The paths that exist in a view. A link counts as its target, if that is in the workspace."""
+        """The paths that exist in a view.
+
+        A link counts as its target, and is left out if that is outside of the workspace.
+        """
         paths = [
             path if name in view.proposed else real_path(path) for name in names if (path := self._folders.path(name))
         ]
@@ -165,9 +171,10 @@ class ShownPaths:
         return frozenset(self._existing_around(view.enclosing[top].hidden, top) if top in view.enclosing else ())
 
     def _existing_around(self, names: Iterable[str], top: Path) -> list[Path]:
-        """The paths that exist in a repository around the workspace. A link counts as its target, if that is in there.
+        """The paths that exist in a repository around the workspace.
 
-        Leaves out paths in the workspace's folders, which have their own rules, and paths that contain such a folder.
+        A link counts as its target, and is left out if that is not in the repository. Also leaves out paths in the
+        workspace's folders, which have their own rules, and paths that contain such a folder.
         """
         paths = dict.fromkeys(real_path(top / name) for name in names)
         apart = [
@@ -188,10 +195,10 @@ class ShownPaths:
             yield made, str(path), False
 
     def _placeholder(self, path: Path) -> str:
-        """The path of what is shown in place of a hidden file or folder.
+        """The path of the placeholder that is shown in place of a hidden file or folder.
 
-        It is empty and has no permissions. A settings file is a readable comment instead: programs work without the
-        file, but fail if they cannot read it.
+        The placeholder is empty and has no permissions. That of a settings file is a readable comment instead: programs
+        work without the file, but fail if they cannot read it.
         """
         is_folder = os.path.isdir(path)
         is_settings = not is_folder and _SETTINGS.fullmatch(path.name) is not None

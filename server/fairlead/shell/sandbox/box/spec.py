@@ -43,7 +43,7 @@ class BoxSpec(TypedDict):
     Empty: the box shows the machine itself.
     """
     mounts: list[str]
-    """The mount points that this view shows, the outermost first. Empty if there is no such view."""
+    """The mount points that the view at `machine` shows, the outermost first. Empty if there is no such view."""
     scratch: str
     """An empty folder, on which the box's file system in memory is mounted."""
     scratch_size: int

@@ -30,6 +30,8 @@ def mount_machine_view(spec: "BoxSpec") -> None:
 
     It consists of overlays. An overlay reads with the rights of the user who mounted it, here `nobody`, so the kernel
     enforces the permissions for every reader. Mounts that cannot be shown this way are left out.
+
+    Raises OSError if the root of the file system cannot be shown this way.
     """
     os.setgroups([])
     kernel.unshare(kernel.CLONE_NEWNS)
@@ -97,7 +99,7 @@ def existing_binds(spec: "BoxSpec") -> "list[tuple[str, str, bool]]":
 def outer_masks(spec: "BoxSpec") -> "list[tuple[str, str, bool]]":
     """The read-only binds outside of the layers and the box's own folders. Their targets may disappear at any time.
 
-    Binds over the folder with the scratch file system are left out, because it contains the sources of the others.
+    Leaves out binds over folders that contain the scratch file system: they would hide the sources of other binds.
     """
     own = [layer["target"] for layer in spec["layers"]]
     own += [target for source, target, _ in spec["binds"] if source.startswith(f"{spec['scratch']}/")]
@@ -116,8 +118,8 @@ def attach_if_present(tree: int, target: str) -> None:
 def make_view(spec: "BoxSpec") -> None:
     """Makes the command's view of the file system if bubblewrap is not used.
 
-    Everything becomes read-only, including the parts of /proc that belong to the machine. Then the box's own /dev and
-    the binds are mounted.
+    Everything becomes read-only except /proc, where only the machine's entries (`MACHINE_PROC`) do. Then the box's own
+    /dev and the binds are mounted.
     """
     devices = {name: kernel.clone_tree(f"/dev/{name}") for name in _DEVICES}
     scratch = spec["scratch"]

@@ -37,8 +37,8 @@ def collect(upper: UpperLayer, view: View, since: int, repositories: Sequence[Pa
     """Takes the command's changes out of the layer.
 
     Args:
-        upper: the layer. Afterwards it contains only ignored files and new virtual environments; after an exception,
-            nothing.
+        upper: the layer. Afterwards it contains only ignored files and new virtual environments. After an exception, it
+            is cleared (`UpperLayer.clear`).
         view: what the command saw.
         since: when the box was opened, by the file system's clock, in ns.
         repositories: the upper layers over repositories outside of the workspace.
@@ -251,9 +251,10 @@ class _Collector:
                 self._deleted(leaf)
 
     def _leaves(self, path: str) -> Iterator[str]:
-        """The files at and below a path before the command. Those below it only if neither ignored nor git's own.
+        """The files at and below a path before the command.
 
-        Includes all proposals below it, even deletions.
+        Leaves out the user's files below it that are ignored or git's own. Includes all proposals below it, even
+        deletions.
         """
         if self._lower.is_folder(path):
             for leaf in self._lower.files(path, self._is_entered):

@@ -1,6 +1,6 @@
 """Tells which files git ignores: by the `.gitignore` files in and above a tree, `info/exclude` and the user's rules.
 
-Built-in rules also ignore what common tools leave in every project.
+Built-in rules also ignore the caches and environments that common tools create in every project.
 
 Git is not run, because a repository's settings can make it run programs (docs/faults.md 42). So a tracked file that
 matches a rule counts as ignored here.
@@ -23,7 +23,7 @@ from fairlead.workspace.repositories import enclosing_repository, read_start
 
 RULES = ".gitignore"
 
-# what tools leave in every project; the project's own rules override these
+# the files and folders that common tools create in every project; the project's own rules override these rules
 _ALWAYS = b"""
 __pycache__/
 *.py[co]
@@ -73,8 +73,9 @@ class IgnoreRules:
         self._start = f"{outer.within}/" if outer.within else ""
         self._everywhere = [_spec(text) for text in outer.everywhere]
         self._caches = _spec(_ALWAYS)
-        # by the path in the repository
+        # the rules in each folder, by its path in the repository
         self._specs = {folder: _spec(outer.above.get(folder, b"")) for folder in _folders_above(outer.within)}
+        # whether a folder is ignored, by its path in the repository
         self._folders: dict[str, bool] = {outer.within: False}
 
     def ignores_file(self, path: str) -> bool:
@@ -94,13 +95,13 @@ class IgnoreRules:
         return known
 
     def is_cache(self, path: str) -> bool:
-        """Whether a file is a cache or the like, which tools leave in every project."""
+        """Whether a built-in rule (`_ALWAYS`) matches a file, such as a cache that a tool creates in every project."""
         return self._caches.match_file(path)
 
     def _matches(self, path: str, subject: str) -> bool:
-        """Whether the strongest rule that matches ignores a path. The nearer the rule's folder, the stronger it is.
+        """Whether the strongest rule that matches a path ignores it. False if no rule matches.
 
-        `subject` is the path, with a `/` at the end if it is a folder.
+        A rule is stronger the nearer its folder is. `subject` is the path, with a `/` at the end if it is a folder.
         """
         folder = path
         while folder:
@@ -127,9 +128,10 @@ def _folders_above(path: str) -> list[str]:
 
 
 def outer_rules(root: Path, repository: Path) -> OuterRules:
-    """The outer rules for a workspace. `repository` is the folder with its repository's data.
+    """The outer rules for a workspace. `repository` is the git folder of the repository that the workspace belongs to.
 
-    If the repository ignores the whole workspace, its rules do not count: otherwise every file would be ignored.
+    If the repository ignores the whole workspace, the repository's rules do not count: otherwise every file would be
+    ignored.
     """
     top = enclosing_repository(root)
     if top is None:

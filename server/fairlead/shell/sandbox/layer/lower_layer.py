@@ -16,7 +16,7 @@ from fairlead.shell.sandbox.layer import trees
 from fairlead.workspace.paths import PathEscape
 from fairlead.workspace.safe_open import closing, open_beneath
 
-# (inode, size, time, mode); None: there is no file
+# (inode, size in bytes, time of the last modification in ns, mode); None: there is nothing at the path
 Fingerprint = tuple[int, int, int, int] | None
 
 
@@ -33,7 +33,10 @@ class LowerLayer:
         return None
 
     def fingerprint(self, path: str) -> Fingerprint:
-        """A value that changes when the file, folder or link changes. Of what is in a folder, only the names count."""
+        """A value that changes when the file, folder or link changes; None as for `status`.
+
+        The value of a folder changes with the names in it, but not with the content of its files.
+        """
         found = self.status(path)
         return None if found is None else (found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode)
 

@@ -1,7 +1,7 @@
 """Opens, walks and removes folders that a command left, without following links, whatever their depth and permissions.
 
-No command writes there at the same time: its box has ended. Not for the user's folders, whose permissions stay as they
-are (`lower_layer.py`).
+The box of the command has ended, so the command does not write there at the same time. Do not use these functions for
+the user's folders, whose permissions must stay as they are (`lower_layer.py`).
 """
 
 import contextlib
@@ -127,7 +127,7 @@ def _empty(descriptor: int) -> None:
     Works at any depth, because it holds one descriptor at a time and builds no paths.
 
     Raises OSError if a folder was moved elsewhere in the meantime, so that `..` is not its former parent. The owner of
-    the layer can do that, and may not be the account that the server runs as.
+    the layer can do that, and may be a different account than the server's.
     """
     try:
         pending = [_clear_files(descriptor)]  # for each folder on the current path, the folders in it that remain

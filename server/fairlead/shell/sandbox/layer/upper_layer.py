@@ -45,9 +45,10 @@ class UpperLayer:
 
     def __init__(self, root: Path, folder: Path, owner: Owner) -> None:
         self.root, self.lower, self.folder, self._owner = root, LowerLayer(root), folder, owner
-        # the files and folders that stay between commands, with the fingerprints that the user's files had at that time
+        # the files and folders that stay between commands, each with the fingerprint of the user's file at its path,
+        # taken when the changes were collected
         self.retained: dict[str, Fingerprint] = {}
-        # for each proposed file, the digest of its last content and the modification time that this was given, in ns
+        # for each proposed file, the digest of its last content, and the modification time of that content in ns
         self._times: dict[str, tuple[bytes, int]] = {}
 
     def fill(self, view: View) -> None:
