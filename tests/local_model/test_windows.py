@@ -1,4 +1,4 @@
-"""A real llama.cpp server with a small context window: sessions continue in it."""
+"""Sessions with a real llama.cpp server whose context window is small."""
 
 import asyncio
 from collections.abc import Callable
@@ -86,7 +86,7 @@ async def test_a_window_that_is_too_small_is_reported(workspace: Path) -> None:
 
 
 async def test_an_answer_that_fills_the_window_ends_the_run(workspace: Path) -> None:
-    """The message names the size of the window, and the text so far is shown."""
+    """The run's message names the window's size, and the user sees the text that arrived before."""
     async with Llama(512, endless=True) as llama, Client(workspace, env=llama.env) as client:
         outcome = await client.run("Tell me about apples.", DEADLINE)
         assert client.text()

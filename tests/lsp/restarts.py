@@ -42,5 +42,5 @@ async def kill(client: Client, *broken_off: asyncio.Future[Any]) -> None:
 
 
 async def listed(client: Client) -> dict[str, Json]:
-    """The rows by title."""
+    """The rows of the list of sessions, by title."""
     return {row["title"]: row for row in (await client.request("agent/sessions/list", {}))["sessions"]}

@@ -34,7 +34,9 @@ async def press(client: Client, uri: str, line: int, title: str) -> Json:
 
 
 async def test_a_change_is_accepted_and_rejected_at_the_cursor(workspace: Path, replay: Replay) -> None:
-    """Actions are offered only where the cursor or the selection touches a change: for it, and for its whole file."""
+    """Actions are offered only where the cursor or the selection touches a change: for this change, and for all changes
+    in its file.
+    """
     file = workspace / "a ü.txt"
     file.write_text(LINES)
     calls = [

@@ -13,7 +13,7 @@ from support.client import Client
 
 
 async def test_a_storage_folder_that_cannot_be_written(workspace: Path, replay: Replay, tmp_path: Path) -> None:
-    """It is reported once, and the session continues in memory."""
+    """A storage folder that cannot be written is reported once, and the session continues in memory."""
     (workspace / "a.txt").write_text("one\n")
     blocked = tmp_path / "file"
     blocked.write_text("")
@@ -63,8 +63,8 @@ async def test_fault_56_a_full_disk(workspace: Path, replay: Replay, tmp_path: P
 async def test_fault_56_a_command_fills_the_sandbox(
     workspace: Path, replay: Replay, tmp_path: Path, options: str, fill: str
 ) -> None:
-    """docs/faults.md 56: a command uses up all the space, or all the inodes. The next command is not run, with an error
-    that says why, and the one after that runs.
+    """docs/faults.md 56: a command uses up all the space, or all the inodes. The next command is not run, and its error
+    says why. The command after it runs.
     """
     (workspace / ".gitignore").write_text("*.o\n")
     # the next command needs space for this file in its sandbox
@@ -87,8 +87,8 @@ async def test_fault_56_a_command_fills_the_sandbox(
 
 @pytest.mark.parametrize("how", ["while it is quiet", "as it ends"])
 async def test_after_a_full_disk_everything_is_saved(workspace: Path, replay: Replay, tmp_path: Path, how: str) -> None:
-    """docs/faults.md 22, 56: saving is tried again when the server ends, and even while nothing happens in the session;
-    then a message says that it is saved.
+    """docs/faults.md 22, 56: saving is tried again when the server ends, and even while nothing happens in the session.
+    In the second case, a message says that the session is saved again.
     """
     (workspace / "a.txt").write_text("one\n")
     blocked = tmp_path / "file"
@@ -144,7 +144,8 @@ async def test_a_damaged_file_hides_no_other_session(workspace: Path, replay: Re
 
 async def test_files_that_cannot_be_read_are_left_alone(workspace: Path, replay: Replay, storage: Path) -> None:
     """Foreign files, later formats and unknown entries: the server starts, and messages name the files, which do not
-    change. They contain no titles, because a file may belong to another workspace. A torn last line is dropped."""
+    change. The messages contain no titles, because a file may belong to another workspace. A torn last line is dropped.
+    """
     folder = storage / "sessions"
     folder.mkdir(parents=True)
     head = f'{{"format":1,"id":"torn","root":"{workspace}"}}\n'

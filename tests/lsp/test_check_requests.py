@@ -43,7 +43,9 @@ def proposes_both(check: str = BOTH) -> list[Json]:
 
 
 async def test_p18_a_check_runs_with_and_without_the_changes(workspace: Path, replay: Replay) -> None:
-    """Its results are events and evidence: after both, the step that the model completes is proved without another."""
+    """The results are events and evidence. After both runs, the step that the model completes is proved without a third
+    run.
+    """
     write_workspace(workspace)
     async with Client(workspace, settings=replay(*proposes_both(), {"calls": [TICK]}, {"text": "Done."})) as client:
         await client.run()
@@ -62,7 +64,9 @@ async def test_p18_a_check_runs_with_and_without_the_changes(workspace: Path, re
 
 
 async def test_p18_accepted_changes_are_checked(workspace: Path, replay: Replay) -> None:
-    """The message names what is missing. The result belongs to the proposals until one of them is decided."""
+    """The message names the file without which the check fails. The result is shown with the proposals until one of
+    them is decided.
+    """
     write_workspace(workspace)
     async with Client(workspace, settings=replay(*proposes_both())) as client:
         await client.run()
@@ -97,7 +101,7 @@ async def test_p18_missing_lines_are_named_unless_the_check_fails_anyway(workspa
 
 
 async def test_p18_a_single_change_is_in_the_singular(workspace: Path, replay: Replay) -> None:
-    """Before and after the user accepts it."""
+    """The messages say "1 change", not "1 changes", before and after the user accepts the change."""
     write_workspace(workspace)
     turns = [{"calls": [todo(*BEGIN), edit("a.txt", "one", "two")]}, {"text": "Done."}]
     async with Client(workspace, settings=replay(*turns)) as client:
@@ -111,7 +115,9 @@ async def test_p18_a_single_change_is_in_the_singular(workspace: Path, replay: R
 
 
 async def test_p18_the_setting_checks_after_a_partial_accept(workspace: Path, replay: Replay) -> None:
-    """A failure is shown as a message. No check runs after the last proposal is decided."""
+    """With `check.afterPartialAccept`, a partial accept runs the check, and a failure is shown as a message. No check
+    runs after the last proposal is decided.
+    """
     write_workspace(workspace)
     settings = {**replay(*proposes_both()), "check": {"afterPartialAccept": True}}
     async with Client(workspace, settings=settings) as client:
@@ -126,7 +132,9 @@ async def test_p18_the_setting_checks_after_a_partial_accept(workspace: Path, re
 
 
 async def test_p18_a_flaky_check_proves_nothing(workspace: Path, replay: Replay) -> None:
-    """It passes, fails and passes on the same files, because it depends on a file that nobody opened."""
+    """The check passes, fails and passes on the same files, because it depends on a file that nobody opened. Its step
+    stays unverified until these files change.
+    """
     write_workspace(workspace)
     check, flag = "test -e flag", workspace / "flag"
     turns = [
@@ -185,7 +193,9 @@ async def test_p18_checks_run_one_at_a_time_beside_the_agent_and_can_be_stopped(
 async def test_p18_a_check_without_the_changes_takes_turns_with_the_agents_commands(
     workspace: Path, replay: Replay
 ) -> None:
-    """While a command of the agent runs, the folder that all boxes share contains the proposals."""
+    """The check waits for the agent's command: while this runs, the folder that all boxes share contains the proposals,
+    which the check must not see.
+    """
     write_workspace(workspace)
     turns = [
         {"calls": [todo(*BEGIN, check="grep -q one a.txt"), edit("a.txt", "one", "two")]},
@@ -209,7 +219,9 @@ async def test_p18_a_check_without_the_changes_takes_turns_with_the_agents_comma
 
 
 async def test_p18_a_result_is_for_the_text_that_the_check_saw(workspace: Path, replay: Replay) -> None:
-    """The user accepts a change while it runs: the result says so, and does not count for what is accepted."""
+    """If the user accepts a change while a check runs, the result says that files have changed, and does not count for
+    the accepted changes.
+    """
     write_workspace(workspace)
     gate = workspace / "gate"
     gate.write_text("closed\n")
@@ -230,7 +242,9 @@ async def test_p18_a_result_is_for_the_text_that_the_check_saw(workspace: Path, 
 async def test_p18_a_result_without_the_changes_is_for_the_text_that_both_runs_saw(
     workspace: Path, replay: Replay
 ) -> None:
-    """It failed without the changes. If the user accepts one while it runs with them, its success proves nothing."""
+    """A check that fails without the changes and passes with them proves nothing if the user accepts one of the changes
+    in the meantime.
+    """
     write_workspace(workspace)
     gate = workspace / "gate"
     gate.write_text("closed\n")

@@ -110,7 +110,7 @@ async def test_p17_a_check_of_the_settings_is_for_steps_that_change_files(worksp
 async def test_p17_a_check_of_the_settings_is_for_steps_whose_commands_change_files(
     workspace: Path, replay: Replay
 ) -> None:
-    """docs/plan.md P15: what a command changes counts as the step's change, with `edit_file` or without."""
+    """docs/plan.md P15: files that a command changes count as the step's changes, as those of `edit_file` do."""
     write_workspace(workspace)
     turns = [
         {"calls": [todo(*BEGIN), bash("sed -i s/one/two/ a.txt && mv b.txt c.txt")]},
@@ -127,7 +127,7 @@ async def test_p17_a_check_of_the_settings_is_for_steps_whose_commands_change_fi
 
 @pytest.mark.parametrize("check", ["echo x > made.txt", "truncate -s 7G made.txt"])
 async def test_p17_a_check_changes_nothing(workspace: Path, replay: Replay, check: str) -> None:
-    """Whatever it writes, even gigabytes, is discarded, and the model reads that."""
+    """All files that a check writes are discarded, even gigabytes, and the model is told that they were."""
     write_workspace(workspace)
     turns = [{"calls": [todo(*BEGIN, check=check), TICK]}, {"text": "Done."}]
     async with Client(workspace, settings=replay(*turns)) as client:
@@ -147,12 +147,12 @@ async def test_p17_a_check_changes_nothing(workspace: Path, replay: Replay, chec
     ],
 )
 async def test_p17_a_check_that_cannot_pass(workspace: Path, replay: Replay, check: str, said: str) -> None:
-    """The item stays in progress, and the model reads why."""
+    """If a check cannot pass, its item stays in progress, and the model reads why."""
     await check_does_not_pass(workspace, replay, check, said, {"deny": ["rm *"]})
 
 
 async def test_p17_a_check_that_never_ends(workspace: Path, replay: Replay) -> None:
-    """It is killed at the time limit of commands. If it looks like a watcher, the result suggests `CI=true`."""
+    """The check is killed at the time limit of commands. If it looks like a watcher, the result suggests `CI=true`."""
     limits: Json = {"timeoutSeconds": 1}
     await check_does_not_pass(workspace, replay, "sleep 60", "killed at the time limit", limits)
     await check_does_not_pass(workspace, replay, "sleep 60 # react-scripts test", "variable `CI=true`. The end", limits)
@@ -169,7 +169,9 @@ async def check_does_not_pass(workspace: Path, replay: Replay, check: str, said:
 
 
 async def test_p17_a_check_that_needs_the_network_is_run_with_bash(workspace: Path, replay: Replay) -> None:
-    """The refusal says how. The run with the network asks the user, and the check then holds without another run."""
+    """The model's tick is refused with a hint to run the check with `bash` and the network, which asks the user. After
+    this, the check holds without another run.
+    """
     write_workspace(workspace)
     # passes only with the network, whose interface the sandbox does not have
     check = "python3 -c 'import socket; socket.getaddrinfo(\"localhost\", 80); assert len(socket.if_nameindex()) > 1'"
@@ -199,12 +201,14 @@ async def test_p17_a_check_that_needs_the_network_is_run_with_bash(workspace: Pa
     ],
 )
 async def test_p17_a_check_that_needs_docker_or_a_snap(workspace: Path, replay: Replay, output: str, said: str) -> None:
-    """The refusal says what checks cannot reach or start."""
+    """The model's tick is refused, and the refusal says what checks cannot reach or start."""
     await check_does_not_pass(workspace, replay, f"echo {output}; false", said, {})
 
 
 async def test_p17_a_killed_server_leaves_no_result(workspace: Path, replay: Replay, storage: Path) -> None:
-    """After the restart, the item is still in progress and has no evidence of a command."""
+    """If the server is killed while a check runs, the item is still in progress after the restart, and has no evidence
+    of a command.
+    """
     write_workspace(workspace)
     turns = [{"calls": [todo(*BEGIN, check="echo started; sleep 60"), TICK]}, {"text": "Done."}]
     async with Client(workspace, settings=replay(*turns), storage=storage) as client:
@@ -232,7 +236,7 @@ async def test_p17_one_command_checks_forty_steps_once(workspace: Path, replay: 
 
 
 async def test_p17_the_user_stops_a_check(workspace: Path, replay: Replay) -> None:
-    """It has no result: the item stays in progress, and the run goes on."""
+    """A check that the user stops has no result: the item stays in progress, and the run goes on."""
     write_workspace(workspace)
     turns = [{"calls": [todo(*BEGIN, check="sleep 60"), TICK]}, {"text": "Done."}]
     async with Client(workspace, settings=replay(*turns)) as client:
@@ -260,7 +264,9 @@ async def test_p17_a_check_asks_like_a_command(workspace: Path, replay: Replay, 
 
 
 async def test_p17_the_user_sets_changes_and_removes_a_check(workspace: Path, replay: Replay) -> None:
-    """The model reads it, and a rewrite of the plan does not change it. The user may tick the item even if it fails."""
+    """The model reads the user's check, and its rewrite of the plan does not change the check. The user may tick the
+    item even if the check fails.
+    """
     write_workspace(workspace)
     again = todo(("Edit", "in_progress"), ("Next", "pending"), check="true")
     turns = [

@@ -30,7 +30,7 @@ BINARY = b"\0\1\2"
 
 
 def _calls(folder: str) -> list[dict[str, Any]]:
-    """What the agent does to the files of a folder."""
+    """The tool calls with which the agent changes the files of a folder."""
 
     def edits(name: str) -> list[dict[str, Any]]:
         texts = [("two", "2"), (" end", " end!")]

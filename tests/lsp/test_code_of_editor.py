@@ -169,7 +169,7 @@ async def test_a_fix_is_proposed_by_its_title(workspace: Path, replay: Replay) -
 
 
 async def test_50_000_references_are_bounded(workspace: Path, replay: Replay) -> None:
-    """The model reads the first 100, and how many more there are."""
+    """Of 50,000 references, the model reads the first 100, and how many more there are."""
     path = workspace / "a.py"
     path.write_text("x\n" * 50_000)
     answers: dict[str, Any] = {"agent/editor/references": lambda _: [location(path, line) for line in range(50_000)]}
@@ -182,7 +182,9 @@ async def test_50_000_references_are_bounded(workspace: Path, replay: Replay) ->
 
 
 async def test_the_model_reads_why_a_question_has_no_answer(workspace: Path, replay: Replay) -> None:
-    """The editor does not know the method, the file does not contain the symbol, or a field is missing."""
+    """The result gives the reason: the editor does not know the method, the file does not contain the symbol, or the
+    call lacks a field.
+    """
     (workspace / "a.py").write_text("x\n")
     look = ask("references", path="a.py", line=1, symbol="x")
     turns = [calls(look, ask("references", path="a.py", symbol="y"), ask("hover", path="a.py")), {"text": "."}]
@@ -195,7 +197,9 @@ async def test_the_model_reads_why_a_question_has_no_answer(workspace: Path, rep
 
 
 async def test_an_answer_about_a_text_that_has_changed_is_not_used(workspace: Path, replay: Replay) -> None:
-    """The user types while the editor computes the rename: its positions are those of the old text."""
+    """If the user types while the editor computes a rename, nothing is proposed, because the answer's positions are
+    those of the old text.
+    """
     path = workspace / "a.py"
     path.write_text("old = 1\n")
     turn = calls(("rename_symbol", {"path": "a.py", "line": 1, "symbol": "old", "new_name": "new"}))
@@ -213,7 +217,7 @@ async def test_an_answer_about_a_text_that_has_changed_is_not_used(workspace: Pa
 
 
 async def test_an_edit_through_a_link_is_refused(workspace: Path, replay: Replay) -> None:
-    """The link would be replaced, or the file that it leads to would have two proposals."""
+    """Otherwise, the link would be replaced, or the file that it leads to would have two proposals."""
     (workspace / "a.py").write_text("old = 1\n")
     (workspace / "link.py").symlink_to("a.py")
     changes = {

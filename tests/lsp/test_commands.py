@@ -187,7 +187,9 @@ async def test_fault_36_rules_through_the_tool(workspace: Path, replay: Replay) 
 
 
 async def test_secrets_of_the_workspace_are_hidden_from_commands(workspace: Path, replay: Replay) -> None:
-    """Also those in deep folders; a command neither reads nor changes them, and nothing is proposed for them."""
+    """Secrets in deep folders are hidden too. A command neither reads nor changes a secret, and nothing is proposed for
+    it.
+    """
     (workspace / "app" / "conf").mkdir(parents=True)
     for name in (".env", "app/conf/server.pem"):
         (workspace / name).write_text("s3cret\n")
@@ -229,7 +231,7 @@ async def test_links_that_are_named_like_secrets_are_hidden_with_their_targets(
 
 
 async def test_a_secret_that_appears_while_the_question_is_open_is_hidden(workspace: Path, replay: Replay) -> None:
-    """The readable files of a command are determined when it runs, not when the user is asked."""
+    """The server determines which files a command may read when the command starts, not when the user is asked."""
 
     def allow(_: Json) -> Json:
         (workspace / ".env").write_text("s3cret\n")
@@ -243,7 +245,9 @@ async def test_a_secret_that_appears_while_the_question_is_open_is_hidden(worksp
 
 
 async def test_a_failed_command_reports_its_hidden_files(workspace: Path, replay: Replay) -> None:
-    """Otherwise the model would look for the reason in the program. Other commands get no note."""
+    """The note appears if the command failed, was refused access to a hidden file, or printed its placeholder. Without
+    the note, the model would look for the reason in the program.
+    """
     (workspace / ".env").write_text("s3cret\n")
     commands = ("cat .env; true", "echo x > .env; true", "exit 1", "cat .env > /dev/null; echo Permission denied")
     calls = [bash(command) for command in commands]
@@ -274,7 +278,9 @@ async def test_a_failed_command_reports_what_it_cannot_reach(workspace: Path, re
 
 
 async def test_a_failed_command_reports_files_of_another_group(workspace: Path, replay: Replay) -> None:
-    """The kernel's error ("Value too large for defined data type") does not say so; other commands get no note."""
+    """The kernel's error ("Value too large for defined data type") does not mention the group, so a note does. Other
+    commands get no note.
+    """
     if os.geteuid() != 0:
         pytest.skip("only root can give a file to any group")
     (workspace / "shared.txt").write_text("ours\n")
@@ -298,7 +304,7 @@ async def test_a_failed_command_reports_files_of_another_group(workspace: Path, 
 async def test_the_server_answers_while_large_changes_are_proposed(
     workspace: Path, replay: Replay, command: str, files: int
 ) -> None:
-    """An answer costs it less than two seconds of computing, and all changed files are proposed."""
+    """Each answer costs the server less than two seconds of CPU time, and all changed files are proposed."""
     (workspace / "long.txt").write_text("".join(f"line {n}\n" for n in range(100_000)))
     async with Client(workspace, settings=replay({"calls": [bash(command)]}, {"text": "Done."})) as client:
         server = psutil.Process(client.process.pid)
@@ -315,7 +321,9 @@ async def test_the_server_answers_while_large_changes_are_proposed(
 
 
 async def test_fault_35_protected_files_changed_by_commands_need_approval(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 35: existing ones cannot be written; new ones are proposed, and accept-all leaves them pending."""
+    """docs/faults.md 35: commands cannot write protected files that exist. New protected files are proposed, and
+    accept-all leaves them pending.
+    """
     (workspace / "AGENTS.md").write_text("rules\n")
     command = "echo mine >> AGENTS.md; mkdir .vscode; echo '{}' > .vscode/settings.json; echo fine > fine"
     settings = replay({"calls": [bash(command)]}, {"text": "Done."})
@@ -332,7 +340,7 @@ async def test_fault_35_protected_files_changed_by_commands_need_approval(worksp
 
 
 async def test_commands_see_unsaved_text(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 7: a command works on the open document; its change is proposed on it."""
+    """docs/faults.md 7: a command sees the unsaved text of an open document; its change is proposed on this text."""
     (workspace / "a").write_text("disk\n")
     document = {"uri": (workspace / "a").as_uri(), "languageId": "text", "version": 1, "text": "typed\n"}
     settings = replay({"calls": [bash("cat a; echo more >> a")]}, {"text": "Done."})
@@ -346,8 +354,8 @@ async def test_commands_see_unsaved_text(workspace: Path, replay: Replay) -> Non
 
 
 async def test_commands_see_the_bytes_of_a_saved_document(workspace: Path, replay: Replay) -> None:
-    """In the box, an open file has its bytes on disk, however the editor shows it. A change is refused if saving it in
-    the editor would change the encoding or line endings.
+    """In the box, a saved document has the same bytes as on disk, however the editor shows it. A change is refused if
+    saving it in the editor would change the encoding or line endings.
     """
     (workspace / "latin").write_bytes(b"caf\xe9\nx\n")
     (workspace / "mixed").write_bytes(b"1\r\n2\nx\n")
@@ -380,7 +388,7 @@ async def test_the_user_saves_a_file_while_a_command_changes_it(workspace: Path,
 
 
 async def test_an_ended_server_leaves_nothing_of_its_layers(workspace: Path, replay: Replay, tmp_path: Path) -> None:
-    """The layer's folder is removed when the server ends, or by the next server if it was killed."""
+    """The layer's folder is removed when the server ends. If the server was killed, the next one removes the folder."""
     storage = tmp_path / "storage"
     settings = replay({"calls": [bash("mkdir x; touch x/y")]}, {"text": "Done."})
 
@@ -404,7 +412,7 @@ async def test_an_ended_server_leaves_nothing_of_its_layers(workspace: Path, rep
 async def test_a_session_whose_sandbox_could_not_be_created_can_be_deleted(
     workspace: Path, replay: Replay, tmp_path: Path
 ) -> None:
-    """Its journal is removed too. The server ends cleanly with another such session."""
+    """Deleting such a session removes its journal too. The server ends cleanly even with another such session."""
     storage = tmp_path / "storage"
     turns = [{"calls": [bash("echo ran")]}, {"text": "Done."}] * 2
     async with Client(workspace, settings=replay(*turns), storage=storage) as client:
@@ -417,7 +425,7 @@ async def test_a_session_whose_sandbox_could_not_be_created_can_be_deleted(
 
 
 async def test_commands_run_in_the_sandbox_for_a_client_that_cannot_ask(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 47: they need no approval, so the client need not be able to ask for one."""
+    """docs/faults.md 47: sandboxed commands need no approval, so the client need not be able to ask for one."""
     settings = replay({"calls": [bash("echo made > made")]}, {"text": "Done."})
     async with Client(workspace, settings=settings, capabilities={**EDITOR, "experimental": {}}) as client:
         await client.run()

@@ -25,7 +25,9 @@ def todo(status: str) -> Turn:
 
 
 async def test_an_approved_plan_is_executed(connect: Connect) -> None:
-    """The model reads that the plan is approved. Refused without a plan, and when all its items are completed."""
+    """The model reads that the plan is approved. The request is refused if there is no plan, or if all its items are
+    completed.
+    """
     with FakeApi(turns=[DONE, todo("pending"), DONE, todo("completed"), DONE]) as api:
         async with connect(api) as client:
             session = {"sessionId": (await client.run("What is it?", mode="ask"))["sessionId"]}
@@ -39,7 +41,9 @@ async def test_an_approved_plan_is_executed(connect: Connect) -> None:
 
 
 async def test_a_plan_awaits_approval_until_the_work_starts(connect: Connect, storage: Path) -> None:
-    """docs/protocol.md, `awaitsApproval`: also after a question, a restart, a fork and a rewind."""
+    """docs/protocol.md, `awaitsApproval`: a question or a restart does not change it, but a run in agent mode makes it
+    false. It is true again in a fork from before this run, and after a rewind of everything to before this run.
+    """
 
     async def awaits(client: Client, session: Json) -> bool:
         opened = await client.request("agent/sessions/open", session)
@@ -59,7 +63,7 @@ async def test_a_plan_awaits_approval_until_the_work_starts(connect: Connect, st
             for scope in ("fork", "conversation", "everything"):
                 params = {**session, "checkpoint": 2 if scope == "everything" else 3, "scope": scope}
                 rewound = {"sessionId": (await client.request("agent/sessions/rewind", params))["sessionId"]}
-                # without its conversation, the plan stays as the later run left it
+                # a rewind of only the conversation leaves the plan as the later run left it
                 assert await awaits(client, rewound) == (scope != "conversation"), scope
             await client.request("agent/runTask", {"continue": "plan", **session})
             assert not await awaits(client, session)
@@ -67,7 +71,7 @@ async def test_a_plan_awaits_approval_until_the_work_starts(connect: Connect, st
 
 
 async def test_a_paused_run_continues(connect: Connect) -> None:
-    """The model reads that it should continue. Refused in a session that never ran."""
+    """The model reads that it should continue. The request is refused in a session that never ran."""
     with FakeApi(turns=[todo("pending"), DONE]) as api:
         async with connect(api, settings={"loop": {"maxRounds": 1}}) as client:
             session = await client.request("agent/sessions/create", {"title": "Greet"})
@@ -98,7 +102,7 @@ async def test_a_run_continues_in_its_mode_after_a_restart(
 
 
 async def test_a_session_saved_without_a_mode_can_edit(workspace: Path, connect: Connect, storage: Path) -> None:
-    """As in a journal of an earlier version: the paused run can propose edits when it continues."""
+    """If the journal has no mode, as in an earlier version, the paused run can propose edits when it continues."""
     (workspace / "a.txt").write_text("one\n")
     with FakeApi(turns=[LOOK, CHANGE, DONE]) as api:
         async with connect(api, storage=storage, settings={"loop": {"maxRounds": 1}}) as client:
@@ -115,7 +119,7 @@ async def test_a_session_saved_without_a_mode_can_edit(workspace: Path, connect:
 
 
 async def test_a_rewound_session_continues_in_the_mode_before_the_prompt(workspace: Path, connect: Connect) -> None:
-    """After the rewind, the run before that prompt is the last one. A fork continues in its mode too."""
+    """The mode is that of the last run before the prompt. This also applies to a fork from before the prompt."""
     (workspace / "a.txt").write_text("one\n")
     with FakeApi(turns=[DONE, DONE, CHANGE, DONE, CHANGE, DONE]) as api:
         async with connect(api) as client:
@@ -142,7 +146,7 @@ async def test_a_rewound_session_continues_in_the_mode_before_the_prompt(workspa
     ],
 )
 async def test_contradictory_params_are_refused(workspace: Path, replay: Replay, params: Json, reason: str) -> None:
-    """So are missing and unknown ones. The error gives the reason, and the session can still continue."""
+    """Missing and unknown params are refused too. The error gives the reason, and the session can still continue."""
     async with Client(workspace, settings=replay({"text": "Done."}, {"text": "And on."})) as client:
         session = {"sessionId": (await client.run("Hello."))["sessionId"]}
         error = await client.error("agent/runTask", {**session, **params})

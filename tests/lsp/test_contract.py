@@ -255,7 +255,7 @@ async def test_without_approvals_the_user_is_asked_by_a_message(
 
 
 async def test_invisible_characters_in_the_folders_name_are_escaped(tmp_path: Path, replay: Replay) -> None:
-    """A message that asks about a command must not hide characters of the folder in which the command runs."""
+    """A message that asks about a command shows invisible characters in the name of the command's folder as escapes."""
     folder = tmp_path / "a\u202eb"
     folder.mkdir()
     settings = replay({"calls": [{"bash": {"command": "true", "unsandboxed": True}}]}, {"text": "End."})
@@ -341,7 +341,9 @@ async def test_context_reaches_the_model(connect: Callable[..., Client], workspa
 
 
 async def test_fault_86_an_empty_list_counts_as_an_empty_object(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 86: Lua cannot tell them apart, so Neovim sends `[]` for an empty table instead of an object."""
+    """docs/faults.md 86: Lua cannot tell an empty list from an empty object, so Neovim sends `[]` for both. The server
+    accepts `[]` wherever it expects an object.
+    """
     (workspace / "a").write_text("1\n")
     settings = replay({"calls": [PLAN, edit("a", "1", "2")]}, {"text": "."})
     lua: list[Any] = []

@@ -64,8 +64,8 @@ async def test_the_model_reads_what_the_editor_shows(workspace: Path, replay: Re
 
 
 async def test_a_note_says_that_the_editor_does_not_know_proposed_edits(workspace: Path, replay: Replay) -> None:
-    """The note names the files; without proposed edits to the requested files, there is none. If no problem is shown,
-    the result says so. It adds that files that are not open may not be checked, unless the requested file is open.
+    """The note names the files; without proposed edits to the requested files, there is no note. If the editor shows no
+    problems, the result says so. Unless the requested file is open, it adds that the editor may check only open files.
     """
     for name in ("a.py", "b.py"):
         (workspace / name).write_text("one\n")
@@ -81,7 +81,7 @@ async def test_a_note_says_that_the_editor_does_not_know_proposed_edits(workspac
 
 
 async def test_many_problems_are_bounded(workspace: Path, replay: Replay) -> None:
-    """The model reads fifty lines of limited length, and how many more there are."""
+    """The model reads 50 problems in lines of limited length, and how many more problems there are."""
     path = workspace / "a.py"
     path.write_text("x\n")
     answers = answering((path, [problem(line, 0, 2, "w" * 9000) for line in range(200)]))
@@ -95,7 +95,9 @@ async def test_many_problems_are_bounded(workspace: Path, replay: Replay) -> Non
 
 @pytest.mark.parametrize("answer", [Refuse("no"), None, {"files": [{"uri": "file:///a", "diagnostics": [{}]}]}, [1]])
 async def test_without_a_valid_answer_the_model_continues(workspace: Path, replay: Replay, answer: Any) -> None:
-    """An error, an empty answer and nonsense have the same result: no answer, and what to do instead."""
+    """After an error, an empty answer or a malformed one, the model reads that the editor did not answer, and what it
+    should do instead.
+    """
 
     def answered(_: Json) -> Any:
         if isinstance(answer, Refuse):
@@ -123,7 +125,7 @@ def test_a_number_that_json_cannot_express_is_malformed(workspace: Path) -> None
 
 @pytest.mark.parametrize("able", [True, False])
 async def test_the_tools_are_offered_only_if_the_editor_answers(able: bool, connect: Callable[..., Client]) -> None:
-    """They are at the end of the table, so that the positions of the others do not change."""
+    """They are the last tools in the request, so that the positions of the other tools do not change."""
     with FakeApi(turns=[Turn((Text("Done."),))]) as api:
         async with connect(api, capabilities=ABLE if able else {}) as client:
             await client.run()

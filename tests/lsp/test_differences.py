@@ -44,7 +44,9 @@ def patched(state: Json, patch: list[Any]) -> Any:
 
 @given(states, states)
 def test_a_difference_leads_from_the_old_state_to_the_new(old: Json, new: Json) -> None:
-    """For any two states, with items that come, go, move and occur twice; it changes neither."""
+    """This holds for any two states, even if items come, go, move or occur twice. Computing the difference changes
+    neither state.
+    """
     before = copy.deepcopy((old, new))
     assert patched(old, difference(old, new)) == new
     assert (old, new) == before
@@ -57,7 +59,9 @@ def file(number: int, *starts: int) -> Json:
 
 
 def test_a_difference_names_only_what_changed() -> None:
-    """One file of many, one hunk of a file, and not those that only moved."""
+    """The difference names the file that was removed, the one that was added, and the hunk that was added to another
+    file. It does not name files that only moved.
+    """
     old = {"version": 1, "files": [file(number, 1, 9) for number in range(800)]}
     new = {"version": 2, "files": [file(800, 1), *old["files"][:399], file(399, 1, 5, 9), *old["files"][401:]]}
     assert difference(old, new) == [
@@ -70,13 +74,13 @@ def test_a_difference_names_only_what_changed() -> None:
 
 
 def test_a_list_of_which_most_changed_is_replaced() -> None:
-    """Such as the files after Accept All."""
+    """The list of files after Accept All is an example."""
     old = {"version": 1, "files": [file(number, 1) for number in range(800)]}
     assert difference(old, {"version": 1, "files": []}) == [{"op": "replace", "path": "/files", "value": []}]
 
 
 def folded(client: Client, name: str) -> Json:
-    """The state of a client that follows every difference. Checks that each starts from the state before it."""
+    """The state of a client that follows every difference. Checks that each one starts from the state before it."""
     state: Json | None = None
     for method, params in client.log:
         if method == name:
@@ -99,7 +103,7 @@ EDITS = [
 
 
 async def test_a_client_that_follows_the_differences_has_the_states(workspace: Path, replay: Replay) -> None:
-    """After each decision its states are those of `agent/sessions/open`."""
+    """After each decision, the client's states equal those that `agent/sessions/open` returns."""
     (workspace / "a.txt").write_text("".join(f"line {number}\n" for number in range(40)))
     steps = [{"content": "Edit", "status": "in_progress"}, {"content": "Look", "status": "pending"}]
     turns: list[Json] = [{"calls": [{"todo": {"items": steps}}]}, *({"calls": [edit]} for edit in EDITS), {"text": "."}]
@@ -131,7 +135,9 @@ async def test_a_client_that_follows_the_differences_has_the_states(workspace: P
 
 
 async def test_the_state_that_a_call_changed_comes_before_its_end(workspace: Path, replay: Replay) -> None:
-    """Order, 2 and 5: the state may already contain later changes."""
+    """docs/protocol.md, Order, 2 and 5: before `tool_finished`, the client has a state that contains the call's change,
+    and possibly later changes.
+    """
     turns = [*({"calls": [edit]} for edit in EDITS if "write_file" in edit), {"text": "."}]
     async with Client(workspace, settings=replay(*turns), capabilities=EDITOR) as client:
         await client.run()

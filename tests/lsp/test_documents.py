@@ -21,7 +21,7 @@ CHANGES = st.lists(st.tuples(PLACES, PLACES, TEXTS), max_size=8)
 
 @given(TEXTS, CHANGES, st.sampled_from(["utf-8", "utf-16", "utf-32"]))
 def test_changes_have_the_effect_of_replacements_in_the_text(text: str, changes: list[Any], encoding: str) -> None:
-    """This holds even for half a line ending and for a position beyond the end."""
+    """This holds even if a range begins or ends within a line ending, or beyond the end of the line or the text."""
     documents = Documents()
     documents.encoding = encoding
     uri = Path("/ws/a.txt").as_uri()
@@ -53,7 +53,9 @@ def test_appended_lines_are_inserted_before_the_last_line_ending() -> None:
 
 
 def test_many_changes_in_a_long_file_are_quick() -> None:
-    """A rename in a long file has thousands of ranges in one notification. The cost of each depends on its own size."""
+    """A rename in a long file has thousands of ranges in one notification. The cost of a change depends on the size of
+    the change, not of the file.
+    """
     documents = Documents()
     uri = Path("/ws/a.txt").as_uri()
     documents.opened(uri, "line\n" * 100_000, 1)

@@ -1,4 +1,4 @@
-"""Every kind of change with every set of client capabilities: who writes it, and the contents of the file."""
+"""Every kind of change with every set of client capabilities: who writes the change, and the file's new contents."""
 
 import itertools
 from collections.abc import Iterator
@@ -31,7 +31,10 @@ OPERATIONS = ("create", "rename", "delete")
 
 @dataclass(frozen=True)
 class Change:
-    """What the agent proposes for `f`; `old` and `new` are its bytes, None where there is no file."""
+    """A change that the agent proposes for the file `f`.
+
+    `old` and `new` are the file's bytes before and after the change, None if there is no file.
+    """
 
     name: str
     old: bytes | None
@@ -177,7 +180,7 @@ async def test_fault_85_each_kind_of_change_with_each_set_of_capabilities(tmp_pa
 
 
 def _documents(change: Change) -> Iterator[tuple[str | None, bool]]:
-    """What the editor shows of the file (None: it is closed), and whether it saves after an edit."""
+    """Pairs of the text that the editor shows (None if the file is closed) and whether it saves after an edit."""
     yield None, True
     if BINARY in (change.old, change.new) or b"\xe9" in (change.old or b""):
         return
@@ -186,7 +189,7 @@ def _documents(change: Change) -> Iterator[tuple[str | None, bool]]:
 
 
 class _Case:
-    """One change in one editor. `shown` is the text in the editor before the change, None if it is closed."""
+    """One change in one editor. `shown` is the text in the editor before the change, None if the file is closed."""
 
     def __init__(self, folder: Path, change: Change, editor: Editor, shown: str | None) -> None:
         self._harness = SessionHarness(folder, editor.documents, editor.port)
@@ -244,7 +247,9 @@ class _Case:
         return self._editor.port.edit_capabilities
 
     def _must_refuse(self) -> bool:
-        """Whether the file is open, and the editor cannot change it or its unsaved text would be lost."""
+        """Whether an accept must be refused: the file is open, and the editor cannot change it or would lose unsaved
+        text.
+        """
         if self._shown is None or self._change.mode is not None:
             return False
         if not self._change.operation:

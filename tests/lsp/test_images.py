@@ -22,7 +22,7 @@ def image(name: str = "shot.png", data: bytes | None = None) -> Json:
 
 
 def sized(size: int) -> bytes:
-    """A PNG of this many bytes; readers ignore what follows its end."""
+    """A PNG of this many bytes: zeros follow its end, which readers ignore."""
     return png() + bytes(size - len(png()))
 
 
@@ -57,7 +57,9 @@ async def test_a_picture_reaches_the_model_and_only_its_name_the_user(connect: C
 
 
 async def test_a_named_file_with_a_picture_is_sent_as_a_picture(connect: Connect, workspace: Path) -> None:
-    """Its bytes decide, not its name, even through a link. Pictures outside or with a secret's name are not sent."""
+    """The file's bytes decide whether it is a picture, not its name. A link is followed within the workspace. Pictures
+    outside of the workspace or with a secret's name are not sent.
+    """
     files = {"a.png": png(), "docs/b.dat": GIF, "id_rsa": png(), "c.heic": HEIC, "text.png": b"no picture\n"}
     for name, data in files.items():
         (workspace / name).parent.mkdir(exist_ok=True)
@@ -102,7 +104,9 @@ WRONG: list[tuple[list[Json], str]] = [
 
 
 async def test_an_invalid_picture_is_refused_before_the_run(connect: Connect) -> None:
-    """-32602, with a text for the user. Pictures at the limits are accepted, and a repeated picture counts once."""
+    """The error is -32602, with a text for the user. Pictures at the limits are accepted, and a repeated picture counts
+    once.
+    """
     with FakeApi([DONE, DONE]) as api:
         async with connect(api) as client:
             for context, message in WRONG:
@@ -128,7 +132,9 @@ REFUSALS = {
 
 @pytest.mark.parametrize("server", REFUSALS)
 async def test_a_refused_picture_ends_the_run_but_not_the_conversation(connect: Connect, server: str) -> None:
-    """The user learns why. The next request has a note in its place, so that it is not refused for the same reason."""
+    """The user learns why. In the next request, a note replaces the picture, so that the request is not refused for the
+    same reason.
+    """
     with FakeApi([REFUSALS[server], DONE]) as api:
         async with connect(api) as client:
             failed = await client.run(context=[image()])
@@ -165,7 +171,7 @@ async def test_without_pictures_a_refusal_about_images_is_an_ordinary_error(conn
 async def test_pictures_are_saved_and_rewound_with_the_conversation(
     connect: Connect, workspace: Path, tmp_path: Path
 ) -> None:
-    """The next server sends them again. Rewinding to before the prompt removes them."""
+    """After a restart, the pictures are sent to the model again. Rewinding to before their prompt removes them."""
     storage = tmp_path / "storage"
     with FakeApi([DONE] * 4) as api:
         async with connect(api, storage=storage) as client:
@@ -181,7 +187,7 @@ async def test_pictures_are_saved_and_rewound_with_the_conversation(
 
 
 async def test_the_oldest_pictures_make_room_for_new_ones(connect: Connect) -> None:
-    """A request has at most 20 pictures and 20 MB of them. A note replaces those of the oldest prompts."""
+    """A request has at most 20 pictures, and 20 MB in total. Notes replace the pictures of the oldest prompts."""
     ten = [image(f"{n}.png") for n in range(10)]
     large = [image(f"{n}.png", sized(5 * MEGABYTE - n)) for n in range(4)]
     with FakeApi([DONE] * 5) as api:
@@ -197,7 +203,7 @@ async def test_the_oldest_pictures_make_room_for_new_ones(connect: Connect) -> N
 
 
 async def test_a_picture_does_not_fill_the_window_by_its_bytes(connect: Connect) -> None:
-    """4 MB of base64 are about 1,600 tokens, so nothing is compacted."""
+    """A picture with 4 MB of base64 counts as about 1,600 tokens, so nothing is compacted."""
     with FakeApi([DONE, DONE]) as api:
         async with connect(api, settings={"contextTokens": 40_000}) as client:
             session = (await client.run(context=[image(data=sized(3 * MEGABYTE))]))["sessionId"]

@@ -33,9 +33,7 @@ async def run(client: Client) -> str:
 
 
 async def type_in(client: Client, path: Path, text: str, moved: list[int]) -> None:
-    """The user types. The client refreshes the lenses whenever the server requests it, until they are at these
-    lines.
-    """
+    """Types as the user, then requests the lenses after each refresh until they are at the lines `moved`."""
     client.type(path, text)
     refreshes = 0
     while [line for line, _ in await titles(client, path.as_uri())] != moved:
@@ -65,7 +63,9 @@ def proposed(session: str, path: Path) -> str:
 
 
 async def test_lenses_are_at_the_hunks_of_the_file_and_of_the_proposed_text(workspace: Path, replay: Replay) -> None:
-    """Each is where its hunk begins in that text. A deletion at the end is on the last line."""
+    """Each lens is at the line where its hunk begins in that text. A deletion at the end of the proposed text has its
+    lens on the last line.
+    """
     file = workspace / "a ü.txt"
     file.write_text(LINES)
     calls = [
@@ -91,7 +91,9 @@ async def test_lenses_are_at_the_hunks_of_the_file_and_of_the_proposed_text(work
 
 
 async def test_lenses_of_several_sessions_name_them(workspace: Path, replay: Replay) -> None:
-    """As soon as two sessions propose changes to the same file. A long title is cut off."""
+    """The lenses contain the sessions' titles as soon as two sessions propose changes to the same file. A long title is
+    cut off.
+    """
     file = workspace / "a.txt"
     file.write_text(LINES)
     settings = replay({"calls": [edit(file.name, "line 2\n", "two\n")]}, {"text": "."})
@@ -133,7 +135,7 @@ async def test_a_lens_does_what_it_says(workspace: Path, replay: Replay) -> None
 
 
 async def test_a_conflict_has_lenses_of_its_own(workspace: Path, replay: Replay) -> None:
-    """One replaces the user's lines, the other keeps them. Neither is called accept or reject."""
+    """One lens replaces the user's lines with the proposed ones, the other keeps the user's lines."""
     file = workspace / "a.txt"
     file.write_text(LINES)
     calls = [edit("a.txt", f"line {n}\n", f"LINE {n}\n") for n in (2, 5, 9)]
@@ -153,7 +155,7 @@ async def test_a_conflict_has_lenses_of_its_own(workspace: Path, replay: Replay)
 
 
 async def test_whole_files_have_one_pair_at_the_top(workspace: Path, replay: Replay) -> None:
-    """A new file, a deletion, and a rename, which has lenses under both paths."""
+    """A new file, a deletion and a rename each have one pair of lenses; a rename has it under both paths."""
     for name in "ab":
         (workspace / name).write_text(LINES)
     calls = [
@@ -175,7 +177,7 @@ async def test_whole_files_have_one_pair_at_the_top(workspace: Path, replay: Rep
 
 
 async def test_a_file_that_the_user_deleted_has_one_pair(workspace: Path, replay: Replay) -> None:
-    """It can be restored with all changes, or stay deleted."""
+    """One lens restores the file with all changes, the other leaves it deleted."""
     calls = [edit(name, f"line {n}\n", f"LINE {n}\n") for name in ("back", "gone") for n in (2, 9)]
     for name in ("back", "gone"):
         (workspace / name).write_text(LINES)
@@ -194,7 +196,9 @@ async def test_a_file_that_the_user_deleted_has_one_pair(workspace: Path, replay
 
 
 async def test_a_lens_that_is_out_of_date_does_nothing(workspace: Path, replay: Replay) -> None:
-    """Its hunk has already been decided. The answer is an error; a refresh was requested after the decision."""
+    """A lens whose hunk has already been decided is answered with an error. The server requests a refresh of the lenses
+    after each decision.
+    """
     file = workspace / "a.txt"
     file.write_text(LINES)
     calls = [edit("a.txt", "line 2\n", "two\n"), edit("a.txt", "line 9\n", "nine\n")]

@@ -87,7 +87,9 @@ async def test_the_model_reads_what_its_step_broke_before_anything_is_accepted(
 
 
 async def test_errors_at_the_end_of_a_turn_prolong_the_run(project: Path, connect: Callable[..., Client]) -> None:
-    """L18: only once, because the model may decide to leave them. A file that is only proposed can be imported."""
+    """L18: the errors prolong a run only once, because the model may decide to leave them. A file that is only proposed
+    can be imported.
+    """
     new = {"path": "new.py", "content": "from shapes import area\n\nwrong: str = area(1, 2)\n"}
     user = {"path": "main.py", "content": "from new import wrong\n\nprint(wrong.upper())\n"}
     with FakeApi() as api:
@@ -133,7 +135,7 @@ async def test_references_are_found_and_renames_use_the_proposed_text(
 
 
 async def test_a_run_that_changes_no_code_starts_no_server(project: Path, connect: Callable[..., Client]) -> None:
-    """L18: neither a proposed text file nor reading a Python file starts one."""
+    """L18: neither a proposed text file nor reading a Python file starts a language server."""
     with FakeApi() as api:
         notes: Json = {"path": "notes.txt", "content": "Nothing.\n"}
         api.push(Turn((Call("write_file", notes), Call("read_file", {"path": "main.py"}))))

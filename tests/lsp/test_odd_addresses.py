@@ -86,8 +86,8 @@ async def test_fault_66_an_odd_workspace(connect: Connect, uri: str, place: str)
 
 
 async def test_fault_66_an_odd_address_in_any_message(connect: Connect, capfd: pytest.CaptureFixture[str]) -> None:
-    """docs/faults.md 66: in documents, context, targets and contents, it is accepted or refused with an expected error
-    code, and the next task runs."""
+    """docs/faults.md 66: in documents, context, targets and contents, an odd URI is accepted, or refused with an
+    expected error code, and the next task runs."""
     with FakeApi([Turn((Text("Done."),))] * (3 * len(ODD_URIS))) as api:
         async with connect(api) as client:
             for uri in ODD_URIS.values():
@@ -123,7 +123,7 @@ async def send_everywhere(client: Client, uri: str) -> None:
 
 @pytest.mark.parametrize("path", ODD_PATHS.values(), ids=ODD_PATHS)
 async def test_fault_66_an_odd_recording(workspace: Path, path: str) -> None:
-    """docs/faults.md 66: the run names the problem."""
+    """docs/faults.md 66: the run ends with an error of the kind `replay`."""
     async with Client(workspace, settings={"replay": path}) as client:
         result = await client.run()
         assert (result["stopReason"], result["error"]["kind"]) == ("error", "replay"), result["message"]

@@ -1,4 +1,4 @@
-"""The plan as a control and a record, over the wire (docs/plan.md P13 to P15, docs/protocol.md)."""
+"""The plan over the wire: the user steers the agent with it, and it records the work (docs/plan.md P13 to P15)."""
 
 import asyncio
 from collections.abc import Callable
@@ -135,8 +135,8 @@ async def test_the_modes_plan_and_ask_only_read(workspace: Path, replay: Replay,
 
 
 async def test_a_question_reaches_the_user(workspace: Path, replay: Replay) -> None:
-    """With `agent/ask` if the client supports it, otherwise as a message if it has options. The model reads the answer,
-    or an error if there is none.
+    """The server sends it with `agent/ask` if the client supports this, otherwise as a message if the question has
+    options. The model reads the answer, or an error if there is none.
     """
     question = {"ask_user": {"question": "Tabs or blanks?", "options": ["Tabs", "Blanks"]}}
     free = {"ask_user": {"question": "Which name?"}}
@@ -158,7 +158,7 @@ async def test_a_question_reaches_the_user(workspace: Path, replay: Replay) -> N
 
 
 async def test_invisible_characters_of_an_option_are_shown_as_escapes(workspace: Path, replay: Replay) -> None:
-    """Without `questions`, the actions show them as escapes. The model reads the option as it wrote it."""
+    """If the client lacks `questions`, the message's actions contain the escapes. The model reads the original text."""
     question = {"ask_user": {"question": "Which?", "options": ["plain", "x\u202ey"]}}
     settings = replay({"calls": [question]}, {"text": "."})
     plain = {"window/showMessageRequest": lambda params: params["actions"][1]}

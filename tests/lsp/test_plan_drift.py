@@ -26,7 +26,7 @@ HOME = Path(__file__).parents[1] / "scenarios" / "plan"
 
 
 def read_texts(client: Client) -> list[str]:
-    """What the model read in addition to its tools' results, and why a call of `todo` was refused."""
+    """The reminders and the feedback that the model read, and the errors of refused `todo` calls, in order."""
     todos = {event["toolCallId"] for event in client.events("tool_started") if event["name"] == "todo"}
     return [
         event["text"]

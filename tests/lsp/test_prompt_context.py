@@ -1,4 +1,5 @@
-"""What the model gets with a prompt about files and the editor (docs/protocol.md, `ContextItem`, `EditorContext`)."""
+"""The context that follows a prompt: files and the state of the editor (docs/protocol.md, `ContextItem`,
+`EditorContext`)."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -40,7 +41,9 @@ def editor_context(workspace: Path, name: str = "a.py", **more: object) -> Json:
 
 
 async def test_the_model_reads_what_the_user_is_looking_at(connect: Connect, workspace: Path) -> None:
-    """After the prompt, with paths of the workspace only; the user sees the same text."""
+    """The context follows the prompt. It names no secret files and no files outside of the workspace. The user sees the
+    same text.
+    """
     write(workspace, {"a.py": "1\n", "src/b.py": "2\n", ".env": "KEY=1\n"})
     tabs = ["a.py", "src/b.py", ".env", "src/b.py", "../other.py"]
     files = [("src/b.py", problem(3, 0, 2, "unused", "ruff")), ("a.py", problem(1, 0, 1, "no\n such", "ts"))]
@@ -131,7 +134,9 @@ async def test_a_follow_up_gets_only_what_changed_and_no_earlier_message_changes
 async def test_hostile_and_long_texts_stay_small_and_in_their_lines(
     connect: Connect, workspace: Path, name: str
 ) -> None:
-    """Whatever a branch, file or problem is called: one line each, nothing invisible, at most 2,000 characters."""
+    """Whatever a branch, a file or a problem is called, it has only one line, without invisible characters. The context
+    has at most 2,000 characters.
+    """
     uris = [f"{workspace.as_uri()}/{name.replace(chr(10), '%0A').replace('/', '_')}{n}" for n in range(200)]
     editor = {
         "activeFile": uris[0],
@@ -179,7 +184,7 @@ async def test_the_branch_comes_from_the_repository_if_the_editor_does_not_send_
 
 
 async def test_the_context_of_the_editor_can_be_switched_off(connect: Connect, workspace: Path) -> None:
-    """With the setting `context.editor`. Files that the user mentions in the prompt are still sent."""
+    """The setting `context.editor` switches it off. Files that the user mentions in the prompt are still sent."""
     write(workspace, {"a.py": "1\n", ".git/HEAD": "ref: refs/heads/main\n"})
     with FakeApi([DONE]) as api:
         async with connect(api, settings={"context": {"editor": False}}) as client:
@@ -267,7 +272,7 @@ async def test_a_secret_file_is_named_but_not_sent(connect: Connect, workspace: 
 
 
 async def test_problems_are_those_of_the_editor(connect: Connect, workspace: Path) -> None:
-    """Of all files or of one. If the editor does not answer, the model reads that."""
+    """The problems are those of all files or of one file. If the editor cannot report any, the model reads this."""
     write(workspace, {"a.py": "1\n", "b.py": "2\n"})
     found = answering(
         (workspace / "a.py", [problem(0, 0, 1, "first")]), (workspace / "b.py", [problem(0, 0, 2, "second")])
@@ -286,7 +291,9 @@ async def test_problems_are_those_of_the_editor(connect: Connect, workspace: Pat
 
 
 async def test_the_contents_are_bounded_together(connect: Connect, workspace: Path) -> None:
-    """24,000 characters, less in a small window; a long diff is cut with a note."""
+    """All contents of a prompt have at most 24,000 characters together, and fewer in a small window. A long diff is cut
+    with a note.
+    """
     write(workspace, {f"{n}.txt": f"{n}" * 9_999 + "\n" for n in range(4)})
     files = [{"uri": (workspace / f"{n}.txt").as_uri()} for n in range(4)]
     diff = "diff --git a/a b/a\n" + "+line\n" * 10_000
@@ -301,7 +308,7 @@ async def test_the_contents_are_bounded_together(connect: Connect, workspace: Pa
     assert 20_000 < len(together) < 24_500
     assert "+line\n(These are the first 19,998 of" in cut
     assert len(cut) < 20_500
-    assert len(small) < 12_000 * 2
+    assert len(small) < 10_500
 
 
 async def test_an_invalid_context_is_refused_with_the_name_of_the_field(connect: Connect, workspace: Path) -> None:

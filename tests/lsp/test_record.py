@@ -96,8 +96,8 @@ async def test_p15_the_record_covers_all_plans_of_the_session(workspace: Path, r
 
 @pytest.mark.usefixtures("sandbox")
 async def test_p15_the_record_has_the_outcome_of_each_change(workspace: Path, replay: Replay, storage: Path) -> None:
-    """Accepted, rejected, undone, to review, and withdrawn by the agent; a rename is one file, also after it is
-    accepted; what a command changed is included. A restart preserves all of it.
+    """An outcome is accepted, rejected, undone, to review, or withdrawn by the agent. A rename counts as one file, also
+    after it is accepted. Files that a command changed are included. A restart does not change the record.
     """
     (workspace / "sub").mkdir()
     for name in ("a.txt", "b.txt", "c.txt", "d.txt", "sub/e.txt"):

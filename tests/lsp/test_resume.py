@@ -54,7 +54,7 @@ async def test_fault_22_a_session_outlives_a_kill(workspace: Path, replay: Repla
 async def test_fault_02_a_new_file_keeps_its_byte_order_mark_after_a_restart(
     workspace: Path, replay: Replay, storage: Path
 ) -> None:
-    """docs/faults.md 2: the mark is saved with the proposal."""
+    """docs/faults.md 2: the byte order mark of a new file is saved with its proposal."""
     call = {"write_file": {"path": "a.txt", "content": "\ufeffone\n"}}
     async with Client(workspace, settings=replay({"calls": [call]}, {"text": "."}), storage=storage) as client:
         session = (await client.run())["sessionId"]

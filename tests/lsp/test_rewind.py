@@ -140,7 +140,7 @@ async def test_text_that_the_user_changed_since_stays(workspace: Path, replay: R
 
 
 async def test_the_conversation_alone_can_be_rewound(workspace: Path, connect: Connect) -> None:
-    """The plan and the proposals stay. With the next prompt, the model reads the plan and that this happened."""
+    """The plan and the proposals stay. With the next prompt, the model reads the plan and a note about the rewind."""
     (workspace / "a.txt").write_text(ONE)
     turns = [says("First."), todo("Count"), replaced("one", "1"), says("Second."), says("Third.")]
     with FakeApi(turns=turns) as api:
@@ -185,7 +185,7 @@ async def test_a_new_session_can_begin_before_the_prompt(workspace: Path, replay
 
 
 async def test_a_message_during_a_run_has_no_checkpoint(connect: Connect) -> None:
-    """It may have the text of an earlier prompt, which keeps its checkpoint."""
+    """This holds even if the message has the text of an earlier prompt. That prompt's checkpoint does not change."""
     released = threading.Event()
     turns = [says("First."), Wait(says("Second."), released, before=4), says("Third.")]
     with FakeApi(turns=turns) as api:
@@ -229,8 +229,8 @@ async def test_text_that_was_accepted_in_the_new_session_is_undone(workspace: Pa
 
 @pytest.mark.parametrize("rejects", [False, True])
 async def test_an_undone_decision_stays_undone(workspace: Path, replay: Replay, rejects: bool) -> None:
-    """The user accepts before a prompt and undoes that after it: a rewind restores the proposal, not the text. It makes
-    no difference whether the user then makes another decision, which discards the undone one."""
+    """The user accepts a change before a prompt and undoes the accept after the prompt. A rewind then restores the
+    proposal, not the accepted text, even if the user has since made another decision, which discards the undone one."""
     (workspace / "a.txt").write_text(ONE)
     settings = replay({"calls": [edit("a.txt", "one", "1")]}, {"text": "."}, {"text": "."})
     async with Client(workspace, settings=settings) as client:
@@ -248,7 +248,9 @@ async def test_an_undone_decision_stays_undone(workspace: Path, replay: Replay, 
 
 @pytest.mark.parametrize("restarts", [False, True], ids=["before a restart", "after it"])
 async def test_a_redone_decision_stays(workspace: Path, connect: Connect, storage: Path, restarts: bool) -> None:
-    """The user accepts before a prompt, and undoes and redoes that after it: a rewind does not undo the decision."""
+    """The user accepts a change before a prompt, and undoes and redoes the accept after the prompt. A rewind to before
+    the prompt does not undo the accept.
+    """
     (workspace / "a.txt").write_text(ONE)
     accepted = ONE.replace("one", "1")
     with FakeApi(turns=[replaced("one", "1"), says("First."), says("Second.")]) as api:
@@ -275,8 +277,8 @@ async def test_a_redone_decision_stays(workspace: Path, connect: Connect, storag
 
 @pytest.mark.parametrize("redoes", [False, True])
 async def test_an_undo_in_some_files_counts_only_for_those(workspace: Path, replay: Replay, redoes: bool) -> None:
-    """The editor undoes a decision from before a prompt in one of two files: after a rewind, only this file has a
-    proposal. If the user redoes it first, neither file has one."""
+    """The editor undoes a decision from before a prompt in only one of two files. After a rewind, only this file has a
+    proposal. If the user redoes the decision before the rewind, neither file has a proposal."""
     files = [workspace / name for name in "ab"]
     for file in files:
         file.write_text("1\n")
@@ -304,7 +306,9 @@ async def test_an_undo_in_some_files_counts_only_for_those(workspace: Path, repl
 
 
 async def test_a_rewind_waits_for_an_accept_and_undoes_it(workspace: Path, replay: Replay) -> None:
-    """The accept discards an undone decision from before the prompt, which changes the checkpoint meanwhile."""
+    """While the rewind waits, the accept discards an undone decision from before the prompt. This changes the
+    checkpoint to which the rewind leads.
+    """
     (workspace / "a.txt").write_text(ONE)
     settings = replay({"calls": [edit("a.txt", "one", "1")]}, {"text": "."}, {"text": "."})
     asked, answer = asyncio.Event(), asyncio.Event()
@@ -335,7 +339,7 @@ async def test_a_rewind_waits_for_an_accept_and_undoes_it(workspace: Path, repla
 
 
 async def test_checkpoints_survive_a_killed_server(workspace: Path, connect: Connect, storage: Path) -> None:
-    """The next server can rewind to the prompts, also after an earlier rewind."""
+    """After a restart, the session can be rewound to its prompts, even if it was rewound before."""
     (workspace / "a.txt").write_text(ONE)
     turns = [*(replaced("one", "1"), says("First.")), *(replaced("two", "2"), says("Second.")), says("Third.")]
     with FakeApi(turns=turns) as api:
@@ -367,7 +371,7 @@ async def test_checkpoints_survive_a_killed_server(workspace: Path, connect: Con
     ],
 )
 async def test_wrong_params(workspace: Path, replay: Replay, params: Json, reason: str) -> None:
-    """Each is refused with the reason, and nothing changes."""
+    """Wrong params are refused with the reason, and nothing changes."""
     async with Client(workspace, settings=replay({"text": "Done."})) as client:
         session = (await client.run("One."))["sessionId"]
         error = await client.error("agent/sessions/rewind", {"sessionId": session, **params})
@@ -376,7 +380,7 @@ async def test_wrong_params(workspace: Path, replay: Replay, params: Json, reaso
 
 
 async def test_a_running_session_is_not_rewound(workspace: Path, connect: Connect) -> None:
-    """The error says to stop it first. A new session can begin at a checkpoint meanwhile."""
+    """The error says to stop the session first. A fork at a checkpoint is possible during the run."""
     with FakeApi(turns=[says("First."), Wait(says("Second."), threading.Event(), 0)]) as api:
         async with connect(api) as client:
             session = (await client.run("One."))["sessionId"]

@@ -15,8 +15,8 @@ DONE = {"items": [{"content": "Greet 世界", "status": "completed", "activeForm
 
 
 async def test_finished_sessions_are_listed_and_can_be_opened(workspace: Path, replay: Replay, storage: Path) -> None:
-    """The next server lists a finished session, newest first. It can be opened with its conversation, continued, and
-    deleted with its file."""
+    """After a restart, finished sessions are listed, the newest first. Each can be opened with its conversation,
+    continued, and deleted with its file."""
     settings = replay({"calls": [{"todo": DONE}]}, {"text": "First."}, {"text": "Second."})
     async with Client(workspace, settings=settings, storage=storage) as client:
         first = (await client.run("The first"))["sessionId"]
@@ -56,7 +56,7 @@ async def test_another_workspace_does_not_see_the_sessions(
 
 async def test_fault_46_two_windows_share_no_journal(workspace: Path, replay: Replay, storage: Path) -> None:
     """docs/faults.md 46: two servers run on one workspace and one storage. Neither sees proposals or text of the
-    other. A session that one has open becomes available to the other when the first has ended."""
+    other. When one server has ended, its session becomes available to the other."""
     (workspace / "a.txt").write_text("one\ntwo\n")
     first = replay({"calls": edits(("one", "ONE"))}, {"text": "."})
     async with Client(workspace, settings=first, capabilities=SHOWING, storage=storage) as one:
@@ -156,7 +156,7 @@ async def test_a_client_that_restores_no_session_can_open_any(workspace: Path, r
 
 async def test_old_sessions_are_deleted(connect: Connect, workspace: Path, replay: Replay, storage: Path) -> None:
     """`sessions.keepDays`: older finished sessions are deleted at the next start. Undecided ones stay at any age.
-    With 0, sessions end with the process."""
+    With 0, finished sessions end with the process."""
     (workspace / "a.txt").write_text("one\n")
     done = Turn((Text("."),))
     turns = [done, Turn((Call("edit_file", edit("one", "1")),)), done, done]
@@ -181,7 +181,7 @@ async def test_old_sessions_are_deleted(connect: Connect, workspace: Path, repla
 
 async def test_old_sessions_of_other_workspaces_are_deleted_too(tmp_path: Path, replay: Replay, storage: Path) -> None:
     """Finished sessions of other workspaces are deleted after the same time. Undecided ones stay, even if their folder
-    is absent, as that of a removed drive."""
+    is absent, for example because its drive was removed."""
     settings = replay({"calls": [{"write_file": {"path": "a.txt", "content": "one\n"}}]}, {"text": "."})
     kept: dict[str, Path] = {}
     for name in ("here", "there", "gone"):
@@ -204,7 +204,7 @@ async def test_old_sessions_of_other_workspaces_are_deleted_too(tmp_path: Path, 
 
 
 async def test_opening_two_folders_together_deletes_no_session(tmp_path: Path, replay: Replay, storage: Path) -> None:
-    """The limit of finished sessions counts those of each workspace for themselves."""
+    """The limit on the number of finished sessions applies to each folder separately."""
     folders = [tmp_path / "one", tmp_path / "two"]
     settings = replay({"text": "."})
     for folder in folders:
@@ -218,8 +218,8 @@ async def test_opening_two_folders_together_deletes_no_session(tmp_path: Path, r
 
 
 async def test_the_sessions_of_a_former_storage_are_moved(workspace: Path, replay: Replay, tmp_path: Path) -> None:
-    """Undecided and finished ones are moved once, with their content. One that another process has open stays there
-    until it is free."""
+    """Undecided and finished sessions are moved once, with their content. A session that another process has open stays
+    in the former storage until that process has ended."""
     (workspace / "a.txt").write_text("one\ntwo\n")
     former, storage = tmp_path / "former", tmp_path / "storage"
     moves: Json = {"storage": storage, "former_storage": former}
@@ -242,7 +242,9 @@ async def test_the_sessions_of_a_former_storage_are_moved(workspace: Path, repla
 
 
 async def test_fault_40_no_key_in_the_journals(connect: Connect, storage: Path) -> None:
-    """docs/faults.md 40: no file of the storage contains the key, whatever the model does and the server is sent."""
+    """docs/faults.md 40: no file of the storage contains the key, although the client has sent it to the server and the
+    model has run a command that prints environment variables.
+    """
     calls = Turn((Call("bash", {"command": "env; cat /proc/self/environ"}), Call("read_file", {"path": "no.txt"})))
     answers = {"agent/approve": lambda _: {"option": "allow_once"}}
     with FakeApi(turns=[calls, Turn((Text("."),))], key=KEY) as api:

@@ -41,7 +41,9 @@ def sandbox() -> None:
 
 @pytest.mark.usefixtures("sandbox")
 async def test_a_record_has_prompts_plan_decisions_checks_and_digests(workspace: Path, replay: Replay) -> None:
-    """An approval, a completion that its check refuses, a fix, a passed check, an accepted file, a rejected hunk."""
+    """The session has an approval, a completion that its check refuses, a fix, a passed check, an accepted file and a
+    rejected hunk.
+    """
     lines = "".join(f"line {number}\n" for number in range(1, 21))
     (workspace / "a.txt").write_text("one\n")
     (workspace / "b.txt").write_text(lines)

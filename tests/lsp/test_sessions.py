@@ -162,8 +162,8 @@ async def test_an_opened_session_has_its_plan_proposals_and_conversation(workspa
 
 
 async def test_a_deleted_session_is_gone_and_the_files_stay(workspace: Path, replay: Replay, tmp_path: Path) -> None:
-    """docs/protocol.md, `agent/sessions/delete`: refused while it runs. Afterwards, its proposals and its journal are
-    removed, and the file is unchanged.
+    """docs/protocol.md, `agent/sessions/delete`: the request is refused while the session runs. Deleting the session
+    removes its proposals and its journal, and does not change the workspace's file.
     """
     (workspace / "a.txt").write_text("one\n")
     storage = tmp_path / "storage"
@@ -233,8 +233,8 @@ async def test_a_run_that_a_shutdown_interrupted_is_paused(connect: Connect, tmp
 
 
 async def test_l6_a_message_to_a_run_is_read_at_the_next_boundary(connect: Connect) -> None:
-    """docs/plan.md L6: after the results of the round. The event comes at once. Messages that wait are added together,
-    and only to the next request."""
+    """docs/plan.md L6: the message follows the results of the round. The event `steered` comes at once. All waiting
+    messages are added to the next request, and to no later one."""
     gate = Gate()
     turns = [
         Turn((Call("ask_user", {"question": "Sure?"}),)),
@@ -269,7 +269,7 @@ async def test_l6_a_message_to_a_run_is_read_at_the_next_boundary(connect: Conne
 
 
 async def test_l1_a_message_at_the_end_of_a_turn_starts_one_more_round(connect: Connect) -> None:
-    """docs/plan.md L1: the run does not end before the model has read it; the transcript has both answers."""
+    """docs/plan.md L1: the run does not end before the model has read the message and answered it."""
     released = threading.Event()
     last = Wait(Turn((Text("All is done."),), chunk=4), released, before=4)
     turns = [last, Turn((Text("Now with tabs."),))]

@@ -19,7 +19,7 @@ WIDENING += ["provider", "cloud.region", "cloud.project", "languageServers"]
 
 
 def test_rules_are_kept_as_they_are_written() -> None:
-    """In their order, with their blanks."""
+    """Neither the order of the rules nor the blanks in them change."""
     settings, problems = read_settings({"bash": {"allow": ["npm test", "git  log *"], "deny": ["rm *"]}})
     assert (settings.bash.allow, settings.bash.deny, problems) == (("npm test", "git  log *"), ("rm *",), [])
 
@@ -46,7 +46,7 @@ def test_the_limits_of_a_run_are_numbers_and_never_negative() -> None:
 
 @pytest.mark.parametrize("name", WIDENING)
 def test_fault_39_a_workspace_cannot_widen_the_agents_rights(name: str) -> None:
-    """docs/faults.md 39: the editor takes these from the user's settings only."""
+    """docs/faults.md 39: the editor takes the settings in `WIDENING` only from the user, not from the workspace."""
     assert DECLARED[f"fairlead.{name}"]["scope"] in ("application", "machine")
 
 
@@ -73,13 +73,13 @@ NOTHING_OF_OURS: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", NOTHING_OF_OURS)
 def test_fault_84_a_change_without_our_settings_changes_nothing(name: str) -> None:
-    """docs/faults.md 84: nothing is reported to the user either."""
+    """docs/faults.md 84: all settings stay as they are, and nothing is reported to the user."""
     assert read_settings(NOTHING_OF_OURS[name], SET) == (SET, [])
 
 
 @pytest.mark.parametrize("given", ["text", 1, True, ["model"]])
 def test_fault_84_settings_that_are_not_an_object_are_reported_and_change_nothing(given: Any) -> None:
-    """docs/faults.md 84: whether these are all settings or the section `fairlead`."""
+    """docs/faults.md 84: this applies to the settings as a whole and to the section `fairlead`."""
     assert read_settings(given, SET) == (SET, ["settings must be an object"])
     assert read_settings({"fairlead": given}, SET) == (SET, ["fairlead must be an object"])
 
@@ -96,12 +96,12 @@ CHANGED = [
 
 @pytest.mark.parametrize("given", CHANGED, ids=map(str, CHANGED))
 def test_fault_84_a_change_of_one_setting_keeps_the_others(given: Any) -> None:
-    """docs/faults.md 84: flat, nested or in the section `fairlead`, as editors' users write them."""
+    """docs/faults.md 84: users may write a setting flat, nested or in the section `fairlead`."""
     assert read_settings(given, SET) == (Settings(model="m", plan=PlanSettings(max_items=3, reminder_interval=7)), [])
 
 
 def test_null_resets_a_setting_to_its_default() -> None:
-    """docs/protocol.md, Settings: one setting, or a group of them."""
+    """docs/protocol.md, Settings: null resets one setting, or all settings of a group."""
     assert read_settings({"model": None, "plan": {"maxItems": None}}, SET)[0] == Settings(
         plan=PlanSettings(reminder_interval=7)
     )

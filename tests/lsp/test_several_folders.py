@@ -55,7 +55,9 @@ def files(client: Client) -> dict[str, Json]:
 async def test_the_model_reads_the_folders_and_names_files_by_them(
     connect: Connect, workspace: Path, web: Path
 ) -> None:
-    """The file of the same name in each folder has its own proposal; an accept writes to its folder only."""
+    """An edit applies to the file in the named folder, not to a file of the same name in another folder. A path that
+    does not begin with a folder's name is refused.
+    """
     edits = calls(
         ("edit_file", {"path": "web/a.txt", "old_text": "web", "new_text": "changed"}),
         ("edit_file", {"path": "a.txt", "old_text": "ws", "new_text": "changed"}),
@@ -79,7 +81,9 @@ async def test_the_model_reads_the_folders_and_names_files_by_them(
 
 
 async def test_l17_each_folder_has_its_rules(connect: Connect, workspace: Path, web: Path) -> None:
-    """The system prompt contains those in the roots. Nested ones follow the first result that touches their folder."""
+    """The system prompt contains the rules in the roots. The rules of a nested folder follow the first result that
+    touches it.
+    """
     for name, text in {"ws/AGENTS.md": "Ws.", "web/CLAUDE.md": "Web.", "web/src/AGENTS.md": "Src."}.items():
         path = workspace.parent / name
         path.parent.mkdir(exist_ok=True)
@@ -99,7 +103,7 @@ async def test_l17_each_folder_has_its_rules(connect: Connect, workspace: Path, 
 
 
 async def test_a_folder_that_cannot_be_used_does_not_affect_the_others(connect: Connect, web: Path) -> None:
-    """At the start and later: a warning names it, and the agent works in the others."""
+    """A warning names the folder, at the start or when it is added later. The agent works in the other folders."""
     third = web.with_name("third")
     third.mkdir()
     (third / "a.txt").write_text("third\n")
@@ -128,7 +132,7 @@ async def test_a_folder_that_is_added_is_reported_and_used(connect: Connect, wor
         texts = [event["text"] for event in client.events("tool_finished")]
     assert "<folders>" not in json.dumps(before)
     assert f"- web: {web}" in json.dumps(after["messages"][-1])
-    assert json.dumps(api.requests[4].body).count("<folders>\\\\n") <= 1
+    assert json.dumps(api.requests[4].body).count("<folders>\\n") == 1
     assert [text.split()[-1] for text in texts if "does not begin with" not in text] == ["ws", "web"]
     assert len(texts) == 3
 
@@ -136,7 +140,9 @@ async def test_a_folder_that_is_added_is_reported_and_used(connect: Connect, wor
 async def test_a_removed_folder_is_not_touched_and_its_proposals_stay(
     connect: Connect, workspace: Path, web: Path
 ) -> None:
-    """An accept, even of everything, says why it cannot write there. Once the folder is back, it works."""
+    """An accept, even of everything, says why it cannot write there. It succeeds once the folder is back in the
+    workspace.
+    """
     propose = calls(
         ("edit_file", {"path": "web/a.txt", "old_text": "web", "new_text": "new web"}),
         ("edit_file", {"path": "ws/a.txt", "old_text": "ws", "new_text": "new ws"}),
@@ -170,7 +176,7 @@ async def test_a_removed_folder_is_not_touched_and_its_proposals_stay(
 
 
 async def test_a_proposal_of_a_removed_folder_can_be_rejected(connect: Connect, web: Path) -> None:
-    """A reject changes no file. Until then, the proposal can be reviewed; other files of the folder are not shown."""
+    """A reject changes no file. Before it, the proposal can be reviewed; other files of the folder are not shown."""
     propose = calls(("write_file", {"path": "web/new.txt", "content": "new\n"}))
     with FakeApi([propose, DONE]) as api:
         async with connect(api, more_folders=[web]) as client:
@@ -198,7 +204,9 @@ async def test_a_folder_of_an_untrusted_window_is_not_used(connect: Connect, web
 async def test_a_session_belongs_to_the_folders_that_it_began_with(
     workspace: Path, web: Path, replay: Replay, storage: Path
 ) -> None:
-    """Each of them lists it. It cannot be opened without them, and with one of them only that one is changed."""
+    """A workspace with at least one of these folders lists the session and can open it. An accept then changes files
+    only in the folders that the workspace has.
+    """
     other = workspace.parent / "other"
     other.mkdir()
     settings = replay(
@@ -226,7 +234,9 @@ async def test_a_session_belongs_to_the_folders_that_it_began_with(
 async def test_the_list_includes_the_sessions_of_a_folder_that_is_added_while_others_wait(
     workspace: Path, web: Path, replay: Replay, storage: Path
 ) -> None:
-    """The list waits for them, although a session of the first folder is still open in another window."""
+    """The list waits for the sessions of the added folder, although a session of the first folder is still open in
+    another window.
+    """
     settings = replay({"calls": [{"edit_file": edit("web", "new web")}]}, {"text": "Done."})
     async with Client(web, settings=settings, storage=storage) as client:
         await client.run("In web")
@@ -241,7 +251,7 @@ async def test_the_list_includes_the_sessions_of_a_folder_that_is_added_while_ot
 
 @pytest.mark.usefixtures("sandboxed")
 async def test_a_command_in_one_folder_changes_another(connect: Connect, workspace: Path, web: Path) -> None:
-    """It starts in the first folder, sees the proposals of both, and its changes are proposed with their names."""
+    """The command starts in the first folder, sees the proposals of both, and its changes in both are proposed."""
     command = "cat a.txt ../web/new.txt; cat ../web/.env; echo 1 > ../web/a.txt; echo 2 > a.txt"
     (web / ".env").write_text("TOKEN=1\n")
     turns = [
@@ -268,7 +278,9 @@ async def test_a_command_in_one_folder_changes_another(connect: Connect, workspa
 async def test_folders_can_change_while_a_command_runs(
     connect: Connect, workspace: Path, web: Path, first_is_alone: bool
 ) -> None:
-    """Its changes in the folders that are still open are proposed; what it did elsewhere is reported as lost."""
+    """The command's changes in folders that are still open are proposed; its changes in other folders are reported as
+    lost.
+    """
     gate = workspace / "gate"
     gate.write_text("wait")
     other = "" if first_is_alone else "echo 1 > ../web/a.txt; "
@@ -294,7 +306,7 @@ async def test_folders_can_change_while_a_command_runs(
 async def test_a_rename_into_another_folder_is_written_by_the_server(
     connect: Connect, workspace: Path, web: Path
 ) -> None:
-    """If the client cannot write files itself."""
+    """This is the case for a client that cannot write files itself."""
     moved = calls(("rename_file", {"path": "web/a.txt", "new_path": "ws/sub/b.txt"}))
     with FakeApi([moved, DONE]) as api:
         async with connect(api, more_folders=[web], capabilities={}) as client:
@@ -307,7 +319,7 @@ async def test_a_rename_into_another_folder_is_written_by_the_server(
 
 @pytest.mark.usefixtures("sandboxed")
 async def test_a_run_whose_last_folder_is_removed_ends(connect: Connect, workspace: Path, web: Path) -> None:
-    """Its tools are refused, and so is the next run."""
+    """The run's later tool calls are refused, and so is the next run."""
     gate = workspace / "gate"
     gate.write_text("wait")
     command = "echo 1 > a.txt; echo started; until grep -q open gate; do sleep 0.05; done"
@@ -321,9 +333,10 @@ async def test_a_run_whose_last_folder_is_removed_ends(connect: Connect, workspa
             gate.write_text("open")
             result = await running
             assert result["stopReason"] == "end_turn"
-            [lost, refused, _] = client.events("tool_finished")
+            [lost, refused, unlisted] = client.events("tool_finished")
             assert "are lost: ws/a.txt" in lost["text"]
             assert "not part of the workspace anymore" in refused["text"]
+            assert "No folder" in unlisted["text"]
             error = await client.error("agent/runTask", {"prompt": "Do it."})
             assert "No folder is open" in error.message
 

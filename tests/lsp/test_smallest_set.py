@@ -25,7 +25,9 @@ def sandboxed() -> None:
 
 
 def write_module(workspace: Path) -> None:
-    """Writes 12 values far from each other, in modules: Python's cache must not serve the check an old value."""
+    """Writes 12 values far from each other. They are in modules, to test that Python's bytecode cache does not give the
+    check an old value.
+    """
     parts = [f"# {number}\nv{number} = 1\n\n" for number in range(12)]
     (workspace / "values.py").write_text("".join(parts[:6]))
     (workspace / "more.py").write_text("".join(parts[6:]))
@@ -60,7 +62,9 @@ def numbers(client: Client, changes: list[Json]) -> list[int]:
 
 
 async def test_p19_three_of_twelve_changes_are_found(workspace: Path, replay: Replay) -> None:
-    """In at most two runs per change, with evidence for the step. Decisions keep the result; an edit ends it."""
+    """The search needs at most two runs per change. The runs with all changes and with none are evidence for the step.
+    The result stays after decisions, without the decided changes; an edit of a file ends it.
+    """
     write_module(workspace)
     async with Client(workspace, settings=replay(*turns(check_of(*NEEDED)))) as client:
         await client.run()
@@ -152,7 +156,9 @@ async def search_to_gate(client: Client) -> tuple[int, asyncio.Future[Json]]:
 
 
 async def test_p19_a_flaky_check_proves_nothing(workspace: Path, replay: Replay) -> None:
-    """The last run is with the same changes as an earlier one. It fails, so there is no result."""
+    """The last run repeats an earlier one with the same changes. The earlier run passed and the last one fails, so
+    there is no result.
+    """
     gate = write_gate(workspace)
     async with Client(workspace, settings=replay(*GATED_TURNS)) as client:
         _, answer = await search_to_gate(client)
@@ -164,7 +170,9 @@ async def test_p19_a_flaky_check_proves_nothing(workspace: Path, replay: Replay)
 
 
 async def test_p19_a_search_that_finds_nothing_ends_an_earlier_result(workspace: Path, replay: Replay) -> None:
-    """docs/plan.md P19: the check depends on a file that the session does not know, which changes in between."""
+    """docs/plan.md P19: here, the second search finds nothing, because the check depends on a file that the session
+    does not know, and that changes between the searches.
+    """
     gate = write_gate(workspace)
     changes = edit("a.txt", "\n3\n", "\nx\n"), edit("a.txt", "\n16\n", "\ny\n")
     async with Client(workspace, settings=replay(*turns("grep -q x a.txt && grep -q yes gate", *changes))) as client:
@@ -192,7 +200,7 @@ async def test_p19_the_last_run_of_a_search_is_the_one_that_counts(workspace: Pa
 
 
 async def test_p19_a_search_can_be_stopped(workspace: Path, replay: Replay) -> None:
-    """Through its handle, or by cancelling the request. Then another search can begin."""
+    """The client stops a search through its handle, or by cancelling the request. Then another search can begin."""
     gate = write_gate(workspace)
     async with Client(workspace, settings=replay(*GATED_TURNS)) as client:
         _, answer = await search_to_gate(client)
@@ -212,7 +220,7 @@ async def test_p19_a_search_can_be_stopped(workspace: Path, replay: Replay) -> N
 
 
 async def test_p19_typing_in_a_file_with_a_proposal_ends_the_search(workspace: Path, replay: Replay) -> None:
-    """Its sets would mix two versions of the file."""
+    """Otherwise, the sets of changes that the search tries would mix two versions of the file."""
     gate = write_gate(workspace)
     async with Client(workspace, settings=replay(*GATED_TURNS)) as client:
         _, answer = await search_to_gate(client)
@@ -256,7 +264,9 @@ async def test_p19_a_search_has_limits(workspace: Path, replay: Replay, limit: J
 
 
 async def test_p19_hunks_of_one_conflict_are_one_change(workspace: Path, replay: Replay) -> None:
-    """The agent changed two lines, and the user all of them. Both of the agent's are needed, or none is."""
+    """The agent changed two lines, and then the user changed all. The agent's changes are needed together or not at
+    all.
+    """
     file = workspace / "a.txt"
     file.write_text("1\n2\n3\n4\n5\n")
     calls = [edit("a.txt", "2\n", "two\n"), edit("a.txt", "4\n", "four\n")]

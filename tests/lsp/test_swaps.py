@@ -11,7 +11,9 @@ Replay = Callable[..., dict[str, Any]]
 
 
 async def test_fault_14_a_file_becomes_a_folder_and_a_file_again(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 14: accepted together, undone, and redone; the folder stays if it contains other files."""
+    """docs/faults.md 14: the deletion and the new file are accepted together, undone and redone. An undo leaves the
+    folder if it contains other files.
+    """
     (workspace / "a").write_bytes(b"a\xe9\n")
     calls = [
         {"delete_file": {"path": "a"}},

@@ -34,7 +34,7 @@ async def undo_item(client: Client, session: str, item_id: str) -> dict[str, tup
 
 
 async def check_round_trip(client: Client, workspace: Path) -> None:
-    """Accepts everything, undoes the item, and undoes and redoes that. Compares the files each time."""
+    """Accepts everything and undoes the item, then undoes and redoes this undo. Compares the files each time."""
     before = files(workspace)
     session = (await client.run())["sessionId"]
     await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
@@ -50,7 +50,7 @@ async def check_round_trip(client: Client, workspace: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions are POSIX")
 async def test_files_that_an_item_moved_and_deleted_come_back(workspace: Path, replay: Replay) -> None:
-    """Byte for byte and with their permissions, however often the undo is undone and redone."""
+    """They have the same bytes and permissions as before, however often the undo is undone and redone."""
     for name in ("moved.txt", "deleted.txt"):
         (workspace / name).write_bytes("été\n".encode("latin-1"))
         (workspace / name).chmod(0o750)
@@ -62,7 +62,7 @@ async def test_files_that_an_item_moved_and_deleted_come_back(workspace: Path, r
 
 @pytest.mark.usefixtures("sandboxed")
 async def test_binary_files_and_permissions_that_an_item_changed_are_undone(workspace: Path, replay: Replay) -> None:
-    """A picture that a command made, and permissions that it set, alone and with the text."""
+    """The undo removes a picture that a command made, and resets permissions that it set, alone or with the text."""
     for name in ("run.sh", "both.sh"):
         (workspace / name).write_text("ls\n")
     command = "printf '\\211PNG\\0' > logo.png; chmod +x run.sh both.sh; echo ls -l > both.sh"

@@ -100,7 +100,9 @@ PASS = (edit("a.txt", "one", "two"), bash(RUN))
 
 
 async def test_p16_a_change_by_another_program_makes_it_stale(workspace: Path, replay: Replay) -> None:
-    """It changes a file that the agent has only read. When the old text is back, the verification holds again."""
+    """The verification becomes stale even if the program changes a file that the agent has only read. When the file has
+    its old text again, the verification holds again.
+    """
     async with working(workspace, replay, {"read_file": {"path": "b.txt"}}, *PASS) as client:
         await until(client, ("verified", []))
         (workspace / "b.txt").write_text("by git pull\n")
@@ -110,7 +112,7 @@ async def test_p16_a_change_by_another_program_makes_it_stale(workspace: Path, r
 
 
 async def test_p16_typing_makes_it_stale(workspace: Path, replay: Replay) -> None:
-    """Even in an unsaved document that the agent has not read."""
+    """The verification becomes stale even if the document is unsaved and the agent has not read it."""
     async with working(workspace, replay, *PASS) as client:
         client.open(workspace / "b.txt")
         await until(client, ("verified", []))

@@ -1,4 +1,4 @@
-"""Shared by the tests of the clouds: an empty home folder."""
+"""A fixture for the tests of the clouds: a user whose home folder is empty."""
 
 from pathlib import Path
 

@@ -74,7 +74,9 @@ ERRORS = {
 
 @pytest.mark.parametrize("name", ERRORS)
 async def test_fault_25_an_error_says_its_kind_and_what_to_do(name: str) -> None:
-    """docs/faults.md 18 and 25: retried only if that can help; the message has advice and the server's words."""
+    """docs/faults.md 18 and 25: a request is retried only if this can help. The message has advice, and quotes the
+    model's server.
+    """
     error, kind, retryable, advice = ERRORS[name]
     with FakeApi([error] * MAX_ATTEMPTS) as api:
         async with opened(api) as model:
@@ -90,7 +92,7 @@ async def test_fault_25_an_error_says_its_kind_and_what_to_do(name: str) -> None
 
 
 async def test_fault_18_overloaded_twice_then_fine() -> None:
-    """docs/faults.md 18: it recovers, reports each retry, and obeys `retry-after`."""
+    """docs/faults.md 18: the third attempt succeeds. Each retry is reported and obeys `retry-after`."""
     overloaded = HttpError(529, "overloaded_error", "Overloaded", {"retry-after": "0"})
     limited = HttpError(429, "rate_limit_error", "Wait", {"retry-after-ms": "20"})
     with FakeApi([overloaded, limited, HELLO]) as api:
@@ -142,7 +144,7 @@ IN_STREAM = {
 
 @pytest.mark.parametrize("kind", IN_STREAM)
 async def test_fault_19_an_error_inside_a_200_is_handled_by_its_type(kind: str) -> None:
-    """docs/faults.md 19: its type decides like a status would, wherever it occurs in the stream."""
+    """docs/faults.md 19: the type of the error decides as a status would, wherever the error occurs in the stream."""
     expected, retryable = IN_STREAM[kind]
     broken = [MidStreamError(HELLO, after, kind, "It hurts") for after in (0, 1, 5)]
     with FakeApi([*broken, HELLO]) as api:

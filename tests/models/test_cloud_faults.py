@@ -31,7 +31,7 @@ async def test_fault_40_impossible_credentials_are_not_shown(cloud_user: CloudUs
         assert api.arrived == []
 
 
-# status, the cloud's name for it, its text; the kind, whether it is retried, the advice
+# the response's status, the cloud's name for the error and its text; Fairlead's kind, whether it retries, its advice
 Case = tuple[int, str, str, str, bool, str]
 BEDROCK: dict[str, Case] = {
     "name": (
@@ -148,7 +148,7 @@ async def test_fault_25_a_clouds_refusal_has_advice_for_that_cloud(
 
 
 async def test_fault_82_a_cloud_gets_no_advice_to_enlarge_the_window(cloud_user: CloudUser) -> None:
-    """docs/faults.md 82: that advice is only for local servers, even if the model's window is unknown."""
+    """docs/faults.md 82: this advice is only for local servers, even if the window of the cloud's model is unknown."""
     with FakeBedrock(HttpError(400, "ValidationException", "Input is too long for requested model.")) as api:
         async with cloud_user.signed_in(api) as client:
             settings = {**(client.settings or {}), "model": "us.unknown.model-v1:0"}
@@ -213,7 +213,7 @@ async def test_fault_40_the_sdks_own_log_is_off(cloud_user: CloudUser, capfd: py
 
 
 async def test_fault_25_an_impossible_model_name_is_refused(cloud_user: CloudUser) -> None:
-    """docs/faults.md 25: it is not an internal error; the message names the setting."""
+    """docs/faults.md 25: the error is not reported as an internal one, and the message names the setting."""
     with FakeBedrock() as api:
         async with cloud_user.signed_in(api) as client:
             for name in ("x" * 100_000, "."):
@@ -229,7 +229,9 @@ async def test_fault_25_an_impossible_model_name_is_refused(cloud_user: CloudUse
 async def test_fault_17_18_19_temporary_errors_are_retried(
     cloud_user: CloudUser, cloud: Callable[..., FakeCloud]
 ) -> None:
-    """docs/faults.md 17 to 19: throttling, an error inside an answer, a cut stream; no text is shown twice."""
+    """docs/faults.md 17 to 19: throttling, an error inside an answer and a cut stream each lead to one retry. No text
+    is shown twice.
+    """
     limited = HttpError(429, "ThrottlingException", "Too many requests", AT_ONCE)
     kind = "throttlingException" if cloud is FakeBedrock else "overloaded_error"
     faults = (limited, MidStreamError(DONE, 5, kind, "Slow down"), Cut(DONE, 5), Cut(DONE, 5, "drop"))
@@ -265,7 +267,7 @@ class _Damaging(FakeBedrock):
 
 
 async def test_fault_17_an_answer_with_a_damaged_frame_is_requested_again(cloud_user: CloudUser) -> None:
-    """docs/faults.md 17: the frame's checksum is wrong."""
+    """docs/faults.md 17: a wrong checksum shows that the frame is damaged."""
     with _Damaging(DONE, DONE) as api:
         async with cloud_user.signed_in(api) as client:
             result = await client.run()
@@ -278,7 +280,9 @@ async def test_fault_17_an_answer_with_a_damaged_frame_is_requested_again(cloud_
 async def test_fault_63_the_server_ends_although_a_sign_in_hangs(
     cloud_user: CloudUser, tmp_path: Path, is_stopped: bool
 ) -> None:
-    """docs/faults.md 63: a program that provides AWS credentials hangs, and so does the thread that waits for it."""
+    """docs/faults.md 63: the server ends although a program that provides AWS credentials hangs, and with it the thread
+    that waits for its output.
+    """
     began, gate = tmp_path / "began", tmp_path / "gate"
     os.mkfifo(began)
     os.mkfifo(gate)
@@ -317,7 +321,7 @@ async def test_fault_89_an_answer_that_cannot_be_decoded_is_requested_again(
 async def test_fault_20_a_run_is_stopped_in_the_middle_of_an_answer(
     cloud_user: CloudUser, cloud: Callable[..., FakeCloud]
 ) -> None:
-    """docs/faults.md 20: the session can continue with another run."""
+    """docs/faults.md 20: the run ends as cancelled, and the session can continue with another run."""
     with cloud(Wait(DONE, Signal(), 5), DONE) as api:
         async with cloud_user.signed_in(api) as client:
             session = (await client.request("agent/sessions/create", {}))["sessionId"]
@@ -362,7 +366,7 @@ async def test_fault_25_a_missing_region_project_or_credential_is_named(cloud_us
 
 
 async def test_fault_25_a_missing_profile_is_named(cloud_user: CloudUser) -> None:
-    """docs/faults.md 25: its name is in the message, with or without a region."""
+    """docs/faults.md 25: the message contains the profile's name, whether or not a region is set."""
     async with cloud_user.server({}, AWS_PROFILE="nobody") as client:
         for settings in (cloud_settings("bedrock"), cloud_settings("bedrock", region="us-east-1")):
             client.notify("workspace/didChangeConfiguration", settings)

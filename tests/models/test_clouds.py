@@ -41,7 +41,7 @@ async def test_a_whole_run(cloud_user: CloudUser, cloud: Callable[..., FakeCloud
 
 
 async def test_tags_in_a_clouds_answer_are_text(cloud_user: CloudUser) -> None:
-    """A cloud separates the thinking itself, so such tags are part of the answer."""
+    """A cloud sends thinking separately from text, so `<think>` tags in the text are part of the answer."""
     text = "<think>x</think> is an example."
     with FakeBedrock(Turn((Text(text),))) as api:
         async with cloud_user.signed_in(api) as client:
@@ -141,7 +141,7 @@ async def test_the_command_for_a_missing_extra_is_named(cloud_user: CloudUser) -
 
 
 def test_cache_marks_follow_the_unchanging_parts() -> None:
-    """They are after the tools and the last two user messages; the system prompt keeps its own."""
+    """They are on the last tool and at the ends of the last two user messages. The system prompt keeps its own."""
 
     def message(role: str, text: str) -> dict[str, Any]:
         return {"role": role, "content": [{"type": "text", "text": "first"}, {"type": "text", "text": text}]}
@@ -164,6 +164,6 @@ def test_cache_marks_follow_the_unchanging_parts() -> None:
 
 
 def test_refused_cache_marks_are_not_replaced() -> None:
-    """Without the automatic mark there are no explicit ones either."""
+    """A request without the automatic mark, which a server may have refused, gets no explicit marks either."""
     body = {"system": "You help.", "tools": [], "messages": []}
     assert with_cache_marks(body) == body

@@ -18,7 +18,9 @@ from support.fake_api import Call, Cut, FakeApi, Text, Thinking, Turn, Wait, eve
 
 @pytest.mark.parametrize("how", ["close", "drop", "reset"])
 async def test_fault_16_17_a_cut_stream_is_requested_again_and_shown_once(how: Any) -> None:
-    """docs/faults.md 16 and 17, docs/plan.md L13: cut before each of its events; a partial answer is never accepted."""
+    """docs/faults.md 16 and 17, docs/plan.md L13: a stream may be cut before any of its events. A partial answer is
+    never accepted.
+    """
     blocks = (Thinking("Hm, 世界.", signature="sig"), Text("Hello, 世界 🌍."), Call("bash", {"command": "ls"}))
     turn = Turn(blocks, chunk=6)
     count = len(event_names(turn))
@@ -39,7 +41,9 @@ async def test_fault_16_17_a_cut_stream_is_requested_again_and_shown_once(how: A
 
 
 async def test_fault_17_a_different_answer_after_a_cut_is_announced() -> None:
-    """docs/faults.md 17: shown text stays, and the whole new answer follows after a line that says so."""
+    """docs/faults.md 17: shown text stays. A line then says that the answer starts again, and the whole new answer
+    follows.
+    """
     with FakeApi([Cut(HELLO, after=6), Turn((Text("Good day."),))]) as api:
         async with opened(api) as model:
             seen = await events(model)
@@ -49,7 +53,7 @@ async def test_fault_17_a_different_answer_after_a_cut_is_announced() -> None:
 
 
 async def test_fault_17_a_stream_that_always_breaks_ends_with_a_clear_error() -> None:
-    """docs/faults.md 17: after a limited number of attempts; the text was shown once."""
+    """docs/faults.md 17: the error comes after a limited number of attempts. The text is shown only once."""
     with FakeApi([Cut(HELLO, after=6, how="drop")] * MAX_ATTEMPTS) as api:
         async with opened(api) as model:
             seen: list[ModelEvent] = []
@@ -74,7 +78,7 @@ def connections(api: FakeApi) -> int:
 
 @pytest.mark.parametrize("before", range(len(event_names(HELLO))))
 async def test_fault_20_a_cancelled_request_closes_its_connection(before: int) -> None:
-    """docs/faults.md 20: at once, wherever the stream hangs; the model can be used again."""
+    """docs/faults.md 20: the connection is closed at once, wherever the stream hangs. The model can be used again."""
     with FakeApi([Wait(HELLO, Signal(), before), HELLO]) as api:
         async with opened(api) as model:
             running = asyncio.ensure_future(events(model))
@@ -121,7 +125,7 @@ async def test_a_connection_that_the_server_closed_after_an_answer_is_replaced()
 
 
 async def test_a_model_can_be_used_again_after_it_was_closed() -> None:
-    """Closing closes only the connections."""
+    """Closing a model closes only its connections."""
     with FakeApi([HELLO, HELLO]) as api:
         async with opened(api) as model:
             await events(model)

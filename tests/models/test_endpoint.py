@@ -36,7 +36,7 @@ async def test_fault_25_without_credentials_nothing_is_sent(empty: str | None) -
     ],
 )
 async def test_the_credentials_are_sent(credentials: dict[str, Any], sent: str) -> None:
-    """The key or the token; if both are set, the key."""
+    """The request contains the key or the token; if both are set, it contains the key."""
     with FakeApi([HELLO]) as api:
         async with opened(api, **credentials) as model:
             await events(model)
@@ -79,7 +79,7 @@ ADDRESSES = [
 
 @pytest.mark.parametrize("url", ADDRESSES)
 async def test_fault_25_an_invalid_address_is_refused_at_once(url: str) -> None:
-    """docs/faults.md 25: without retries, with an example of a valid one."""
+    """docs/faults.md 25: there are no retries, and the error contains an example of a valid address."""
     model = MessagesApiModel(endpoint(base_url=url), no_pause)
     with pytest.raises(ModelError) as error:
         model.stream(asked())
@@ -113,7 +113,7 @@ def test_a_hosted_model_is_distinguished_from_the_users_own(settings: dict[str, 
 
 
 def test_a_server_on_this_machine_is_recognized() -> None:
-    """By a loopback name or address. Other names and addresses may belong to another machine."""
+    """Its host is a loopback name or address, or 0.0.0.0. Other names and addresses may belong to another machine."""
     here = [
         "http://localhost:1",
         "http://LOCALHOST",
@@ -138,8 +138,8 @@ async def test_fault_40_a_password_in_an_address_is_not_shown() -> None:
 
 
 async def test_fault_25_without_a_network_the_error_says_what_to_check() -> None:
-    """docs/faults.md 25: after a limited number of retries, with the address. Only the user can start a server on this
-    machine, so the retries end sooner than for an API, which may be back after a minute.
+    """docs/faults.md 25: the error comes after a limited number of retries, and contains the address. Only the user can
+    start a server on this machine, so the retries end sooner than for an API, which may be back after a minute.
     """
     with FakeApi() as api:
         url = api.url
@@ -152,7 +152,7 @@ async def test_fault_25_without_a_network_the_error_says_what_to_check() -> None
 
 
 async def test_fault_40_credentials_are_never_shown(caplog: pytest.LogCaptureFixture) -> None:
-    """docs/faults.md 40: not in a repr, an error or any log, even at the level DEBUG."""
+    """docs/faults.md 40: they are in no repr, no error and no log, even at the level DEBUG."""
     secrets = {"api_key": "sk-ant-SECRET-1", "auth_token": "SECRET-2"}
     caplog.set_level(logging.DEBUG)
     with FakeApi([HELLO, HttpError(500, "api_error", "oops")], key=secrets["api_key"]) as api:
@@ -172,7 +172,7 @@ async def test_fault_40_credentials_are_never_shown(caplog: pytest.LogCaptureFix
 
 
 async def test_the_error_for_a_very_long_base_url_is_short() -> None:
-    """It is raised before any request and quotes only the beginning."""
+    """The error is raised before any request, and quotes only the beginning of the URL."""
     with pytest.raises(ModelError) as error:
         MessagesApiModel(endpoint(base_url="http://" + "x" * 100_000)).stream(asked())
     assert error.value.kind == "invalid_request"

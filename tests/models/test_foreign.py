@@ -96,7 +96,9 @@ async def test_fault_89_an_empty_answer_is_requested_again(body: bytes) -> None:
 
 @pytest.mark.parametrize("begun", [False, True])
 async def test_fault_83_a_silent_server_has_its_own_error(begun: bool) -> None:
-    """docs/faults.md 83: silent before or during an answer. The error names the setting; there is no retry."""
+    """docs/faults.md 83: the server may be silent before or during an answer. The error names the setting; there is no
+    retry.
+    """
     turn = Wait(HELLO, Signal(), 3 if begun else 0)
     with FakeApi([turn] * MAX_ATTEMPTS) as api:
         async with opened(api, max_silence=0.2) as model:
@@ -108,7 +110,7 @@ async def test_fault_83_a_silent_server_has_its_own_error(begun: bool) -> None:
 
 
 async def test_fault_83_a_server_that_sends_no_status_line_is_silent_too() -> None:
-    """docs/faults.md 83: it accepts the request and sends nothing."""
+    """docs/faults.md 83: a server that accepts the request and sends nothing has the same error."""
 
     async def read(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
         await reader.read()
@@ -122,7 +124,9 @@ async def test_fault_83_a_server_that_sends_no_status_line_is_silent_too() -> No
 
 
 def test_fault_83_a_local_server_may_be_silent_for_long() -> None:
-    """docs/faults.md 83: an hour in the user's network; elsewhere a dead connection is noticed in minutes."""
+    """docs/faults.md 83: a server in the user's network may be silent for an hour. Elsewhere, a dead connection is
+    noticed within minutes.
+    """
     local = [
         "http://localhost:1",
         "http://127.0.0.1",
@@ -159,7 +163,7 @@ LOADING = {
 
 @pytest.mark.parametrize("server", LOADING)
 async def test_fault_83_a_run_waits_while_the_model_is_loaded(server: str) -> None:
-    """docs/faults.md 83: longer than for other errors; each retry says why."""
+    """docs/faults.md 83: the run waits for longer than after other errors, and each retry says why."""
     status, body = LOADING[server]
     with FakeApi([HttpError(status, "", "", body=body)] * 30 + [HELLO]) as api:
         async with opened(api) as model:
@@ -172,7 +176,9 @@ async def test_fault_83_a_run_waits_while_the_model_is_loaded(server: str) -> No
 
 
 async def test_fault_83_waiting_for_a_model_ends_after_the_limit() -> None:
-    """docs/faults.md 83: the pauses add up, `retry-after` included; other failures still count."""
+    """docs/faults.md 83: the limit applies to the sum of all pauses, including those of `retry-after`. Other failures
+    still count as attempts.
+    """
     loading = HttpError(503, "", "", {"retry-after": "60"}, body=LOADING["llama.cpp"][1])
     with FakeApi([loading] * 100) as api:
         async with opened(api) as model:

@@ -23,7 +23,9 @@ def long_talk(count: int) -> list[dict[str, Any]]:
 
 
 async def test_fault_24_the_api_clears_old_results() -> None:
-    """docs/faults.md 24, docs/plan.md L15: requested with a beta header; the reply says how much was cleared."""
+    """docs/faults.md 24, docs/plan.md L15: the request has a beta header, and the reply contains the number of cleared
+    results.
+    """
     clearing = ServerClearing(trigger=5000, min_cleared=1000, keep=3, excluded_tools=("todo",))
     request = replace(asked(*long_talk(8)), clearing=clearing)
     with FakeApi([HELLO, HELLO]) as api:
@@ -73,7 +75,7 @@ async def test_a_refusal_that_names_no_field_is_retried_without_optional_fields(
 
 
 async def test_the_cache_mark_is_the_last_field_to_be_omitted() -> None:
-    """Without it, each request costs much more."""
+    """Without the cache mark, each request costs much more."""
     picky = [lambda body: REJECTED if "cache_control" in body else HELLO] * 4
     with FakeApi(picky) as api:
         async with opened(api) as model:
@@ -93,7 +95,7 @@ async def test_a_model_without_effort_keeps_the_other_fields() -> None:
 
 
 async def test_a_refusal_for_another_reason_removes_no_field() -> None:
-    """Neither does a refusal after the fields were accepted once; that request is not sent a second time."""
+    """After the fields were accepted once, a request that is refused is not even sent a second time."""
     other = HttpError(400, "invalid_request_error", "This workspace is archived")
     with FakeApi([other, other, other, HELLO, other]) as api:
         async with opened(api) as model:

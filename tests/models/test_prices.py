@@ -7,7 +7,9 @@ from fairlead.models.prices import price_list, price_of, window_of
 
 
 def test_a_usage_is_priced_by_the_model() -> None:
-    """In US dollars per million tokens, with a separate price for cached ones; a dated name is the same model."""
+    """Prices are in US dollars per million tokens, and cached tokens have their own. A name with a date has the prices
+    of the name without it.
+    """
     usage = Usage(1, input_tokens=100_000, cache_read_tokens=1_000_000, cache_write_tokens=10_000, output_tokens=5000)
     price = price_of("claude-sonnet-5-5-20261001")
     assert price is not None
@@ -32,7 +34,7 @@ def test_a_usage_is_priced_by_the_model() -> None:
     ],
 )
 def test_a_version_of_a_model_is_recognized(name: str) -> None:
-    """With a date, with Bedrock's region and version, as an ARN, and with the suffix for a longer window."""
+    """Its name may have a date, Bedrock's region and version, the form of an ARN, or the suffix for a longer window."""
     assert price_of(name) == price_of("claude-sonnet-5-5") is not None
     assert window_of(name) == window_of("claude-sonnet-5-5")
 
@@ -48,11 +50,13 @@ def test_every_row_is_complete() -> None:
 
 @pytest.mark.parametrize("name", ["claude-opus-5-50", "claude-opus-5-5-1", "claude-opus-5-5-mini-20270101"])
 def test_another_model_with_a_longer_name_has_no_price(name: str) -> None:
-    """The listed price may be wrong. The listed window is used, because too small a one does less harm than none."""
+    """The price of the listed model may be wrong for it. The window of the listed model is used, because a window that
+    is too small does less harm than none.
+    """
     assert price_of(name) is None
     assert window_of(name) == window_of("claude-opus-5-5")
 
 
 def test_an_unknown_model_has_no_price_and_no_window() -> None:
-    """Then only tokens are counted, and the window is learned from refusals."""
+    """For such a model, only tokens are counted, and the window is learned from refusals."""
     assert (price_of("some-local-model"), window_of("some-local-model")) == (None, None)

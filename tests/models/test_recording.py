@@ -52,7 +52,7 @@ RECORDINGS = st.builds(
 @given(RECORDINGS)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_a_written_recording_is_read_back(tmp_path: Path, recording: Recording) -> None:
-    """Nothing is lost or converted, such as Chinese, surrounding whitespace, and `yes`, dates and numbers in texts."""
+    """Nothing is lost or converted: Chinese, surrounding whitespace, and texts like `yes`, dates and numbers stay."""
     path = tmp_path / "r.yaml"
     write_recording(path, recording)
     assert read_recording(path) == recording
@@ -282,7 +282,7 @@ MISTAKES = {
 
 
 def check(path: Path, data: bytes) -> None:
-    """The recording is read, or the error names its file."""
+    """Checks that the recording is read, or that the error has the kind `replay` and names the file."""
     path.write_bytes(data)
     refused = None
     try:
@@ -295,7 +295,7 @@ def check(path: Path, data: bytes) -> None:
 @given(recordings())
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_fault_92_a_damaged_recording_is_an_error_with_its_file(tmp_path: Path, data: bytes) -> None:
-    """docs/faults.md 92: whatever the file contains, no other error is raised."""
+    """docs/faults.md 92: whatever the file contains, the only error is a `ModelError` that names the file."""
     check(tmp_path / "odd.yaml", data)
 
 
@@ -348,7 +348,9 @@ write_recording(Path(sys.argv[1]), Recording((Turn(text="word " * 1000),)))
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the limit of a file's size is POSIX")
 def test_fault_11_a_recording_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
-    """docs/faults.md 11: it stays complete, and no other file is left. A successful write preserves the permissions."""
+    """docs/faults.md 11: the old recording stays complete, and no other file is left. A successful write preserves the
+    permissions.
+    """
     path = tmp_path / "r.yaml"
     before = Recording((Turn(text="before"),))
     write_recording(path, before)

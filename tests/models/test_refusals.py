@@ -1,4 +1,4 @@
-"""Refusals of different servers, each in its own words."""
+"""Refusals of requests or answers that are too long, in the words of different model servers."""
 
 import json
 
@@ -15,7 +15,7 @@ WINDOW = 50
 
 @pytest.mark.parametrize("server", REFUSALS)
 async def test_fault_80_a_refusal_for_length_is_recognized_with_its_sizes(server: str) -> None:
-    """docs/faults.md 80: for each server and form of error, with the sizes if the error names them."""
+    """docs/faults.md 80: the error has the sizes if the refusal names them, for each server and form of refusal."""
     with FakeApi([HELLO], window=FakeWindow(WINDOW, server)) as api:
         async with opened(api, max_tokens=50) as model:
             failed = await failure(model)
@@ -45,7 +45,7 @@ TOO_LARGE = {
 
 @pytest.mark.parametrize("source", TOO_LARGE)
 async def test_fault_81_an_answer_limit_above_the_models_own_is_lowered(source: str) -> None:
-    """docs/faults.md 81: to the limit that the refusal names, at once and for all later requests."""
+    """docs/faults.md 81: the request is sent again with the limit that the refusal names; later requests keep to it."""
     with FakeApi([HttpError(400, "invalid_request_error", TOO_LARGE[source]), HELLO, HELLO]) as api:
         async with opened(api, max_tokens=32_000) as model:
             await reply(model)
@@ -55,16 +55,17 @@ async def test_fault_81_an_answer_limit_above_the_models_own_is_lowered(source: 
 
 @pytest.mark.parametrize("size", ["0", "9" * 13, "9" * 5000])
 def test_fault_90_impossible_sizes_are_ignored(size: str) -> None:
-    """docs/faults.md 90: Python refuses to read very long numbers, and nothing has a size of 0."""
+    """docs/faults.md 90: a size of 0 or of more than 12 digits, which Python may refuse to read, counts as missing."""
     assert parse_overflow(f"prompt is too long: {size} tokens > 4096 maximum") == Overflow(window=4096)
     assert parse_overflow(f"prompt is too long: 5000 tokens > {size} maximum") == Overflow(request=5000)
     assert parse_max_tokens(f"max_tokens: 32000 > {size}, which is the maximum") is None
 
 
 async def test_fault_90_an_answer_limit_is_lowered_only_once_for_a_request() -> None:
-    """docs/faults.md 90: otherwise a server that names a lower limit each time would keep the run busy."""
+    """docs/faults.md 90: a server that names a lower limit each time does not keep the run busy: the request fails."""
     refusals = [HttpError(400, "", f"max_tokens: {n} > {n - 1}, which is the maximum") for n in range(1000, 900, -1)]
     with FakeApi(refusals) as api:
         async with opened(api) as model:
             assert (await failure(model)).kind == "invalid_request"
+        assert {json.loads(request.raw)["max_tokens"] for request in api.requests[1:]} == {999}
         assert len(api.requests) < 5

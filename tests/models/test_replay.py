@@ -80,13 +80,13 @@ async def test_every_call_has_an_id_of_its_own(path: Path) -> None:
 
 @pytest.mark.parametrize("stop", ["max_tokens", "refusal", "end_turn"])
 async def test_a_stop_reason_can_be_played(path: Path, stop: str) -> None:
-    """Even one that contradicts the calls, for tests."""
+    """A recording can set any stop reason, even one that contradicts the calls. Tests need that."""
     assert (await reply(recorded(path, Turn(calls=(("bash", {}),), stop=stop)))).stop_reason == stop
 
 
 @pytest.mark.parametrize("text", ["", " \n"])
 async def test_an_empty_text_is_no_block(path: Path, text: str) -> None:
-    """The API refuses empty text blocks in the next request."""
+    """An empty or blank text adds no block: the API would refuse it in the next request."""
     assert (await reply(recorded(path, Turn(text)))).content == []
 
 
@@ -125,12 +125,12 @@ async def test_there_is_a_pause_after_each_word(path: Path) -> None:
 
 
 def test_its_name_says_replay(path: Path) -> None:
-    """It also contains the file's name."""
+    """The model's name begins with `replay` and contains the name of the recording's file."""
     assert recorded(path, Turn("x")).name == "replay (my recording.yaml)"
 
 
 def test_a_recording_takes_precedence_over_an_endpoint(path: Path) -> None:
-    """The file is not opened yet, so it need not exist."""
+    """If a recording is set, it is played instead of the endpoint. Its file is not opened yet, so it need not exist."""
     endpoint = Endpoint("claude-x", 100, None, None, "key", None)
     assert open_model(ModelChoice(endpoint, path)).name == "replay (my recording.yaml)"
     assert open_model(ModelChoice(endpoint)).name == "claude-x"

@@ -32,7 +32,7 @@ BLOCKS = st.lists(
 
 
 def fed(*events: Json) -> tuple[Reply | None, list[TextDelta | ThinkingDelta]]:
-    """The reply after these events, and the deltas that were shown."""
+    """The reply after these events (None before `message_stop`), and the deltas that were shown."""
     builder = ReplyBuilder()
     seen = [delta for delta in map(builder.feed, events) if delta is not None]
     return builder.reply, seen
@@ -62,7 +62,7 @@ def call(*pieces: str, start: Any = None, stop: bool = True) -> list[Json]:
 
 @given(BLOCKS, st.sampled_from([None, 1, 3]), st.booleans())
 def test_all_blocks_of_a_turn_are_in_the_reply(blocks: list[Any], chunk: int | None, extra: bool) -> None:
-    """They are in order and complete, except for blank text, however the deltas are cut and despite unknown events."""
+    """Blocks are in order and complete, except for blank text, however deltas are cut and despite unknown events."""
     turn = Turn(tuple(blocks), chunk=chunk, extra_events=extra)
     reply, seen = fed(*(step.data for step in steps(turn, Envelope()) if isinstance(step, Event)))
     assert reply is not None
@@ -108,7 +108,7 @@ def test_a_call_is_read_from_its_raw_json(pieces: list[str]) -> None:
 
 
 def test_the_input_of_a_call_may_be_in_its_start() -> None:
-    """Some servers do not stream inputs. Without deltas and input, the input is empty."""
+    """Some servers do not stream inputs. If neither the deltas nor the start contain an input, it is empty."""
     assert whole(*call(start={"command": "ls"})).calls[0].input == {"command": "ls"}
     assert whole(*call("", "  ", start={"command": "ls"})).calls[0].input == {"command": "ls"}
     assert whole(*call()).calls == [ToolCall("t1", "bash", {})]
@@ -138,7 +138,8 @@ BAD_JSON = {
 
 @pytest.mark.parametrize("name", BAD_JSON)
 def test_fault_15_an_invalid_call_is_never_run(name: str) -> None:
-    """docs/faults.md 15, docs/plan.md L13: the call has a problem for the model, and an input that the API accepts."""
+    """docs/faults.md 15, docs/plan.md L13: the call has a message for the model, and an empty input, which the API
+    accepts."""
     raw, said = BAD_JSON[name]
     reply = whole(*call(raw), stop_reason="tool_use")
     (bad,) = reply.calls
@@ -179,21 +180,22 @@ def test_the_maximum_depth_is_far_below_the_limit_of_python() -> None:
 
 @given(st.dictionaries(st.text(max_size=5), JSON, max_size=4))
 def test_every_json_object_is_read_unchanged(value: Json) -> None:
-    """Whether it arrives as JSON text or in the start of the call."""
+    """A JSON object is read unchanged, as JSON text and as the input in the start of a call."""
     assert read_input(json.dumps(value), {}) == (value, None)
     assert read_input("", value) == (value, None)
 
 
 @given(st.text(max_size=30))
 def test_no_text_makes_the_parser_fail(raw: str) -> None:
-    """The result is an input that can be encoded, or a problem."""
+    """Any text leads to an input that can be encoded, or to a problem and an empty input."""
     given_input, problem = read_input(raw, None)
     assert (problem is None) or given_input == {}
     json.dumps(given_input, allow_nan=False, ensure_ascii=False).encode()
 
 
 def test_a_call_without_its_end_is_not_run() -> None:
-    """docs/plan.md L13: `message_stop` without `content_block_stop`, although the JSON looks complete."""
+    """docs/plan.md L13: a call without a `content_block_stop` before `message_stop` counts as cut off, even if its JSON
+    looks complete."""
     (cut,) = whole(*call('{"command": "ls"}', stop=False), stop_reason="tool_use").calls
     assert cut.input == {}
     assert "cut off" in str(cut.problem)
@@ -209,7 +211,7 @@ def test_incomplete_text_is_kept_and_incomplete_thinking_is_dropped() -> None:
 
 
 def test_thinking_is_kept_exactly() -> None:
-    """With its signature and whitespace, with an empty text if the server shows none, and with unknown fields."""
+    """Thinking keeps its whitespace, its signature and unknown fields, even if its text is empty or redacted."""
     start = {"type": "thinking", "thinking": "", "signature": "", "future": 1}
     deltas = [
         {"type": "thinking_delta", "thinking": " First,\n"},
@@ -232,13 +234,13 @@ def test_empty_text_is_dropped(text: str) -> None:
 
 
 def test_text_may_begin_in_the_start_event() -> None:
-    """Some servers put the first text there."""
+    """Some servers send the beginning of a text in `content_block_start`. It belongs to the text."""
     events = block(0, {"type": "text", "text": "Hello"}, {"type": "text_delta", "text": ", you"})
     assert whole(*events).content == [{"type": "text", "text": "Hello, you"}]
 
 
 def test_unknown_events_deltas_and_blocks_are_accepted() -> None:
-    """A later version of the API may add some; an unknown block is sent back unchanged."""
+    """A later version of the API may add events, deltas and blocks. An unknown block is sent back unchanged."""
     unknown = {"type": "server_tool_use", "id": "s1", "name": "web", "input": {"q": 1}}
     events = [
         {"type": "ping"},
@@ -252,7 +254,7 @@ def test_unknown_events_deltas_and_blocks_are_accepted() -> None:
 
 @pytest.mark.parametrize("kind", ["text", "thinking"])
 def test_surrogates_never_reach_the_history(kind: str) -> None:
-    """A separated pair is joined again, a lone one is replaced, and each shown delta is valid."""
+    """A divided surrogate pair is joined again, a lone surrogate is replaced, and each shown delta is valid."""
     deltas = [{"type": f"{kind}_delta", kind: piece} for piece in ("a\ud83d", "\ude80b", "\udc00")]
     events = block(0, {"type": kind, kind: ""}, *deltas)
     reply, seen = fed({"type": "message_start", "message": {}}, *events, {"type": "message_stop"})

@@ -54,7 +54,7 @@ def texts(*pieces: str) -> list[ModelEvent]:
 
 
 async def test_a_successful_attempt_is_passed_through() -> None:
-    """Event by event, the reply last, without a pause."""
+    """The events of a successful attempt are passed through one by one, the reply last, without a pause."""
     attempts = Attempts(([TextDelta("a"), ThinkingDelta("b")], None))
     assert await played(attempts) == [TextDelta("a"), ThinkingDelta("b"), REPLY]
     assert (attempts.made, attempts.slept) == (1, [])
@@ -62,7 +62,8 @@ async def test_a_successful_attempt_is_passed_through() -> None:
 
 @given(st.text("ab ", max_size=12), st.data())
 def test_the_same_answer_after_interruptions_is_shown_once(answer: str, data: st.DataObject) -> None:
-    """docs/faults.md 17: wherever and however often it was interrupted, and however the pieces are cut each time."""
+    """docs/faults.md 17: no text is shown twice, wherever and however often the answer was interrupted, and however its
+    pieces are cut each time."""
 
     def pieces(text: str) -> list[ModelEvent]:
         cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=4)))
@@ -96,7 +97,7 @@ async def test_thinking_and_text_are_tracked_separately() -> None:
 
 
 async def test_each_retry_is_reported_with_its_pause() -> None:
-    """The pauses double, minus up to a quarter at random; the server's own pause takes precedence."""
+    """The pauses double, minus up to a quarter at random. A pause that the model's server asks for takes precedence."""
     asked = ModelError("rate_limit", "Slow down.", retryable=True, retry_after=7)
     attempts = Attempts(*[([], error) for error in (BROKEN, BROKEN, asked, BROKEN)], ([], None))
     retries = [event for event in await played(attempts) if isinstance(event, Retrying)]
@@ -109,7 +110,7 @@ async def test_each_retry_is_reported_with_its_pause() -> None:
 
 
 async def test_fault_18_retries_go_on_for_about_two_minutes() -> None:
-    """docs/faults.md 18 and 25: an overloaded API and a missing network are often back after a minute."""
+    """docs/faults.md 18 and 25: retries take two minutes. An overloaded API or a lost network is often back by then."""
     attempts = Attempts(*[([], BROKEN)] * (MAX_ATTEMPTS - 1), ([], None))
     assert (await played(attempts))[-1] == REPLY
     assert 90 <= sum(attempts.slept) <= 150
@@ -118,14 +119,15 @@ async def test_fault_18_retries_go_on_for_about_two_minutes() -> None:
 
 @pytest.mark.parametrize(("asked", "waited"), [(0, 0), (3600, MAX_DELAY)])
 async def test_no_pause_is_longer_than_the_limit(asked: float, waited: float) -> None:
-    """A server may ask for an hour, which is too long to wait."""
+    """A server may ask for no pause, or for an hour, which is cut to MAX_DELAY."""
     attempts = Attempts(([], ModelError("overloaded", "x", retryable=True, retry_after=asked)), ([], None))
     await played(attempts)
     assert attempts.slept == [waited]
 
 
 async def test_the_last_error_names_the_number_of_attempts() -> None:
-    """docs/faults.md 18: it keeps its kind, and says that the task and the proposals are saved."""
+    """docs/faults.md 18: the last error keeps its kind, names the number of attempts, and says that the task and the
+    proposals are saved."""
     attempts = Attempts(*[(texts("Hello"), BROKEN) for _ in range(MAX_ATTEMPTS + 1)])
     with pytest.raises(ModelError) as error:
         await played(attempts)
@@ -136,7 +138,8 @@ async def test_the_last_error_names_the_number_of_attempts() -> None:
 
 
 async def test_fault_88_an_invalid_reply_is_requested_only_once_more() -> None:
-    """docs/faults.md 88: the server would probably send the same again. Other errors in between have another limit."""
+    """docs/faults.md 88: an invalid reply is requested only once more, because the server would probably send the same
+    again. Other errors in between have another limit."""
     nonsense = ModelError("network", "Odd.", retryable=True, max_attempts=2)
     assert (await played(Attempts(([], nonsense), ([], BROKEN), ([], BROKEN), ([], None))))[-1] == REPLY
     attempts = Attempts(([], BROKEN), ([], nonsense), ([], nonsense), ([], None))
@@ -156,7 +159,7 @@ async def test_an_errors_own_limit_counts_only_such_errors() -> None:
 
 
 async def test_an_error_that_a_retry_cannot_fix_is_raised_at_once() -> None:
-    """docs/faults.md 25: for example a wrong key."""
+    """docs/faults.md 25: an error that a retry cannot fix, such as a wrong key, is raised unchanged and at once."""
     refused = ModelError("auth", "No.", retryable=False)
     attempts = Attempts(([], refused))
     with pytest.raises(ModelError) as error:
@@ -167,7 +170,7 @@ async def test_an_error_that_a_retry_cannot_fix_is_raised_at_once() -> None:
 
 @pytest.mark.parametrize("where", ["text", "pause"])
 async def test_a_stream_can_be_closed_at_any_moment(where: str) -> None:
-    """Between two pieces of text or before a pause: the attempt is closed, and no other one begins."""
+    """Closing the stream between two pieces of text or before a pause closes the attempt, and no other one begins."""
     attempts = Attempts((texts("a", "b"), BROKEN), ([], None))
     stream = with_retries(attempts, attempts.sleep)
     async for event in stream:

@@ -38,7 +38,7 @@ def written(*events: Json, end: str = "\n") -> bytes:
 
 @given(st.lists(VALUES, max_size=4), st.sampled_from(["\n", "\r\n"]), st.data())
 def test_the_bytes_may_be_cut_anywhere(events: list[Json], end: str, data: st.DataObject) -> None:
-    """Inside a character, an escape or a line ending: the same events, in order."""
+    """Even if the bytes are cut inside a character, an escape or a line ending, the events are the same, in order."""
     raw = written(*events, end=end)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(raw)), max_size=12)))
     chunks = [raw[a:b] for a, b in zip([0, *cuts], [*cuts, len(raw)], strict=True)]
@@ -47,7 +47,7 @@ def test_the_bytes_may_be_cut_anywhere(events: list[Json], end: str, data: st.Da
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_the_bytes_may_arrive_one_by_one(end: str) -> None:
-    """Then every line ending is cut in the middle."""
+    """The events are the same as in one piece, although every CRLF is then cut in the middle."""
     events = [{"type": "ping"}, {"text": "日本 🚀 \\ \n"}]
     raw = written(*events, end=end)
     assert read([bytes([byte]) for byte in raw]) == events
@@ -55,7 +55,7 @@ def test_the_bytes_may_arrive_one_by_one(end: str) -> None:
 
 @given(st.lists(VALUES, min_size=1, max_size=3), st.data())
 def test_an_event_that_is_cut_off_is_dropped(events: list[Json], data: st.DataObject) -> None:
-    """Even if its data is complete: without the blank line the event has not been sent."""
+    """An event ends with a blank line. Without it, the event is dropped even if its data is complete."""
     raw = written(*events)
     last = len(written(events[-1]))
     cut = data.draw(st.integers(1, last))
@@ -97,14 +97,15 @@ def test_data_that_is_not_json_is_a_network_error(data: bytes) -> None:
 
 @pytest.mark.parametrize("line", [b"", b"data: x\n"], ids=["one line", "many lines"])
 def test_fault_88_an_event_without_end_is_refused(line: bytes) -> None:
-    """docs/faults.md 88: before it takes all memory, and in a time that grows only with its length."""
+    """docs/faults.md 88: an event that exceeds LONGEST_EVENT, in one line or in many, is refused before it takes all
+    memory."""
     chunk = (line or b"x") * (1_000_000 // len(line or b"x"))
     with pytest.raises(ModelError, match=f"an event of more than {LONGEST_EVENT:,} bytes"):
         read([b"data: ", *[chunk] * (LONGEST_EVENT // 1_000_000 + 2)])
 
 
 def test_a_long_event_is_read() -> None:
-    """One below the limit: 5 MB in many pieces."""
+    """An event of 5 MB, which is below LONGEST_EVENT, is read from many pieces."""
     event = {"text": "x" * 5_000_000}
     raw = written(event)
     assert read([raw[at : at + 1000] for at in range(0, len(raw), 1000)]) == [event]

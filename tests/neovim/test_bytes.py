@@ -1,4 +1,4 @@
-"""A real Neovim with docs/editors/neovim: bytes, and what the user types at the wrong moment."""
+"""A real Neovim with docs/editors/neovim: the bytes of accepted files, and text that is typed during an accept."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -40,7 +40,8 @@ def test_an_accept_and_its_undo_keep_every_other_byte(
 
 
 def test_new_lines_at_the_end_and_an_emptied_file(workspace: Path, start: Start) -> None:
-    """Lines after the last one, a file without any line, and the first line of an empty file."""
+    """An accept can add lines at the end, remove all lines of a file, and add the first line to an empty file. An undo
+    restores the earlier bytes."""
     before = {"end.txt": b"one\n", "emptied.txt": b"one\ntwo\n", "empty.txt": b""}
     after = {"end.txt": b"one\ntwo\n", "emptied.txt": b"", "empty.txt": b"one\n"}
     calls = [{"write_file": {"path": name, "content": data.decode()}} for name, data in after.items()]
@@ -58,7 +59,8 @@ def test_new_lines_at_the_end_and_an_emptied_file(workspace: Path, start: Start)
 
 
 def test_text_typed_during_an_accept_is_not_lost(workspace: Path, start: Start) -> None:
-    """The user types into three files while their deletion, rename and change are accepted."""
+    """Text that the user types into three files while their deletion, rename and change are accepted stays in the
+    buffers."""
     for name in ("gone.txt", "old.txt", "a.txt"):
         (workspace / name).write_text("one\n")
     calls = [

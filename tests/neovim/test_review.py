@@ -128,7 +128,7 @@ def test_unsaved_text_stays_unsaved(workspace: Path, start: Start) -> None:
 def test_neovims_own_code_actions_decide_at_the_cursor(
     workspace: Path, start: Start, *, name: str, expected: dict[str, bytes | None]
 ) -> None:
-    """`vim.lsp.buf.code_action` offers accept and reject for the change at the cursor."""
+    """`vim.lsp.buf.code_action` accepts the change at the cursor: changed lines, a rename or a deletion."""
     write(workspace, BEFORE)
     editor = start(*TURNS)
     editor.open(name)

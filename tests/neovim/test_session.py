@@ -20,7 +20,6 @@ def answer(editor: Neovim, choice: str) -> None:
     editor.lua(
         "local wanted = ... "
         "vim.ui.select = function(items, options, done) "
-        "  _G.prompt = options.prompt "
         "  for _, item in ipairs(items) do if options.format_item(item) == wanted then return done(item) end end "
         "end",
         choice,

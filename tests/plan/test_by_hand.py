@@ -79,7 +79,7 @@ def test_p13_a_stale_revision_is_refused() -> None:
 
 
 def test_p13_the_users_wording_stays() -> None:
-    """A rewrite that still has the old words does not restore them; one with new words does change it."""
+    """A rewrite that still has the old words keeps the user's wording; one with new words replaces it."""
     manager = planned("A", "B")
     edit(manager, PlanOp("update", "1", content="A, as I want it"))
     manager.update([{"id": "1", "content": "A", "status": "in_progress"}, {"content": "B"}])
@@ -90,7 +90,7 @@ def test_p13_the_users_wording_stays() -> None:
 
 @pytest.mark.parametrize("back", [{"id": "2", "content": "other"}, {"content": "B"}])
 def test_p14_a_dropped_item_does_not_come_back(back: dict[str, Any]) -> None:
-    """A rewrite that has its id or its content is refused with the reason; one without it is accepted."""
+    """A rewrite with a dropped item's id or content is refused with the reason; one with neither is accepted."""
     manager = planned("A", "B")
     edit(manager, PlanOp("remove", "2"))
     with pytest.raises(PlanError, match="the user dropped this step"):
@@ -100,7 +100,7 @@ def test_p14_a_dropped_item_does_not_come_back(back: dict[str, Any]) -> None:
 
 
 def test_p14_a_held_item_is_not_started() -> None:
-    """The model can neither start, complete nor omit it until the user releases it."""
+    """The model can neither start, complete nor omit a held item until the user releases it."""
     manager = planned("A", "B")
     edit(manager, PlanOp("update", "2", held=True))
     for status in ("in_progress", "completed"):
@@ -128,7 +128,7 @@ def test_p14_a_held_item_is_not_in_progress() -> None:
 
 
 def test_p14_an_item_of_the_user_is_not_left_out() -> None:
-    """A rewrite without it is refused; once it is completed, it may be left out."""
+    """A rewrite without an item that the user added is refused. Once the item is completed, it may be left out."""
     manager = planned("A")
     edit(manager, PlanOp("add", content="Mine", at_end=True))
     with pytest.raises(PlanError, match="the user wrote this step"):
@@ -167,7 +167,7 @@ def given_ids(step: list[Any]) -> set[str]:
 
 
 def recognized_by_text(step: list[Any], before: tuple[PlanItem, ...]) -> dict[int, str]:
-    """Position -> id of the items in a rewrite without an id that are earlier ones, recognized by their text."""
+    """Position -> id of those items of a rewrite that have no id and whose text identifies an earlier item."""
     once = {item.content: item.id for item in before if [other.content for other in before].count(item.content) == 1}
     said = [raw["content"] for raw in step]
     return {

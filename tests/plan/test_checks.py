@@ -1,4 +1,4 @@
-"""Items whose checks fail are not completed (docs/plan.md P17). No check runs here: the tests say which ones failed."""
+"""Items whose checks fail are not completed (docs/plan.md P17). No check runs: the tests name the items that failed."""
 
 import pytest
 
@@ -21,7 +21,8 @@ TICKED = [
     ],
 )
 def test_p17_a_failed_item_stays_in_progress(single: bool, failed: list[str], expected: list[str]) -> None:
-    """The rest of the rewrite applies. If only one item may be in progress (P8), later ones become pending."""
+    """The rest of the rewrite applies. If only one item may be in progress (P8), it is the first that failed, and later
+    ones that failed or were started become pending."""
     manager = TodoManager(single_in_progress=single)
     manager.update([{"content": name} for name in "ABC"])
     assert [item.id for item in manager.completing(TICKED)] == ["1", "2"]

@@ -31,7 +31,7 @@ REWRITES = st.lists(FINE | st.lists(ITEMS, max_size=8), max_size=8)
 
 
 def rewritten(manager: TodoManager, items: list[Any]) -> bool:
-    """Whether a rewrite was accepted. Checks that a refused one leaves the state as it was."""
+    """Applies a rewrite. Returns whether it was accepted, and checks that a refused one leaves the state as it was."""
     before = manager.snapshot()
     try:
         text = manager.update(items)
@@ -83,8 +83,8 @@ def test_ids_stay_with_their_content(rewrites: list[list[Any]]) -> None:
 
 @given(st.lists(st.sampled_from(["round", "good", "bad", "run"]), max_size=30))
 def test_the_counter_and_the_reminder_follow_the_rules(steps: list[str]) -> None:
-    """docs/plan.md L5, L6: +1 for a round without a rewrite, 0 after an accepted one and at the start of a run; a plan
-    has a reminder from 3 on."""
+    """docs/plan.md L5, L6: a round without a rewrite adds 1; an accepted rewrite or the start of a run resets the count
+    to 0. From 3 on, there is a reminder if there is a plan."""
     manager = TodoManager()
     expected = 0
     for step in steps:

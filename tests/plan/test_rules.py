@@ -183,7 +183,8 @@ def test_p6_of_two_equal_steps_each_keeps_one_id() -> None:
 
 @pytest.mark.parametrize("given", ["9", "999999998", "999999999", "9" * 30, "9" * 6000, "007", "-1", "1.5", "²", "١"])
 def test_p6_no_id_of_the_model_is_given_to_a_new_item(given: str) -> None:
-    """docs/plan.md P6: even if it is a huge number or has other digits; two items never share an id."""
+    """docs/plan.md P6: a new item never gets an id that the model gave to another one, even if that id is a huge number
+    or has digits of another script."""
     manager = planned({"id": given, "content": "Old"})
     for count in range(1, 5):
         manager.update([{"id": given, "content": "Old"}, *({"content": f"Step {n}"} for n in range(count))])
@@ -210,7 +211,8 @@ def test_p6_two_items_with_one_id_are_refused(items: list[Raw], twice: str) -> N
 
 @pytest.mark.parametrize(("limit", "settings"), [(20, {}), (3, {"max_items": 3})])
 def test_p7_a_plan_has_a_maximum_length(limit: int, settings: dict[str, int]) -> None:
-    """docs/plan.md P7: 20, or the setting; the message names the limit, and that many items are accepted."""
+    """docs/plan.md P7: the limit is 20 or the setting. A plan of that length is accepted; the message for a longer one
+    names the limit."""
     manager = planned(*(f"Step {n}" for n in range(limit)), **settings)
     assert len(content_by_id(manager)) == limit
     assert refused(manager, [{"content": f"Step {n}"} for n in range(limit + 1)]) == f"Max {limit} todos allowed"
@@ -272,7 +274,8 @@ def test_p11_the_plan_outlives_a_run() -> None:
 
 
 def test_l5_a_rewrite_resets_the_counter_and_a_refused_one_leaves_it() -> None:
-    """docs/plan.md L5: the counter's three cases, and the start of a run."""
+    """docs/plan.md L5: a round without a rewrite adds 1, a refused rewrite changes nothing, and an accepted one or a
+    new run resets the counter to 0."""
     manager = planned("One")
     counts: list[int] = []
     for step in (manager.note_round_without_update, manager.note_round_without_update):
@@ -314,13 +317,14 @@ def test_l6_l8_the_reminder_comes_after_the_set_number_of_rounds_and_repeats(int
 
 
 def test_l6_the_reminder_names_the_item_in_progress() -> None:
-    """docs/plan.md L6: whatever characters its text contains."""
+    """docs/plan.md L6: the reminder has the item's id, content and active form, whatever characters they contain."""
     manager = planned({"content": "修复 {braces} 🐛", "status": "in_progress", "activeForm": "正在修复"})
     assert "In progress: #1: 修复 {braces} 🐛 (正在修复)." in str(silent_rounds(manager, 3)[-1])
 
 
 def test_l6_without_an_item_in_progress_the_reminder_names_the_next_one() -> None:
-    """The reminder includes the sentence about the work since the last update."""
+    """docs/plan.md L6: if no item is in progress, the reminder names the next one. A sentence about the work since the
+    last update follows."""
     manager = TodoManager()
     manager.update([{"content": "One", "status": "completed"}, {"content": "Two"}, {"content": "Three"}])
     manager.work_since_update = lambda: " Since its last update: 2 edits and 1 command."
@@ -340,7 +344,7 @@ def test_l6_a_refused_rewrite_does_not_silence_the_reminder() -> None:
 
 
 def test_l7_without_a_plan_one_reminder_asks_for_one() -> None:
-    """docs/plan.md L7: once in a run, and again in the next one."""
+    """docs/plan.md L7: without a plan, one reminder in each run asks for a plan."""
     manager = TodoManager()
     reminders = silent_rounds(manager, 6)
     assert [reminder is not None for reminder in reminders] == [False, False, True, False, False, False]
@@ -351,7 +355,7 @@ def test_l7_without_a_plan_one_reminder_asks_for_one() -> None:
 
 
 def test_l7_a_plan_that_was_emptied_counts_as_none() -> None:
-    """docs/plan.md L7: then the model is asked for a plan, not to update one."""
+    """docs/plan.md L7: after the model has emptied its plan, the reminder asks for a new plan, not for an update."""
     manager = planned("One")
     manager.update([])
     assert str(silent_rounds(manager, 3)[-1]).startswith("<reminder>No plan yet.")

@@ -22,7 +22,10 @@ def run(*verified: Verification, code: int | None = 0, state: int | None = 0, st
 
 
 def support(*runs: CommandRun, changed: Sequence[str] = (), item: PlanItem | None = None, **evidence: Any) -> Support:
-    """What supports a completed step with this evidence, if these files have changed since every state."""
+    """The support of a step with this evidence, if the files in `changed` have changed since every state.
+
+    The step is completed unless `item` is given.
+    """
     record = Record({"1": Evidence(commands=runs, **evidence)})
     return support_by_item([item or PlanItem("1", "A", "completed")], record, lambda _: changed)["1"]
 
@@ -63,7 +66,10 @@ def test_p16_the_status_of_a_step_follows_from_its_evidence(status: str, found: 
 
 
 def test_p16_a_later_step_verifies_an_earlier_one_that_has_no_command_of_its_own() -> None:
-    """If its command ran after the last change of the earlier step. A failure counts only for the step that ran it."""
+    """A later step's command verifies an earlier step if it ran after that step's last change.
+
+    A failure counts only for the step that ran it.
+    """
     items = [PlanItem(name, name, "completed") for name in ("before", "after", "tests")]
     changes = {"before": Evidence(files=("/a",), changed_at=0), "after": Evidence(files=("/b",), changed_at=1)}
 
@@ -115,7 +121,8 @@ def test_p16_a_step_stays_marked_by_the_user_until_the_model_reopens_it() -> Non
     ],
 )
 def test_p16_a_verification_covers_itself_and_its_parts(covers: bool, one: Verification, other: Verification) -> None:
-    """One that runs the same program on the same targets or a part of them."""
+    """A verification covers those by the same program, in the same folder and with the same options, whose targets are
+    among its own or below them. The other one may be narrowed further, for example by `-k`."""
     assert one.covers(other) is covers
 
 
@@ -145,7 +152,7 @@ def test_p16_changed_files_differ_from_the_state(history: list[dict[str, str]], 
     ids=["a file that it changed", "another file"],
 )
 def test_p20_a_step_with_new_errors_is_not_verified(broken: str, found: tuple[str, int]) -> None:
-    """Even if its commands passed. Only errors in files that the step changed count."""
+    """A step with new errors is not verified even if its commands passed. Only errors in files it changed count."""
     record = Record({"1": Evidence(files=("/a.py",), commands=(run(TESTS),))})
     items = [PlanItem("1", "A", "completed")]
     support = support_by_item(items, record, lambda _: (), lambda path: 2 if path == broken else 0)["1"]

@@ -66,14 +66,14 @@ def a_record() -> Record:
 
 
 def a_plan_state(version: int, *, changed: bool = True) -> PlanChanged:
-    """A state with a verified step. `changed`: the user has changed the file since."""
+    """A state whose first step was verified. If `changed`, its file has changed since, so the verification is stale."""
     plan, record = a_plan().snapshot(), a_record()
     found = support_by_item(plan.items, record, lambda _: [_path("src/問候.py")] if changed else [])
     return PlanChanged(version, plan, record, supports=found)
 
 
 def proposals() -> Changeset:
-    """A file changed in two places, a new, a deleted, a renamed, a binary and an executable one, and a conflict."""
+    """A file with two changes; a new, a deleted, a renamed, a binary and an executable file; and a file in conflict."""
     base = 'def greet():\n    return "Hello"\n\n\ndef part():\n    return "👋 Bye"'
     first = base.replace("Hello", "你好")
     changes = cs.propose(Changeset(), _path("src/問候.py"), base, first, Author("1", "toolu_01"))
@@ -90,7 +90,8 @@ def proposals() -> Changeset:
 
 
 def a_session_record() -> SessionRecord:
-    """A verified step with a file that is changed again, a dropped step, and all kinds of changes and files."""
+    """A step that was verified before its file changed again, a dropped step, an accepted and a pending change, a new
+    file, and a file whose digest is unknown."""
     before, after = (FileContent(digit * 64, executable=digit == "b") for digit in "ab")
     tests = RanCommand("pytest -q", 0, 2.5, stopped=False, verifies=True, without_changes=False)
     red = RanCommand("pytest -q", 1, 2.25, stopped=False, verifies=False, without_changes=True)

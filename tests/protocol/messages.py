@@ -1,4 +1,4 @@
-"""One example of each message, made from core values by the server's own code: the source of tests/goldens/."""
+"""Examples of all messages, the source of tests/goldens/. The server's own code makes its messages from core values."""
 
 from protocol.client_requests import content, requests, reviews
 from protocol.golden import Golden

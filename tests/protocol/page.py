@@ -10,7 +10,7 @@ Row = list[str]
 
 
 class Page:
-    """A Markdown page, whose headings are given without backticks."""
+    """A Markdown page. Headings are passed and returned without backticks."""
 
     def __init__(self, path: Path = PAGE) -> None:
         self.text = path.read_text(encoding="utf-8")

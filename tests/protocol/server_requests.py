@@ -78,7 +78,7 @@ async def diagnostics() -> list[Golden]:
 
 
 async def code() -> list[Golden]:
-    """What the server asks about code, in LSP's own shapes, and an editor's answers."""
+    """The server's requests about code, in LSP's own shapes, and an editor's answers."""
     uri, other = (FOLDER / "src/問候.py").as_uri(), (FOLDER / "main.py").as_uri()
     document, name = {"uri": uri}, _range(0, 4, 9)
     at = {"textDocument": document, "position": name["start"]}

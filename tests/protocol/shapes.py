@@ -1,4 +1,4 @@
-"""Compares wire values with their types: each has exactly the fields of its TypedDict, with the right types."""
+"""Compares wire values with their types: no required field is missing, none is unknown, and each has the right type."""
 
 from collections.abc import Mapping
 from types import NoneType, UnionType

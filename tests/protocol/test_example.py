@@ -1,4 +1,4 @@
-"""The example session of docs/protocol.md, played against the real server, and the requests that only it sends."""
+"""The example session of docs/protocol.md, played against the real server, and requests that only a server may send."""
 
 import asyncio
 import json
@@ -18,7 +18,8 @@ STATES = ("agent/plan", "agent/edits")
 
 
 async def test_the_server_behaves_as_in_the_example_session(tmp_path: Path) -> None:
-    """It answers the messages of the example as the page says. Only replaced states may be missing."""
+    """The server answers the messages of the example as the page says. Only states that were replaced by later ones may
+    be missing."""
     text = Page().section("An example session")
     [recording], [session] = blocks(text, "yaml"), blocks(text, "text")
     folder = tmp_path / "project"
@@ -62,7 +63,7 @@ async def _send(stdin: asyncio.StreamWriter, text: str, spellings: dict[str, str
 
 
 async def _compare(stdout: asyncio.StreamReader, expected: list[Json], spellings: dict[str, str]) -> None:
-    """Reads up to the page's last message. A state that was replaced before it was sent may be missing (Order, 5)."""
+    """Reads up to the last expected message. A state that was replaced before it was sent may be missing (Order, 5)."""
     found: list[Json] = []
     while not found or found[-1] != expected[-1]:
         header = await stdout.readuntil(b"\r\n\r\n")
@@ -106,7 +107,7 @@ def _like_shown(message: Json, shown: list[Json], spellings: dict[str, str]) -> 
 
 
 async def test_the_server_refuses_the_requests_that_it_sends(workspace: Path) -> None:
-    """docs/protocol.md, Requests from the server: -32601 for each of them."""
+    """docs/protocol.md, Requests from the server: the server answers a client that sends one with the error -32601."""
     ours = [name for name in vars(wire).values() if str(name).startswith("agent/editor/")]
     assert {wire.HOVER, wire.RENAME, wire.DIAGNOSTICS} <= set(ours)
     async with Client(workspace) as client:

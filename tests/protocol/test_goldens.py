@@ -40,7 +40,7 @@ async def made() -> dict[str, Golden]:
 
 
 async def test_each_message_equals_its_golden_file(made: dict[str, Golden]) -> None:
-    """The code makes exactly these bytes from the same core values, and there is no other file."""
+    """The code makes exactly the text of each file from the same core values, and there is no other file."""
     if WRITE:
         HERE.mkdir(exist_ok=True)
         for old in HERE.glob("*.json"):
@@ -188,7 +188,7 @@ async def test_the_server_reads_a_decision(result: Any, decision: ApprovalAnswer
 
 @pytest.mark.parametrize("title", [wire.ALLOW_ONCE, wire.ALLOW_SESSION, wire.REJECT_COMMAND, "Cancel", None])
 async def test_the_server_reads_a_plain_clients_decision(title: str | None) -> None:
-    """docs/protocol.md: the three actions of the message; anything else means reject."""
+    """docs/protocol.md: the two actions that allow the command are read as such; anything else means reject."""
     options = {wire.ALLOW_ONCE: "allow_once", wire.ALLOW_SESSION: "allow_session"}
     editor = LspEditor(RecordingClient({"title": title} if title else None).protocol, Documents())
     assert (await editor.approve(AN_APPROVAL)).option == options.get(title or "", "reject")

@@ -35,7 +35,7 @@ def page() -> Page:
 
 
 def test_every_name_in_the_code_is_in_the_page(page: Page) -> None:
-    """Methods, commands, schemes and the actions of a plain client's question."""
+    """The page has every method, command and scheme, and every action of a plain client's question."""
     assert [name for name in NAMES if f"`{name}" not in page.text and f'"{name}"' not in page.text] == []
 
 
@@ -45,7 +45,10 @@ def test_every_name_in_the_page_is_in_the_code(page: Page) -> None:
 
 
 def test_the_tables_list_what_the_server_serves(page: Page) -> None:
-    """A row for each request, each command and each notification, and no others."""
+    """The tables have exactly one row for each request, each command and each notification from the server, in order.
+
+    Of the client's own notifications, only `agent/trust` is compared; the others are LSP's.
+    """
     assert column(tables(page.section("Requests from the client"))[0]) == list(REQUESTS)
     assert column(tables(page.section("Commands"))[0]) == list(COMMANDS) == list(wire.COMMANDS)
     assert column(tables(page.section("Notifications from the server"))[0]) == [
@@ -55,13 +58,13 @@ def test_the_tables_list_what_the_server_serves(page: Page) -> None:
 
 
 def test_every_shape_has_a_table_and_every_table_a_shape(page: Page) -> None:
-    """One section under Shapes for each TypedDict."""
+    """The section Shapes has exactly one subsection for each TypedDict."""
     assert sorted(page.headings(3, page.section("Shapes"))) == sorted(SHAPES)
 
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_shape_has_the_fields_of_its_type(page: Page, name: str) -> None:
-    """The same fields in the same order with the same types, choices and nulls."""
+    """A table has the fields of its TypedDict in the same order, with the same types, choices and nulls."""
     table = tables(page.section(name, level=3))[0]
     assert [(row[0].strip("`"), plain(row[1])) for row in table] == [
         (field, written(hint)) for field, hint in fields(SHAPES[name]).items()
@@ -75,7 +78,7 @@ def test_every_setting_has_its_default_its_choices_and_its_least_value(page: Pag
 
 
 def test_the_settings_page_has_the_same_settings(page: Page) -> None:
-    """The table of docs/settings.md names them all, with the same defaults."""
+    """The table of docs/settings.md has exactly the settings of the code, with the same defaults."""
     rows = tables(Page(ROOT / "docs" / "settings.md").text)[0]
     assert {row[0].strip("`"): plain(row[1]) for row in rows} == {
         name: cells[1] for name, cells in _settings(Settings())
@@ -98,7 +101,7 @@ def _settings(value: Any, prefix: str = "") -> list[tuple[str, list[str]]]:
 
 
 def test_every_word_of_an_open_list_is_explained(page: Page) -> None:
-    """Stop reasons, kinds of errors, kinds of tools."""
+    """The page lists every stop reason, every kind of error and every kind of tool, and no others."""
     stops = tables(page.section("RunResult", level=3))[1]
     assert sorted(column(stops)) == sorted(get_args(StopReason))
     assert sorted(column(tables(page.section("Error", level=3))[1])) == sorted(get_args(ErrorKind))
@@ -108,7 +111,7 @@ def test_every_word_of_an_open_list_is_explained(page: Page) -> None:
 
 
 def test_every_error_code_is_explained(page: Page) -> None:
-    """The codes of the server, of JSON-RPC and of LSP that a client can meet, and no others."""
+    """The table has the error codes of the server, of JSON-RPC and of LSP that a client can receive, and no others."""
     ours = [value for module in (wire, rpc) for name, value in vars(module).items() if name.isupper()]
     codes = {value for value in ours if isinstance(value, int) and value < 0}
     codes |= {JsonRpcMethodNotFound.CODE, LSPErrorCodes.RequestCancelled.value}

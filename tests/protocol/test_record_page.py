@@ -29,7 +29,7 @@ VALUES: dict[str, Any] = {
     "Content": document.FileContent,
 }
 PLAIN: dict[Any, str] = {str: "string", bool: "boolean", int: "number", float: "number", type(None): "null"}
-# the page describes the states in words instead of listing them, and names the only format
+# the page describes the states of a verification in words instead of listing them, and names the only format
 WRITTEN = {("Step", "verification"): "string", ("Record", "format"): "1"}
 NAMES = {value: name for name, value in VALUES.items()}
 

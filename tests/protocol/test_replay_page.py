@@ -41,7 +41,7 @@ def test_every_field_is_explained() -> None:
 
 @pytest.mark.parametrize(("text", "message"), [(names(row[0])[0], row[1]) for row in MISTAKES])
 def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, message: str) -> None:
-    """The message of the table, after the name of the file, with the kind `replay`."""
+    """The error has the kind `replay`. Its message is the path of the file, followed by the message in the table."""
     with pytest.raises(ModelError) as error:
         _read(tmp_path, text.replace("⏎", "\n"))
     assert error.value.kind == "replay"

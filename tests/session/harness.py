@@ -64,7 +64,7 @@ def no_model() -> ModelChoice:
 
 
 class SessionHarness:
-    """What the agent and the user can do. `tree` is the content of the folder, by relative path."""
+    """A session with the actions of the agent and the user. `tree` has the text of each file, by relative path."""
 
     def __init__(self, folder: Path, buffers: Buffers | None = None, editor: port.Editor | None = None) -> None:
         self.folder = folder
@@ -80,7 +80,10 @@ class SessionHarness:
         self._calls = 0
 
     def call(self, name: str, **given: Any) -> str | None:
-        """Calls a tool; None if the result is an error. Repeats an edit that the user rejected before."""
+        """Calls a tool; None if the result is an error.
+
+        Sends the call again if the error is that the user rejected the same edit before.
+        """
         tool = self._tools[name]
         check_input(tool.spec.input_schema, given)
         self._calls += 1

@@ -6,7 +6,8 @@ from session.harness import SessionHarness, run_sync
 
 
 def test_l6_a_reported_change_of_one_of_many_files_is_noticed_at_once(tmp_path: Path) -> None:
-    """Even if the file is not among those that would be read again now, with or without a proposal; and only once."""
+    """A reported change is noticed even in a file that would not be read again now, with or without a proposal. It is
+    returned only once."""
     names = [f"f{number}.txt" for number in range(60)]
     for name in names:
         (tmp_path / name).write_text("one\ntwo\n")

@@ -168,8 +168,8 @@ async def open_all(folder: Path, workspace: Path, *, restores: bool) -> tuple[se
 def test_fault_65_a_damaged_journal_hides_no_other_session(
     changes_made: list[Change], damage: Callable[[bytes, int], bytes], number: int, restores: bool
 ) -> None:
-    """docs/faults.md 65: the others are listed and can be opened. The damaged one can be opened too, or a warning names
-    its file and what to do, and the file does not change."""
+    """docs/faults.md 65: the other session is listed and can be opened. The damaged one can be opened too, or it now
+    belongs to another workspace, or a warning names its file and what to do, and the file does not change."""
     with TemporaryDirectory() as temporary:
         folder, workspace = Path(temporary, "sessions"), Path(temporary, "ws")
         workspace.mkdir()
@@ -189,7 +189,7 @@ def test_fault_65_a_damaged_journal_hides_no_other_session(
 
 
 def _is_of_workspace(data: bytes, workspace: Path) -> bool:
-    """Whether a journal belongs to this workspace; others are not listed."""
+    """Whether a journal belongs to this workspace. The sessions of other workspaces are not listed."""
     head = json.loads(data.split(b"\n")[0])
     return head["root"] == str(workspace)
 

@@ -159,7 +159,7 @@ def test_a_file_that_is_not_a_journal_stays_unchanged_and_is_reported_once(text:
 
 
 def test_an_unknown_entry_is_an_error(tmp_path: Path) -> None:
-    """The journal is neither opened nor changed."""
+    """A journal with an unknown entry is neither opened nor changed."""
     journals = Journals(tmp_path)
     data = written(journals, SessionState("x")) + b'{"plan": 3}\n'
     file_of(journals).write_bytes(data)

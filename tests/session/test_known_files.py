@@ -40,7 +40,7 @@ STEPS = st.lists(
 
 
 class TrackedFiles:
-    """A session's files and their known states, compared with what a command would read."""
+    """A session's files and their known states. `verified` has the texts that a command saw at each state."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -127,7 +127,7 @@ BYTES = {
 
 
 class ByteFiles:
-    """A file with some bytes, known to a session."""
+    """A file with the given bytes, known to a session."""
 
     def __init__(self, folder: Path, data: bytes) -> None:
         self.path, self.documents = folder / "file", Documents()
@@ -137,7 +137,7 @@ class ByteFiles:
         self.known.update([self.path])
 
     def digest_in_sandbox(self, path: Path) -> str:
-        """The digest of what the next command sees."""
+        """The digest of the file as the next command sees it; ABSENT if it sees none."""
         self.known.update([path])
         state = self.known.record_state("sandboxed")
         return dict(self.known.states.at(state))[str(path)]
@@ -185,7 +185,8 @@ SHOWN = {
 async def test_a_command_sees_the_bytes_of_a_file_that_is_open_without_unsaved_changes(
     tmp_path: Path, data: bytes, shown: str
 ) -> None:
-    """However the editor shows them. Once the user types, the command sees the text of the document."""
+    """A command sees the bytes on disk, however the editor shows them. Once the user types, it sees the document's
+    text."""
     found = ByteFiles(tmp_path, data)
     found.documents.type(found.path, shown)
     assert (found.bytes_in_sandbox(found.path), proposed_entries(found.files)) == (data, {})
@@ -197,7 +198,7 @@ async def test_a_command_sees_the_bytes_of_a_file_that_is_open_without_unsaved_c
 
 
 async def test_a_change_of_line_endings_in_the_editor_is_unsaved(tmp_path: Path) -> None:
-    """The line endings of the file are uniform, so the editor would have shown them unchanged."""
+    """Editors show uniform line endings unchanged, so a document with other line endings has unsaved changes."""
     found = ByteFiles(tmp_path, b"1\r\n2\r\n")
     found.documents.type(found.path, "1\n2\n")
     assert found.bytes_in_sandbox(found.path) == b"1\n2\n"

@@ -48,7 +48,8 @@ async def responsive_loop() -> AsyncIterator[None]:
 
 
 async def test_fault_75_long_files_are_read_edited_and_followed_without_blocking_the_loop(tmp_path: Path) -> None:
-    """docs/faults.md 75: files of many megabytes that the agent reads, edits and rewrites, and that others change."""
+    """docs/faults.md 75: the agent reads, edits, rewrites, renames and deletes files of several megabytes, and others
+    change them, while the loop stays free."""
     long = "".join(f"line {number} of a long file\n" for number in range(200_000))
     other = long.replace("line 7", "LINE 7")
     work = (
@@ -80,7 +81,7 @@ async def test_fault_75_long_files_are_read_edited_and_followed_without_blocking
 
 
 async def test_fault_75_a_long_journal_is_loaded_without_blocking_the_loop(tmp_path: Path) -> None:
-    """docs/faults.md 75: a long conversation, with proposals for many files."""
+    """docs/faults.md 75: a session with a conversation of 4,000 long messages is opened while the loop stays free."""
     workspace, folder = tmp_path / "ws", tmp_path / "sessions"
     workspace.mkdir()
     journal = Journals(folder).new(GOOD, str(workspace))

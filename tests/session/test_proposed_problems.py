@@ -33,7 +33,7 @@ class Checker:
         await self.files.propose(self.folder / name, text, AUTHOR)
 
     async def report(self) -> str:
-        """What the model reads after a check."""
+        """The report for the model after a check; empty if there is none."""
         await self.problems.check()
         return "\n".join(self.problems.take_report())
 
@@ -44,7 +44,7 @@ def checker(workspace: Path) -> Checker:
 
 
 async def test_only_errors_that_the_proposals_cause_are_reported(checker: Checker) -> None:
-    """P20: each is reported once; old errors, even if they moved, and warnings are not."""
+    """P20: each new error is reported once. Old errors are not reported even if their lines moved; nor are warnings."""
     (checker.folder / "a.x").write_text("error old\nfine\n")
     await checker.propose("a.x", "new line\nerror old\nwarning w\nerror new\nerror old\n")
     await checker.propose("b.x", "error first\n")
@@ -89,7 +89,7 @@ async def test_accepted_errors_are_not_new_after_the_next_check(checker: Checker
 
 
 async def test_a_file_that_the_model_read_is_checked_too(checker: Checker) -> None:
-    """L18: a proposal may break a file that it does not change. Its old errors do not count."""
+    """L18: a proposal may break a file that it does not change. That file's old errors do not count."""
     (checker.folder / "user.x").write_text("error mine\n")
     await checker.files.read_for_agent(checker.folder / "user.x")
     await checker.propose("a.x", "fine\n")
@@ -111,11 +111,11 @@ async def test_the_users_text_is_checked_again_when_it_changes(checker: Checker)
 
 
 async def test_a_check_without_a_baseline_reports_nothing(checker: Checker) -> None:
-    """L18: what was not checked in time is unknown."""
+    """L18: if the user's text was not checked in time, the file has no new errors until something changes."""
     path = checker.folder / "a.x"
     path.write_text("error old\n")
     await checker.propose("a.x", "error old\nerror new\n")
-    checker.servers.only.unchecked.add(path)
+    checker.servers.only.unchecked.add("error old\n")
     assert await checker.report() == ""
     checker.servers.only.unchecked.clear()
     await checker.propose("a.x", "error old\nerror new\nmore\n")
@@ -139,7 +139,7 @@ def folders(tmp_path: Path) -> dict[Path, LineServers]:
 
 
 async def test_each_folder_is_checked_by_its_own_server(folders: dict[Path, LineServers]) -> None:
-    """P20: in a workspace with several folders, each has its own servers, even if they have the same name."""
+    """P20: in a workspace with several folders, each has its own language servers, even if the names are the same."""
     files = Files(Roots.of(*folders), Documents())
     problems = ProposedProblems(files, FolderServers(files, folders.__getitem__, nullcontext), lambda: 300)
     for folder in folders:
@@ -169,7 +169,7 @@ async def test_a_check_does_not_cancel_the_start_of_a_server_for_files_that_were
 
 
 async def test_a_server_starts_only_if_it_is_needed(checker: Checker) -> None:
-    """L18: none starts before a proposal in a language that has one, and the same state is not checked twice."""
+    """L18: a check starts a server only for a proposal in its language. The same state is not checked twice."""
     await checker.propose("a.txt", "text\n")
     assert await checker.report() == ""
     await checker.propose("a.x", "fine\n")
@@ -192,7 +192,8 @@ async def test_a_server_that_cannot_start_reports_nothing(checker: Checker) -> N
 
 
 async def test_only_one_check_waits_for_a_server_that_is_starting(checker: Checker) -> None:
-    """L18: the user may not yet have answered whether it may run. It checks the proposals once it has started."""
+    """L18: a server may be waiting for the user's permission to run. After one check has waited for it, the others skip
+    it until it has started."""
     checker.servers.allowed.clear()
     checker.seconds = 0.01
     await checker.propose("a.x", "error new\n")
@@ -209,7 +210,7 @@ async def test_only_one_check_waits_for_a_server_that_is_starting(checker: Check
 
 
 async def test_checks_can_be_switched_off(checker: Checker) -> None:
-    """The setting `check.newErrorsSeconds` is 0: no server starts."""
+    """If the setting `check.newErrorsSeconds` is 0, no server starts and nothing is reported."""
     checker.seconds = 0
     await checker.propose("a.x", "error new\n")
     checker.problems.warm()
@@ -218,7 +219,10 @@ async def test_checks_can_be_switched_off(checker: Checker) -> None:
 
 
 async def test_only_changed_errors_make_a_new_version(checker: Checker) -> None:
-    """With each version, the whole state of the plan and the proposals is published again."""
+    """A check makes a new version only if it changes the current errors. Those of an earlier text are not current.
+
+    With each version, the whole state of the plan and the proposals is published again.
+    """
     versions: list[int] = []
     for text in ("fine\n", "error a\n", "error a\n\n", "error a\nerror b\n", "fine\n"):
         await checker.propose("a.x", text)

@@ -59,7 +59,7 @@ records = st.builds(
 
 @given(records)
 def test_a_written_record_is_read_back_unchanged(record: SessionRecord) -> None:
-    """With any texts, names and digests. The file is JSON in UTF-8, which other programs can read."""
+    """A record with any texts, names and digests is read back. The file is UTF-8 JSON that other programs can read."""
     data = record_text(record_json(record))
     assert read_record(data) == record
     assert json.loads(data.decode("utf-8")) == record_json(record)

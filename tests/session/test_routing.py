@@ -1,4 +1,4 @@
-"""Who applies an accepted edit to a document that the editor has not saved yet."""
+"""The choice of who applies an accepted edit to an open document that has no file yet."""
 
 from pathlib import Path
 

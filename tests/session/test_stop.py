@@ -98,7 +98,7 @@ async def thread_functions(folder: Path) -> list[str]:
 
 
 async def check_stop_during(folder: Path, held: str) -> None:
-    """Stops a run while a thread is held. The stop is answered and the next run begins before it continues."""
+    """Stops a run while a thread is held. The stop is answered and the next run begins before the thread continues."""
     with FakeApi([answer] * 8) as api:
         desk, threads = Desk(folder, api), Threads(held)
         asyncio.get_running_loop().set_default_executor(threads)

@@ -81,7 +81,8 @@ async def test_l14_a_question_without_a_tool_call_does_not_count() -> None:
 
 
 async def test_l14_a_question_about_a_language_server_counts_while_a_run_waits_for_it() -> None:
-    """docs/plan.md L14: a server that starts in advance may ask while the run continues."""
+    """docs/plan.md L14: the question counts only while the run waits, because a language server that starts in advance
+    may ask while the run continues."""
     slow = SlowEditor()
     editor = TimedEditor(slow, lambda: slow.time)
     approval = asyncio.ensure_future(editor.approve_server(ApprovalRequest("s", None, "server")))

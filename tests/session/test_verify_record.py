@@ -33,7 +33,7 @@ def write(root: Path, name: str, data: bytes) -> Path:
     st.integers(0, 255),
 )
 def test_any_change_of_one_file_is_noticed(datas: list[bytes], name: str, how: str, at: int, byte: int) -> None:
-    """A changed, added or missing byte, a missing file or another mode is reported for this file and no other."""
+    """A changed, added or missing byte, a missing file or a new executable bit is reported, and for no other file."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder).resolve()
         files = dict(zip(NAMES, datas, strict=True))

@@ -117,7 +117,7 @@ class Model:
         self.future.clear()
 
     def _note_edit(self) -> None:
-        """Notes an edit that follows a decision: other tests cover what an undo after it restores."""
+        """Notes an edit after a decision. Other tests cover which files an undo of that decision then restores."""
         if self.past or self.future:
             self.was_edited = True
 
@@ -159,7 +159,8 @@ def test_any_sequence_of_steps_matches_the_model(tree: dict[str, str], steps: li
 
 
 def test_fault_14_a_rejection_is_not_undone_if_another_file_is_proposed_there(tmp_path: Path) -> None:
-    """docs/faults.md 14: two proposals for one path could never both be accepted."""
+    """docs/faults.md 14: if another file has been renamed to the path of a rejected new file, the rejection cannot be
+    undone: two proposals for one path could never both be accepted."""
     (tmp_path / "b").write_text("b\n")
     harness = SessionHarness(tmp_path)
     harness.call("write_file", path="a", content="a\n")

@@ -32,7 +32,7 @@ class RunResult:
 
     @property
     def contents(self) -> dict[str, bytes | None]:
-        """The bytes of each changed file; None for deleted ones."""
+        """The new bytes of each changed file that can be proposed; None for deleted ones."""
         proposed = [change for change in self.changes.files if not change.not_proposed]
         return {change.path: change.after.data if change.after else None for change in proposed}
 

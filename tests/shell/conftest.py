@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-# these modules import only on Linux
+# these modules can be imported only on Linux
 collect_ignore_glob = (
     []
     if sys.platform == "linux"

@@ -31,7 +31,7 @@ def sandboxed() -> None:
 
 
 async def test_the_next_command_reaches_a_background_server(box: Boxes, workspace: Path) -> None:
-    """Through its port on the loopback interface. Neither the machine nor another session can reach it."""
+    """A later command reaches the server through the loopback interface; the machine and other sessions do not."""
     write(workspace, {"index.html": "served"})
     opened = await box.layer.open(SERVE, PLAIN, background=True)
     process = await start(opened)
@@ -49,7 +49,8 @@ async def test_the_next_command_reaches_a_background_server(box: Boxes, workspac
 
 
 async def test_the_network_namespace_is_removed(workspace: Path, tmp_path: Path) -> None:
-    """After `aclose`, no process is in it, and this process has no descriptor of it."""
+    """All commands of a layer share a network namespace. After `aclose`, no process is in it, and this process has no
+    descriptor of it."""
     async with boxes(workspace, tmp_path / "state") as box:
         network = (await box.output("readlink /proc/self/ns/net")).strip()
         assert network in _descriptor_targets(os.getpid())
@@ -164,7 +165,10 @@ async def test_a_command_that_ignores_sigterm_is_killed(box: Boxes) -> None:
 
 
 async def test_a_second_sigterm_kills_at_once(box: Boxes) -> None:
-    """It does not wait for the end of the grace period. There are three tries, because a busy machine may be slow."""
+    """After a second SIGTERM, the launcher does not wait for the end of the grace period.
+
+    There are three tries, because a busy machine may be slow.
+    """
     for _ in range(3):
         if await _seconds_to_stop_twice(box) < launcher.GRACE:
             return

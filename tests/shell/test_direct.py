@@ -36,7 +36,7 @@ def test_the_bash_of_git_for_windows_is_found(tmp_path: Path, folders: tuple[str
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the commands are written for a POSIX shell")
 async def test_git_starts_no_maintenance_in_the_background(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would be killed with the command. Git's other settings in the environment stay."""
+    """Background maintenance would be killed with the command. Git's other settings in the environment stay."""
     for name, value in {"COUNT": "1", "KEY_0": "gc.autoPackLimit", "VALUE_0": "1"}.items():
         monkeypatch.setenv(f"GIT_CONFIG_{name}", value)
     commit = "date +%N >> a; git add a; git -c user.name=a -c user.email=a@b commit -m a; git repack -dq"

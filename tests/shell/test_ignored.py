@@ -41,7 +41,8 @@ def test_the_same_files_are_ignored_as_in_git(tmp_path: Path) -> None:
 
 
 def test_lines_end_as_in_git(tmp_path: Path) -> None:
-    """Form feeds, which old files have between sections, and Unicode's separators are part of a line."""
+    """Lines end with LF or CRLF. Form feeds, which old files have between sections, Unicode's separators and a lone CR
+    are part of a line."""
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     (tmp_path / ".gitignore").write_bytes(
         "# section\fpaged\n# a\u2028separate\n# b\x85next\n# c\rmac\ndos\r\nlast".encode()

@@ -48,7 +48,7 @@ def test_files_outside_of_the_folder_are_not_reported_as_deleted(tmp_path: Path,
 
 
 def test_a_split_index_is_left_alone(tmp_path: Path) -> None:
-    """It stores a changed entry without a path, so an entry of the folder would count as outside of it."""
+    """A split index stores a changed entry without a path, so an entry of the folder would count as outside of it."""
     git(tmp_path, "init", "-q")
     write(tmp_path, {"p/changed": "one\n", "q/other": "one\n"})
     git(tmp_path, "add", ".")
@@ -67,7 +67,8 @@ def compressed_index(*entries: tuple[bytes, bytes]) -> bytes:
 
 
 def test_an_index_with_impossible_paths_is_left_alone(tmp_path: Path) -> None:
-    """A path that drops more than there is, a number without an end, and paths that grow without a limit."""
+    """The result is None if a path drops more bytes than the previous one has or is longer than a system call accepts,
+    or if a number does not end."""
     path = tmp_path / "index"
     path.write_bytes(compressed_index((b"\0", b"p/a"), (b"\1", b"b")))
     assert assume_rest_unchanged([b"p"], path) is not None
@@ -78,7 +79,7 @@ def test_an_index_with_impossible_paths_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_an_unknown_index_is_left_alone(tmp_path: Path) -> None:
-    """No file, an empty one, another format, and a truncated one."""
+    """The result is None if there is no index, or if it is empty, in another format or truncated."""
     path = tmp_path / "index"
     assert assume_rest_unchanged([b"p"], path) is None
     for data in (b"", b"x" * 100, b"DIRC\0\0\0\x02\0\0\0\x05" + b"\0" * 60, b"DIRC\0\0\0\x04\0\0\0\x05" + b"\xff" * 80):

@@ -112,7 +112,8 @@ async def test_fault_27_a_flood_is_bounded_for_the_user() -> None:
 
 
 async def test_output_after_a_flood_is_shown_soon() -> None:
-    """For example, a server may write a lot when it starts, and only then that it is listening."""
+    """The user need not wait for the command's end. For example, a server may write a lot while it starts, and then
+    report that it is listening."""
     shown: list[str] = []
     stream = Stream(shown.append)
     stream.add(b"x" * STREAM_LIMIT)
@@ -153,7 +154,8 @@ def test_a_command_for_approval_hides_nothing(command: str) -> None:
 
 @given(st.lists(st.binary(max_size=12), max_size=12), st.integers(1, 8), st.integers(1, 8))
 def test_head_and_tail_are_kept_and_the_rest_is_counted(chunks: list[bytes], head: int, tail: int) -> None:
-    """docs/faults.md 27: this is true after each piece of the output, however the output is divided."""
+    """docs/faults.md 27: the text has the head, the number of bytes left out, and the tail, after each piece of the
+    output and however the output is divided."""
     output = BoundedOutput(head, tail)
     everything = b""
     for chunk in chunks:
@@ -169,7 +171,7 @@ def test_head_and_tail_are_kept_and_the_rest_is_counted(chunks: list[bytes], hea
 
 
 def test_the_text_of_a_gigabyte_is_bounded() -> None:
-    """docs/faults.md 27: it has the first and the last output, and the number of bytes left out."""
+    """docs/faults.md 27: the text of a gigabyte has its beginning, the number of bytes left out, and its end."""
     output = BoundedOutput()
     output.add(b"first\n")
     chunk = b"y\n" * 500_000

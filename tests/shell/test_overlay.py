@@ -39,7 +39,8 @@ async def test_changes_are_returned_and_the_disk_does_not_change(box: Boxes, wor
 
 
 async def test_a_command_that_changes_nothing_returns_no_changes(box: Boxes, workspace: Path) -> None:
-    """It reads files, rewrites them with the same bytes, and creates and removes one; proposals stay untouched."""
+    """Reading files, rewriting them with the same bytes, and creating and removing a file are no changes, and neither
+    are proposals that the command does not touch."""
     write(workspace, {"a.txt": "a", "sub/b.txt": "b"})
     view = View({"p.txt": Entry(b"p"), "x.sh": Entry(b"x", 0o755), "sub/b.txt": None})
     nothing = "cat a.txt p.txt; printf a > a.txt; touch t; rm t; cp -a a.txt c && mv c a.txt; mkdir empty"
@@ -49,7 +50,7 @@ async def test_a_command_that_changes_nothing_returns_no_changes(box: Boxes, wor
 
 
 async def test_a_deleted_proposal_is_returned_as_deleted(box: Boxes, workspace: Path) -> None:
-    """It proposes a new file or a change to a file on disk, or it is in a deleted folder."""
+    """A deleted proposal is returned as deleted, be it a new file, a changed file or one in a deleted folder."""
     write(workspace, {"a.txt": "a", "d/b.txt": "b"})
     ran = await box.run("rm new.txt a.txt; rm -r d", seen(**{"new.txt": "n", "a.txt": "A", "d/new.txt": "n"}))
     assert ran.contents == {"new.txt": None, "a.txt": None, "d/b.txt": None, "d/new.txt": None}
@@ -57,7 +58,8 @@ async def test_a_deleted_proposal_is_returned_as_deleted(box: Boxes, workspace: 
 
 
 async def test_a_proposed_deletion_is_not_returned_again(box: Boxes, workspace: Path) -> None:
-    """Not even if the command deletes the folder. If it writes the deleted file again, the file is returned as new."""
+    """A proposed deletion is not returned even if the command deletes the folder. If the command writes the file again,
+    it is returned as new."""
     write(workspace, {"d/a.txt": "a", "d/b.txt": "b", "c.txt": "c"})
     ran = await box.run("rm -r d; echo again > c.txt", seen(**{"d/a.txt": None, "c.txt": None}))
     assert ran.contents == {"d/b.txt": None, "c.txt": b"again\n"}
@@ -128,7 +130,7 @@ async def test_rules_that_a_command_writes_cannot_hide_its_edits(box: Boxes, wor
 
 
 async def test_a_proposal_in_an_ignored_folder_remains_a_proposal(box: Boxes, workspace: Path) -> None:
-    """It is visible, its change is returned, and it does not stay in the layer."""
+    """The proposal is visible, the command's change to it is returned, and it does not stay in the layer."""
     write(workspace, {".gitignore": "out/\n", "a": ""})
     ran = await box.run("cat out/p.txt; echo x >> out/p.txt; echo y > out/y.txt", seen(**{"out/p.txt": "p"}))
     assert (ran.output, ran.contents) == ("p", {"out/p.txt": b"px\n"})
@@ -143,7 +145,7 @@ async def test_each_command_gets_a_new_view(box: Boxes, workspace: Path) -> None
 
 
 async def test_the_next_command_sees_what_the_user_saved(box: Boxes, workspace: Path) -> None:
-    """An earlier command's copy of a file in the layer does not hide it."""
+    """An earlier command's copy of a file in the layer does not hide the text that the user has saved since."""
     write(workspace, {"a.txt": "a", "d/b.txt": "b"})
     await box.run("chmod 600 a.txt; touch d/b.txt; rm d/b.txt")
     write(workspace, {"a.txt": "theirs", "d/b.txt": "theirs", "d/new.txt": "new"})

@@ -21,9 +21,9 @@ def sandboxed() -> None:
 
 
 async def test_a_command_in_the_background(workspace: Path, tmp_path: Path) -> None:
-    """Other commands run meanwhile.
+    """A background command sees the existing ignored files, and its own ignored files stay private.
 
-    It sees the existing ignored files, its own ignored files stay private, and its changes are returned at its end.
+    Other commands can run meanwhile. Its changes are returned at its end.
     """
     write(workspace, {".gitignore": "*.o\n", "a.txt": "a"})
     async with boxes(workspace, tmp_path / "state") as box:
@@ -41,7 +41,7 @@ async def test_a_command_in_the_background(workspace: Path, tmp_path: Path) -> N
 
 
 async def test_one_foreground_command_at_a_time(workspace: Path, tmp_path: Path) -> None:
-    """A second one is refused until the first is closed."""
+    """A second foreground command is refused until the first is closed."""
     async with boxes(workspace, tmp_path / "state") as box:
         opened = await box.layer.open("true", View())
         with pytest.raises(ToolError, match="still running"):
@@ -73,7 +73,8 @@ async def test_a_killed_server_leaves_nothing_for_long(workspace: Path, tmp_path
 
 
 async def test_names_in_any_script(tmp_path: Path) -> None:
-    """Blanks, quotes, colons, commas, backslashes and other scripts, in the workspace's path and its files'."""
+    """The paths of the workspace, its files and the state folder may contain blanks, quotes, colons, commas and any
+    script; the workspace's also backslashes."""
     workspace = tmp_path / "wörk: a,b\\c 'd\" 工作"
     write(workspace, {"ä ö.txt": "a", "工/作.txt": "b"})
     async with boxes(workspace, tmp_path / "stäte, :x") as box:
@@ -83,7 +84,7 @@ async def test_names_in_any_script(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("background", [False, True])
 async def test_a_box_that_is_never_started_leaves_nothing(workspace: Path, tmp_path: Path, background: bool) -> None:
-    """Closing it is enough; there are no changes."""
+    """Closing the box removes its files, and there are no changes."""
     async with boxes(workspace, tmp_path / "state") as box:
         opened = await box.layer.open("true", seen(**{"a.txt": "a"}), background=background)
         assert (await opened.close()).files == []
@@ -93,7 +94,8 @@ async def test_a_box_that_is_never_started_leaves_nothing(workspace: Path, tmp_p
 
 
 async def test_as_the_owner_of_the_workspace(workspace: Path, tmp_path: Path) -> None:
-    """Root's server runs commands as the workspace's owner: they can write the owner's files and cannot read root's."""
+    """If root runs the server, commands run as the workspace's owner: they can write that user's files, and cannot read
+    root's."""
     if os.geteuid() != 0:
         pytest.skip("for root only")
     owned = Path("/var/tmp") / f"fairlead-test-{os.getpid()}"

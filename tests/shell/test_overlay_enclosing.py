@@ -38,7 +38,7 @@ def repository(top: Path, files: dict[str, str]) -> Path:
 
 
 async def guarded(*folders: Path, **files: str) -> View:
-    """What commands see in a workspace with these folders and proposed files."""
+    """The view for commands in a workspace with these folders and proposed files."""
     view = await guarded_view(Roots.of(*folders), lambda root: GuardedFiles(root.path))
     return replace(view, proposed={**{name: Entry(text.encode()) for name, text in files.items()}, **view.proposed})
 
@@ -109,7 +109,7 @@ async def test_changes_in_the_rest_of_the_repository_are_discarded(tmp_path: Pat
 
 
 async def test_each_discarded_change_outside_has_a_message(tmp_path: Path) -> None:
-    """In a nested repository whose HEAD moves, and past the limit of changes."""
+    """A moved HEAD of a nested repository has a message, and so have changes past the limit."""
     top = repository(tmp_path / "mono", {"app/a.txt": "a\n"})
     inner = repository(top / "vendored", {"b.txt": "b\n"})
     git(inner, "branch", "other")
@@ -125,7 +125,7 @@ async def test_each_discarded_change_outside_has_a_message(tmp_path: Path) -> No
 
 
 async def test_git_works_with_tracked_files_that_are_hidden(tmp_path: Path) -> None:
-    """They count as unchanged, also those that are added later."""
+    """To git in a box, hidden tracked files are unchanged, including those that the user adds later."""
     files = {"a.txt": "a\n", "app/a.txt": "a\n", "lib/key.pem": "k\n", ".npmrc": "n\n"}
     top = repository(tmp_path / "mono", files)
     async with boxes(top / "app", tmp_path / "state") as box:
@@ -160,7 +160,7 @@ async def test_folders_of_one_repository_and_of_nested_ones(tmp_path: Path) -> N
 
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="needs cargo")
 async def test_cargo_builds_a_package_of_a_workspace(tmp_path: Path) -> None:
-    """Its lock file and its target folder are at the top; a second build compiles nothing."""
+    """The lock file and the target folder are at the top of the repository; a second build compiles nothing."""
     package = '[package]\nname = "{0}"\nversion = "0.1.0"\nedition = "2021"\n'
     top = repository(
         tmp_path / "mono",

@@ -1,4 +1,4 @@
-"""The sandboxed layer and git: a command's repository is a copy, and what git runs automatically is read-only."""
+"""The sandboxed layer and git: a command's repository is a copy whose hooks and settings are read-only."""
 
 import os
 import subprocess
@@ -175,7 +175,8 @@ async def test_a_folder_of_a_repository(kind: str, backend: str, tmp_path: Path)
 
 
 async def test_the_nearest_repository_above_the_workspace_counts(tmp_path: Path) -> None:
-    """None counts if it is the home folder or above it, or if the workspace has its own."""
+    """A repository does not count if it is the home folder or a folder above it. None counts if the workspace has its
+    own, even a damaged one."""
     write(tmp_path / "home/repo/pkg/own", {"x": ""})
     for folder in ("", "home", "home/repo", "home/repo/pkg/own"):
         git(tmp_path / folder, "init", "-q")

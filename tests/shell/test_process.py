@@ -86,7 +86,7 @@ async def run_command(command: str, folder: Path, timeout: float = 10) -> Comman
 
 
 class Watched:
-    """A running command, and what it has streamed so far."""
+    """A running command, and the text that it has streamed so far."""
 
     def __init__(self, launch: Launch) -> None:
         self.text = ""
@@ -122,7 +122,7 @@ RESULTS: dict[str, tuple[str, str, int]] = {
 
 @pytest.mark.parametrize("name", RESULTS)
 async def test_a_command_runs_to_its_end(name: str, tmp_path: Path) -> None:
-    """Both streams in one text, and the exit code; docs/faults.md 31 for terminal sequences."""
+    """The result has both streams in one text, and the exit code. docs/faults.md 31: it has no terminal sequences."""
     command, output, code = RESULTS[name]
     result = await run_command(command, tmp_path)
     assert (result.exit_code, result.ended) == (code, "exited")
@@ -131,7 +131,7 @@ async def test_a_command_runs_to_its_end(name: str, tmp_path: Path) -> None:
 
 
 async def test_it_runs_in_its_folder(tmp_path: Path) -> None:
-    """Whatever the folder's name."""
+    """A command runs in its folder, whatever the folder's name."""
     folder = tmp_path / "a b 日本"
     folder.mkdir()
     assert (await run_command("pwd", folder)).output == f"{folder}\n"
@@ -149,7 +149,8 @@ async def test_fault_26_commands_that_read_input_return_at_once(command: str, tm
 
 
 async def test_fault_27_endless_output_is_bounded(tmp_path: Path) -> None:
-    """docs/faults.md 27: in memory, in the result and on the user's screen; the server keeps working meanwhile."""
+    """docs/faults.md 27: endless output is bounded in memory, in the result and on the user's screen. The server keeps
+    working meanwhile."""
     streamed = 0
     ticks = 0
 
@@ -180,14 +181,14 @@ async def test_fault_27_endless_output_is_bounded(tmp_path: Path) -> None:
 
 
 async def test_fault_29_a_command_that_ignores_sigterm_is_killed(tmp_path: Path, nap: str) -> None:
-    """docs/faults.md 29: its children are killed too."""
+    """docs/faults.md 29: at its time limit, a command that ignores SIGTERM is killed with its children."""
     result = await run_command(f"trap '' TERM; echo deaf; {nap} & while :; do {nap}; done", tmp_path, timeout=3.0)
     assert (result.output, result.exit_code, result.ended) == ("deaf\n", None, "timeout")
     assert await has_ended(nap)
 
 
 async def test_the_time_limit_ends_it_and_its_output_is_returned(tmp_path: Path, nap: str) -> None:
-    """It ends with all processes of a pipeline, and its duration is known."""
+    """The command ends with all processes of its pipeline. Its output so far and its duration are returned."""
     result = await run_command(f"echo before; {nap} | cat", tmp_path, timeout=3.0)
     assert (result.output, result.exit_code, result.ended) == ("before\n", None, "timeout")
     assert 3.0 <= result.seconds < 30
@@ -208,7 +209,7 @@ async def test_a_command_may_clean_up_at_its_time_limit(tmp_path: Path) -> None:
     "start", ["{nap} & echo done", "sleep 0.2; {nap} & echo done", "({nap} &) ; sleep 0.1; echo done"]
 )
 async def test_a_background_child_does_not_delay_the_result(start: str, tmp_path: Path, nap: str) -> None:
-    """It keeps the pipe open, but the command is done: the result is returned, and the child is killed."""
+    """The child keeps the pipe open, but the command is done: its result is returned, and the child is killed."""
     result = await run_command(start.format(nap=nap), tmp_path)
     assert (result.output, result.exit_code, result.ended) == ("done\n", 0, "exited")
     assert result.seconds < 10
@@ -218,7 +219,8 @@ async def test_a_background_child_does_not_delay_the_result(start: str, tmp_path
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere processes that leave the group are not killed")
 @pytest.mark.parametrize("left", ["setsid {nap} &", "(setsid sh -c '{nap} & {nap}' &) ; :;", "setsid setsid {nap} &"])
 async def test_fault_28_a_child_that_left_the_group_ends_with_its_command(left: str, tmp_path: Path, nap: str) -> None:
-    """docs/faults.md 28: when the command ends, reaches its time limit or is cancelled."""
+    """docs/faults.md 28: a child in another process group ends when the command ends, reaches its time limit or is
+    cancelled."""
     left = left.format(nap=nap)
     done = await run_command(f"{left} sleep 0.2; echo done", tmp_path)
     assert (done.output, done.exit_code, done.ended) == ("done\n", 0, "exited")
@@ -238,7 +240,8 @@ async def test_fault_28_a_child_that_left_the_group_ends_with_its_command(left: 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere processes that leave the group are not killed")
 async def test_fault_28_it_ends_although_its_reaper_does_not_answer(tmp_path: Path, nap: str) -> None:
-    """docs/faults.md 28: on a stalled machine the reaper may not get to its work in time."""
+    """docs/faults.md 28: `kill_all` ends the command and its child, because on a stalled machine the reaper may not get
+    to its work in time."""
     watched = Watched(await launch(f"setsid {nap} & echo on; {nap}", tmp_path))
     await watched.wait_for_output("on")
     wait_for_processes(nap, 2)
@@ -251,7 +254,7 @@ async def test_fault_28_it_ends_although_its_reaper_does_not_answer(tmp_path: Pa
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing notices the end of the server")
 async def test_a_command_ends_with_the_server(tmp_path: Path, nap: str) -> None:
-    """However the server ends: a killed server cannot clean up after itself."""
+    """The processes of a command end even if the server is killed and cannot clean up after itself."""
     server = subprocess.Popen(
         [sys.executable, "-c", RUN, str(tmp_path), f"setsid {nap} & echo on; {nap}"], stdout=subprocess.PIPE
     )
@@ -267,7 +270,8 @@ async def test_a_command_ends_with_the_server(tmp_path: Path, nap: str) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system's own limit holds")
 @pytest.mark.parametrize("start", ["{nap} &", "setsid {nap} &"])
 async def test_fault_30_a_fork_loop_is_ended(start: str, tmp_path: Path, nap: str) -> None:
-    """docs/faults.md 30: with the exit code of a killed command, as in the sandbox, and the reason for the model."""
+    """docs/faults.md 30: the result has the exit code of a killed command, as in the sandbox, and the reason for the
+    model."""
     result = await run_command(f"while :; do {start.format(nap=nap)} done", tmp_path, timeout=150)
     assert (result.exit_code, result.ended) == (128 + signal.SIGKILL, "exited")
     assert result.output.endswith(TOO_MANY.format(DEFAULT_LIMITS.processes))
@@ -275,7 +279,7 @@ async def test_fault_30_a_fork_loop_is_ended(start: str, tmp_path: Path, nap: st
 
 
 async def test_a_character_is_taken_as_a_whole(tmp_path: Path) -> None:
-    """Its beginning stays until the rest has been written, or until the command has ended."""
+    """`take_output` leaves the beginning of a character until the rest has been written, or the command has ended."""
     wait = "until [ -e go ]; do sleep 0.01; done"
     watched = Watched(await launch(f"printf 'a\\xe6\\x97'; {wait}; printf '\\xa5b\\xe6'", tmp_path))
     await watched.wait_for_output("a")
@@ -287,7 +291,8 @@ async def test_a_character_is_taken_as_a_whole(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("deaf", ["", "trap '' TERM; "])
 async def test_a_cancelled_command_leaves_no_process(tmp_path: Path, nap: str, deaf: str) -> None:
-    """docs/faults.md 20: while it runs; its duration and its output so far are known."""
+    """docs/faults.md 20: a command that is cancelled while it runs leaves no process. Its duration and its output until
+    then are known."""
     watched = Watched(await launch(f"{deaf}{nap} & (echo on; {nap}) | cat; {nap}", tmp_path))
     await watched.wait_for_output("on")
     watched.task.cancel()
@@ -299,7 +304,7 @@ async def test_a_cancelled_command_leaves_no_process(tmp_path: Path, nap: str, d
 
 
 async def test_cancelled_while_it_starts_it_leaves_no_process(tmp_path: Path, nap: str) -> None:
-    """Whenever it is cancelled during its start."""
+    """A command that is cancelled at any moment of its start leaves no process."""
     for moment in range(12):
         task = asyncio.ensure_future(run_command(nap, tmp_path))
         for _ in range(moment):
@@ -359,7 +364,7 @@ async def test_a_command_that_cannot_be_started_is_an_error_result(command: str,
 
 
 async def test_a_missing_folder_is_an_error_result(tmp_path: Path) -> None:
-    """For example because the user removed it meanwhile."""
+    """The user may have removed the command's folder meanwhile. The model reads the reason."""
     with pytest.raises(ToolError, match="could not be started"):
         await run_command("true", tmp_path / "gone")
 
@@ -372,14 +377,14 @@ async def test_a_character_that_is_written_in_parts_is_streamed_whole(tmp_path: 
 
 
 async def test_git_does_not_wait_for_an_editor(tmp_path: Path) -> None:
-    """Whatever editor the user has set. Git takes the prepared message, which is empty for a commit."""
+    """Git opens no editor, whichever the user has set. It takes the prepared message, which is empty for a commit."""
     options = "-c user.name=x -c user.email=x@example.invalid -c core.editor='sleep 60;'"
     result = await run_command(f"git init -q . && git {options} commit --allow-empty", tmp_path, 30)
     assert (result.ended, "empty commit message" in result.output) == ("exited", True)
 
 
 async def test_the_output_of_a_python_program_is_read_while_it_runs(tmp_path: Path) -> None:
-    """Otherwise Python would buffer it, and a server would seem not to start."""
+    """Python does not buffer its output. Otherwise a server written in Python would seem not to start."""
     program = await launch(f"{sys.executable} -c \"print('on'); import time; time.sleep(60)\"", tmp_path)
     watched = Watched(replace(program, env=command_environment({"PATH": os.environ["PATH"]})))
     await watched.wait_for_output("on")
@@ -389,7 +394,8 @@ async def test_the_output_of_a_python_program_is_read_while_it_runs(tmp_path: Pa
 
 
 def test_fault_40_a_commands_environment_holds_no_credentials() -> None:
-    """docs/faults.md 40: no variables of Anthropic or Fairlead, and none that the client added for the server.
+    """docs/faults.md 40: the environment has no variables of Anthropic or Fairlead, and none that the client added for
+    the server.
 
     The user's other variables stay, and pagers are off.
     """
@@ -420,7 +426,7 @@ def test_fault_40_a_commands_environment_holds_no_credentials() -> None:
 
 
 def test_fault_40_a_command_sees_no_credentials(tmp_path: Path) -> None:
-    """docs/faults.md 40: not even if the process that starts it has keys, as the server may."""
+    """docs/faults.md 40: a command sees no keys even if the process that starts it has some, as the server may."""
     secrets = {
         "ANTHROPIC_API_KEY": "SECRET-1",
         "ANTHROPIC_AUTH_TOKEN": "SECRET-2",

@@ -41,7 +41,7 @@ async def test_nothing_outside_is_written(box: Boxes, tmp_path: Path) -> None:
 
 
 async def test_kernel_settings_are_read_only_and_devices_hidden(box: Boxes) -> None:
-    """Even for root, who cannot create devices either."""
+    """Not even root can change kernel settings, or see or create devices."""
     for path in ("/proc/sys/kernel/core_pattern", "/proc/sys/vm/swappiness", "/proc/sysrq-trigger", "/sys/power/state"):
         ran = await box.run(f"echo x > {path}")
         assert ran.code != 0, path
@@ -62,7 +62,7 @@ async def test_no_privileges(box: Boxes) -> None:
 
 
 async def test_other_processes_are_hidden(box: Boxes) -> None:
-    """They cannot be signalled, and the box's init cannot be killed."""
+    """Processes outside of the box cannot be signalled, and the box's init cannot be killed."""
     ran = await box.run(f"kill -0 {os.getpid()}; kill -9 1; cd /proc/1/root && ls; ls /proc/1/fd; echo on")
     assert ran.output.endswith("on\n")
     assert "No such process" in ran.output
@@ -70,7 +70,10 @@ async def test_other_processes_are_hidden(box: Boxes) -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_programs_can_read_placeholders_of_settings(workspace: Path, tmp_path: Path, backend: str) -> None:
-    """They skip a `.env` that does not exist, but fail if it cannot be read. No command can change or replace it."""
+    """Some programs skip a missing `.env` but fail on one that they cannot read, so a readable placeholder hides it.
+
+    No command can change or replace the placeholder.
+    """
     if not is_installed(backend):
         pytest.skip("bubblewrap is not installed")
     names = [".env", ".ENV", ".env.test", "app/.npmrc"]
@@ -91,10 +94,13 @@ async def test_programs_can_read_placeholders_of_settings(workspace: Path, tmp_p
 
 async def test_the_users_secrets_are_hidden(box: Boxes) -> None:
     """The home contains only tools, and root's commands cannot read files that only root may read."""
+    secrets = (".ssh/id", ".aws/credentials", ".netrc", ".npmrc", ".config/gh/hosts.yml")
+    write(Path.home(), dict.fromkeys(secrets, "HUNTER\n"))
     shown = (await box.output("ls -A ~")).split()
     tools = {name.split("/")[0] for name in (*installed.IN_HOME, ".gitconfig")}
     assert set(shown) <= tools | {Path(folder).relative_to(Path.home()).parts[0] for folder in _path_in_home()}
-    assert not {".ssh", ".aws", ".netrc", ".npmrc", ".config/gh"} & set(shown)
+    for name in secrets:
+        assert (await box.run(f"cat ~/{name}")).code != 0, name
     for path in mounts.root_only_paths():
         assert (await box.run(f"cat '{path}'")).code != 0, path
     assert (await box.run("cat /etc/shadow")).code != 0
@@ -102,7 +108,7 @@ async def test_the_users_secrets_are_hidden(box: Boxes) -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_fault_61_files_that_only_root_may_read(workspace: Path, tmp_path: Path, backend: str) -> None:
-    """Root's commands can read their workspace, and outside of it only files that everyone may read."""
+    """docs/faults.md 61: root's commands can read their workspace, and elsewhere only files that everyone may read."""
     if os.geteuid() != 0 or not is_installed(backend):
         pytest.skip("this is about root's commands")
     if not (await probe(Roots.of(workspace), tmp_path / "state")).enforce_permissions:
@@ -211,7 +217,7 @@ def test_node_runs_without_the_debugger_of_a_terminal(given: str, passed: str) -
 
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_a_workspace_that_only_its_owner_may_enter(tmp_path: Path, backend: str) -> None:
-    """It is visible by its real path, and by the link that the editor uses."""
+    """The workspace is visible at its real path, and by the link that the editor uses."""
     if not is_installed(backend):
         pytest.skip(f"{backend} is not installed")
     with tempfile.TemporaryDirectory(prefix="fairlead-ws-", dir="/var/tmp") as real:
@@ -226,7 +232,7 @@ async def test_a_workspace_that_only_its_owner_may_enter(tmp_path: Path, backend
 
 @pytest.mark.parametrize("kind", ["home", "around the home", "system"])
 async def test_workspaces_that_cannot_be_boxed(kind: str, tmp_path: Path) -> None:
-    """They are refused with a reason."""
+    """For the home folder, a folder around it and a system folder, there is no sandbox, and there is a reason."""
     root = {"home": Path.home(), "around the home": Path.home().parent, "system": Path("/proc")}[kind]
     found = await probe(Roots.of(root), tmp_path / "state")
     assert found.layers_folder is None
@@ -285,7 +291,7 @@ async def test_fault_55_a_workspace_whose_owner_cannot_reach_it(workspace: Path,
     ],
 )
 def test_fault_55_the_reason_names_the_failure(workspace: Path, failed: str, reason: str) -> None:
-    """docs/faults.md 55: it does not blame a container or a setting that has nothing to do with the failure."""
+    """docs/faults.md 55: the reason does not blame a container or a setting that has nothing to do with the failure."""
     assert reasons.explain([failed], workspace).startswith(reason)
 
 
@@ -390,7 +396,7 @@ def test_only_harmless_git_settings_of_the_user_are_shown() -> None:
 
 
 def test_fault_59_files_included_by_the_users_git_settings(tmp_path: Path) -> None:
-    """An included file may be in a visible folder, so its tokens are removed too."""
+    """docs/faults.md 59: an included file may be in a visible folder, so its tokens are removed too."""
     team = tmp_path / "srv/team.cfg"
     for name in (".gitconfig", ".config/git/config"):
         home = tmp_path / name.replace("/", "-")
@@ -401,7 +407,8 @@ def test_fault_59_files_included_by_the_users_git_settings(tmp_path: Path) -> No
 
 
 async def test_credentials_in_the_repositorys_settings_are_hidden(box: Boxes, workspace: Path) -> None:
-    """Such as a password in a URL, or a header. Git can read other settings, and the file on disk stays the same."""
+    """A password in a URL and the value of a header are hidden. Git can read other settings, and the file on disk stays
+    the same."""
     subprocess.run(["git", "init", "-q", str(workspace)], check=True)
     config = workspace / ".git/config"
     with config.open("a") as file:

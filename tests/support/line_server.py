@@ -13,14 +13,14 @@ from fairlead.code.provider import LanguageServer
 
 
 class LineServer:
-    """Knows the shown texts. `unchecked` are files that it never checks in time."""
+    """Knows the shown texts. `unchecked` are texts that it never checks in time."""
 
     name, encoding = "lines", "utf-16"
 
     def __init__(self) -> None:
         self.texts: Mapping[Path, str] = {}
         self.shown: list[Mapping[Path, str]] = []
-        self.unchecked: set[Path] = set()
+        self.unchecked: set[str] = set()
         self.requests: list[str] = []
 
     def supports(self, method: str) -> bool:
@@ -45,7 +45,7 @@ class LineServer:
         self.shown.append(self.texts)
 
     async def diagnostics(self, paths: Sequence[Path]) -> Mapping[Path, Sequence[Any]]:
-        checked = [path for path in paths if path in self.texts and path not in self.unchecked]
+        checked = [path for path in paths if self.texts.get(path) not in {None, *self.unchecked}]
         return {path: _problems(self.texts[path]) for path in checked}
 
 

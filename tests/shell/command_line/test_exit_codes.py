@@ -1,4 +1,4 @@
-"""Compares the commands that are said to decide the exit code of a line with those that do in a real bash."""
+"""Compares the commands that `parse` marks as deciding the exit code of a line with those that decide it in bash."""
 
 import os
 import re

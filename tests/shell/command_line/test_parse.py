@@ -51,7 +51,7 @@ UNDERSTOOD = {
 
 @pytest.mark.parametrize("command", UNDERSTOOD)
 def test_what_is_understood(command: str) -> None:
-    """Every simple command, including nested ones, with its words."""
+    """`parse` returns every simple command, including nested ones, with its words."""
     assert (words(command), parse(command).unclear) == (UNDERSTOOD[command], ())
 
 
@@ -65,13 +65,13 @@ UNCLEAR = [
 
 @pytest.mark.parametrize("command", UNCLEAR)
 def test_unclear_text_is_reported(command: str) -> None:
-    """With a sentence for the user."""
+    """Each reason is a sentence for the user, or has the affected text after a colon."""
     assert all(reason.endswith(".") or ": " in reason for reason in parse(command).unclear)
     assert parse(command).unclear
 
 
 def test_commands_in_unclear_text_are_collected() -> None:
-    """So that a deny rule sees all commands."""
+    """The commands in unclear text are returned too, so that a deny rule sees all commands."""
     for command in ("f() { a; }", "case x in y) a;; esac", "[ $(a) ]", "x <<E\n$(a)\nE", "export X=$(a)", "$(a) b"):
         assert ["a"] in words(command)
 
@@ -87,7 +87,7 @@ def test_writes_and_assignments_belong_to_their_command() -> None:
 @given(st.text() | TEXTS)
 @example("{\U00031860")  # crashed the grammar's scanner, and the process with it
 def test_no_text_is_too_odd(text: str) -> None:
-    """It never raises, and a word whose value is known has that value as its prefix."""
+    """`parse` never raises, and a word whose value is known has that value as its prefix."""
     for command in parse(text).commands:
         assert all(word.value is None or word.value == word.prefix for word in command.words)
 
@@ -143,7 +143,7 @@ _SKIPPED = r"-p|--|[A-Za-z_]\w*\+?=.*"
 
 
 def timed_by(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
-    """The words that bash may run after one or more `time`: all, all but the first, or all after the assignments."""
+    """The words that bash may run after each `time`: all, all but the first, or all after options and assignments."""
     rests = words[1:], words[2:], tuple(dropwhile(lambda word: re.fullmatch(_SKIPPED, word.text, re.S), words[1:]))
     for rest in rests:
         yield rest

@@ -106,7 +106,7 @@ def test_an_unclear_command_asks_if_there_are_deny_rules() -> None:
 @settings(deadline=None)
 @given(ALLOWED_COMMANDS, TEXTS, st.sampled_from(JOINS))
 def test_fault_36_nothing_else_runs_with_an_allowed_command(command: str, text: str, join: str) -> None:
-    """docs/faults.md 36: joined with any text, it runs without asking only if the text alone would."""
+    """docs/faults.md 36: an allowed command joined with any text runs without asking only if the text alone would."""
     whole = join.format(c=command, t=text)
     if judge(whole, where="workspace", allow=ALLOW).action == "run":
         alone = judge(text, where="workspace", allow=ALLOW)

@@ -44,7 +44,8 @@ def test_fault_36_and_fault_37_and_fault_43(command: str, allow: list[Rule], den
     "row", [row for row in TABLE if row.effect != STATE], ids=lambda row: f"{row.programs} {row.effect}"
 )
 def test_fault_37_no_star_covers_a_listed_argument(row: Row) -> None:
-    """docs/faults.md 37: every argument of the table, alone, with a value, abbreviated, or in a group of letters."""
+    """docs/faults.md 37: a star covers no argument of the table, alone, with a value, abbreviated, or in a group of
+    letters."""
     long = [text for option in row.long.split() for text in (option, f"{option}=f", f"{option} f", option[:-1])]
     short = [text for letter in row.short for text in (f"-{letter}", f"-{letter}f", f"-q{letter}", f"-{letter} f")]
     operands = [" ".join("abc"[: row.operand])] if row.operand else []
@@ -76,7 +77,7 @@ def test_fault_37_no_star_covers_a_listed_argument(row: Row) -> None:
     ],
 )
 def test_only_a_plain_command_is_a_rule(text: str) -> None:
-    """Anything else is refused with a message about the rule."""
+    """A text that is not one plain command is refused with a message about the rule."""
     with pytest.raises(BadRule, match=r"^(A rule|The rule) "):
         Rule.parse(text)
 
@@ -150,7 +151,7 @@ def test_a_star_after_a_dot_stays_in_its_folder() -> None:
 
 
 def test_nested_runners_do_not_take_exponential_time() -> None:
-    """A deny rule looks for its command after each of them."""
+    """A deny rule looks for its command after each of 60 nested runners, and the work must not double with each."""
     [command] = parse(" ".join(["watch"] * 60 + ["ls"])).commands
     assert not Rule.parse("rm *").denies(command)
     assert Rule.parse("ls *").denies(command)

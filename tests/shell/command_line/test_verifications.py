@@ -183,7 +183,7 @@ NOTHING = [
     "nx run web:serve", "yarn workspace web start", "php artisan migrate", "php test.php", "pest --todos",
     "black .", "docker build .", "pytest-watch", "$RUNNER tests", "'", "",
 ]  # fmt: skip
-# similar to verifying commands, but they print something, list tests, pass whatever they find, or may not run at all
+# verifying commands: arguments with which they only print, list or change something, pass in any case, or may not run
 CHECKS_NOTHING = {
     "pytest": [
         "-V", "-h", "--help", "-qV", "--co", "--fixtures", "--markers", "--setup-plan", "-q --collect-only", "$options",
@@ -261,7 +261,7 @@ def texts(command: str) -> str:
 
 @pytest.mark.parametrize(("command", "expected"), VERIFYING.items())
 def test_p16_a_verifying_command_is_recognized(command: str, expected: str) -> None:
-    """Also in wrappers and pipes, and after `cd` and assignments."""
+    """A verifying command is also recognized in wrappers and pipes, and after `cd` and assignments."""
     assert texts(command) == expected
 
 
@@ -281,25 +281,26 @@ def test_p16_other_commands_verify_nothing(command: str) -> None:
 
 @pytest.mark.parametrize("command", [f"{name} {more}" for name, all in CHECKS_NOTHING.items() for more in all])
 def test_fault_105_an_argument_can_prevent_the_check(command: str) -> None:
-    """docs/faults.md 105: with such an argument, an exit code of 0 proves nothing."""
+    """docs/faults.md 105: with an argument that can prevent the check, an exit code of 0 proves nothing."""
     assert find_verifications(command) == FoundVerifications(piped="|" in command)
 
 
 @pytest.mark.parametrize("command", CHECKS_NOTHING)
 def test_fault_105_without_such_an_argument_the_command_verifies(command: str) -> None:
-    """docs/faults.md 105: the counterpart of the test above."""
+    """docs/faults.md 105: the commands of CHECKS_NOTHING are verifications if they have none of its arguments."""
     assert find_verifications(command).verified
 
 
 @pytest.mark.parametrize("command", CHECKER_NOT_RUN)
 def test_fault_105_a_line_that_only_names_a_checker_verifies_nothing(command: str) -> None:
-    """docs/faults.md 105: it looks the checker up, prints its version, disables its checks, or runs something else."""
+    """docs/faults.md 105: the line looks the checker up, prints its version, disables its checks, or runs something
+    else."""
     assert find_verifications(command) == FoundVerifications(piped="|" in command)
 
 
 @pytest.mark.parametrize("command", UNKNOWN_FOLDER)
 def test_fault_106_a_checker_in_an_unknown_folder_verifies_nothing(command: str) -> None:
-    """docs/faults.md 106: it may run outside the workspace."""
+    """docs/faults.md 106: a checker whose folder is not known may run outside the workspace, so it verifies nothing."""
     assert not find_verifications(command).verified
 
 

@@ -58,7 +58,7 @@ class ProposedProblems:
         self._checked: dict[Path, _Checked] = {}
         self._reported: set[ErrorKey] = set()
         self.version = 0
-        """Increases when a check finds different errors than the one before."""
+        """Increases when a check changes the current errors. Those of a text that has changed since are not current."""
         self._checked_state: object = None
         self._completed: set[str] | None = None
         self._warmed_for = Changeset()
