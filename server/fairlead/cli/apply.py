@@ -17,7 +17,8 @@ Json = dict[str, Any]
 
 
 def apply_workspace_edit(params: Json, encoding: str = "utf-16") -> Json:
-    """Applies the edit and returns an `ApplyWorkspaceEditResult`. If it has a `failureReason`, nothing was changed.
+    """Applies the edit and returns an `ApplyWorkspaceEditResult`. If it has a `failureReason`, nothing was changed, or
+    the reason says which deleted file could not be restored and where it is now.
 
     A file with a digest in `params` is changed only if its bytes match (docs/protocol.md, Standard LSP).
 
