@@ -27,7 +27,7 @@ def apply_workspace_edit(params: Json, encoding: str = "utf-16") -> Json:
         encoding: the unit of the edit's columns (`code_units`).
 
     Raises:
-        KeyError, TypeError, ValueError: the edit is malformed. Nothing was changed.
+        KeyError, TypeError, ValueError, AttributeError: the edit is malformed. Nothing was changed.
     """
     try:
         write_files(_file_changes(params, encoding))
