@@ -42,6 +42,8 @@ AT_START = {
     "announces 200 MB": "a message of 200 MB; at most 32 MB",
     "writes a list": "not an object",
     "writes no JSON": "not valid JSON",
+    "nests too deeply": "nested too deeply",
+    "nests too deeply in a long message": "nested too deeply",
 }
 
 

@@ -88,6 +88,10 @@ def test_an_edit_that_changes_nothing_is_empty() -> None:
             {"documentChanges": [{"kind": "rename", "oldUri": uri("a.py"), "newUri": uri("b.py")}]},
             "renames a file to one that exists",
         ),
+        (
+            {"documentChanges": [{"kind": "rename", "oldUri": uri("gone.py"), "newUri": uri("new.py")}]},
+            "renames gone.py, which does not exist",
+        ),
         ({"documentChanges": [{"kind": "explode", "uri": uri("a.py")}]}, "an unknown operation (explode)"),
         ({"changes": {"untitled:x": []}}, "something that is not a file (untitled:x)"),
         ({"documentChanges": [edits("a.py", {"range": change(0, 0, 0, "")["range"], "snippet": {}})]}, "snippets"),

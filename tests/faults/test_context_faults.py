@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from support.client import EDITOR, Client
-from support.fake_api import Call, FakeApi, HttpError, Text, Thinking, Turn, Wait
+from support.fake_api import Answer, Call, FakeApi, HttpError, Text, Thinking, Turn, Wait
 
 Connect = Callable[..., Client]
 Json = dict[str, Any]
@@ -116,6 +116,21 @@ async def test_fault_24_thinking_of_another_server_is_removed(connect: Connect, 
         assert [thoughts(api, number) for number in range(3)] == [0, 1, 0]
 
 
+def writing(summary: Turn | HttpError) -> list[Answer]:
+    """Turns that write a plan and eight files of 8,000 characters. Requests for a summary get `summary`."""
+    writes = (
+        Turn((Call("write_file", {"path": f"{number}.md", "content": f"{number} {'text ' * 1600}\n"}),))
+        for number in range(8)
+    )
+
+    def play(body: Json) -> Turn | HttpError:
+        is_summary = "<summarize>" in json.dumps(body["messages"][-1])
+        answer = summary if is_summary else next(writes, DONE)
+        return replace(answer, usage=sizes(body)) if isinstance(answer, Turn) else answer
+
+    return [Turn((Call("todo", {"items": PLAN}),)), *[play] * 12]
+
+
 @pytest.mark.parametrize(
     "summary",
     [
@@ -126,27 +141,12 @@ async def test_fault_24_thinking_of_another_server_is_removed(connect: Connect, 
     ],
     ids=["cut-off", "only-tagged-thinking", "only-thinking", "text"],
 )
-async def test_fault_24_a_summary_replaces_the_old_messages(connect: Connect, workspace: Path, summary: Turn) -> None:
+async def test_fault_24_a_summary_replaces_the_old_messages(connect: Connect, summary: Turn) -> None:
     """docs/faults.md 24: it is made if clearing is not enough. The user's words, the plan and the proposals remain.
 
     If the model only thinks, its thinking is the summary.
     """
-    writes = [
-        lambda body, n=n: Turn(
-            (Call("write_file", {"path": f"{n}.md", "content": f"{n} {'text ' * 1600}\n"}),), usage=sizes(body)
-        )
-        for n in range(8)
-    ]
-    answers = iter(writes)
-
-    def play(body: Json) -> Turn:
-        if "<summarize>" in json.dumps(body["messages"][-1]):
-            return replace(summary, usage=sizes(body))
-        write = next(answers, None)
-        return write(body) if write is not None else DONE
-
-    plan = Turn((Call("todo", {"items": PLAN}),))
-    with FakeApi(turns=[plan, *[play] * 12]) as api:
+    with FakeApi(turns=writing(summary)) as api:
         async with connect(api, settings={"contextTokens": 10_000}) as client:
             result = await client.run("Write them all, please.")
             assert result["stopReason"] == "end_turn"
@@ -161,6 +161,20 @@ async def test_fault_24_a_summary_replaces_the_old_messages(connect: Connect, wo
             "- 0.md: create, +1 -0",
         ):
             assert kept in last
+
+
+async def test_fault_24_a_conversation_too_long_to_be_summarized_is_removed(connect: Connect) -> None:
+    """docs/faults.md 24: the model and the user learn that there is no summary, and what remains."""
+    with FakeApi(turns=writing(TOO_LONG)) as api:
+        async with connect(api, settings={"contextTokens": 10_000}) as client:
+            assert (await client.run("Write them all, please."))["stopReason"] == "end_turn"
+            said = " ".join(event["text"] for event in client.events("room_made"))
+            assert "was removed, because it was too long to be summarized. Your messages, the plan and" in said
+            assert "replaced by a summary" not in said
+        last = sent_messages(api)
+        assert api.refusals == []
+        assert "Write them all, please." in last and "It could not be summarized." in last
+        assert "[>] #1: Read them all" in last and "- 0.md: create, +1 -0" in last
 
 
 async def test_the_output_of_an_ended_command_is_cleared_and_an_answer_of_the_user_is_not(

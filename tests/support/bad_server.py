@@ -67,6 +67,9 @@ def at_start(case: str) -> None:
         raw(b"Content-Length: 2\r\n\r\n[]")
     if case == "writes no JSON":
         raw(b"Content-Length: 5\r\n\r\n{nope")
+    if case.startswith("nests too deeply"):
+        depth = 100_000 if case.endswith("message") else 50_000
+        raw(b"Content-Length: %d\r\n\r\n%b" % (depth, b"[" * depth))
 
 
 def ask() -> list[Any]:

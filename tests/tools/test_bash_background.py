@@ -81,6 +81,21 @@ async def test_a_read_that_waited_or_found_output_may_be_repeated(desk: Desk) ->
         assert desk.last.polls is polls
 
 
+async def test_a_read_that_is_cancelled_while_it_waits_leaves_no_task(desk: Desk) -> None:
+    """Nothing waits any longer, and the command continues."""
+    await desk.call("bash", command=f"echo one; {nap()}", background=True)
+    await until_it_says(desk, "one")
+    before = asyncio.all_tasks()
+    reading = asyncio.ensure_future(desk.call("bash_output", id="cmd-1", wait_seconds=600))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    reading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reading
+    assert asyncio.all_tasks() == before
+    assert (await desk.call("bash_output", id="cmd-1")).startswith("one\n(cmd-1: running, ")
+
+
 async def test_it_is_ended_by_its_handle(desk: Desk) -> None:
     """All processes that it started end too, and this does not count as a failure."""
     left = nap()

@@ -58,6 +58,20 @@ def test_a_glob_with_too_many_alternatives_is_refused() -> None:
         glob_filter("{a,b}" * 10, Roots(), ())
 
 
+@pytest.mark.parametrize(
+    ("glob", "reason", "allowed"),
+    [
+        ("a/**/b/**/c/**/d/**/e/**", "more than 4 double stars", "a/**/b/**/c/**/d/**"),
+        ("a*b*c*d*e*/**", "more than 4 stars in one part", "a*b*c*d*/e*/**"),
+    ],
+)
+def test_a_glob_with_too_many_stars_is_refused_with_the_reason(glob: str, reason: str, allowed: str) -> None:
+    """Double stars count in the whole glob, other stars in each part."""
+    with pytest.raises(ToolError, match=f"{reason} take too long to match"):
+        glob_filter(glob, Roots(), ())
+    assert not glob_filter(allowed, Roots(), ())("other")
+
+
 SOURCES = ["a.ts", "src/b.ts", "src/components/c.ts", "src/components/deep/d.ts", "lib/src/e.ts"]
 PLACES: list[tuple[str | None, str, set[str]]] = [
     ("src", "components/*.ts", {"src/components/c.ts"}),

@@ -1,6 +1,8 @@
 """Closed files: from bytes to text and back, without changing any byte but the intended ones."""
 
 import contextlib
+import subprocess
+import sys
 from pathlib import Path
 
 import hypothesis.strategies as st
@@ -122,3 +124,28 @@ def test_fault_12_the_size_limit_is_exact(tmp_path: Path) -> None:
     path.write_bytes(b"x" * (MAX_BYTES + 1))
     with pytest.raises(ToolError, match="too large"):
         read_text(path)
+
+
+GROWING = """
+import os, sys
+from pathlib import Path
+from fairlead.workspace.disk import read_bytes
+from fairlead.workspace.errors import WorkspaceError
+path, size = Path(sys.argv[1]), int(sys.argv[2])
+# a descriptor is opened as a file after the size was checked
+sys.addaudithook(lambda name, args: os.truncate(path, size) if name == "open" and isinstance(args[0], int) else None)
+try:
+    print(len(read_bytes(path)))
+except WorkspaceError as error:
+    print(error)
+"""
+TOO_LARGE = "log is too large to open: it grew beyond 20 MB while it was read."
+
+
+@pytest.mark.parametrize(("size", "said"), [(MAX_BYTES, str(MAX_BYTES)), (MAX_BYTES + 1, TOO_LARGE)])
+def test_fault_12_a_file_that_grows_while_it_is_read_is_never_cut_off(tmp_path: Path, size: int, said: str) -> None:
+    """docs/faults.md 12: it is read completely, or refused like one that was too large before."""
+    path = tmp_path / "log"
+    path.write_bytes(b"begin")
+    ended = subprocess.run([sys.executable, "-c", GROWING, path, str(size)], capture_output=True, text=True, check=True)
+    assert ended.stdout == f"{said}\n"

@@ -1,4 +1,4 @@
-"""The attributes that a write preserves, and the files that a killed process leaves (ARCHITECTURE.md, Writes)."""
+"""What a write preserves, restores after a failure, and leaves when it is killed (ARCHITECTURE.md, Writes)."""
 
 import os
 import shutil
@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.cli.apply import apply_workspace_edit
+from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.paths import Roots
 from fairlead.workspace.write import FileChange, write_files
 
@@ -52,7 +53,8 @@ def test_a_leftover_is_removed_with_the_next_write_of_the_file(workspace: Path) 
     make_old(first)
     [second] = kill_while_writing(path, "os.rename")
     assert not first.exists(), "the next write, which was killed too, removed it"
-    users = [workspace / name for name in (".a.txt.12345678", ".a.txt.fairlead-new-1", ".b.fairlead-new-12345678")]
+    other = f".b.{first.name.removeprefix('.a.txt.')}"
+    users = [workspace / name for name in (".a.txt.12345678", ".a.txt.fairlead-new-1", other)]
     for name in users:
         name.write_bytes(b"mine")
         make_old(name)
@@ -69,6 +71,49 @@ def test_a_deleted_file_that_was_set_aside_stays(workspace: Path) -> None:
     make_old(left)
     write_files([FileChange(path, None, b"newer")], Roots.of(workspace))
     assert left.read_bytes() == b"old"
+
+
+def test_fault_111_a_deleted_file_is_restored_after_its_name_became_a_folder(workspace: Path) -> None:
+    """docs/faults.md 111: the folder is removed first."""
+    deleted, other = workspace / "a", workspace / "c"
+    deleted.write_bytes(b"old")
+    other.write_bytes(b"other")
+    changes = [
+        FileChange(deleted, b"old", None),
+        FileChange(deleted / "b" / "new", None, b"new"),
+        FileChange(other, b"old", b"new"),
+    ]
+    with pytest.raises(WorkspaceError, match=r"^c changed at the same time\.$"):
+        write_files(changes, Roots.of(workspace))
+    assert {path: path.read_bytes() for path in workspace.iterdir()} == {deleted: b"old", other: b"other"}
+
+
+OCCUPIED = """
+import sys
+from pathlib import Path
+from fairlead.workspace.errors import WorkspaceError
+from fairlead.workspace.write import FileChange, write_files
+deleted, changed, other = map(Path, sys.argv[1:])
+occupy = lambda name, _: deleted.write_bytes(b"theirs") if name == "os.rename" and not deleted.exists() else None
+sys.addaudithook(occupy)
+changes = [FileChange(deleted, b"old", None), FileChange(changed, b"old", b"new"), FileChange(other, b"old", b"new")]
+try:
+    write_files(changes)
+except WorkspaceError as error:
+    print(error)
+"""
+
+
+def test_fault_111_a_deleted_file_whose_name_was_taken_is_not_lost(workspace: Path) -> None:
+    """docs/faults.md 111: another program writes a file of this name before the group fails. Both files stay."""
+    deleted, changed, other = paths = [workspace / name for name in "abc"]
+    for path in paths:
+        path.write_bytes(b"other" if path == other else b"old")
+    ended = subprocess.run([sys.executable, "-c", OCCUPIED, *paths], capture_output=True, text=True, check=True)
+    [left] = set(workspace.iterdir()) - {*paths}
+    assert ended.stdout == f"c changed at the same time. a could not be restored. To get it back, rename {left}.\n"
+    contents = {path: path.read_bytes() for path in workspace.iterdir()}
+    assert contents == {deleted: b"theirs", left: b"old", changed: b"old", other: b"other"}
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may set the owner")

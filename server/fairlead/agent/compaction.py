@@ -29,6 +29,11 @@ TOO_LONG = (
 OLD_IMAGES = (
     "Older pictures were removed from the conversation: a request can contain at most 20 pictures, and 20 MB in total."
 )
+SUMMARIZED = "The older part of the conversation was too long and was replaced by a summary."
+NOT_SUMMARIZED = (
+    "The older part of the conversation was removed, because it was too long to be summarized. Your messages, the plan "
+    "and the proposals remain."
+)
 SHORTEN_TASK = " Start a new task, or make this one shorter."
 ENLARGE_WINDOW = (
     " If you run the model yourself, give it a larger window, such as 16,384 tokens: `-c 16384` for llama.cpp, "
@@ -158,7 +163,7 @@ class Compactor:
             summary = ""
         messages = self.history.messages
         self._replace(with_summary(messages, summary, self.plan(), self.proposals(), self.keeps_results))
-        self.emit(Compacted("The older part of the conversation was too long and was replaced by a summary."))
+        self.emit(Compacted(SUMMARIZED if summary else NOT_SUMMARIZED))
 
     def _replace(self, messages: Sequence[Message]) -> None:
         if list(messages) != list(self.history.messages):

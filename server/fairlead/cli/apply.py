@@ -17,7 +17,8 @@ Json = dict[str, Any]
 
 
 def apply_workspace_edit(params: Json, encoding: str = "utf-16") -> Json:
-    """Applies the edit and returns an `ApplyWorkspaceEditResult`. If it has a `failureReason`, nothing was changed.
+    """Applies the edit and returns an `ApplyWorkspaceEditResult`. If it has a `failureReason`, nothing was changed, or
+    the reason says which deleted file could not be restored and where it is now.
 
     A file with a digest in `params` is changed only if its bytes match (docs/protocol.md, Standard LSP).
 
@@ -26,7 +27,7 @@ def apply_workspace_edit(params: Json, encoding: str = "utf-16") -> Json:
         encoding: the unit of the edit's columns (`code_units`).
 
     Raises:
-        KeyError, TypeError, ValueError: the edit is malformed. Nothing was changed.
+        KeyError, TypeError, ValueError, AttributeError: the edit is malformed. Nothing was changed.
     """
     try:
         write_files(_file_changes(params, encoding))

@@ -22,6 +22,7 @@ from fairlead.workspace.paths import Roots
 
 Json = dict[str, Any]
 METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
 STOP_SECONDS = 5.0
 
 CAPABILITIES: Json = {
@@ -234,7 +235,11 @@ class AgentClient:
         answer: Json = {"jsonrpc": "2.0", "id": msg_id}
         match method:
             case "workspace/applyEdit":
-                answer["result"] = apply_workspace_edit(params)
+                try:
+                    answer["result"] = apply_workspace_edit(params)
+                except (KeyError, TypeError, ValueError, AttributeError) as error:
+                    message = f"Wrong params for {method}: {type(error).__name__}"
+                    answer["error"] = {"code": INVALID_PARAMS, "message": message}
             case wire.APPROVE:
                 answer["result"] = await self._approve(params)
             case _:

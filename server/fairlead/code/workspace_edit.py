@@ -54,7 +54,9 @@ def apply_workspace_edit(edit: Any, read: Callable[[Path], str | None], encoding
             _create(file(operation["uri"]), fields_of(operation.get("options")))
         elif kind == "rename":
             moved, target = file(operation["oldUri"]), file(operation["newUri"])
-            if moved.new is None or target.new is not None:
+            if moved.new is None:
+                raise NoAnswer(f"The edit renames {moved.target.name}, which does not exist, so nothing was proposed.")
+            if target.new is not None:
                 raise NoAnswer("The edit renames a file to one that exists, so it was not proposed.")
             del found[moved.target]
             if target.old is not None:

@@ -1,6 +1,7 @@
 """`bash_output`: returns the new output of a background command, and its state."""
 
 import asyncio
+import contextlib
 from typing import Any
 
 from fairlead.agent.model import ToolSpec
@@ -45,8 +46,9 @@ class BashOutput:
         wait = min(max(input.get("wait_seconds") or 0, 0), MAX_WAIT)
         began = asyncio.get_running_loop().time()
         if wait:
-            await asyncio.wait([waiting := asyncio.ensure_future(command.finished.wait())], timeout=wait)
-            waiting.cancel()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(wait):
+                    await command.finished.wait()
         output = command.running.take_output()
         call.polls = bool(output) or asyncio.get_running_loop().time() - began >= MIN_WAIT
         return format_status(command, output)

@@ -7,6 +7,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.code.decode import Problem
 from fairlead.code.provider import NoAnswer
 from fairlead.code.queries import CodeQueries
+from fairlead.display import count_of
 from fairlead.workspace.editor import SEVERITIES, Diagnostic, DiagnosticsSource
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots
@@ -50,7 +51,8 @@ class Problems:
             return self._with_editor(shown, within, is_open, checked, found)
         if not checked:
             raise ToolError("The problems of all files are not known here. Name a file, or check with a command.")
-        note = f"(Only your {len(checked)} proposed files were checked. Name another file to check it.)"
+        count = count_of(len(checked), "file")
+        note = f"(Only your proposed edits were checked, in {count}. Name another file to check it.)"
         return "\n".join([*(problem_lines(found, roots) or ["No problems."]), note])
 
     async def _checked(self, paths: Iterable[Path]) -> dict[Path, list[Diagnostic]]:

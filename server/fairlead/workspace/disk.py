@@ -13,6 +13,7 @@ from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.safe_open import closing, open_beneath
 
 MAX_BYTES = 20_000_000  # of a file that is read
+_LIMIT = f"{MAX_BYTES // 1_000_000} MB"
 BOM = codecs.BOM_UTF8
 
 Encoding = Literal[
@@ -172,7 +173,11 @@ def read_bytes(path: Path, root: Path | None = None) -> bytes | None:
         with open(descriptor, "rb", closefd=False) as file:
             # `read(MAX_BYTES)` would allocate that much first, which takes longer than reading a small file
             data = file.read(status.st_size + 1)
-            return data if len(data) <= status.st_size else data + file.read(MAX_BYTES - status.st_size)
+            if len(data) > status.st_size:  # it has grown
+                data += file.read(MAX_BYTES - status.st_size)
+    if len(data) > MAX_BYTES:
+        raise WorkspaceError(f"{path.name} is too large to open: it grew beyond {_LIMIT} while it was read.")
+    return data
 
 
 def _check_kind(status: os.stat_result, name: str) -> None:
@@ -182,7 +187,7 @@ def _check_kind(status: os.stat_result, name: str) -> None:
         raise WorkspaceError(f"{name} is not a regular file.")
     if status.st_size > MAX_BYTES:
         size = status.st_size / 1_000_000
-        raise WorkspaceError(f"{name} is too large to open: {size:,.0f} MB, the limit is {MAX_BYTES // 1_000_000} MB.")
+        raise WorkspaceError(f"{name} is too large to open: {size:,.0f} MB, the limit is {_LIMIT}.")
 
 
 def decode(data: bytes, name: str) -> DiskText:

@@ -172,6 +172,14 @@ class Folder:
         """The status of an entry. For a link, its own status, not that of its target."""
         return os.stat(self._name(name), dir_fd=self._fd, follow_symlinks=False)
 
+    def has(self, name: str) -> bool:
+        """Whether there is an entry of this name. A link is one, wherever it leads."""
+        try:
+            self.status(name)
+        except FileNotFoundError:
+            return False
+        return True
+
     def attributes(self, name: str) -> Attributes:
         """The attributes of a file."""
         status, acl = self.status(name), None

@@ -61,7 +61,15 @@ async def suggested_checks(roots: Roots) -> list[Suggestion]:
 def _from_first(roots: Roots, root: Root, command: str) -> str:
     if root is roots.first:
         return command
-    return f"cd {shlex.quote(os.path.relpath(root.real, roots.first.real))} && {command}"
+    return f"cd {shlex.quote(_path_from(roots.first.real, root.real))} && {command}"
+
+
+def _path_from(start: Path, folder: Path) -> str:
+    """The path of a folder relative to `start`; absolute if it is on another drive of Windows."""
+    try:
+        return os.path.relpath(folder, start)
+    except ValueError:
+        return str(folder)
 
 
 def _is_not_test(suggestion: Suggestion) -> bool:

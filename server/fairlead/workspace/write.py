@@ -5,7 +5,8 @@ it cannot be replaced. A file with other hard links is replaced, so that the oth
 manager's store, keep their bytes.
 
 A process that is killed while it writes leaves temporary files. Those with new bytes are removed when the same file is
-written again at least an hour later. A deleted file that was set aside stays, because it may be the only copy.
+written again at least an hour later. A deleted file that was set aside stays, because it may be the only copy. So does
+one that cannot be restored when a group fails.
 """
 
 import contextlib
@@ -16,8 +17,9 @@ import secrets
 import stat
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 
@@ -61,6 +63,7 @@ class FileWriter:
 
         Raises:
             WorkspaceError: a file has other bytes than expected, is outside of the roots, or is reached through a link.
+                After any failure: a deleted file could not be restored; the message says where it is.
             OSError: a file could not be written.
         """
         transaction = _Transaction(self._roots, self._leftovers)
@@ -73,9 +76,13 @@ class FileWriter:
             staged = [transaction.stage(change) for change in writes]
             for change, temporary in zip(writes, staged, strict=True):
                 transaction.commit(change, temporary)
-        except BaseException:
-            transaction.undo()
+        except BaseException as error:
+            unrestored = transaction.undo()
+            if unrestored and isinstance(error, OSError | WorkspaceError):
+                raise WorkspaceError(_with_unrestored(error, unrestored)) from error
             raise
+        else:
+            transaction.remove_deleted_files()
         finally:
             transaction.close()
 
@@ -85,6 +92,13 @@ def write_files(changes: Sequence[FileChange], roots: Roots | None = None) -> No
     FileWriter(roots).write(changes)
 
 
+def _with_unrestored(error: OSError | WorkspaceError, unrestored: Sequence[tuple[str, Path]]) -> str:
+    """The text of an error, and how the user gets back the files that `_Transaction.undo` returned."""
+    text = f"The files could not be written: {error.strerror or error}." if isinstance(error, OSError) else str(error)
+    hints = [f"{name} could not be restored. To get it back, rename {path}." for name, path in unrestored]
+    return " ".join([text, *hints])
+
+
 class _Transaction:
     """One call of `FileWriter.write`: its open folders, its temporary files, and the changes that it has made."""
 
@@ -92,16 +106,19 @@ class _Transaction:
         self._roots = roots
         self._leftovers = leftovers
         self._folders: dict[str, Folder] = {}
-        self._created: list[Path] = []
-        self._temporaries: set[tuple[Folder, str]] = set()
-        self._done: list[tuple[FileChange, str]] = []
+        self._undo_steps: list[Callable[[], None]] = []
+        """One for each step that was begun or made, in their order. Each raises OSError if it cannot undo the step."""
+        self._set_aside: list[tuple[Folder, str, str]] = []
+        """The deleted files: the folder, the name and the temporary name."""
 
     def set_aside(self, change: FileChange) -> None:
         """Deletes a file by moving it to a temporary name."""
         folder, name = self._place(change.path)
-        temporary = self._temporary(folder, name, _SET_ASIDE)
-        folder.write(temporary, b"", Attributes(0o600))
-        self._move(change, name, temporary)
+        temporary = _temporary_name(name, _SET_ASIDE)
+        self._check_bytes(change)
+        self._set_aside.append((folder, name, temporary))
+        self._undo_steps.append(partial(_move_back, folder, temporary, name))
+        folder.move(name, temporary)
 
     def stage(self, change: FileChange) -> str:
         """Writes the new bytes under a temporary name, which it returns."""
@@ -109,46 +126,52 @@ class _Transaction:
             self._make_folders(change.path.parent)
         folder, name = self._place(change.path)
         self._leftovers.remove(folder, name)
-        temporary = self._temporary(folder, name, _NEW)
+        temporary = _temporary_name(name, _NEW)
         if change.before is not None:
             attributes = folder.attributes(name)
         else:
             attributes = Attributes(change.mode if change.mode is not None else _new_file_mode(), change.owner)
+        self._undo_steps.append(partial(folder.remove, temporary))
         folder.write(temporary, change.after or b"", attributes)
         return temporary
 
     def commit(self, change: FileChange, temporary: str) -> None:
         """Moves the new bytes to the file, or writes them in place."""
-        try:
-            self._move(change, temporary, change.path.name)
-            return
-        except OSError as error:
-            if change.before is None or error.errno not in (errno.EBUSY, errno.EXDEV):
-                raise
-        self._check_bytes(change)
-        self._done.append((change, change.path.name))  # first, because a failure may leave half of the bytes
         folder, name = self._place(change.path)
+        before = change.before
+        undo_step = partial(folder.remove, name) if before is None else partial(folder.write, name, before)
+        self._check_bytes(change)
+        try:
+            folder.move(temporary, name)
+        except OSError as error:
+            if before is None or error.errno not in (errno.EBUSY, errno.EXDEV):
+                raise
+        else:
+            self._undo_steps.append(undo_step)
+            return
+        self._check_bytes(change)
+        self._undo_steps.append(undo_step)  # first, because a failure may leave half of the bytes
         folder.write(name, change.after or b"")
+        with contextlib.suppress(OSError):
+            folder.remove(temporary)
 
-    def undo(self) -> None:
-        """Restores everything as far as the system allows."""
-        for change, moved_to in reversed(self._done):
-            folder, name = self._place(change.path)
+    def undo(self) -> list[tuple[str, Path]]:
+        """Undoes all steps, the last one first, as far as the system allows.
+
+        Returns the deleted files that could not be restored: the name of each, and the path where it is now.
+        """
+        for undo_step in reversed(self._undo_steps):
             with contextlib.suppress(OSError):
-                if change.after is None:
-                    folder.move(moved_to, name)
-                elif change.before is None:
-                    folder.remove(name)
-                else:
-                    folder.write(name, change.before)
-        self._remove_temporaries()
-        for path in reversed(self._created):
-            with contextlib.suppress(OSError, WorkspaceError):
-                folder, name = self._place(path)
-                folder.rmdir(name)
+                undo_step()
+        return [(name, folder.path / temporary) for folder, name, temporary in self._set_aside if folder.has(temporary)]
+
+    def remove_deleted_files(self) -> None:
+        """Removes the files that were set aside. Call it only after all changes were made."""
+        for folder, _, temporary in self._set_aside:
+            with contextlib.suppress(OSError):
+                folder.remove(temporary)
 
     def close(self) -> None:
-        self._remove_temporaries()
         for folder in self._folders.values():
             folder.close()
 
@@ -163,18 +186,6 @@ class _Transaction:
             folder = self._folders[parent] = Folder(Path(parent), root.path if root is not None else None)
         return folder, name
 
-    def _temporary(self, folder: Folder, name: str, kind: str) -> str:
-        temporary = f"{_temporary_prefix(name)}.{kind}-{secrets.token_hex(4)}"
-        self._temporaries.add((folder, temporary))
-        return temporary
-
-    def _move(self, change: FileChange, moved: str, to: str) -> None:
-        self._check_bytes(change)
-        folder, _ = self._place(change.path)
-        folder.move(moved, to)
-        self._temporaries.discard((folder, moved))
-        self._done.append((change, to))
-
     def _check_bytes(self, change: FileChange) -> None:
         folder, name = self._place(change.path)
         if folder.read(name) != change.before:
@@ -185,13 +196,13 @@ class _Transaction:
             with contextlib.suppress(FileExistsError):
                 parent, name = self._place(folder)
                 parent.mkdir(name)
-                self._created.append(folder)
+                self._undo_steps.append(partial(parent.rmdir, name))
 
-    def _remove_temporaries(self) -> None:
-        for folder, name in self._temporaries:
-            with contextlib.suppress(OSError):
-                folder.remove(name)
-        self._temporaries.clear()
+
+def _move_back(folder: Folder, temporary: str, name: str) -> None:
+    """Restores a file that was set aside, but never over something that has its name by now."""
+    if not folder.has(name):
+        folder.move(temporary, name)
 
 
 def missing_folders(path: Path) -> list[Path]:
@@ -214,6 +225,10 @@ class _Leftovers:
                 folder.remove(leftover)
 
 
+def _temporary_name(name: str, kind: str) -> str:
+    return f"{_temporary_prefix(name)}.{kind}-{secrets.token_hex(8)}"
+
+
 def _temporary_prefix(name: str) -> str:
     """The beginning of a file's temporary names. Shortened, because the name may be as long as the system allows."""
     return f".{name[:40]}"
@@ -228,7 +243,7 @@ def _leftovers(folder: Folder) -> dict[str, list[str]]:
     for name in names:
         prefix, _, random = name.rpartition(f".{_NEW}-")
         with contextlib.suppress(OSError):  # the file may be removed in the meantime
-            if re.fullmatch(r"[0-9a-f]{8}", random) and _is_leftover(folder.status(name)):
+            if re.fullmatch(r"[0-9a-f]{16}", random) and _is_leftover(folder.status(name)):
                 found[prefix].append(name)
     return found
 

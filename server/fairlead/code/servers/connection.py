@@ -283,11 +283,12 @@ async def _parsed(body: bytes) -> Any:
     """The JSON of a message.
 
     Raises:
-        Ended: it is not JSON, or it is nested too deeply.
+        Ended: it is not JSON.
+        RecursionError: it is nested too deeply.
     """
     try:
         return json.loads(body) if len(body) <= MAX_PARSED_ON_LOOP else await asyncio.to_thread(_parse_slowly, body)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise Ended(f"it sent a message that is not valid JSON: {_quote(body[:100])}") from error
 
 
