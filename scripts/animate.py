@@ -8,9 +8,9 @@ from PIL import Image
 
 
 def main(source: str, target: str) -> None:
-    """Gives all frames, which have one size, the same 256 colors.
+    """Joins the frames, which must have the same size, and gives all of them the same 256 colors.
 
-    Text on flat colors needs no more, and the file is a third as large.
+    Text on flat colors needs no more, and the file is a third as large as with all colors.
     """
     frames = json.loads(Path(source).read_text())
     pictures = [Image.open(frame["file"]).convert("RGB") for frame in frames]

@@ -5,7 +5,7 @@ import { nodeProgram, pythonEnvironment, venvProgram } from "./process.mjs";
 import { wheelsDir } from "./wheels.mjs";
 
 /**
- * The checks. `pytest` are more arguments for pytest, and `env` is the environment in which all checks run. Each has
+ * Returns the checks. `pytest` has more arguments for pytest. All checks run in the environment `env`. Each check has
  *   name     as in `--only`
  *   command, args, env   the process to start
  *   needs    the parts of the setup that it uses: "python", "node", "vscode", "local-model", "neovim"
@@ -45,7 +45,7 @@ export function checks({ pytest = [], env = process.env } = {}) {
     { name: "build", needs: ["node"], ...script("scripts/build.mjs") },
     {
       name: "client",
-      needs: ["python", "node"], // one test runs the server
+      needs: ["python", "node"], // some tests run the server
       count: countTap,
       ...script("scripts/client-tests.mjs"),
     },

@@ -6,6 +6,7 @@ import { isWindows, pythonEnvironment, run, venv, venvProgram } from "./process.
 import { say, step } from "./progress.mjs";
 import { findPython, SetupError } from "./python.mjs";
 
+// Matches the lines of pip's and npm's output that show that a download failed.
 const OFFLINE = new RegExp(
   [
     "new connection|name resolution|network is unreachable|timed? ?out|ProxyError|SSLError", // pip

@@ -30,8 +30,8 @@ const TOOLS = {
 
 /**
  * Makes the folder and returns `{ env, end() }`: the environment for the checks, and a function that removes the folder
- * and returns the paths that the run must not have left: those elsewhere, and those in the home folder of `env`. That
- * one must stay empty, because each test has its own.
+ * and returns the paths that the run must not have left. These are paths outside of the folder, and all paths in the
+ * home folder of `env`, which must stay empty because each test has its own home folder.
  */
 export function isolate() {
   // The name is short because the path of a socket has at most about 100 characters.
@@ -72,8 +72,8 @@ function traces() {
   return [...outside, ...atHome.filter((each) => !each.startsWith(cache)).flatMap(withContent)];
 }
 
-// If Fairlead's state folder cannot hold sandbox layers, one of these is Fairlead's permanent folder for them
-// (`fairlead-UID`). Only what it contains counts.
+// `fairlead-UID` is Fairlead's permanent folder for sandbox layers if its state folder cannot hold them. So this folder
+// may stay, and only the paths in it count.
 function withoutLayerFolder(folder) {
   return /fairlead-\d+$/.test(folder) ? entries(folder).map((name) => path.join(folder, name)) : [folder];
 }

@@ -71,7 +71,7 @@ for name in names:
 
 
 def test_the_modules_can_be_imported_on_windows() -> None:
-    """If a module uses what Windows lacks while it is imported, the server does not start there."""
+    """No module uses anything that Windows lacks while it is imported. Otherwise the server would not start there."""
     taken = json.dumps([MODULES, FUNCTIONS, SIGNALS])
     ended = subprocess.run([sys.executable, "-c", SCRIPT, taken], capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr

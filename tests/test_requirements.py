@@ -27,7 +27,7 @@ def pins(name: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("name", WANTED)
 def test_every_dependency_is_pinned_to_a_version_that_it_allows(name: str):
-    """A change of a dependency without `npm run lock` is noticed."""
+    """A dependency that is changed without `npm run lock` makes this test fail."""
     pinned = pins(name)
     for requirement in map(Requirement, WANTED[name]):
         assert pinned[requirement.name.lower()] in requirement.specifier, requirement
@@ -46,7 +46,7 @@ def test_the_build_tools_are_those_of_the_package():
 
 @pytest.mark.parametrize("name", WANTED)
 def test_pins_have_hashes_and_name_no_index(name: str):
-    """The index is a setting of the user who installs."""
+    """Each pin has its hashes. No file names an index, because the index is a setting of the user who installs."""
     text = (ROOT / "requirements" / f"{name}.txt").read_text()
     assert len(re.findall(r"==\S+.*\\\n +--hash=sha256:", text)) == len(pins(name))
     assert "://" not in text

@@ -1,12 +1,12 @@
 """Cancels a scripted run at every event of its streams, and sends the next prompt at once.
 
-`python benchmarks/campaigns/cancels.py` runs all of it, `test_cancels.py` a part. With `--busy N`, N processes keep
-the machine busy meanwhile. The last lines report how long stops took, and, for comparison, how long a bare pygls
-server took to answer at the same time.
+`python benchmarks/campaigns/cancels.py` cancels at every event, `test_cancels.py` at some of them. With `--busy N`, N
+processes keep the machine busy meanwhile. The last lines report how long the stops took, and, for comparison, how long
+a bare pygls server took to answer at the same time.
 
-The run reads files, proposes with parallel calls, and runs a command. In each session it is cancelled at another event,
-once or twice, by its id or by its session, and the next prompt is sent before the cancelled run has answered. The
-strict fake API must not refuse any request.
+The run plans, searches, and makes parallel calls that write a file, run a command and read a file. In each session, it
+is cancelled at another event, once or twice, by the id of its request or of its session. The next prompt is sent before
+the cancelled run has answered. The strict fake API must not refuse any request.
 """
 
 from __future__ import annotations
@@ -54,17 +54,20 @@ WAYS = (
 
 
 def points() -> Iterator[tuple[int, int]]:
-    """Each round, and each of its events before which the run may be cancelled; 0 is before the first byte."""
+    """The points at which the run may be cancelled: the index of a round, and the number of its events that were sent.
+
+    With 0, only the headers of the answer were sent.
+    """
     for number, turn in enumerate(ROUNDS):
         for before in range(len(event_names(turn)) + 1):
             yield number, before
 
 
 async def cancel_at(client: Client, api: FakeApi, number: int, before: int, ways: tuple[str, ...]) -> float:
-    """Runs a session to the given event, cancels it in each of these ways, and checks the answer to the next prompt.
+    """Begins a run, cancels it at the given event in each of these ways, and checks the answer to the next prompt.
 
     Returns:
-        The seconds until the cancelled run was answered.
+        The seconds from the first cancel to the answer of the cancelled run.
 
     Raises:
         AssertionError: something is wrong; the message names the point.
@@ -112,7 +115,7 @@ def check_results(messages: list[dict[str, Any]], where: str) -> None:
 
 
 async def campaign(every: int = 1) -> list[float]:
-    """Cancels at each `every`-th event. Returns how many seconds each stop took."""
+    """Cancels at each `every`-th point, in a new session each time. Returns how many seconds each stop took."""
     took: list[float] = []
     with tempfile.TemporaryDirectory() as folder, FakeApi() as api:
         env = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": api.url}
@@ -140,7 +143,7 @@ async def answers_of_a_bare_server(done: asyncio.Event) -> list[float]:
 
 @contextmanager
 def busy(processes: int) -> Iterator[None]:
-    """Keeps this many processes computing meanwhile."""
+    """Keeps the machine busy with this many processes until the block ends."""
     loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
     try:
         yield

@@ -31,13 +31,14 @@ LINES = 12
 PROPOSED = (2, 6, 9)
 STEPS = 12
 DECISIONS = ("accept", "accept", "accept", "reject", "undo", "redo")
+# how the editor treats an edit (`Hands.apply`); `between`: files change before it applies the edit
 EDITORS = ("prompt", "late", "between", "between", "refuses", "half", "nothing", "silent")
 CANCELLED, REFUSED = -32800, -32803
 UNCHECKED: Json = {**EDITOR, "experimental": {"agent": {"approvals": True}}}
 
 
 def proposals() -> list[Json]:
-    """The agent's calls: capitalize three lines of three files, rename one of them, and delete another file."""
+    """The agent's calls: capitalize three lines in each of three files, rename one of them, and delete another file."""
     edits = [
         {"edit_file": {"path": name, "old_text": f"{name} {n}\n", "new_text": f"{name} {n}\n".upper()}}
         for name in FILES[:3]
@@ -180,7 +181,9 @@ class Hands:
 
 
 async def campaign(sessions: int, first: int = 0) -> Counter[str]:
-    """Plays sessions with seeds from `first` on, half of them with an editor that checks edits. Returns the results.
+    """Plays half of the sessions with an editor that checks edits, and half with one that does not.
+
+    Both halves use every second seed from `first` on. Returns how often each decision had each outcome.
 
     Raises:
         AssertionError: a line is missing or duplicated; the message contains the seed and all steps.

@@ -3,12 +3,13 @@
     --only TEXT            only the commands with this text in their name
     --without-bubblewrap   as if bubblewrap were not installed (needs root)
     --user UID             runs the server as an ordinary user (needs root)
-    --processes N          the limit (setting bash.processes), and --memory MB (bash.memoryMb)
+    --processes N          the limit on processes (setting bash.processes)
+    --memory MB            the limit on memory (setting bash.memoryMb)
 
 For each command it prints the server's slowest answer, the most processes and the most memory of the command, when its
 last process had ended and when its changes were read back (in seconds after its end or its time limit), and why it was
-ended. The exit code is 1 if an answer took more than a second, a process was still running 5 s later, or the file that
-the command wrote first was lost.
+ended. The exit code is 1 if an answer took more than a second, a process was still running 5 s after that end or limit,
+or the file that the command wrote first was lost.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ HOGS = {
 
 @dataclass
 class Figures:
-    """Measurements of a command, in seconds and MB."""
+    """Measurements of a command, in seconds and MB. `gone` and `read_back` count from its end or its time limit."""
 
     slowest: float = 0.0
     processes: int = 0
@@ -94,7 +95,7 @@ def in_folder(folder: Path) -> Iterator[int]:
 
 
 def available_memory() -> float:
-    """In MB."""
+    """The memory that the system can still give to processes, in MB."""
     text = Path("/proc/meminfo").read_text()
     return int(text.split("MemAvailable:")[1].split()[0]) / 1000
 
@@ -114,7 +115,10 @@ async def look(client: Client, folder: Path, figures: Figures, running: asyncio.
 
 
 async def attack(place: Path, command: str, limits: dict[str, int]) -> Figures:
-    """Runs one command through a new server. Afterwards the server and its processes have ended."""
+    """Runs one command through a new server, which has ended when this returns.
+
+    `problems` names the processes of the command that are left after the run.
+    """
     folder, script = place / "ws", place / "hog.replay.yaml"
     folder.mkdir()
     call = {"bash": {"command": f"echo kept > '!kept.txt'; {command}", "timeout_seconds": LIMIT}}

@@ -1,4 +1,4 @@
-"""`python benchmarks/campaigns/kills.py --kills N`: kills the server at random moments of a long run and continues it.
+"""`python benchmarks/campaigns/kills.py --kills N`: kills the server at random moments of a long run, which continues.
 
     --kills N      how many kills (default 200)
     --seed S       another seed for the random moments
@@ -48,7 +48,10 @@ class End:
 
 
 def model(body: Json) -> Turn:
-    """The next round, derived from the conversation: the first step without a successful call."""
+    """The model's answer, derived from the conversation: the first step without a successful `todo` call.
+
+    If the request asks for a summary, the answer is the summary; if no step is left, a final text.
+    """
     time.sleep(random.uniform(0, LATENCY))
     texts = [block["text"] for message in body["messages"] for block in message["content"] if block["type"] == "text"]
     summed_up = max((int(n) for text in texts for n in SUMMED_UP.findall(text)), default=0)
@@ -76,7 +79,10 @@ def model(body: Json) -> Turn:
 
 
 def calls(step: int) -> Iterator[Call]:
-    """An edit, sometimes a read, a new file or a command, and finally the plan with the step completed."""
+    """The calls of a step: an edit, sometimes a read, a new file or a command, and finally the plan.
+
+    The reason for the plan's rewrite names the step, so that the conversation shows that the step is done.
+    """
     name, line = f"f{step % FILES}.txt", f"line {step}:"
     yield Call("edit_file", {"path": name, "old_text": line, "new_text": f"line {step}, changed:"})
     if step % 2 == 0:
@@ -101,7 +107,7 @@ def prepare(workspace: Path) -> None:
 
 
 async def review(client: Client, session: Json) -> None:
-    """Accepts the proposals file by file, except for the one that is rejected."""
+    """Decides on the proposals file by file: rejects `REJECTED`, and accepts all others."""
     for file in (await client.request("agent/sessions/open", session))["edits"]["files"]:
         target = {**session, "target": {"uri": file["uri"]}}
         if file["uri"].endswith(REJECTED):
@@ -111,7 +117,7 @@ async def review(client: Client, session: Json) -> None:
 
 
 async def life(client: Client, session: Json) -> str:
-    """Continues the run with one server, and reviews during the run and after it. Returns the session's id."""
+    """Starts or continues the run with one server, and reviews during it and after it. Returns the session's id."""
     running = asyncio.ensure_future(client.run("Go on.", **session))
     try:
         found = session or {"sessionId": (await client.event("run_started"))["sessionId"]}
@@ -135,7 +141,10 @@ async def ended(client: Client, workspace: Path, session: str) -> End:
 
 
 async def run(folder: Path, api: FakeApi, lives: Iterator[float], window: int) -> tuple[End, int]:
-    """Finishes a run with several servers, each killed after some seconds. Returns its end and the number of kills."""
+    """Runs a session to its end, with a new server after each kill. Returns its end and the number of kills.
+
+    `lives` are the seconds after which each server is killed. Once there are no more, the next server is not killed.
+    """
     workspace = folder / "ws"
     prepare(workspace)
     env = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": api.url}

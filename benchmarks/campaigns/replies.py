@@ -1,12 +1,13 @@
-"""`python benchmarks/campaigns/replies.py --cases N`: runs the agent loop with a server that answers nonsense, N times.
+"""`python benchmarks/campaigns/replies.py --cases N`: runs the agent loop with N answers that are nonsense.
 
     --cases N    how many answers (default 20000)
     --seed S     another seed for the random answers
 
 Each answer is a web page, an error with any status, headers and body, or a stream in which fields have other types
-and events are missing, repeated or moved (tests/support/nonsense.py). It is sent over HTTP, once or to every attempt.
-The run must end with a message for the user and never with an internal error, and the next run must work with a history
-that the API accepts. The reader of recordings gets as many damaged recordings. The exit code is 1 if anything is wrong.
+and events are missing, repeated or moved (tests/support/nonsense.py). It is sent over HTTP, once, twice or to every
+attempt. The run must end with a message for the user and never with an internal error, and the next run must work with
+a history that the API accepts. The reader of recordings gets as many damaged recordings. The exit code is 1 if anything
+is wrong.
 """
 
 from __future__ import annotations
@@ -65,7 +66,10 @@ class NonsenseServer:
 
 
 async def converse(server: NonsenseServer, response: Raw, times: int) -> tuple[Outcome, Outcome, list[Event]]:
-    """Runs a session twice, at first with the nonsense. Returns both outcomes and all events."""
+    """Runs two prompts in one session. Returns both outcomes and all events.
+
+    The first `times` requests of the first run get `response`, all other requests a normal answer.
+    """
     endpoint = Endpoint("claude-opus-5-5", 1000, None, server.api.url, "test-key", None, max_silence=5)
     model, plan, seen = MessagesApiModel(endpoint, _at_once), TodoManager(), list[Event]()
     agent = Agent(

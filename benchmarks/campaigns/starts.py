@@ -42,7 +42,8 @@ async def run_server(
     script = storage.with_name(f"script{number}.replay.yaml")
     script.write_text(json.dumps({"replay": 1, "turns": turns}))
     async with Client(workspace, settings={"replay": str(script)}, storage=storage) as client:
-        await together.wait()
+        async with asyncio.timeout(SECONDS):  # another server may have failed to start
+            await together.wait()
         await client.run(deadline=SECONDS)
         texts = [event["text"] for event in client.events("tool_finished")]
         if kill:
@@ -53,7 +54,7 @@ async def run_server(
 
 
 async def start(folder: Path, servers: int, chance: random.Random) -> list[str]:
-    """Starts `servers` servers at the same moment. Returns a message for each failure."""
+    """Starts `servers` servers, which begin their runs at the same moment. Returns a message for each failure."""
     workspace, storage = folder / "ws", folder / "storage"
     workspace.mkdir(exist_ok=True)
     together = asyncio.Barrier(servers)

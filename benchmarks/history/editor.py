@@ -1,7 +1,7 @@
 """The user's editor: applies the server's workspace edits byte by byte, updates open files, and saves.
 
-It is strict: an edit with which a real editor would have to guess (a position that does not exist, an existing file,
-another version) is a `Fault` and ends the replay.
+It is strict: an edit is a `Fault` if a real editor would have to guess its meaning, for example because a position does
+not exist, a new file exists already, or the version differs. The replay of the commit then ends.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Editor(Client):
     # open files
 
     def open_file(self, path: Path, coming: str) -> bool:
-        """Opens a text file from disk if an editor can represent its text, then changed to `coming`.
+        """Opens a text file from disk, if an editor can represent both its text and `coming`, its later text.
 
         Returns whether it was opened.
         """
@@ -109,7 +109,7 @@ class Editor(Client):
         return True
 
     def type_text(self, path: Path, text: str) -> None:
-        """Changes an open file in its buffer, as the user does, and another file on disk, as another program does."""
+        """Changes a file: in its buffer if it is open, as the user does, otherwise on disk, as another program does."""
         held = self.files.get(path)
         if held is None:
             data = read(path) or b""
@@ -157,7 +157,7 @@ class Editor(Client):
         return {"applied": True}
 
     def _check_digests(self, digests: Json) -> None:
-        """Checks that an edit was made for the current content. No other program writes here."""
+        """Raises Fault if an edit was made for different content on disk. Does not check files with unsaved changes."""
         for uri, digest in digests.items():
             path = self.path(uri)
             held = self.files.get(path)
@@ -305,7 +305,7 @@ def edited(text: str, edits: list[Json], units: str) -> tuple[str, list[Json]]:
 
 
 def typed(old: str, new: str, units: str) -> Json:
-    """The content change that replaces only the characters that differ, as if they were typed. It cuts no CRLF."""
+    """The content change that replaces only the characters that differ, as if they were typed. Never splits a CRLF."""
     head, tail = common_ends(old, new)
     start, end = head, len(old) - tail
     while any(at > 0 and text[at - 1 : at + 1] == "\r\n" for at, text in ((start, old), (start, new))):

@@ -12,6 +12,7 @@ from random import Random
 
 from history.text import common_ends, end_of, line_ends, occurs_once, one_end, split_lines, with_lf
 
+# limits: lines of each text, groups of changed lines, and lines of context in a piece
 MAX_LINES = 20_000
 MAX_GROUPS = 400
 MAX_CONTEXT = 400
@@ -36,7 +37,7 @@ class Piece:
 
 
 def pieces(old: str, new: str, rng: Random) -> list[Piece] | None:
-    """The consecutive edits from `old` to `new`, None if a rewrite is better."""
+    """The consecutive edits from `old` to `new`, None if edits cannot make the change or the texts are equal."""
     lines = split_lines(old)
     groups = _groups(lines, split_lines(new), rng.choice((0, 0, 1, 3)))
     if groups is None or not groups:
@@ -65,7 +66,7 @@ def pieces(old: str, new: str, rng: Random) -> list[Piece] | None:
 
 
 def shares(old: str, new: str, rng: Random) -> tuple[str, str] | None:
-    """The texts after two parts of a change, the agent's and the user's, None if the change cannot be split."""
+    """The old text with only the agent's part of a change, and with only the user's. None if it cannot be split."""
     lines = split_lines(old)
     groups = _groups(lines, split_lines(new), near=1)
     if groups is None or len(groups) < 2 or one_end(old, new) is None:
@@ -81,7 +82,10 @@ def shares(old: str, new: str, rng: Random) -> tuple[str, str] | None:
 
 
 def _groups(a: list[str], b: list[str], near: int) -> list[_Group] | None:
-    """The groups of changed lines, None if there are too many. At most `near` equal lines do not separate groups."""
+    """The groups of changed lines, None if there are too many groups or lines, or `a` is empty.
+
+    Groups with at most `near` equal lines between them are joined.
+    """
     if not a or len(a) > MAX_LINES or len(b) > MAX_LINES:
         return None
     head, tail = common_ends(a, b)
@@ -138,7 +142,7 @@ def _keeps_ends(old: str, new: str) -> bool:
 
 
 def _has_ends(old: str, new: str, text: str) -> bool:
-    """Whether the file determines the line endings of new lines, if they are not LF."""
+    """Whether new lines can get the wanted endings: LF always, others only from lines that the file already has."""
     return line_ends(new) <= {"\n"} or bool(line_ends(old) or line_ends(text))
 
 

@@ -1,6 +1,7 @@
-"""Reads an untrusted repository with plumbing commands: no program that it names runs, and nothing is checked out.
+"""Reads an untrusted repository with plumbing commands.
 
-Also makes a bare repository from folders, so that two versions of a package are a commit like any other.
+Runs no program that the repository names, and checks nothing out. Also makes a bare repository from folders, so that
+two versions of a package are a commit like any other.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-# a repository's configuration can name programs; these are the ones that the commands below might run
+# a repository's configuration can name programs; these settings disable those that the commands below might run
 _SAFE = (
     "core.fsmonitor=", "core.hooksPath=/dev/null", "core.pager=cat", "core.attributesFile=/dev/null",
     "protocol.allow=never", "safe.directory=*", "log.showSignature=false", "diff.renameLimit=5000",
@@ -117,7 +118,8 @@ class Repository:
                 found[path] = Entry(mode, oid)
             else:
                 self.unusable.add(path)
-        self._trees = {**dict(list(self._trees.items())[-1:]), commit: found}  # among them the next commit's parent
+        # keeps the last two trees, because the next commit's parent is usually one of them
+        self._trees = {**dict(list(self._trees.items())[-1:]), commit: found}
         return found
 
     def changes(self, commit: Commit) -> list[Change]:
@@ -167,7 +169,7 @@ def merged(mine: bytes, base: bytes, theirs: bytes) -> bytes | None:
 
 
 def usable(path: str) -> bool:
-    """Whether a folder can contain a name of a tree, which may be anything, even `..`."""
+    """Whether a folder can contain a file with this path. A path in a Git tree may be anything, even `..`."""
     parts = path.split("/")
     if any(part in ("", ".", "..") or part.lower() == ".git" for part in parts):
         return False

@@ -81,7 +81,10 @@ def _relative(path: Path, replay: Replay) -> str:
 
 
 def _diff(expected: bytes | None, found: bytes | None) -> list[str]:
-    """The lines as Python literals, so that line endings and unusual bytes are visible."""
+    """The diff of two contents, with lines as Python literals, so that line endings and unusual bytes are visible.
+
+    If one of the contents is missing, only their sizes. At most 400 lines.
+    """
     if expected is None or found is None:
         return [f"expected: {_size(expected)}, found: {_size(found)}"]
     a, b = ([repr(line) for line in data.splitlines(keepends=True)] for data in (expected, found))

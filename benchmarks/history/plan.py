@@ -1,6 +1,6 @@
 """A commit's changes as the agent's tool calls, and those that are made without the agent, with the reasons.
 
-What the product can do is taken from its documentation.
+The rules about the product's abilities come from its documentation, not from its code.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from history.tree import Blob, mode_of
 
 Call = dict[str, dict[str, Any]]
 
+# how likely it is that a changed file is rewritten as a whole, that a new file is written in part and then edited, and
+# that the user changes a file too
 REWRITES = 0.15
 CORRECTIONS = 0.1
 TYPED = 0.1
@@ -33,7 +35,7 @@ class Job:
 
     `text` is the file's text at the end, `texts` its text after each call. `typed` is the old text with the changes
     that the user makes meanwhile; then `text` contains both. `refusable` says why the product may refuse all of the
-    calls; then the change is made without it.
+    calls, or is empty. If they are refused, or there are none, the change is made without the agent.
     """
 
     change: Change
@@ -50,7 +52,7 @@ class Job:
         self.texts = self.texts or [self.text] * len(self.calls)
 
     def proposed_after(self, count: int) -> Job | None:
-        """What is proposed after this many calls; None without calls."""
+        """The part of the job that is proposed after its first `count` calls, None if `count` is 0."""
         if not count:
             return None
         moved = any("rename_file" in call for call in self.calls[:count])
@@ -64,7 +66,11 @@ class Job:
 
 @dataclass
 class Plan:
-    """The plan for a commit: changes before the agent runs, its jobs in stages, and changes after it."""
+    """The plan for a commit: changes before the agent runs, the agent's jobs in stages, and changes after the runs.
+
+    `modes` are the changes of permissions, which the tool makes last. `direct` counts the changes without the agent by
+    their reason, `kinds` the files of the agent by their categories.
+    """
 
     before: list[Change] = field(default_factory=list)
     stages: list[list[Job]] = field(default_factory=list)
@@ -100,7 +106,7 @@ def plan(changes: Sequence[Change], blob: Blob, rng: Random) -> Plan:
 
 
 def _job(change: Change, blob: Blob, rng: Random) -> Job | str:
-    """What the agent does, or why it cannot do it."""
+    """The agent's job for a change, or the reason why the agent cannot make the change."""
     for entry in (change.old, change.new):
         if entry is not None and not entry.regular:
             return {LINK: "symbolic link", SUBMODULE: "submodule"}.get(entry.mode, "unknown mode")
@@ -207,12 +213,18 @@ def _shared(change: Change, old: Text, new: str, rng: Random) -> Job | None:
 
 
 def _can_rewrite(old: str, new: str) -> bool:
-    """Whether `write_file` can do this: content with LF gets the file's line endings, so they cannot become LF."""
+    """Whether `write_file` can change the old text to the new one.
+
+    It cannot change line endings to LF, because content with LF gets the file's line endings.
+    """
     return "\r" in new or "\r" not in old or not texts.line_ends(new)
 
 
 def _stages(jobs: list[Job], blob: Blob, rng: Random) -> list[list[Job]]:
-    """The jobs in stages: a file that a folder of its name replaces, or the reverse, is deleted in an earlier stage."""
+    """The jobs in at most two stages.
+
+    If a folder takes the place of a file, or a file the place of a folder, the first stage deletes the old files.
+    """
     gone = {job.path for job in jobs if job.path is not None and job.path != job.new_path}
     come = {job.new_path for job in jobs if job.new_path is not None and job.path != job.new_path}
     colliding = {name for name in gone if name is not None and _above(name) & come}

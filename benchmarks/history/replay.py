@@ -22,12 +22,17 @@ from history.review import Mismatch, Review, Slowest, kind_of
 from history.tree import Difference, Workspace
 from support.client import Json, WireError
 
+# limits of a session, unless a single file needs more: calls, and characters of their inputs
 MAX_CALLS = 150
 MAX_CHARACTERS = 4_000_000
+# calls in a round
 ROUND = 30
+# after this many commits, or bytes of text at four per character, a new server process starts
 PROCESS_COMMITS = 8
 PROCESS_BYTES = 150_000_000
+# in seconds
 RUN_DEADLINE = 300.0
+# how likely it is that a session has two runs
 FOLLOWED_UP = 0.25
 
 
@@ -65,7 +70,7 @@ class Place:
 
 
 class Replay:
-    """A source's commits, one after the other, through as few server processes as possible."""
+    """The replay of a source's commits, one after the other. Several commits share a server process."""
 
     def __init__(self, repository: Repository, place: Place, name: str) -> None:
         self.repository = repository
@@ -243,7 +248,7 @@ class _Commit:
             self._directly(job)
 
     def _phases(self, jobs: Sequence[Job]) -> list[list[int]]:
-        """How many calls of each job are made after each run, from none to all."""
+        """How many of each job's calls have been made at first and after each run, from none to all of them."""
         whole = [len(job.calls) for job in jobs]
         begun = [] if self.rng.random() > FOLLOWED_UP else [[self.rng.randint(0, count) for count in whole]]
         if any(job.typed is not None for job in jobs):
@@ -258,7 +263,7 @@ class _Commit:
             raise Mismatch(f"the run ended with {result['stopReason']}: {result['error'] or result['message']}")
 
     def _rounds(self, files: Sequence[Sequence[Call]]) -> list[list[Call]]:
-        """The calls, file by file or mixed, some of them with the steps of a plan."""
+        """The calls in rounds, file by file or mixed. Sometimes each round begins with an update of the plan."""
         queues = [list(calls) for calls in files if calls]
         mixed = self.rng.random() < 0.4
         calls: list[Call] = []

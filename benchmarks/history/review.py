@@ -24,7 +24,7 @@ SINGLE_DECISIONS = 40
 LOOKED_AT = 4
 
 Contents = dict[Path, bytes | None]
-# the files of the jobs, their modes, and the proposals
+# the contents of the files that a decision affects, their modes, and all proposals by URI
 State = tuple[Contents, dict[Path, int | None], Json]
 
 
@@ -72,7 +72,7 @@ class Review:
     steps: list[_Step] = field(default_factory=list)
 
     async def run(self, to_the_end: bool) -> None:
-        """Accepts all proposals in the end; or decides on some of them and leaves the rest."""
+        """Decides on proposals until none is left. If not `to_the_end`, may stop after any decision."""
         self.edits = self._shown() or {"sessionId": self.session, "version": 0, "files": []}
         await self._typed()
         self._check_proposals()
@@ -93,9 +93,9 @@ class Review:
         return self.edits["files"]
 
     async def _typed(self) -> None:
-        """Types into files while proposals wait. The next accept must notice it.
+        """Types into files that have proposals. An accept of a hunk that does not exist must notice the new text.
 
-        That the proposals are rebased is checked with everything else: they lead from the new text to `Job.text`.
+        The later checks show whether the proposals were rebased: they must lead from the new text to `Job.text`.
         """
         typed = [(path, job) for path, job in self.jobs.items() if job.typed is not None]
         for path, job in typed:
@@ -230,7 +230,11 @@ class Review:
             raise Mismatch(f"{what}: the proposals have changed: {odd[:3]}", self.editor.path(odd[0]))
 
     def _check_gone(self, target: Json, before: Json) -> None:
-        """What was decided on is no longer proposed; the rest keeps its ids, unless the diff shows it differently."""
+        """Checks that the decided changes are no longer proposed, and that the hunks of other files keep their ids.
+
+        Other hunks of the same file may get new ids, because the diff may show them differently; these are counted. If
+        the target is a plan item, checks nothing.
+        """
         now = _shape(self.edits)
         for uri, file in before.items():
             chosen = "all" in target or (target.get("uri") == uri and "hunk" not in target)
@@ -263,14 +267,14 @@ class Review:
         return found
 
     def _check_ids(self, target: Json, before: dict[tuple[str, str], list[str]]) -> None:
-        """A hunk with the same content has the same id after others were decided."""
+        """Checks that the other hunks with the same content keep their ids after one hunk was decided."""
         for says, ids in self._ids_by_content(target).items():
             known = before.get(says, [])
             if len(known) == len(ids) and known != ids:
                 raise Mismatch(f"{target}: hunks with the same content have other ids: {known[:3]}, now {ids[:3]}")
 
     def _files_after(self, target: Json) -> Contents:
-        """The files after a target is accepted."""
+        """The expected contents of the files that accepting a target changes."""
         found: Contents = {}
         for file in self.files:
             if "uri" in target and target["uri"] != file["uri"]:
@@ -350,7 +354,7 @@ def kind_of(job: Job) -> str:
 
 
 def with_hunks(own: str, proposed: str, hunks: Iterable[Json]) -> str:
-    """A text with some hunks of the proposed text in it."""
+    """The text `own` after these hunks of `proposed` were accepted."""
     lines, new = split_lines(own), split_lines(proposed)
     for hunk in sorted(hunks, key=lambda hunk: (hunk["oldStart"], hunk["oldLines"]), reverse=True):
         start, begin = _starts(hunk)
@@ -359,7 +363,7 @@ def with_hunks(own: str, proposed: str, hunks: Iterable[Json]) -> str:
 
 
 def _starts(hunk: Json) -> tuple[int, int]:
-    """Where a hunk begins in both texts, counted from 0; an empty side names the line before it."""
+    """Where a hunk begins in both texts, counted from 0. An empty side has the number of the line before it."""
     return hunk["oldStart"] - (1 if hunk["oldLines"] else 0), hunk["newStart"] - (1 if hunk["newLines"] else 0)
 
 

@@ -132,9 +132,9 @@ def report(figures: Figures) -> str:
         "calls": figures.calls,
         "decisions": figures.decisions,
         "without the agent": figures.direct,
-        "refused by the agent": figures.refused,
-        "passed over": figures.skipped,
-        "said in the server's log": figures.log,
+        "refused by the server": figures.refused,
+        "skipped": figures.skipped,
+        "in the server's log": figures.log,
     }
     lines += [f"  {name}: {_counts(counts)}" for name, counts in rows.items() if counts]
     if figures.slowest.what:

@@ -1,4 +1,4 @@
-"""An independent implementation of what the documentation says about encodings, line endings and lines.
+"""An independent implementation of the documented rules for encodings, line endings and lines.
 
 Decodes a file's bytes, and splits and compares texts.
 """

@@ -58,7 +58,7 @@ class Workspace:
         self.tree, self.absent, self._stamps = {}, set(), {}
 
     def put(self, path: str, entry: Entry, data: bytes) -> None:
-        """Writes a file as it is in a tree, replacing whatever exists; never through a link.
+        """Writes a file as it is in a tree, replacing an existing file or link; never writes through a link.
 
         A path that this disk cannot represent is added to `absent`.
         """
@@ -148,7 +148,7 @@ class Workspace:
             yield Difference(path, "was written, although nothing in it changes", data, own)
 
     def _make_way(self, path: str) -> None:
-        """Creates the parent folders of a path, and deletes what is there."""
+        """Creates the parent folders of a path, replacing files and links, and deletes a file or link at the path."""
         parents = path.split("/")[:-1]
         for depth in range(1, len(parents) + 1):
             folder = self._at("/".join(parents[:depth]))

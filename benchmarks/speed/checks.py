@@ -1,5 +1,5 @@
-"""What the evidence of a step costs (`npm run bench`, or this file alone): the digests of the files that a session
-knows, per edit, and a check compared with the bare command.
+"""The cost of a step's evidence (`npm run bench`, or this file alone): of the digests of a session's known files, per
+edit and per verification, and of a check, compared with the bare command.
 
 In ms: the mean of some runs for a check, medians for everything else. The edit changes one file of the given size,
 while the session knows others of 4 kB each.
@@ -33,7 +33,7 @@ RUNS = 15
 SMALLEST_SIZES, SMALLEST_KNOWN, SMALLEST_TIMES = (10_000,), (10,), 2
 LINE = "a line of text that is forty bytes long\n"
 COMMANDS = ("true", "python3 -c 'import time; time.sleep(0.5)'")
-# a folder in memory may not support layers
+# by default not /tmp: a folder in memory may not support the sandbox's layers
 PLACE = os.environ.get("TMPDIR", "/var/tmp")
 
 
@@ -78,7 +78,7 @@ async def through_the_server(root: Path, command: str, runs: int) -> float:
 
 
 def completing(check: str) -> dict[str, object]:
-    """A rewrite that completes a new step with a check."""
+    """A `todo` call that adds a step with a check and completes it."""
     return {"todo": {"items": [{"id": check, "content": "Step", "status": "completed", "check": check}]}}
 
 

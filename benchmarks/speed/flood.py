@@ -37,7 +37,7 @@ def bare(size: int) -> float:
 
 
 async def through_the_server(size: int) -> tuple[float, float, float, int, int]:
-    """Seconds, the server's memory before and at its peak (MB), and what reached the user and the model (bytes)."""
+    """Seconds, the server's memory before and at its peak (MB), and the bytes that reached the user and the model."""
     with tempfile.TemporaryDirectory(prefix="fairlead-flood-") as folder:
         return await _measured(Path(folder), size)
 

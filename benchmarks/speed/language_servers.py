@@ -1,7 +1,7 @@
-"""Measures language servers (`npm run bench`, or this file alone): from a changed text to its problems, and memory.
+"""Measures language servers (`npm run bench`, or this file alone): start, edits and memory.
 
-Times in ms. The workspace has some modules with one function each, which import each other. The sandbox is used if
-there is one.
+Times are in ms. The time of an edit is the time from the changed text to its problems. The workspace has some modules
+with one function each, and each imports the one before it. The servers run in the sandbox if there is one.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ def resident(before: set[int]) -> float:
 
 
 async def one(folder: Path, name: str, where: Where, modules: int, edits: int) -> None:
-    """Prints the figures of a server."""
+    """Measures one language server and prints its figures."""
     suffix = SUFFIXES[name]
     workspace = Workspace(folder, where, [real(name)])
     workspace.write({f"m{number}.{suffix}": source(suffix, number, "1") for number in range(modules)})

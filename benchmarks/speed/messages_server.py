@@ -65,7 +65,7 @@ def input_of(tool: Tool, number: int) -> dict[str, str]:
 
 
 def answer(number: int, rounds: int, tool: Tool) -> bytes:
-    """The answer with a number, counted from 0: a text and a call, or the final text after `rounds` answers."""
+    """The answer number `number`, counted from 0: a text and a call, or the final text after `rounds` such answers."""
     if number < rounds:
         call = {"type": "tool_use", "id": f"toolu_{number}", "name": tool, "input": input_of(tool, number)}
         body = events({"type": "text", "text": f"Round {number}."}, call, stop_reason="tool_use")

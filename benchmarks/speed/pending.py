@@ -1,4 +1,4 @@
-"""What pending files cost (`npm run bench`, or this file alone), in a run in which each round edits a different file.
+"""The cost of pending files (`npm run bench`, or this file alone), in a run in which each round edits a different file.
 
 In ms: the gap between an answer and the next request while few or many files are pending, then decisions with all of
 them pending. Also counts the states that the client receives during the run, and their sizes.

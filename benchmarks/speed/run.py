@@ -1,14 +1,15 @@
 """`npm run bench`: runs all benchmarks of this folder, one after the other.
 
 First come the gap per round, the start and the memory of the server, compared with a plain SDK loop and a bare server.
-Then come the other modules: pending files, long files, a flood of output, the sandbox, search, checks, language
-servers, and one long run (soak.py). At the end it prints the figures that have a target (docs/performance.md);
-`--json FILE` also writes them to a file.
+Then come the size of the plan in a request, and the other modules: pending files, the sandbox, search, long files, a
+flood of output, checks, language servers, and one long run (soak.py). Finally, it measures the share of the input that
+the provider's cache does not have, and prints the figures that have a target (docs/performance.md); `--json FILE` also
+writes them to a file.
 
 With `--smallest`, each benchmark runs once, at its smallest size. The tests do that, so that none breaks unnoticed.
 
 Everything runs on this machine: a Messages API server in a separate process, and the server over LSP as an editor
-starts it. Figures are medians. They depend on the machine, so compare only the ratios of one run.
+starts it. Most figures are medians. They depend on the machine, so compare only the ratios of one run.
 """
 
 import argparse
@@ -165,7 +166,7 @@ def uncached(rounds: int) -> list[float]:
 
 
 def plan_cost() -> None:
-    """What the plan adds to the requests, in characters (a token is about four)."""
+    """Prints how many characters the plan adds to a request (a token is about four)."""
     plan = TodoManager()
     items = [{"content": f"Add type hints to module {n}", "status": "pending"} for n in range(8)]
     result = plan.update([{**items[0], "status": "in_progress", "activeForm": "Adding type hints"}, *items[1:]])
@@ -227,7 +228,7 @@ def main() -> None:
 
 
 def main_with_temporary_home() -> None:
-    """`main` with a temporary home folder, in which the servers create their layers."""
+    """Runs `main` with a temporary home folder, in which the servers create their layers."""
     with tempfile.TemporaryDirectory(prefix="fairlead-bench-") as home:
         os.environ.update({"HOME": home, "USERPROFILE": home, "LOCALAPPDATA": home})
         main()

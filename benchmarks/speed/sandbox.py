@@ -1,4 +1,4 @@
-"""What the sandbox costs per command, compared with the bare command, in workspaces of 100 and of 100,000 files.
+"""The cost of the sandbox per command, compared with the bare command, in workspaces of 100 and of 100,000 files.
 
 Part of `npm run bench`; to run only this part, use `.venv/bin/python benchmarks/speed/sandbox.py`. Figures are medians
 in ms of alternating runs.
@@ -29,14 +29,14 @@ from support.client import Client
 RUNS = 40
 SIZES = (100, 100_000)
 SMALLEST = 2, (100,)
-# a folder in memory may not support layers
+# by default not /tmp: a folder in memory may not support the sandbox's layers
 PLACE = os.environ.get("TMPDIR", "/var/tmp")
 STATUS = "git status --short"
 VIEW = View({"f0/0.txt": Entry(b"proposed\n")})
 
 
 def workspace(place: Path, files: int) -> Path:
-    """A repository with 100 files in each folder."""
+    """Creates a Git repository with this many files, a multiple of 100, in folders of 100. Returns its path."""
     root = place / f"of {files}"
     for folder in range(max(1, files // 100)):
         (root / f"f{folder}").mkdir(parents=True)

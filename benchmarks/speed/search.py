@@ -54,7 +54,7 @@ async def measure(figures: Figures, runs: int, sizes: Sequence[int]) -> None:
     with tempfile.TemporaryDirectory(prefix="fairlead-bench-", dir=PLACE) as folder:
         for files in sizes:
             root = workspace(Path(folder), files)
-            ripgrep_time(root)  # so that the files are in the system's cache for both
+            ripgrep_time(root)  # so that the files are in the system's cache for both measurements
             ours = await through_the_server(root, runs)
             ripgrep = statistics.median(ripgrep_time(root) for _ in range(runs))
             print(f"  {files:>7,} files                   {ours:10.1f}   ripgrep {ripgrep:10.1f}")

@@ -16,7 +16,7 @@ test("a one-line command is in the question; for a longer one, the dialog has th
   );
   const long = { ...command, command: "echo a\necho b\u202e", cwd: "/a\u202eb" };
   assert.equal(describeApproval(long, relative).message, undefined);
-  assert.match(describeApproval(long, relative).dialogTitle, /a command of 2 lines/);
+  assert.match(describeApproval(long, relative).dialogTitle, /a 2-line command/);
   assert.ok(describeApproval(long, relative).details.includes("echo b\\u{202e}"));
   assert.ok(describeApproval(long, relative).details.includes("In: /a\\u{202e}b,"));
 });

@@ -193,7 +193,7 @@ test("a decision on a file in the diff of a step applies to the hunks that the d
   const of = (id: string, itemId: string | null): Hunk => ({ ...hunk(id, 3), itemId });
   const { uri } = file("one", "modify");
   const target = (item: string | undefined, ...hunks: Hunk[]): Target | undefined =>
-    // the server names only the items of hunks that have one
+    // as from the server: hunks without an item add nothing to `itemIds`
     shownTarget({ ...file("one", "modify", ...hunks), itemIds: ["1"] }, item);
   assert.deepEqual(target("1", of("a", "1"), of("b", null), of("c", "1")), {
     changes: [

@@ -27,7 +27,7 @@ test("a step offers its own check first, with who set it, and “No Check” las
   assert.deepEqual(texts(step("")), ["npm test: suggested by package.json", "make lint: suggested by Makefile"]);
 });
 
-test("a run offers all checks together, then the check of each step, then the other suggestions", () => {
+test("the list of checks to run offers all together, then the check of each step, then the other suggestions", () => {
   const commands = runChoices([step("pytest"), step(""), step("npm test")], SUGGESTED).map(({ command }) => command);
   assert.deepEqual(commands, [undefined, "pytest", "npm test", "make lint"]);
 });

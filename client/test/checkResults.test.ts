@@ -27,13 +27,13 @@ const fails = result("fails", false);
 const proves = result("proves", false, true);
 const stopped = result("stopped", null);
 
-test("of several checks, a message shows a failure, then one without a result", () => {
+test("of several checks, the message shows one that failed, or else one without a result", () => {
   assert.deepEqual(shown(passes, stopped, fails, passes), ["fails", true]);
   assert.deepEqual(shown(proves, stopped, passes), ["stopped", true]);
   assert.deepEqual(shown(proves, fails), ["fails", true]);
 });
 
-test("without problems, a message shows a proof, wherever it is, or the last result", () => {
+test("without problems, the message shows a proof, wherever it is in the list, or else the last result", () => {
   assert.deepEqual(shown(proves, passes), ["proves", false]);
   assert.deepEqual(shown(passes, proves, passes), ["proves", false]);
   assert.deepEqual(shown(result("first", true), result("last", true)), ["last", false]);

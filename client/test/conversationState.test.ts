@@ -130,7 +130,7 @@ test("another session that waits for the user has a card that shows it", () => {
   );
 });
 
-test("a card keeps the focus and its text when another one comes or goes; if it goes, the focus is handed over", () => {
+test("a card keeps the focus and its text while other cards come and go, and hands the focus over when it goes", () => {
   let lost = 0;
   const drawn = new Cards(() => (lost += 1));
   page.body.append(drawn.element);
@@ -169,7 +169,7 @@ test("docs/faults.md 41: a message from the webview is an intention only if each
     { kind: "open", uri: "file:///a", line: null },
     { kind: "rewind", entry: 0 },
     { kind: "send", text: "x", mode: "ask" },
-    // the server refuses this with a message; if it were ignored here, the text would be lost without one
+    // the server refuses such a long text with a message; if it were ignored here, it would be lost without a message
     { kind: "send", text: "x".repeat(1_000_001), mode: "agent" },
     { kind: "draft", text: "x".repeat(1_000_001) },
     { kind: "answer", card: "#1", text: "x".repeat(1_000_001) },

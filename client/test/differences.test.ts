@@ -105,8 +105,8 @@ class Connection {
 }
 
 /**
- * Runs the task and decides on one file, with or without `incremental`. Returns the rows and the plan after each, and
- * the number of whole states and of differences that the client got.
+ * Runs the task and decides on one file, with or without `incremental`. Returns the rows and the plan after the run and
+ * after the decision, and the number of whole states and of differences that the client got.
  */
 async function followed(
   folder: string,

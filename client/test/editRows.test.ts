@@ -110,7 +110,7 @@ test("a row is distinguished from the URI that VS Code passes to a command in a 
     assert.equal(isEditRow(other), false);
 });
 
-test("the fingerprint changes only when a row changes, even if many rows share a file", () => {
+test("the fingerprint changes only when a row changes, and stays short even if many rows share a file", () => {
   const drawn = (given: readonly Session[]): string => fingerprint(allRows(given, relative));
   const before = drawn(sessions("a", "b"));
   assert.equal(drawn(sessions("a", "b")), before);

@@ -21,7 +21,7 @@ after(() => {
   fs.rmSync(folder, { recursive: true });
 });
 
-/** An environment whose Python records its arguments, lacks the given modules, and can hold locks. */
+/** Creates an environment whose Python records its arguments, fails if they name `missing`, and can hold locks. */
 function environment(missing: string): string {
   const python = venvPython(folder);
   fs.mkdirSync(path.dirname(python), { recursive: true });
@@ -31,6 +31,7 @@ function environment(missing: string): string {
   return folder;
 }
 
+// runs the lock script of exclusive.ts with a real Python
 const HOLDS = 'case "$3" in *fcntl*) exec python3 "$@";; esac';
 const packages = (wheel: string): Packages => ({ wheel, installers: [pip] });
 const never = new AbortController().signal;
@@ -148,13 +149,17 @@ test("docs/faults.md 57: the lock of a killed process is released at once", posi
     file,
   ]);
   await once(holder.stdout, "data");
+  let waited = false;
   await exclusively(
     file,
     "python3",
-    () => holder.kill("SIGKILL"),
+    () => {
+      waited = holder.kill("SIGKILL");
+    },
     never,
     () => Promise.resolve(),
   );
+  assert.ok(waited);
   await assert.rejects(
     exclusively(path.join(folder, "none", "x.lock"), "python3", silent, never, () => Promise.resolve()),
     /cannot be locked: \[Errno 2\] No such file/,

@@ -7,7 +7,7 @@ import ts from "typescript";
 const SOURCES = path.join("client", "src");
 const chinese = JSON.parse(readFileSync("l10n/bundle.l10n.zh-cn.json", "utf8")) as Record<string, string>;
 
-/** The first argument of each call to `t` in a file that imports it, or the call's source if it is not a literal. */
+/** The first argument of each call to `t` in a file that imports `t`; if it is no literal, the file and the call. */
 function textsOf(file: string): { readonly text: string; readonly isLiteral: boolean }[] {
   const source = readFileSync(file, "utf8");
   if (!source.includes('import { t } from "@vscode/l10n"')) return [];

@@ -24,7 +24,7 @@ test("docs/faults.md 41: text from the model never produces HTML or an image", (
   }
 });
 
-/** What a Markdown renderer sees outside the code blocks: a fence is closed by one at least as long. */
+/** The lines outside of code blocks. Only a fence that is at least as long as the opening fence closes a code block. */
 function withoutFences(text: string): string {
   let fence = "";
   return text

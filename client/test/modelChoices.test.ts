@@ -12,7 +12,7 @@ test("the current model and effort have a check mark, and each model is there on
   assert.deepEqual(shown.slice(5, 11), efforts);
 });
 
-test("an effort of another server stays a choice", () => {
+test("a current effort that is not in the list of efforts is also a choice", () => {
   assert.deepEqual(labels("a", "minimal", []).slice(4, 11), [
     "The model's default",
     "Low",

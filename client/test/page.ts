@@ -1,4 +1,4 @@
-// An empty page for the scripts of a webview, without VS Code and without a layout. To be imported before what draws in it.
+// An empty page for the scripts of a webview, without VS Code and without a layout. Import it before these scripts.
 
 import { JSDOM } from "jsdom";
 

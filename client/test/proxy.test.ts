@@ -25,17 +25,17 @@ const CASES = {
     wanted: { http_proxy: PROXY, https_proxy: PROXY, no_proxy: LOCAL },
   },
   "null is no proxy": { settings: { ...settings, proxy: null }, wanted: {} },
-  "it is on another machine": {
+  "it counts if the settings come from another machine": {
     settings: { ...settings, isFromElsewhere: true },
     wanted: { http_proxy: PROXY, https_proxy: PROXY, no_proxy: LOCAL },
   },
-  "it is on another machine, whose localhost it names": {
+  "it does not count if it is on the localhost of another machine": {
     settings: { ...settings, proxy: "http://127.0.0.1:7890", isFromElsewhere: true },
     wanted: {},
   },
-  "it is off": { settings: { ...settings, proxySupport: "off" }, wanted: {} },
-  "it speaks SOCKS": { settings: { ...settings, proxy: "socks5://proxy.corp:1080" }, wanted: {} },
-  "it is not an address": { settings: { ...settings, proxy: "http://" }, wanted: {} },
+  "it does not count if it is off": { settings: { ...settings, proxySupport: "off" }, wanted: {} },
+  "it does not count if it speaks SOCKS": { settings: { ...settings, proxy: "socks5://proxy.corp:1080" }, wanted: {} },
+  "it does not count if it is not an address": { settings: { ...settings, proxy: "http://" }, wanted: {} },
   "a variable in capital letters wins": {
     settings,
     environment: { HTTPS_PROXY: "http://other:1" },

@@ -50,7 +50,7 @@ test("a refresh that VS Code lost is repeated until the rows are requested", () 
   assert.equal(sent(), 3);
 });
 
-test("a request for the previous refresh does not count as the answer to one that VS Code has delayed", () => {
+test("a request that answers an earlier refresh does not count for a later refresh that VS Code has delayed", () => {
   const { guard, sent, pass } = guarded();
   guard.refresh();
   pass(20);

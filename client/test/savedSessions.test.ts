@@ -8,7 +8,7 @@ import { savedSessions } from "../src/sessions/savedSessions";
 const journal = (...folders: string[]): string =>
   `${JSON.stringify({ format: 1, id: "x", root: folders[0], others: folders.slice(1) })}\n{"at":1.0}\n`;
 
-test("the saved sessions are those that began with an open folder, and no other file stops the search", async (context) => {
+test("sessions are found by the folders that are open now, and files of other kinds are ignored", async (context) => {
   const storage = fs.mkdtempSync(path.join(os.tmpdir(), "storage-"));
   context.after(() => {
     fs.rmSync(storage, { recursive: true });
@@ -30,7 +30,7 @@ test("the saved sessions are those that began with an open folder, and no other 
   assert.deepEqual(await savedSessions(path.join(storage, "missing"), ["/a"]), []);
 });
 
-test("a folder is found with a last separator, and among folders with long paths", async (context) => {
+test("a session is found by a folder with a trailing separator, and by one of many long paths", async (context) => {
   const storage = fs.mkdtempSync(path.join(os.tmpdir(), "storage-"));
   context.after(() => {
     fs.rmSync(storage, { recursive: true });

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { config } from "@vscode/l10n";
 
-/** The titles that server/fairlead/lsp/lenses.py, actions.py and review_commands.py write. */
+/** Titles as server/fairlead/lsp/lenses.py, actions.py and review_commands.py write them. */
 const TITLES = [
   "Accept",
   "Reject",
@@ -24,6 +24,8 @@ const TITLES = [
   "Keep Mine at Line 4",
   "Accept All 2 Changes in This File",
   "Reject All 2 Changes in This File",
+  "Restore File with Changes",
+  "Keep Deleted",
 ];
 
 test("the server's titles are shown in the user's language", async () => {

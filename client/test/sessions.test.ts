@@ -33,7 +33,7 @@ test("a session's row shows its state, its progress, the files to review, its ag
   );
 });
 
-test("the row of a waiting session starts with that, and a completed plan has its own icon", () => {
+test("the row of a session that waits for the user says so first, and a completed plan has its own icon", () => {
   const store = listed();
   store.startRun(first, "One");
   store.addQuestion({ sessionId: first, toolCallId: "1", question: "Which?", options: [] });

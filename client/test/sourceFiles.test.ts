@@ -14,7 +14,7 @@ async function chosenFrom(files: readonly string[]): Promise<string[]> {
   });
 }
 
-test("each language is started with one of the workspace's own files, not one of a dependency or build", async () => {
+test("each language is started with a file of the workspace itself, not of its dependencies or builds", async () => {
   const others = ["node_modules/a/index.d.ts", "client/node_modules/b.js", "dist/main.js", ".venv/lib/c.py"];
   assert.deepEqual(await chosenFrom([...others, "src/main.ts", "src/other.ts", "tool.py"]), ["src/main.ts", "tool.py"]);
   assert.deepEqual(await chosenFrom(others), []);

@@ -1,6 +1,7 @@
 // `npm run looks`: plays the journeys of a user in a real VS Code, in each look, and takes pictures for review:
 //   npm run looks -- [--only dark,chinese] [--journeys task,review] [FOLDER]
-// Recordings and a local server replace the model. Chinese needs a browser that has a Chinese font (FAIRLEAD_BROWSER).
+// Recordings and a local server replace the model. The look `chinese` needs a browser that can show Chinese text: set
+// FAIRLEAD_BROWSER if the default one cannot.
 
 import fs from "node:fs";
 import path from "node:path";

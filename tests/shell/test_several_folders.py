@@ -45,7 +45,7 @@ async def guarded(roots: Roots) -> View:
 
 @pytest.mark.parametrize("backend", ["unshare", "bubblewrap"])
 async def test_a_command_sees_and_changes_all_folders(roots: Roots, tmp_path: Path, backend: str) -> None:
-    """It starts in the first one. Its changes in all folders are collected, and the disk stays as it is."""
+    """A command starts in the first folder. Its changes in all folders are collected, and the disk stays as it is."""
     before = on_disk(tmp_path / "api") | {f"web/{name}": text for name, text in on_disk(tmp_path / "web").items()}
     async with boxes(roots, tmp_path / "state", backend) as box:
         view = seen(**{"api/new.txt": "new api\n", "web/a.txt": "proposed\n", "web/sub/b.txt": None})
@@ -78,7 +78,7 @@ async def test_secrets_and_protected_files_of_each_folder_are_closed(roots: Root
 
 
 async def test_a_folder_inside_another_one_is_shown_once(tmp_path: Path) -> None:
-    """Its files are reported only under its own name, and the rules of the outer folder apply to them too."""
+    """The inner folder's files are reported only under its name. The rules of the outer folder apply to them too."""
     write(tmp_path / "mono", {"a.txt": "a\n", "pkg/b.txt": "b\n", "pkg/key.txt": "KEY\n"})
     write(tmp_path / "mono", {".fairleadignore": "/pkg/key.txt\n"})
     roots = Roots.of(tmp_path / "mono" / "pkg", tmp_path / "mono")
@@ -98,7 +98,7 @@ def git(folder: Path, *arguments: str) -> None:
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 async def test_two_folders_of_one_repository(tmp_path: Path) -> None:
-    """Git does not report files that the box hides as missing, and changes to the repository are discarded."""
+    """Git reports no file as deleted because the box hides it. Changes to the repository itself are discarded."""
     mono = tmp_path / "mono"
     write(mono, {"api/a.txt": "a\n", "web/b.txt": "b\n", "rest/c.txt": "c\n"})
     git(mono, "init")
@@ -115,7 +115,7 @@ async def test_two_folders_of_one_repository(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 async def test_a_worktree_next_to_its_repository(tmp_path: Path) -> None:
-    """Git works in both, although the repository of the second folder is in the first one."""
+    """Git works in both folders, although the git folder of the second one is in the first one."""
     api, web = tmp_path / "api", tmp_path / "web"
     write(api, {"a.txt": "a\n"})
     git(api, "init")
@@ -133,7 +133,7 @@ async def test_a_worktree_next_to_its_repository(tmp_path: Path) -> None:
 
 
 async def test_no_sandbox_is_used_if_one_folder_cannot_be_sandboxed(tmp_path: Path) -> None:
-    """Rather than a sandbox that does not protect all folders."""
+    """If one folder cannot be sandboxed, there is no sandbox, because it would not protect all folders."""
     home = Path.home()
     write(tmp_path / "api", {"a.txt": "a\n"})
     found = await probe(Roots.of(tmp_path / "api", home), tmp_path / "state")

@@ -111,7 +111,10 @@ INSTALLATIONS = {
 async def test_programs_on_path_find_their_files_beside_bin(
     workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Programs of npm and Homebrew are links out of `bin`. No other files there are visible, nor any beside `~/bin`."""
+    """A program in `bin` may be a link to a file beside `bin`, as with npm and Homebrew, so that file is visible.
+
+    Settings beside `bin` are not visible, and neither is any file beside `~/bin`.
+    """
     home = tmp_path / "home"
     for folder, (program, library) in INSTALLATIONS.items():
         write(home / folder, {library: "PROGRAM\n", "etc/npmrc": "HUNTER\n", ".npmrc": "HUNTER\n"})
@@ -153,7 +156,10 @@ MOVED = {
 async def test_tools_are_visible_in_folders_that_variables_name(
     workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same parts are visible as in the usual folders. A variable that names the home folder reveals nothing."""
+    """A folder that a variable names has the same visible parts as the tool's usual folder.
+
+    A variable that names the home folder reveals nothing.
+    """
     home = tmp_path / "home"
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("JAVA_HOME", str(home))
@@ -191,7 +197,7 @@ async def test_a_command_can_add_versions_next_to_the_shown_ones(
 async def test_packages_of_yarns_plug_n_play_are_visible(
     workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only once the workspace has a `.pnp.cjs`; until then, `yarn install` must be able to write its cache."""
+    """Yarn's packages are visible only with a `.pnp.cjs`. Before, `yarn install` must be able to write its cache."""
     home = tmp_path / "home"
     write(home, {".yarn/berry/cache/a.zip": "PROGRAM\n", ".yarn/berry/telemetry.json": "HUNTER\n"})
     monkeypatch.setenv("HOME", str(home))
@@ -203,7 +209,10 @@ async def test_packages_of_yarns_plug_n_play_are_visible(
 
 
 def test_only_programs_and_libraries_of_an_environments_python_are_visible(workspace: Path) -> None:
-    """No other file there is shown. A folder without a Python, or with a link in its path, is not shown at all."""
+    """Of the Python that a `pyvenv.cfg` names, only `bin` and the library are shown.
+
+    Nothing is shown if the named folder contains no Python or is not named `bin`, or if its path contains a link.
+    """
     with tempfile.TemporaryDirectory(prefix="fairlead-python-", dir="/var/tmp") as folder:
         write(Path(folder), {f"python/{name}": "" for name in ("bin/python3", "lib/python3.12/os.py", "share/secret")})
         write(Path(folder), {"plain/bin/tool": "", "plain/secret": ""})

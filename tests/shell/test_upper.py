@@ -24,7 +24,7 @@ DEEP = "import os\nfor n in range(3000):\n    os.mkdir('d' * 100); os.chdir('d' 
 
 
 async def test_files_that_are_not_regular_are_reported_and_discarded(workspace: Path, tmp_path: Path) -> None:
-    """Links, pipes and sockets, even one that replaces a file. An existing link that was only touched is no change."""
+    """New links, pipes and sockets are reported, and so is a link that replaced a file. A touched link is no change."""
     write(workspace, {"a.txt": "a", "b.txt": "b"})
     os.symlink("a.txt", workspace / "old")
     make = "import socket; socket.socket(socket.AF_UNIX).bind('s')"
@@ -39,7 +39,10 @@ async def test_files_that_are_not_regular_are_reported_and_discarded(workspace: 
 
 @pytest.mark.parametrize("ignored", [False, True])
 async def test_no_link_leads_out_of_the_layer(workspace: Path, tmp_path: Path, ignored: bool) -> None:
-    """If a folder became a link to another one, nothing is read, written or removed there, now or by a proposal."""
+    """If a command replaced a folder with a link, nothing is read, written or removed in the link's target.
+
+    This is also true for later proposals in that folder.
+    """
     outside = tmp_path / "outside"
     write(outside, {"a.txt": "theirs", "sub/b.txt": "theirs"})
     write(workspace, {".gitignore": "build\n" if ignored else "", "src/a.txt": "a"})
@@ -53,7 +56,7 @@ async def test_no_link_leads_out_of_the_layer(workspace: Path, tmp_path: Path, i
 
 
 async def test_a_deep_tree_is_reported_and_removed(workspace: Path, tmp_path: Path) -> None:
-    """It is deeper than any path can be. The report has one line, and the layer is empty again."""
+    """A tree that is deeper than any path can be is reported in one line and removed. The layer is empty again."""
     async with boxes(workspace, tmp_path / "state") as box:
         ran = await box.run("python3 p.py", seen(**{"p.py": DEEP}))
         assert list(ran.not_proposed.values()) == ["the folders are nested too deeply"]
@@ -61,7 +64,7 @@ async def test_a_deep_tree_is_reported_and_removed(workspace: Path, tmp_path: Pa
 
 
 async def test_large_files_are_reported_and_not_read(workspace: Path, tmp_path: Path) -> None:
-    """A sparse file of many GB, and a file that grew too large; an unchanged large one is no change."""
+    """A sparse file of 7 GB and a file that grew too large are reported. A large file that was only touched is not."""
     with (workspace / "same.bin").open("wb") as file:
         file.truncate(collect_changes.MAX_BYTES + 5)
     write(workspace, {"a.txt": "a"})
@@ -75,7 +78,7 @@ async def test_large_files_are_reported_and_not_read(workspace: Path, tmp_path: 
 
 
 async def test_files_beyond_the_limit_are_counted_and_discarded(workspace: Path, tmp_path: Path) -> None:
-    """As many as can be proposed are returned. Afterwards, the layer is empty."""
+    """MAX_CHANGES files are returned, and a warning counts the others. Afterwards, the layer is empty."""
     async with boxes(workspace, tmp_path / "state") as box:
         ran = await box.run("for n in $(seq 2500); do echo x > f$n; done")
         assert len(ran.contents) == collect_changes.MAX_CHANGES
@@ -84,7 +87,7 @@ async def test_files_beyond_the_limit_are_counted_and_discarded(workspace: Path,
 
 
 async def test_files_whose_names_are_not_utf_8_are_reported(workspace: Path, tmp_path: Path) -> None:
-    """By a printable form of their names."""
+    """A file whose name is not UTF-8 is reported with a printable form of its name."""
     async with boxes(workspace, tmp_path / "state") as box:
         ran = await box.run("echo x > $'a\\xff.txt'")
     assert ran.not_proposed == {"a�.txt": "its name is not UTF-8"}
@@ -100,7 +103,7 @@ async def test_ignore_rules_that_are_not_a_regular_file(workspace: Path, tmp_pat
 
 
 async def test_changes_to_unreadable_files_are_collected(workspace: Path, tmp_path: Path) -> None:
-    """Even if the command took away all permissions of the files and their folder."""
+    """Changes are collected even if the command removed all permissions of the files and of their folder."""
     write(workspace, {"a.txt": "a"})
     async with boxes(workspace, tmp_path / "state") as box:
         ran = await box.run("mkdir d; echo x > d/x; chmod 0 d/x d; echo b > a.txt; chmod 0 a.txt")
@@ -108,7 +111,7 @@ async def test_changes_to_unreadable_files_are_collected(workspace: Path, tmp_pa
 
 
 async def test_a_proposal_over_a_deleted_ignored_folder(workspace: Path, tmp_path: Path) -> None:
-    """The deletion of an ignored folder stays, then a file is proposed in it: only that file is visible there."""
+    """If a command deleted an ignored folder and a file is then proposed in it, commands see only that file there."""
     write(workspace, {".gitignore": "out/\n", "out/old.txt": "old"})
     async with boxes(workspace, tmp_path / "state") as box:
         await box.run("rm -r out")
@@ -117,7 +120,7 @@ async def test_a_proposal_over_a_deleted_ignored_folder(workspace: Path, tmp_pat
 
 
 def test_a_tree_is_removed_whatever_its_modes(tmp_path: Path) -> None:
-    """It has many folders without permissions, and a link to a folder outside, whose files stay."""
+    """A tree without any permissions is removed. The target of a link in it stays. A second call does nothing."""
     write(tmp_path, {"outside/a.txt": "a", **{f"tree/{n}/{m}/f": "" for n in range(30) for m in range(3)}})
     os.symlink(tmp_path / "outside", tmp_path / "tree/1/link")
     for path in sorted((tmp_path / "tree").rglob("*"), reverse=True):
@@ -129,7 +132,7 @@ def test_a_tree_is_removed_whatever_its_modes(tmp_path: Path) -> None:
 
 
 async def test_the_caches_of_compilers_see_each_edit(workspace: Path, tmp_path: Path) -> None:
-    """They compare sizes and whole seconds. So different content gets a later second, and the same content keeps it."""
+    """Compilers compare sizes and whole seconds. So a new text gets a later second; the same text keeps its second."""
     write(workspace, {"a": "0"})
     async with boxes(workspace, tmp_path / "state") as box:
         times = [await box.output("stat -c %Y a", seen(a=text)) for text in ("1", "1", "2", "3", "3")]
@@ -155,7 +158,7 @@ async def test_a_link_on_the_disk_is_not_followed(workspace: Path, tmp_path: Pat
 
 @pytest.mark.parametrize("name", [".git", "other.git"])
 async def test_a_deep_tree_in_a_repository(workspace: Path, tmp_path: Path, name: str) -> None:
-    """It is removed like any other, and the next command works."""
+    """A deep tree that a command creates in a repository is removed like any other, and the next command works."""
     write(workspace, {f"{name}/HEAD": "ref: refs/heads/main\n", f"{name}/objects/x": "", f"{name}/refs/x": ""})
     async with boxes(workspace, tmp_path / "state") as box:
         view = seen(**{"p.py": f"import os\nos.chdir('{name}')\n{DEEP}"})
@@ -174,7 +177,9 @@ async def test_a_workspace_without_permissions_is_usable_again(workspace: Path, 
 
 
 async def test_a_virtual_environment_stays_in_the_layer(workspace: Path, tmp_path: Path) -> None:
-    """Whatever its name. A `pyvenv.cfg` that is created in a folder of the user hides nothing there."""
+    """A new virtual environment stays in the layer, whatever its name. A new `pyvenv.cfg` in a user's folder does not
+    hide that folder's changes.
+    """
     write(workspace, {"src/a.py": "a"})
     async with boxes(workspace, tmp_path / "state") as box:
         make = "mkdir -p my-env/lib; touch my-env/pyvenv.cfg my-env/lib/x src/pyvenv.cfg"
@@ -184,7 +189,7 @@ async def test_a_virtual_environment_stays_in_the_layer(workspace: Path, tmp_pat
 
 
 async def test_changed_ignored_files_of_the_user_are_named(workspace: Path, tmp_path: Path) -> None:
-    """Only after the command that changed them. Caches of tools are not reported."""
+    """The user's ignored files are named once, after the command that changed them. Caches of tools are not named."""
     write(workspace, {".gitignore": "*.o\n", "a.o": "a", "b.o": "b", "__pycache__/a.pyc": "a"})
     async with boxes(workspace, tmp_path / "state") as box:
         ran = await box.run("echo x > a.o; rm b.o; echo x > new.o; echo x > __pycache__/a.pyc")
@@ -193,7 +198,7 @@ async def test_changed_ignored_files_of_the_user_are_named(workspace: Path, tmp_
 
 
 def test_no_folder_is_created_through_a_link(tmp_path: Path) -> None:
-    """Root creates them for another user, who may have put a link there."""
+    """A server that runs as root creates folders for another user, who may have put a link into the path."""
     write(tmp_path, {"outside/a.txt": "a", "ours/box/b.txt": "b"})
     os.symlink(tmp_path / "outside", tmp_path / "ours/link")
     trees.make_folder(tmp_path / "ours", "box/upper", os.getuid(), os.getgid())
@@ -204,7 +209,7 @@ def test_no_folder_is_created_through_a_link(tmp_path: Path) -> None:
 
 
 def test_fault_74_a_folder_that_is_moved_away_while_it_is_removed(tmp_path: Path) -> None:
-    """docs/faults.md 74: nothing is removed where its owner, who is not the server's user, has moved a part of it."""
+    """docs/faults.md 74: if another user moves a part of the folder away, nothing else in the new place is removed."""
     names = [f"x{n}" for n in range(20)]
     write(tmp_path, {f"elsewhere/{name}/keep.txt": "k" for name in names})
     write(tmp_path, {f"layer/{name}/a.txt": "a" for name in names} | {f"layer/moved/{n}.txt": "" for n in range(2000)})

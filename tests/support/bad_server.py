@@ -22,7 +22,7 @@ ASKED = [
 ]
 
 read: list[str] = []
-"""The files that it has read."""
+"""The files of the workspace that this server has read."""
 UNANSWERED = {"never answers": "textDocument/references", "does not shut down": "shutdown"}
 
 
@@ -73,7 +73,7 @@ def at_start(case: str) -> None:
 
 
 def ask() -> list[Any]:
-    """The answers to all requests of `ASKED`."""
+    """Sends all requests of `ASKED`. Returns the result of each, or the code of its error."""
     answers: list[Any] = []
     for number, (method, params) in enumerate(ASKED):
         send({"id": f"ask-{number}", "method": method, "params": params})
@@ -85,7 +85,7 @@ def ask() -> list[Any]:
 
 
 def read_workspace() -> None:
-    """Reports that it reads the workspace, and reads it."""
+    """Reports the beginning and the end of a reading of the workspace, and counts one more file as read."""
     for kind in ("begin", "end"):
         send({"method": "$/progress", "params": {"token": "scan", "value": {"kind": kind, "title": "Reading"}}})
     read.append("a.x")
@@ -117,7 +117,7 @@ def capabilities(case: str) -> dict[str, Any]:
 
 
 def publish(case: str, document: dict[str, Any]) -> None:
-    """Publishes a problem that names the version of the document; for one case, only for its second version."""
+    """Publishes a problem that names the document's version. One case publishes only for the second version."""
     if case == "checks the second version" and document["version"] != 2:
         return
     problem = {"range": HERE["range"], "message": f"wrong in version {document['version']}"}

@@ -47,7 +47,7 @@ class WireError(Exception):
 
 
 NO_LANGUAGE_SERVERS: Json = {"languageServers": {spec.name: False for spec in TABLE}}
-"""Settings that disable the servers that happen to be on PATH. A test that needs some sets `languageServers`."""
+"""Settings that disable all language servers: some may be on PATH. A test that needs one sets `languageServers`."""
 
 
 class Refuse(Exception):
@@ -192,7 +192,7 @@ class Client:
         return found()
 
     async def event(self, kind: str, **fields: Any) -> Json:
-        """Waits for the first `agent/event` of a kind with these fields."""
+        """The first `agent/event` of a kind with these fields. Waits for it if it has not arrived yet."""
         return await self.until(
             lambda: next((event for event in self.events(kind) if fields.items() <= event.items()), None)
         )
@@ -207,7 +207,7 @@ class Client:
         return [event for event in self.all("agent/event") if kind in (None, event["kind"])]
 
     def text(self, kind: str = "text") -> str:
-        """Everything that the model said, as it was shown."""
+        """The joined text of all events of a kind; by default, everything that the model said."""
         return "".join(event["text"] for event in self.events(kind))
 
     @property
@@ -234,7 +234,7 @@ class Client:
         self.notify("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]})
 
     def save_buffer(self, path: Path) -> None:
-        """Writes the text of an open buffer to its file."""
+        """Writes the text of an open buffer to its file, and reports that it was saved."""
         uri = path.as_uri()
         path.write_bytes(self.buffers[uri][0].encode())
         self.notify("textDocument/didSave", {"textDocument": {"uri": uri}})

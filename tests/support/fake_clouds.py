@@ -34,7 +34,8 @@ SIGNED = re.compile(
 class FakeCloud(FakeApi):
     """The base of both clouds: checks a request by the rules of the cloud, then by those of the API.
 
-    `arrived` has all requests as they came, `requests` only those that the cloud accepted, as the API would get them.
+    `arrived` has all requests for an answer as they came. `requests` has only those that the cloud accepted, as the API
+    would get them.
     """
 
     wrong_body = ""
@@ -85,7 +86,7 @@ class FakeCloud(FakeApi):
 
 
 class FakeBedrock(FakeCloud):
-    """Accepts signatures with its access key and region, or its bearer token."""
+    """Accepts signed requests with its access key and region, or its bearer token. Does not verify the signature."""
 
     KEY, SECRET, TOKEN, REGION = "AKIDEXAMPLE", "a-secret-key", "a-bearer-token", "eu-central-1"
     stream_type = "application/vnd.amazon.eventstream"
@@ -194,7 +195,7 @@ class FakeVertex(FakeCloud):
         return [{"error": {"code": error.status, "message": error.message, "status": error.error_type}}], {}
 
     def key_file(self, folder: Path) -> Path:
-        """A service account's key, with this server as its token endpoint."""
+        """Writes a service account's key, with this server as its token endpoint. Returns the path of the file."""
         key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         pem = key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()

@@ -1,4 +1,4 @@
-"""Processes that are forked from one that has imported the product, because imports take most of the startup time.
+"""Forks processes from a process that has imported the product, because imports take most of the startup time.
 
 A forked process runs the same `main` with its own streams, environment and memory. `server_process.py` and
 `cli/forked_command.py` contain what runs in it.
@@ -32,7 +32,7 @@ class Streams:
         return _received, tuple(reduction.DupFd(number) for number in self._numbers)
 
     def take(self, env: Mapping[str, str]) -> None:
-        """In the forked process, install them as stdin, stdout and stderr, and set the environment."""
+        """Installs them as stdin, stdout and stderr, and sets the environment. To be called in the forked process."""
         for number, theirs in enumerate(self._numbers):
             os.dup2(theirs, number)
         for theirs in {*self._numbers} - {0, 1, 2}:
@@ -54,7 +54,7 @@ def fork(work: Callable[..., NoReturn], *arguments: Any) -> BaseProcess:
 
 
 def _ensure_running() -> None:
-    """Starts the fork server if it is not running, with the path of the modules that it preloads."""
+    """Starts the fork server if it is not running, with a PYTHONPATH on which it finds the modules that it preloads."""
     multiprocessing.set_forkserver_preload(["support.preload"])
     kept = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join(_PATH)

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for what no server should send and no recording should contain.
+"""Hypothesis strategies for what no model's server should send and no recording should contain.
 
 Each begins with something valid, changes a few places, and perhaps damages the bytes.
 """

@@ -1,4 +1,4 @@
-"""Small pictures that programs can show."""
+"""Small pictures. Of the JPEG and the HEIC there is only the beginning."""
 
 import struct
 import zlib

@@ -12,7 +12,9 @@ The keys of `steps.yaml`:
 
     rule      the guarantee, in a sentence
     fault     the number of the case in docs/faults.md, if any
-    files     further files of the workspace: name to Content; for POSIX `modes` ("755") and `links` (their targets)
+    files     further files of the workspace: name to Content
+    modes     for POSIX: name to permissions ("755")
+    links     for POSIX: name to the target of a symbolic link
     expected  final differences from `expected/` or, without that folder, from the input: name to Content; null: no file
     untouched files whose modification time does not change
     steps     the actions, in order: the methods of `Player` without an underscore
@@ -49,7 +51,7 @@ class Scenario:
 
     @property
     def name(self) -> str:
-        """Contains the fault's number, because a test compares docs/faults.md with the names of the tests."""
+        """The name in tests. It has the fault's number, because a test compares docs/faults.md with these names."""
         return self.folder.name if self.fault is None else f"fault_{self.fault:02}_{self.folder.name}"
 
     def lay_out(self, workspace: Path) -> None:
@@ -136,10 +138,11 @@ class Player:
                 raise
 
     async def agent(self, calls: list[Json], results: list[str] | None = None, feedback: Any = None) -> None:
-        """Runs a task with one round of these calls.
+        """Runs a task with one round of these calls, after which the model ends the run.
 
         Each of `results` is part of a call's result, in the order of the calls; an error begins with "Error:".
-        `feedback` lists parts of what the model reads in addition to its task and the results; `[]` means nothing.
+        `feedback` lists parts of what the model reads in addition to its task and the results. `[]`: it reads nothing
+        else. None: this is not checked.
         """
         turn = Turn(tuple(Call(name, given) for call in calls for name, given in call.items()))
         for one in [*([turn] if calls else []), Turn((Text("Done."),))]:
@@ -242,7 +245,7 @@ class Player:
         assert {name: f"{self._path(name).stat().st_mode & 0o777:o}" for name in modes} == modes
 
     async def sides(self, name: str, **texts: str) -> None:
-        """The virtual documents of a diff: `base` and `proposed`."""
+        """Checks the texts of the virtual documents of a diff: `base` and `proposed`."""
         assert {side: await self._side(side, name) for side in texts} == texts
 
     # helpers of the steps
@@ -298,7 +301,10 @@ class Player:
     async def _outcomes(
         self, method: str, params: Json, outcomes: Any = None, says: str = "", refused: str = ""
     ) -> None:
-        """Checks the outcome of each file, or of all if it is one word; `says` is part of their messages."""
+        """Sends a decision and checks its outcomes; `says` is part of their messages.
+
+        `outcomes`: the sorted outcomes by file, or one word that is the outcome of all.
+        """
         result = await self._ask(method, params, refused)
         if result is None:
             return

@@ -1,4 +1,4 @@
-"""Real server processes for tests. Under pytest they are forked from one that has already imported the modules.
+"""Real server processes for tests. Under pytest they are forked from a process that has already imported the modules.
 
 A new interpreter is started to measure or kill servers (benchmarks/speed, benchmarks/campaigns), to start them as a
 user does (tests/editor, the example of docs/protocol.md, some of tests/cli), and on systems without fork.

@@ -30,7 +30,7 @@ PARAMS = {"textDocument": {"uri": "file:///a.x"}, "position": {"line": 0, "chara
 
 
 def real(name: str) -> ServerSpec:
-    """A server of the table. Skips the test if neither the setup nor the user installed its program."""
+    """A server of the table. The setup installs those of TOOLS. For any other, skips the test if it is not on PATH."""
     spec = next(spec for spec in TABLE if spec.name == name)
     program = TOOLS.get(name) or shutil.which(spec.command[0])
     if program is None:
@@ -39,7 +39,7 @@ def real(name: str) -> ServerSpec:
 
 
 def bad(case: str) -> ServerSpec:
-    """The badly behaved server, for `*.x`."""
+    """The language server of `bad_server.py`, which misbehaves as `case` says, for `*.x`."""
     return ServerSpec("bad", (sys.executable, str(BAD_SERVER), case), {".x": "x"})
 
 

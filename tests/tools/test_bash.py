@@ -71,7 +71,7 @@ async def test_an_invalid_command_line_is_refused_before_the_user_is_asked(
 
 
 async def test_a_command_without_output_has_its_exit_code(desk_with: MakeDesk) -> None:
-    """The model must not take silence for failure."""
+    """A command without output has a result with its exit code, so the model does not take silence for failure."""
     assert (await desk_with("allow_once").call("bash", command="true")).startswith("(exit code 0, ")
 
 
@@ -86,7 +86,7 @@ async def test_a_command_without_output_has_its_exit_code(desk_with: MakeDesk) -
     ],
 )
 async def test_a_rejected_command_is_not_run(desk_with: MakeDesk, answer: ApprovalAnswer, said: str) -> None:
-    """The model reads why, and nothing happened."""
+    """The model reads that the user did not allow the command, and the reason if one was given. Nothing is run."""
     desk = desk_with(answer)
     with pytest.raises(ToolError) as error:
         await desk.call("bash", command="touch made")
@@ -96,7 +96,7 @@ async def test_a_rejected_command_is_not_run(desk_with: MakeDesk, answer: Approv
 
 @pytest.mark.parametrize("command", ["", "  \n\t"])
 async def test_an_empty_command_asks_nobody(desk_with: MakeDesk, command: str) -> None:
-    """It is the model's mistake."""
+    """An empty command is an error for the model; the user is not asked."""
     desk = desk_with("allow_once")
     with pytest.raises(ToolError, match="empty"):
         await desk.call("bash", command=command)
@@ -150,7 +150,7 @@ async def test_an_allowance_is_bound_to_the_session(tmp_path: Path) -> None:
 
 
 async def test_proposed_edits_that_a_command_does_not_see_are_reported_first(desk_with: MakeDesk) -> None:
-    """Both the question to the user and the result begin with their number, even if the command is killed."""
+    """The question to the user and the result begin with the number of unseen edits, even if the command is killed."""
     desk = desk_with("allow_once")
     desk.write("a.txt", "1\n2\n3\n4\n")
     await desk.call("edit_file", path="a.txt", old_text="1", new_text="one")
@@ -186,7 +186,10 @@ async def test_with_an_allowance_the_edits_that_are_not_seen_are_still_reported(
     ],
 )
 async def test_a_command_that_waits_for_changed_files(desk_with: MakeDesk, command: str, hint: str | None) -> None:
-    """At the time limit, the model reads why it did not end and what to do, even if only the output shows the cause."""
+    """At the time limit, the model reads why the command did not end and what to do.
+
+    This also works if only the output shows that the command waits for changed files.
+    """
     desk = desk_with("allow_once")
     with pytest.raises(ToolError) as error:
         await desk.call("bash", command=command, timeout_seconds=3)
@@ -195,14 +198,16 @@ async def test_a_command_that_waits_for_changed_files(desk_with: MakeDesk, comma
 
 
 async def test_fault_26_a_command_that_waits_for_input_returns(desk_with: MakeDesk) -> None:
-    """docs/faults.md 26: there is no input, and no terminal."""
+    """docs/faults.md 26: a command has no input and no terminal, so it cannot wait for the user to type."""
     desk = desk_with("allow_once")
     assert (await desk.call("bash", command="cat")).startswith("(exit code 0")
     assert "(exit code 1" in await desk.call("bash", command="read x </dev/tty")
 
 
 async def test_fault_31_output_is_plain_for_the_model_and_has_its_colors_for_the_user(desk_with: MakeDesk) -> None:
-    """docs/faults.md 31: other terminal sequences are removed, and bytes that are not text are replaced."""
+    """docs/faults.md 31: only the user's output has colors. In both outputs, other terminal sequences are removed, and
+    bytes that are not text are replaced.
+    """
     desk = desk_with("allow_once")
     text = await desk.call("bash", command=r"printf '\033[31mred\033]0;t\007 \xff\033]52;c;eA==\007ok\n'")
     assert result(text)[0] == "red \ufffdok"
@@ -235,7 +240,7 @@ async def test_fault_20_a_cancelled_command_reports_how_far_it_got(desk_with: Ma
 
 
 async def test_fault_20_a_command_cancelled_while_the_user_is_asked_is_not_run(workspace: Path) -> None:
-    """docs/faults.md 20: the result says so."""
+    """docs/faults.md 20: the result says that the user was being asked and that the command was not run."""
 
     asked = asyncio.Event()
 
@@ -266,7 +271,7 @@ BENIGN = {
 
 @pytest.mark.parametrize("name", BENIGN)
 async def test_fault_43_harmless_commands_work(desk_with: MakeDesk, name: str) -> None:
-    """docs/faults.md 43: `read_file` reads the same files, too."""
+    """docs/faults.md 43: harmless commands succeed, and `read_file` reads the same files."""
     desk = desk_with("allow_once")
     desk.write("real.txt", "content")
     desk.write("..foo", "dots")
@@ -281,7 +286,7 @@ async def test_fault_43_harmless_commands_work(desk_with: MakeDesk, name: str) -
 
 
 async def test_fault_34_no_tool_follows_a_link_that_a_command_made(desk_with: MakeDesk) -> None:
-    """docs/faults.md 34: whether it leads to a file, a folder or nothing yet, nothing is read or written there."""
+    """docs/faults.md 34: nothing is read or written where a link leads, be it a file, a folder or nothing yet."""
     desk = desk_with("allow_once")
     outside = desk.path.parent / "outside"
     outside.mkdir()

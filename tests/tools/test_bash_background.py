@@ -63,7 +63,10 @@ async def test_it_is_read_by_its_handle_while_it_runs(desk: Desk) -> None:
 
 
 async def test_reading_can_wait_for_the_end(desk: Desk) -> None:
-    """It returns as soon as the command ends. The exit code is in the result, and in the event of the end."""
+    """`bash_output` with `wait_seconds` returns as soon as the command ends. Its result has the exit code.
+
+    The event of the command's end has it too.
+    """
     await desk.call("bash", command="sleep 0.3; echo done; exit 3", background=True)
     text = await desk.call("bash_output", id="cmd-1", wait_seconds=20)
     assert text.startswith("done\n(cmd-1: exit code 3, ")
@@ -73,7 +76,7 @@ async def test_reading_can_wait_for_the_end(desk: Desk) -> None:
 
 
 async def test_a_read_that_waited_or_found_output_may_be_repeated(desk: Desk) -> None:
-    """It does not count as a repetition (docs/plan.md L10)."""
+    """A read that found new output or waited for a second does not count as a repetition (docs/plan.md L10)."""
     await desk.call("bash", command=f"echo one; {nap()}", background=True)
     await until_it_says(desk, "one")
     for wait, polls in ((0, True), (0, False), (1, True)):
@@ -97,7 +100,7 @@ async def test_a_read_that_is_cancelled_while_it_waits_leaves_no_task(desk: Desk
 
 
 async def test_it_is_ended_by_its_handle(desk: Desk) -> None:
-    """All processes that it started end too, and this does not count as a failure."""
+    """`bash_kill` also ends all processes that the command started. The command does not count as failed."""
     left = nap()
     await desk.call("bash", command=f"setsid {left} & echo on; {left}", background=True)
     await until_it_says(desk, "on")
@@ -124,7 +127,9 @@ async def test_it_can_be_ended_twice_at_the_same_time(desk: Desk) -> None:
 
 
 async def test_it_ends_whatever_goes_wrong_with_it(workspace: Path) -> None:
-    """Even after a bug: otherwise a caller would wait for its end forever, and it would count as running."""
+    """A command ends even after a bug in the server. Otherwise it would count as running, and a caller that waits for
+    its end would wait forever.
+    """
     not_text: Any = 1
     commands, cleaned_up = BackgroundCommands(), list[str]()
 
@@ -140,7 +145,7 @@ async def test_it_ends_whatever_goes_wrong_with_it(workspace: Path) -> None:
 
 
 async def test_it_ends_with_the_session(desk: Desk) -> None:
-    """All commands end, even one that has hardly begun, and no process is left."""
+    """When the session is closed, all its commands end, even one that has hardly begun. No process is left."""
     naps = [nap() for _ in range(3)]
     for command in naps:
         await desk.call("bash", command=command, background=True)
@@ -151,14 +156,17 @@ async def test_it_ends_with_the_session(desk: Desk) -> None:
 
 
 async def test_it_is_ended_at_the_time_limit_of_its_call(desk: Desk) -> None:
-    """The next call of `bash_output` says so."""
+    """The command is killed at the time limit, and the next call of `bash_output` says so."""
     await desk.call("bash", command=nap(), background=True, timeout_seconds=1)
     text = await desk.call("bash_output", id="cmd-1", wait_seconds=20)
     assert text.startswith("(cmd-1: killed at its time limit, ")
 
 
 async def test_their_number_is_limited(desk: Desk) -> None:
-    """One more is refused with the handles of the others, without asking. When one has ended, another can start."""
+    """A command beyond MAX_RUNNING is refused without asking the user; the error has the handles of the others.
+
+    When one of them has ended, another command can start.
+    """
     for _ in range(MAX_RUNNING):
         await desk.call("bash", command=nap(), background=True)
     with pytest.raises(
@@ -172,7 +180,7 @@ async def test_their_number_is_limited(desk: Desk) -> None:
 
 @pytest.mark.parametrize("tool", ["bash_output", "bash_kill"])
 async def test_an_unknown_handle_is_an_error_that_names_the_known_ones(desk: Desk, tool: str) -> None:
-    """The model can then correct its call."""
+    """The error has the known handles, so that the model can correct its call."""
     with pytest.raises(ToolError, match=r"no background command 'cmd-1'\. None was started"):
         await desk.call(tool, id="cmd-1")
     await desk.call("bash", command="true", background=True)
@@ -181,7 +189,7 @@ async def test_an_unknown_handle_is_an_error_that_names_the_known_ones(desk: Des
 
 
 async def test_fault_27_its_output_is_bounded_between_two_reads(desk: Desk) -> None:
-    """docs/faults.md 27: the result has the start and the end, and says how much was omitted."""
+    """docs/faults.md 27: the result has the start and the end of a long output, and says how much was omitted."""
     await desk.call("bash", command="seq 1000000", background=True)
     text = await desk.call("bash_output", id="cmd-1", wait_seconds=20)
     assert text.startswith("1\n2\n")
@@ -191,7 +199,7 @@ async def test_fault_27_its_output_is_bounded_between_two_reads(desk: Desk) -> N
 
 
 async def test_a_command_that_cannot_be_started_is_reported(desk: Desk) -> None:
-    """The next call of `bash_output` says so. Here, the folder of the command no longer exists."""
+    """The next call of `bash_output` says that the command could not be started; here its folder no longer exists."""
     desk.path.rmdir()
     await desk.call("bash", command="true", background=True)
     text = await desk.call("bash_output", id="cmd-1", wait_seconds=5)

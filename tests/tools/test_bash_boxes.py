@@ -120,7 +120,7 @@ async def test_a_sandboxed_command_runs_without_asking_and_its_changes_are_repor
 
 @pytest.mark.parametrize("discarded", [False, True])
 async def test_a_command_that_saw_discarded_changes_verifies_nothing(workspace: Path, discarded: bool) -> None:
-    """docs/plan.md P17: it ran on files outside of the workspace that do not exist."""
+    """docs/plan.md P17: changes outside of the workspace were discarded, so the command saw files that do not exist."""
     setup = set_up(workspace)
     setup.layer.changes = replace(CHANGES, discarded_outside=discarded)
     await setup.desk.call("bash", command="python3 -m unittest")
@@ -148,7 +148,10 @@ async def test_a_command_that_saw_discarded_changes_verifies_nothing(workspace: 
 async def test_hidden_files_around_the_workspace_are_named_only_if_they_matter(
     workspace: Path, command: str, named: str
 ) -> None:
-    """A failure of any test would otherwise seem to be about hundreds of files elsewhere."""
+    """Hidden files around the workspace are named only if the output contains their name or the placeholder text.
+
+    Otherwise any failure would seem to be about hundreds of files elsewhere.
+    """
     setup = set_up(workspace)
     around = View(hidden=["a.key", "x.key"])
 
@@ -173,7 +176,7 @@ async def test_the_question_says_where_the_command_would_run_and_why_it_asks(wor
 
 
 async def test_outside_the_sandbox_it_runs_in_the_workspace_and_reports_what_it_does_not_see(workspace: Path) -> None:
-    """A command in the sandbox sees the proposals; this one does not, and its result says so."""
+    """A command outside the sandbox does not see the proposals, and its result says so."""
     setup = set_up(workspace)
     await setup.desk.call("write_file", path="a", content="x")
     text = await setup.desk.call("bash", command="ls", unsandboxed=True)
@@ -183,7 +186,7 @@ async def test_outside_the_sandbox_it_runs_in_the_workspace_and_reports_what_it_
 
 
 async def test_a_denied_command_is_refused_without_asking(workspace: Path) -> None:
-    """The model reads the reasons."""
+    """The model reads the reasons of the policy. The user is not asked, and no box is opened."""
     setup = set_up(workspace, Permission("deny", ("Rule: rm",)))
     with pytest.raises(ToolError, match=r"settings do not allow this command\.\nRule: rm"):
         await setup.desk.call("bash", command="rm a")
@@ -191,7 +194,7 @@ async def test_a_denied_command_is_refused_without_asking(workspace: Path) -> No
 
 
 async def test_changes_of_a_command_at_its_time_limit_are_reported(workspace: Path) -> None:
-    """With its output until then."""
+    """At its time limit, a command's changes are proposed. The error has their summary and the output until then."""
     setup = set_up(workspace)
     with pytest.raises(ToolError, match=r"^1 file changed.\nKilled at the time limit of 3 s. Output so far:\non$"):
         await setup.desk.call("bash", command="echo on; sleep 60", timeout_seconds=3)
@@ -199,7 +202,7 @@ async def test_changes_of_a_command_at_its_time_limit_are_reported(workspace: Pa
 
 
 async def test_a_time_limit_above_the_maximum_is_lowered_and_reported(workspace: Path) -> None:
-    """The command runs with the maximum."""
+    """The command runs with the maximum as its time limit, and the result begins with a note about that."""
     text = await set_up(workspace).desk.call("bash", command="true", timeout_seconds=100_000)
     assert text.startswith("(The time limit is 3600 s, the maximum.)\n")
 
@@ -220,7 +223,7 @@ async def test_changes_of_a_cancelled_command_are_discarded_and_that_is_reported
 
 
 async def test_every_box_is_closed_whenever_the_call_is_cancelled(workspace: Path) -> None:
-    """While the box opens, the command starts or ends, and while its changes are proposed."""
+    """The call is cancelled at many moments: while the box opens, the command runs, and the box is closed."""
     setup = set_up(workspace)
     for moment in range(0, 200, 8):
         task = asyncio.ensure_future(setup.desk.call("bash", command="true"))
@@ -231,14 +234,14 @@ async def test_every_box_is_closed_whenever_the_call_is_cancelled(workspace: Pat
 
 
 async def test_changes_that_cannot_be_read_are_reported_as_lost(workspace: Path) -> None:
-    """The command's output is not lost with them."""
+    """The result has the command's output and says why the changes are lost."""
     setup = set_up(workspace, fails=ToolError("Its changes are lost: the disk is full."))
     text = await setup.desk.call("bash", command="echo hi")
     assert text.startswith("hi\nIts changes are lost: the disk is full.\n(exit code 0, ")
 
 
 async def test_changes_of_a_background_command_are_reported_at_the_next_read(workspace: Path) -> None:
-    """It has its own box."""
+    """A background command has its own box. Its changes are in the result of the next `bash_output`."""
     setup = set_up(workspace)
     await setup.desk.call("bash", command="echo hi", background=True)
     text = await setup.desk.call("bash_output", id="cmd-1", wait_seconds=10)
@@ -247,7 +250,7 @@ async def test_changes_of_a_background_command_are_reported_at_the_next_read(wor
 
 
 async def test_a_check_whose_folder_is_gone_counts_as_failed_and_not_as_stopped(workspace: Path) -> None:
-    """The error says that it could not be started, and the box is closed."""
+    """The error says that the check could not be started, and the box is closed."""
     setup = set_up(workspace)
     workspace.rmdir()
     with pytest.raises(ToolError, match="could not be started"):
@@ -257,7 +260,7 @@ async def test_a_check_whose_folder_is_gone_counts_as_failed_and_not_as_stopped(
 
 
 async def test_a_check_whose_box_cannot_be_made_does_not_run_and_proves_nothing(workspace: Path) -> None:
-    """The exit code of such a box says nothing about the proposals, or about the files without them."""
+    """The exit code of a box that could not be made says nothing about the files, with or without the proposals."""
     setup = set_up(workspace, fails=NotRun("The command was not run: its sandbox could not be created."))
     for changes in (None, Changeset()):
         with pytest.raises(NotRun):
@@ -266,7 +269,7 @@ async def test_a_check_whose_box_cannot_be_made_does_not_run_and_proves_nothing(
 
 
 async def test_a_check_that_fails_is_a_result(workspace: Path) -> None:
-    """Its changes are discarded, and its exit code counts."""
+    """A failed check is no error: it has an exit code, which counts. Its changes are discarded."""
     setup = set_up(workspace)
     end = await check(setup, command="exit 3")
     assert (end.passed, end.result.exit_code, end.discarded) == (False, 3, " Its changes were discarded.")

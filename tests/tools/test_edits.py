@@ -68,7 +68,7 @@ async def test_fault_01_02_a_rewrite_keeps_the_files_own_line_endings_and_mark(d
 
 
 async def test_a_new_file_is_proposed_and_not_created(desk: Desk) -> None:
-    """docs/faults.md 14: even if its folder does not exist; it has the line endings of the call."""
+    """docs/faults.md 14: a new file may be in a folder that does not exist. It has the line endings of the call."""
     result = await desk.call("write_file", path="src/新 file.py", content="a\r\nb\n")
     assert result == "Proposed (new file, 2 lines)."
     assert list(desk.path.iterdir()) == []
@@ -93,7 +93,9 @@ async def test_edits_build_on_each_other_and_know_their_item_and_call(desk: Desk
 
 
 async def test_a_rewrite_that_changes_nothing_is_not_proposed(desk: Desk) -> None:
-    """Neither a rewrite that differs only in its line endings, which the result mentions, nor one back to the base."""
+    """A rewrite is not proposed if it differs only in line endings, which the result mentions. A rewrite back to the
+    base ends the proposal.
+    """
     desk.write("a.txt", "a\r\nb\r\n")
     assert await desk.call("write_file", path="a.txt", content="a\nb\n") == (
         "The file already has this content, apart from its line endings, which stay as they are; nothing was proposed."
@@ -127,7 +129,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 async def test_fault_03_04_05_a_refused_edit_changes_nothing(desk: Desk, name: str) -> None:
-    """docs/faults.md 3 to 5, docs/plan.md L12: no proposal, and the disk is as it was."""
+    """docs/faults.md 3 to 5, docs/plan.md L12: the error says why; nothing is proposed, and the file stays as it is."""
     text, old, said = REFUSED[name]
     desk.write("a.txt", text)
     before = stamp(desk, "a.txt")
@@ -139,7 +141,7 @@ async def test_fault_03_04_05_a_refused_edit_changes_nothing(desk: Desk, name: s
 
 
 async def test_a_missing_file_cannot_be_edited(desk: Desk) -> None:
-    """The error says how to create it. A proposed new file can be edited."""
+    """The error says how to create the file. Once it is proposed, it can be edited."""
     with pytest.raises(ToolError, match=r"No such file: new.txt. To make a new file, use write_file."):
         await desk.call("edit_file", path="new.txt", old_text="a", new_text="b")
     await desk.call("write_file", path="new.txt", content="a\n")
@@ -148,7 +150,7 @@ async def test_a_missing_file_cannot_be_edited(desk: Desk) -> None:
 
 
 async def test_nothing_can_be_created_below_a_file(desk: Desk) -> None:
-    """Whether the file is on disk or proposed. A file cannot replace a proposed folder either."""
+    """No file can be created below a file, on disk or proposed, or in place of a proposed folder."""
     desk.write("a", "x")
     await desk.call("write_file", path="b", content="x")
     await desk.call("write_file", path="c/d/e", content="x")
@@ -167,7 +169,7 @@ async def test_nothing_can_be_created_below_a_file(desk: Desk) -> None:
 
 
 async def test_fault_12_a_text_with_nul_is_refused(desk: Desk) -> None:
-    """docs/faults.md 12: it could not be read again."""
+    """docs/faults.md 12: a text with a NUL character is refused, because its file could not be read again."""
     desk.write("a.txt", "a\n")
     with pytest.raises(ToolError, match="NUL"):
         await desk.call("write_file", path="b.txt", content="a\0")

@@ -40,7 +40,7 @@ def test_a_glob_matches_like_a_line_of_a_gitignore_file(glob: str) -> None:
 
 @pytest.mark.parametrize("glob", ["x" * 501, "{a,b}" * 100, "{" * 400, "[", "{a,b", "a{b}c}", "\\", "**", "{}", "{,}"])
 def test_any_glob_is_quickly_accepted_or_refused(glob: str) -> None:
-    """It is valid, or the error says that it is not."""
+    """Within a second of CPU time, a glob is accepted, or the error says that it is invalid."""
     began = time.process_time()
     try:
         glob_filter(glob, Roots(), ())("a/b.py")
@@ -52,7 +52,7 @@ def test_any_glob_is_quickly_accepted_or_refused(glob: str) -> None:
 
 
 def test_a_glob_with_too_many_alternatives_is_refused() -> None:
-    """Otherwise those beyond the limit would match nothing, and files would silently be missing."""
+    """If alternatives beyond the limit were ignored instead, files would silently be missing from the results."""
     assert glob_filter("{a,b}" * 9, Roots(), ())("b" * 9)
     with pytest.raises(ToolError, match="more than 1000 alternatives"):
         glob_filter("{a,b}" * 10, Roots(), ())
@@ -98,7 +98,7 @@ PLACES: list[tuple[str | None, str, set[str]]] = [
 async def test_a_glob_is_relative_to_the_path_or_the_workspace(
     desk: Desk, path: str | None, glob: str, expected: set[str]
 ) -> None:
-    """It may also be absolute. `search` and `list_files` find the same files, including proposed ones."""
+    """A glob may also be absolute. `search` and `list_files` find the same files, including proposed ones."""
     for name in SOURCES[1:]:
         desk.write(name, "needle\n")
     await desk.call("write_file", path=SOURCES[0], content="needle\n")

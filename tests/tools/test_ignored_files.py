@@ -7,7 +7,7 @@ from tools.stand_ins import Desk, found, listed
 
 
 async def test_ignored_files_are_left_out_and_hidden_ones_are_not(desk: Desk) -> None:
-    """In a repository: by its .gitignore, by one in a subfolder, and by .ignore; `.git` itself is never shown."""
+    """A repository's .gitignore, one in a subfolder, and .ignore apply. Hidden files are found, but `.git` is not."""
     desk.write(".git/config", "needle\n")
     desk.write(".gitignore", "*.log\nbuild/\n")
     desk.write("sub/.gitignore", "local.txt\n")
@@ -21,7 +21,7 @@ async def test_ignored_files_are_left_out_and_hidden_ones_are_not(desk: Desk) ->
 
 @pytest.mark.parametrize("folder", [".git", ".svn", ".hg", ".jj", ".bzr", "CVS", "sub/.svn", "sub/CVS"])
 async def test_the_data_of_version_control_is_left_out(desk: Desk, folder: str) -> None:
-    """It contains copies of the files. Files with similar names, and those next to it, are found."""
+    """The data contains copies of the files. Files with similar names, and those next to the data, are found."""
     desk.write(f"{folder}/pristine/a.py", "needle\n")
     desk.write(f"{folder}/server.pem", "needle\n")
     seen = [f"{folder}ignore", "a.py", "cvs2/a.py"]
@@ -36,7 +36,7 @@ async def test_the_data_of_version_control_is_left_out(desk: Desk, folder: str) 
     "glob", ["*", "**", "*.log", "**/*", "**/*.log", "build/**", "*.{py,log}", ".git/**", "!*.py", "*config*"]
 )
 async def test_no_glob_includes_ignored_files(desk: Desk, glob: str) -> None:
-    """The repository's own data is never included either."""
+    """No glob includes ignored files, or the data of the repository itself."""
     desk.write(".git/config", "needle\n")
     desk.write(".gitignore", "*.log\nbuild/\n")
     for name in ("a.py", "a.log", "build/out.py", "b.txt"):
@@ -47,7 +47,7 @@ async def test_no_glob_includes_ignored_files(desk: Desk, glob: str) -> None:
 
 
 async def test_ignore_rules_apply_without_a_repository(desk: Desk) -> None:
-    """An unpacked archive has a .gitignore too. One above the workspace does not apply."""
+    """The .gitignore of an unpacked archive applies too. Without a repository, one above the workspace does not."""
     (desk.path.parent / ".gitignore").write_text("*\n")
     desk.write(".gitignore", "node_modules/\n")
     desk.write("node_modules/x.js", "needle\n")
@@ -57,7 +57,7 @@ async def test_ignore_rules_apply_without_a_repository(desk: Desk) -> None:
 
 
 async def test_ignore_rules_above_the_workspace_apply_within_a_repository(desk: Desk) -> None:
-    """The workspace may be a subfolder of the repository."""
+    """If the workspace is a subfolder of a repository, the .gitignore at the top of the repository applies."""
     (desk.path.parent / ".git").mkdir()
     (desk.path.parent / ".gitignore").write_text("*.log\n")
     desk.write("a.log")
@@ -66,7 +66,7 @@ async def test_ignore_rules_above_the_workspace_apply_within_a_repository(desk: 
 
 
 async def test_an_ignored_folder_can_be_named(desk: Desk) -> None:
-    """The agent may need to read a dependency."""
+    """If a call names an ignored folder, its files are found: the agent may need to read a dependency."""
     desk.write(".gitignore", "node_modules/\n")
     desk.write("node_modules/x/index.js", "needle\n")
     assert await found(desk, "needle", path="node_modules/x") == ["node_modules/x/index.js:1:needle"]
@@ -77,7 +77,9 @@ IGNORED = "\n(Left out because ignored: {}. To use one, pass it as `path`.)"
 
 
 async def test_ignored_files_at_a_path_are_named_if_there_are_no_others(desk: Desk) -> None:
-    """Otherwise the model concludes that there are none. Secrets, and files that do not match, are not named."""
+    """Otherwise the model would conclude that there are no such files. Secrets, and files that do not match, are not
+    named, and neither is any file if the call searches the whole workspace.
+    """
     desk.write(".git/HEAD")
     desk.write(".gitignore", "*.log\n*.txt\n.env\n")
     desk.write("logs/.gitkeep", "\n")
@@ -101,7 +103,7 @@ async def test_ignored_files_at_a_path_are_named_if_there_are_no_others(desk: De
 
 
 async def test_only_some_ignored_files_are_named(desk: Desk) -> None:
-    """There may be thousands. A file that the agent proposed to delete is not among them."""
+    """Only five are named, because there may be thousands. None of them is a file that the agent proposed to delete."""
     desk.write(".git/HEAD")
     desk.write(".gitignore", "*.log\n")
     for number in range(8):
@@ -113,7 +115,7 @@ async def test_only_some_ignored_files_are_named(desk: Desk) -> None:
 
 
 async def test_the_search_in_ignored_files_has_a_time_limit(desk: Desk) -> None:
-    """There may be gigabytes of dependencies. The result says that not all were searched."""
+    """There may be gigabytes of dependencies. After the time limit, the result says that not all were searched."""
     desk.write(".git/HEAD")
     desk.write(".gitignore", "*.log\n")
     desk.write("logs/a.log", "needle\n")

@@ -48,7 +48,7 @@ def test_omitted_lines_are_reported(name: str) -> None:
 
 
 def test_there_are_no_more_lines_than_the_limit() -> None:
-    """Even if the call requests more."""
+    """A result has at most MAX_LINES lines, even if the call requests more."""
     text = "x\n" * 5000
     assert excerpt(text, 1, 10**9).endswith(f"(Lines 1 to {MAX_LINES} of 5000; continue with offset {MAX_LINES + 1}.)")
 
@@ -65,8 +65,8 @@ HUGE = "a\n" + "x" * (MAX_CHARS + 7) + "\nb\n"
 
 
 def test_a_line_that_does_not_fit_is_cut_off() -> None:
-    """It is cut off if it is the first line, otherwise left to the next call. The note names the next offset, so the
-    model never gets stuck.
+    """A line that does not fit is cut off if it is the first one, otherwise left to the next call. The note names the
+    next offset, so the model never gets stuck.
     """
     assert excerpt(HUGE, 1, 2000) == "a\n(Lines 1 to 1 of 3; continue with offset 2.)"
     cut = "x" * MAX_CHARS
@@ -112,7 +112,7 @@ async def test_the_offset_counts_lines_from_one(desk: Desk) -> None:
 
 
 async def test_the_byte_order_mark_is_not_text(desk: Desk) -> None:
-    """docs/faults.md 2: a model that saw it would send it back."""
+    """docs/faults.md 2: the model does not see the byte order mark. Otherwise it would send the mark back."""
     desk.write("a.txt", "\ufeffa\n")
     assert await desk.call("read_file", path="a.txt") == "a\n"
 
@@ -150,7 +150,7 @@ ENCODED = {
 
 @pytest.mark.parametrize("name", ENCODED)
 async def test_text_in_another_encoding_is_read_as_text(desk: Desk, name: str) -> None:
-    """Without the byte order mark. A proposed text that the encoding cannot represent is refused."""
+    """The byte order mark is not part of the text. A proposed text that the encoding cannot represent is refused."""
     data, text, can_encode_all = ENCODED[name]
     path = desk.write("file.txt", data)
     assert await desk.call("read_file", path="file.txt") == text

@@ -62,7 +62,7 @@ FINE: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize(("given", "said"), WRONG, ids=[said[:50] for _, said in WRONG])
 def test_fault_21_everything_that_is_wrong_is_named_at_once(given: dict[str, Any], said: str) -> None:
-    """docs/faults.md 21: each field, with the expected type and the given one."""
+    """docs/faults.md 21: the error has each wrong field with what is expected, and the given type if that is wrong."""
     with pytest.raises(ToolError) as error:
         check_input(SCHEMA, given)
     assert str(error.value) == f"Wrong input: {said}."
@@ -70,7 +70,7 @@ def test_fault_21_everything_that_is_wrong_is_named_at_once(given: dict[str, Any
 
 @pytest.mark.parametrize("given", FINE, ids=str)
 def test_valid_input_is_accepted(given: dict[str, Any]) -> None:
-    """Unknown fields too, and null for optional fields."""
+    """Unknown fields are accepted, and so is null for an optional field."""
     check_input(SCHEMA, given)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from fairlead.agent.errors import ToolError
 from fairlead.tools.list_files import MAX_FILES
-from fairlead.tools.search import MAX_LINES
+from fairlead.tools.search import MAX_CONTEXT, MAX_LINES
 from tools.stand_ins import Desk, found, listed
 
 CODE = "import os\n\ndef alpha():\n    return Beta\n\nclass Beta:\n    pass\n"
@@ -33,7 +33,9 @@ async def test_a_match_comes_with_its_path_and_line(desk: Desk) -> None:
 
 @pytest.mark.parametrize("name", ["saved.txt", "typed.txt", "proposed.txt"])
 async def test_the_end_of_a_line_is_found_before_any_line_ending(desk: Desk, name: str) -> None:
-    """Also in open documents and proposals. A pattern with a carriage return matches only Windows line endings."""
+    """`$` matches before LF and CRLF, also in open documents and proposals. A carriage return in the pattern matches
+    only the one of CRLF.
+    """
     text = "one;\r\n\r\ntwo;\r\n"
     desk.write("saved.txt", text)
     desk.documents.type(desk.path / "typed.txt", text)
@@ -49,7 +51,7 @@ async def test_the_end_of_a_line_is_found_before_any_line_ending(desk: Desk, nam
 
 
 async def test_an_escaped_backslash_does_not_name_a_carriage_return(desk: Desk) -> None:
-    """As in a Windows path. A further backslash after it can begin a carriage return."""
+    r"""In `\\r`, as in a Windows path, the backslash is escaped, so no carriage return is meant; in `\\\r` one is."""
     text = "C:\\repo\r\n\\\\r\\\r\n"
     desk.write("a.txt", text)
     assert await found(desk, r"C:\\repo$") == ["a.txt:1:C:\\repo"]
@@ -59,7 +61,7 @@ async def test_an_escaped_backslash_does_not_name_a_carriage_return(desk: Desk) 
 
 
 async def test_lines_around_a_match_are_shown_on_request(desk: Desk) -> None:
-    """They have a dash instead of a colon. A line of dashes marks skipped lines. The number of lines is limited."""
+    """Lines around a match have dashes instead of colons. `--` marks skipped lines. `context` has a maximum."""
     desk.write("a.txt", "".join(f"{n}\n" for n in range(1, 10)))
     desk.write("b.txt", "5\n")
     assert await found(desk, "[28]", context=1) == [
@@ -72,7 +74,8 @@ async def test_lines_around_a_match_are_shown_on_request(desk: Desk) -> None:
         "a.txt-9-9",
     ]
     assert await found(desk, "5", context=1) == ["a.txt-4-4", "a.txt:5:5", "a.txt-6-6", "--", "b.txt:1:5"]
-    assert len(await found(desk, "5", context=1000)) < 30
+    desk.write("long.txt", "x\n" * 50 + "middle\n" + "x\n" * 50)
+    assert len(await found(desk, "middle", context=1000)) == MAX_CONTEXT + 1 + MAX_CONTEXT
 
 
 WRONG_PATTERNS = ["(", "[z-a]", "*", "a{2,1}", r"\p{Nope}", "\n", "(?P<x>", r"(?=look)"]
@@ -99,7 +102,7 @@ UNSUPPORTED = {
 
 @pytest.mark.parametrize("pattern", UNSUPPORTED)
 async def test_an_unsupported_pattern_is_refused_with_what_to_do_instead(desk: Desk, pattern: str) -> None:
-    """The error never advises setting an option of ripgrep, because the tool does not have these options."""
+    """The error ends with advice, but never names an option of ripgrep, because the tool does not have such options."""
     desk.write("a.txt", "x\n")
     with pytest.raises(ToolError) as error:
         await desk.call("search", pattern=pattern)
@@ -109,7 +112,7 @@ async def test_an_unsupported_pattern_is_refused_with_what_to_do_instead(desk: D
 
 @pytest.mark.parametrize("pattern", ["-x", "--files", "--", "-", "a b", "'", '"', "$HOME", "`id`", "日本"])
 async def test_a_pattern_is_a_pattern_whatever_it_looks_like(desk: Desk, pattern: str) -> None:
-    """It is never interpreted as an option or by a shell."""
+    """A pattern is never interpreted as an option or by a shell."""
     desk.write("a.txt", f"<{pattern}>\n")
     escaped = pattern.replace("$", r"\$")
     assert await found(desk, escaped) == [f"a.txt:1:<{pattern}>"]
@@ -117,7 +120,7 @@ async def test_a_pattern_is_a_pattern_whatever_it_looks_like(desk: Desk, pattern
 
 @pytest.mark.parametrize("pattern", ["a\0b", "x" * 200_000])
 async def test_a_pattern_that_cannot_be_an_argument_is_an_error(desk: Desk, pattern: str) -> None:
-    """It contains a NUL, or is too long for an argument."""
+    """A pattern that contains a NUL, or is too long for an argument, is an error and not a search without matches."""
     with pytest.raises(ToolError, match="could not be started"):
         await desk.call("search", pattern=pattern)
 
@@ -143,7 +146,9 @@ if sys.platform != "win32":
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_fault_43_a_files_name_is_a_name_whatever_it_looks_like(desk: Desk, name: str) -> None:
-    """docs/faults.md 43: it is listed, found, and can be the path of a search. A name with a line break is one file."""
+    """docs/faults.md 43: a file with an odd name is listed, searched and read, and can be the path of a call. A name
+    with a line break is one file.
+    """
     desk.write(name, "needle\n")
     assert (await desk.call("list_files")) == name
     assert (await desk.call("list_files", path=name)) == name
@@ -153,13 +158,15 @@ async def test_fault_43_a_files_name_is_a_name_whatever_it_looks_like(desk: Desk
 
 
 async def test_an_open_document_with_half_a_surrogate_pair_is_searched(desk: Desk) -> None:
-    """Half of an emoji, for example. The other lines are still found."""
+    """A document may contain half of an emoji, for example. Its other lines are still found."""
     desk.documents.type(desk.path / "a.txt", "\ud83d\nneedle\n")
     assert await found(desk, "needle") == ["a.txt:2:needle"]
 
 
 async def test_proposals_and_buffers_are_seen_before_the_disk(desk: Desk) -> None:
-    """In this order; a new file in a new folder is found too, and nothing is found twice."""
+    """A proposal hides the open buffer, and a buffer hides the file on disk, so nothing is found twice. A new file in a
+    new folder is found too.
+    """
     desk.write("a.txt", "on disk\nneedle\n")
     typed = desk.write("b.txt", "needle on disk\n")
     desk.documents.type(typed, "x\nneedle typed\n")
@@ -185,7 +192,7 @@ async def test_proposals_and_buffers_are_seen_before_the_disk(desk: Desk) -> Non
 
 
 async def test_an_open_file_that_is_ignored_stays_ignored(desk: Desk) -> None:
-    """A secret that the user opens stays hidden from the model. An ignored file that the model proposed is found."""
+    """An ignored file that the user opens is not found. An ignored file that the model proposed is found."""
     desk.write(".git/HEAD", "needle\n")
     desk.write(".gitignore", "*.env\n")
     for name in ("secret.env", ".git/COMMIT_EDITMSG"):
@@ -198,7 +205,7 @@ async def test_an_open_file_that_is_ignored_stays_ignored(desk: Desk) -> None:
 
 
 async def test_documents_outside_the_workspace_are_not_searched(desk: Desk) -> None:
-    """The user may have other files open as well."""
+    """Documents outside the workspace that the user has open are neither searched nor listed."""
     desk.documents.type(desk.path.parent / "outside.txt", "needle\n")
     assert await found(desk, "needle") == []
     assert await listed(desk) == []
@@ -206,7 +213,7 @@ async def test_documents_outside_the_workspace_are_not_searched(desk: Desk) -> N
 
 @pytest.mark.skipif(sys.platform == "win32", reason="symbolic links")
 async def test_linked_folders_are_not_followed(desk: Desk) -> None:
-    """Neither one that leads outside nor one that leads back to a folder above it."""
+    """No link to a folder is followed, whether it leads outside or to a folder above it. A path outside is an error."""
     outside = desk.path.parent / "outside"
     outside.mkdir()
     (outside / "secret.txt").write_text("needle\n")
@@ -224,7 +231,7 @@ async def test_linked_folders_are_not_followed(desk: Desk) -> None:
 
 
 async def test_a_missing_path_is_an_error(desk: Desk) -> None:
-    """Not an empty result, which would say that nothing matches."""
+    """A missing path is an error, because an empty result would say that nothing matches."""
     desk.write("a.txt", "x\n")
     for call in (desk.call("search", pattern="x", path="gone"), desk.call("list_files", path="gone")):
         with pytest.raises(ToolError, match="No such file or folder: gone"):
@@ -238,13 +245,13 @@ async def test_a_missing_path_is_an_error(desk: Desk) -> None:
 
 
 async def test_an_empty_workspace_has_nothing(desk: Desk) -> None:
-    """The results say so."""
+    """The results for an empty workspace say that there are no files and no matches."""
     assert await desk.call("list_files") == "No files."
     assert await desk.call("search", pattern="") == "No matches."
 
 
 async def test_many_matches_are_bounded(desk: Desk) -> None:
-    """The first ones are shown, and how many more there are."""
+    """The first MAX_LINES lines are shown, and how many more there are."""
     desk.write("a.txt", "needle\n" * 450)
     lines = await found(desk, "needle")
     assert lines[: MAX_LINES + 1][-2:] == ["a.txt:200:needle", "(250 more lines; narrow the search.)"]
@@ -253,7 +260,7 @@ async def test_many_matches_are_bounded(desk: Desk) -> None:
 
 
 async def test_matches_that_are_excluded_do_not_count_toward_the_limit(desk: Desk) -> None:
-    """Matches that the glob or an open document excludes do not count."""
+    """Lines do not count if the glob excludes their file, or if they are only in the saved text of an open document."""
     desk.write("a.txt", "needle\n" * 20_000)
     desk.write("b.txt", "needle\n" * 20_000)
     desk.write("z.py", "needle\n")
@@ -274,7 +281,7 @@ async def test_long_lines_are_shown_around_the_match(desk: Desk) -> None:
 
 
 async def test_a_line_of_many_megabytes_is_reported(desk: Desk) -> None:
-    """It is not shown, so that memory stays bounded. Later lines are found too."""
+    """A line of many megabytes is reported but not shown, so that memory stays bounded. Later lines are found too."""
     desk.write("big.json", "needle" + "x" * 9_000_000 + "\nneedle 2\n")
     desk.write("c.txt", "needle 3\n")
     assert await found(desk, "needle") == [
@@ -293,7 +300,7 @@ async def test_binary_files_are_omitted_and_invalid_bytes_are_shown(desk: Desk) 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a pipe")
 async def test_a_pipe_in_the_workspace_delays_nothing(desk: Desk) -> None:
-    """docs/faults.md 12: nor does a folder that cannot be read."""
+    """docs/faults.md 12: neither a pipe nor a folder that cannot be read delays a search or a list."""
     os.mkfifo(desk.path / "fifo")
     desk.write("a.txt", "needle\n").parent.joinpath("closed").mkdir(mode=0)
     began = time.monotonic()
@@ -304,7 +311,7 @@ async def test_a_pipe_in_the_workspace_delays_nothing(desk: Desk) -> None:
 
 
 async def test_many_files_are_bounded(desk: Desk) -> None:
-    """The first ones in order, and how many more there are."""
+    """The first MAX_FILES files are listed in order, and how many more there are."""
     for number in range(MAX_FILES + 20):
         desk.write(f"d/{number:04}.txt")
     lines = await listed(desk)
@@ -313,7 +320,7 @@ async def test_many_files_are_bounded(desk: Desk) -> None:
 
 
 async def test_a_search_can_be_cancelled(desk: Desk) -> None:
-    """The next search works."""
+    """After a search was cancelled, the next one works."""
     for number in range(50):
         desk.write(f"{number}.txt", "needle\n" * 20_000)
     task = asyncio.ensure_future(found(desk, "no|such|thing", glob="*.py"))
@@ -325,7 +332,7 @@ async def test_a_search_can_be_cancelled(desk: Desk) -> None:
 
 
 def test_titles_say_what_is_searched_for(desk: Desk) -> None:
-    """The title that the user sees."""
+    """The user sees a title with the pattern or with the listed folder."""
     assert desk.tools["search"].describe({"pattern": "日本"}) == ("Search 日本", ())
     assert desk.tools["list_files"].describe({}) == ("List files", ())
     assert desk.tools["list_files"].describe({"path": "src"}) == ("List src", ())

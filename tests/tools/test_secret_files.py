@@ -48,7 +48,7 @@ async def test_an_allowed_call_is_executed(desk: Desk, name: str, given: dict[st
 
 @pytest.mark.parametrize("given", [".ENV", "./sub/../.env", "link", "folder/.env", ".env."])
 async def test_another_spelling_of_a_secrets_path_asks_too(desk: Desk, given: str) -> None:
-    """Different case, dots, or a link: both the file itself and the given name count."""
+    """Different case, dots or a link make no difference: both the file itself and the given name are checked."""
     desk.write(".env", "TOKEN=1\n")
     desk.write(given if given in (".ENV", ".env.") else "x", "TOKEN=1\n")
     (desk.path / "link").symlink_to(".env")
@@ -59,7 +59,7 @@ async def test_another_spelling_of_a_secrets_path_asks_too(desk: Desk, given: st
 
 
 async def test_a_link_that_is_named_like_a_secret_is_one(desk: Desk) -> None:
-    """`.env` may lead to a file with any name."""
+    """A link named `.env` counts as a secret, whatever the name of its target."""
     desk.write("config/production", "TOKEN=1\n")
     (desk.path / ".env").symlink_to("config/production")
     desk = Desk(desk.path, ScriptedUser("reject"), documents=desk.documents)
@@ -68,7 +68,7 @@ async def test_a_link_that_is_named_like_a_secret_is_one(desk: Desk) -> None:
 
 
 async def test_an_open_buffer_with_the_name_of_a_secret_is_a_secret(desk: Desk) -> None:
-    """Even if the file does not exist on disk yet."""
+    """The buffer is a secret even if the file is not on disk yet: `read_file` asks the user, and `search` omits it."""
     desk.documents.type(desk.path / ".env", "TOKEN=1\n")
     desk = Desk(desk.path, ScriptedUser("reject"), documents=desk.documents)
     with pytest.raises(ToolError, match="looks like a secret"):
@@ -79,7 +79,7 @@ async def test_an_open_buffer_with_the_name_of_a_secret_is_a_secret(desk: Desk) 
 
 
 async def test_a_secret_with_a_proposed_new_name_is_still_one(desk: Desk) -> None:
-    """An allowance to rename it is not an allowance to read it."""
+    """The user's permission to rename a secret is no permission to read it under its new name."""
     desk.write(".env", "TOKEN=1\n")
     desk = Desk(desk.path, ScriptedUser("allow_once", "reject"), documents=desk.documents)
     await desk.call("rename_file", path=".env", new_path="plain.txt")
@@ -113,7 +113,7 @@ ODD_NAMES = (
 
 @pytest.mark.parametrize("rules", ["", "*.private\n"], ids=["the usual rules", "own rules"])
 async def test_ignored_files_are_not_counted_as_omitted(desk: Desk, rules: str) -> None:
-    """A search omits them silently, even those that look like secrets. Secrets with odd names are counted as usual."""
+    """Ignored files are omitted silently, even if they look like secrets. Secrets with odd names are counted."""
     for name in ("a.py", *ODD_NAMES, "sub/.ssh/config", "sub/id_rsa"):
         desk.write(name, "needle\n")
     for name in (".env", "sub/.env", "build/id_rsa", "build/.ssh/config", ".git/x.pem", "odd/[y].pem"):
@@ -128,7 +128,7 @@ async def test_ignored_files_are_not_counted_as_omitted(desk: Desk, rules: str) 
 
 
 async def test_many_secrets_are_counted(desk: Desk) -> None:
-    """Also if there are more names than fit into the arguments of one command."""
+    """The count is correct even if there are more secrets than a search names in its arguments."""
     for number in range(250):
         desk.write(f"{number}.pem", "needle\n")
     assert "(250 files that look like secrets" in await desk.call("search", pattern="needle")
@@ -140,11 +140,13 @@ async def test_similar_names_include_no_secret(desk: Desk) -> None:
     desk.write("server.pen.txt", "x")
     with pytest.raises(ToolError) as error:
         await desk.call("read_file", path="server.pe")
-    assert "server.pem" not in str(error.value)
+    assert ("server.pen.txt" in str(error.value), "server.pem" in str(error.value)) == (True, False)
 
 
 async def test_fault_43_harmless_work_asks_nothing(desk: Desk) -> None:
-    """docs/faults.md 43: examples, the agent's own new files, and files that `.fairleadignore` makes ordinary."""
+    """docs/faults.md 43: the user is not asked about examples, the agent's own new files, and files that
+    `.fairleadignore` makes ordinary.
+    """
     desk.write(".env.example", "TOKEN=\n")
     desk.write("tests/server.pem", "for tests\n")
     desk.write(".fairleadignore", "!tests/*.pem\n")
@@ -158,7 +160,7 @@ async def test_fault_43_harmless_work_asks_nothing(desk: Desk) -> None:
 
 @pytest.mark.parametrize("path", [".git/hooks/pre-commit", ".GIT/config", "sub/.git/config", "sub/.git"])
 async def test_fault_35_the_repository_itself_is_not_edited(desk: Desk, path: str) -> None:
-    """docs/faults.md 35: such an edit is not even proposed, and the model reads why."""
+    """docs/faults.md 35: a change in the data of a repository is not even proposed, and the model reads why."""
     desk.write(".git/config", "[core]\n")
     desk.write("a.txt", "a\n")
     for name, given in (

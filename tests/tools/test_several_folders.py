@@ -33,7 +33,7 @@ async def test_list_files_lists_all_folders(desk: Desk) -> None:
 
 @pytest.mark.parametrize("glob", ["src/*.py", "/src/*.py", "*.py", "**/main.py"])
 async def test_a_glob_is_relative_to_each_folder(desk: Desk, glob: str) -> None:
-    """It may also begin with the name of a folder, be absolute, or be relative to `path`."""
+    """A glob may also begin with the name of a folder, be absolute, or be relative to `path`."""
     assert (await desk.call("list_files", glob=glob)).splitlines() == ["api/src/main.py", "web/src/main.py"]
     for of_web in ("web/**/*.py", "./web/src/*.py", f"{desk.path.as_posix()}/web/src/*.py"):
         assert (await desk.call("list_files", glob=of_web)).splitlines() == ["web/src/main.py"]
@@ -79,7 +79,7 @@ async def test_a_path_without_a_folder_is_refused(desk: Desk, name: str) -> None
 
 
 async def test_a_folder_inside_another_one_is_listed_once(desk: Desk, tmp_path: Path) -> None:
-    """Its files are found once, even if the search begins at the outer folder."""
+    """The inner folder's files are found once, under its name, even if the search begins at the outer folder."""
     desk.files.roots = Roots.of(tmp_path / "web", tmp_path / "web" / "src")
     assert (await desk.call("list_files")).splitlines()[:2] == ["src/main.py", "web/only.ts"]
     assert (await desk.call("search", pattern="print", path="web")).splitlines()[:-1] == ["src/main.py:1:print('web')"]
@@ -87,7 +87,7 @@ async def test_a_folder_inside_another_one_is_listed_once(desk: Desk, tmp_path: 
 
 
 async def test_a_proposal_of_a_removed_folder_stays_as_it_is(desk: Desk, tmp_path: Path) -> None:
-    """It is neither lost nor in conflict, but no tool can reach it until the folder is added again."""
+    """The proposal is neither lost nor in conflict, but no tool can reach it until the folder is added again."""
     both = desk.files.roots
     await desk.call("write_file", path="web/src/new.py", content="new\n")
     before = desk.files.changes

@@ -43,7 +43,7 @@ async def test_p1_p9_p12_a_call_rewrites_the_plan_and_returns_it(desk: Desk, giv
 
 
 async def test_p3_a_refused_call_does_not_change_the_plan(desk: Desk) -> None:
-    """docs/plan.md P3: the error names the rule that was broken."""
+    """docs/plan.md P3: the plan stays as it is, and the error names the broken rule."""
     await desk.call("todo", items=ITEMS)
     with pytest.raises(ToolError, match="Only one task can be in_progress at a time"):
         await desk.call("todo", items=[ITEMS[0], ITEMS[0]])
@@ -52,7 +52,7 @@ async def test_p3_a_refused_call_does_not_change_the_plan(desk: Desk) -> None:
 
 @pytest.mark.parametrize("given", [{}, {"todos": "x"}, {"items": None}, {"plan": ITEMS}, {"todos": {"content": "x"}}])
 async def test_fault_21_a_call_without_a_list_says_what_to_send(desk: Desk, given: dict[str, Any]) -> None:
-    """docs/faults.md 21: an empty list, in contrast, is valid and empties the plan."""
+    """docs/faults.md 21: the error says how to send the plan. An empty list is valid, however, and empties the plan."""
     with pytest.raises(ToolError, match="'items' is missing: send the whole plan as a list"):
         await desk.call("todo", **given)
     assert await desk.call("todo", items=[]) == "No todos."

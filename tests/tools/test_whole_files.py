@@ -1,4 +1,4 @@
-"""`delete_file` and `rename_file` are proposed and seen by the agent at once, or refused with the reason."""
+"""`delete_file` and `rename_file` propose a change that the agent sees at once, or are refused with the reason."""
 
 from pathlib import Path
 
@@ -21,7 +21,9 @@ async def refused(desk: Desk, name: str, **given: str) -> str:
 
 
 async def test_a_deleted_file_is_gone_for_the_agent_and_still_exists_for_the_user(desk: Desk) -> None:
-    """No tool finds it. If the agent writes it again, this is proposed as a change to the existing file."""
+    """No tool finds a file that is proposed to be deleted. If the agent writes it again, the proposal becomes a change
+    to the existing file.
+    """
     path = desk.write("a.txt", "needle\n")
     assert await desk.call("delete_file", path="a.txt") == "Proposed (deletion)."
     assert path.read_text() == "needle\n"
@@ -35,7 +37,7 @@ async def test_a_deleted_file_is_gone_for_the_agent_and_still_exists_for_the_use
 
 
 async def test_a_renamed_file_is_at_its_new_path(desk: Desk) -> None:
-    """Tools find it there, with its edits. The old path can be used for another file."""
+    """Tools find a renamed file at its new path, with its edits. The old path can be used for another file."""
     path = desk.write("a.txt", "needle\n")
     assert await desk.call("rename_file", path="a.txt", new_path="sub/b.txt") == "Proposed (now sub/b.txt)."
     assert (path.read_text(), desk.files.is_proposed(path)) == ("needle\n", False)
@@ -63,7 +65,7 @@ async def test_a_renamed_file_is_at_its_new_path(desk: Desk) -> None:
 async def test_a_renamed_file_whose_old_path_gets_a_new_one_loses_nothing(
     desk: Desk, data: bytes, mode: int, raw: Raw
 ) -> None:
-    """It keeps its bytes, its encoding and its executable permission."""
+    """The renamed file keeps its bytes, its encoding and its executable permission."""
     path = desk.write("a", "")
     path.write_bytes(data)
     path.chmod(mode)
@@ -122,7 +124,9 @@ async def test_an_impossible_change_is_refused_with_the_reason(desk: Desk) -> No
 
 
 async def test_a_deleted_path_is_not_free_for_a_rename(desk: Desk) -> None:
-    """A rename to an existing file is refused: the agent must write the new content instead."""
+    """A file that is proposed to be deleted still exists, so a rename to its path is refused. The error says what to do
+    instead.
+    """
     desk.write("a.txt", "a\n")
     desk.write("b.txt", "b\n")
     await desk.call("delete_file", path="b.txt")

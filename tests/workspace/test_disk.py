@@ -25,7 +25,9 @@ TEXTS = st.text(st.sampled_from("ab\r\n\t\x0c\x85\u2028\ufeff日🚀e\u0301")) |
 
 @given(TEXTS)
 def test_fault_01_02_text_comes_back_byte_for_byte(text: str) -> None:
-    """docs/faults.md 1 and 2: byte order mark, all kinds of line endings, no final newline, either Unicode form."""
+    """docs/faults.md 1 and 2: a text is written as it was read, with its byte order mark, its line endings and its
+    Unicode form, and without a newline at the end if there was none.
+    """
     data = text.encode()
     disk = decode(data, "a.txt")
     assert disk.encode(disk.text) == data
@@ -65,7 +67,7 @@ ENCODED: list[tuple[bytes, DiskText, str]] = [
 
 @pytest.mark.parametrize(("data", "disk", "oddity"), ENCODED)
 def test_other_encodings_have_a_mark_or_are_western(data: bytes, disk: DiskText, oddity: str) -> None:
-    """In a western one each byte is a character, so nothing is lost. `oddity` names what an editor may not preserve."""
+    """In a western encoding each byte is a character, so nothing is lost. `oddity` names what an editor may change."""
     assert decode(data, "a.txt") == disk
     assert disk.encode(disk.text) == data
     assert disk.oddity == oddity
@@ -79,7 +81,7 @@ def test_other_encodings_have_a_mark_or_are_western(data: bytes, disk: DiskText,
     ],
 )
 def test_a_text_that_the_encoding_cannot_represent_is_refused(data: bytes, text: str, said: str) -> None:
-    """No question mark is written in its place, and the file keeps its encoding."""
+    """No character is replaced with a question mark, and the file does not get an encoding that has the characters."""
     with pytest.raises(ToolError) as error:
         decode(data, "a.txt").encode(text, "a.txt")
     assert str(error.value) == said
@@ -97,14 +99,14 @@ def test_a_text_that_the_encoding_cannot_represent_is_refused(data: bytes, text:
     ],
 )
 def test_fault_12_bytes_that_are_not_text_are_refused(data: bytes, said: str) -> None:
-    """docs/faults.md 12: incomplete characters and lone surrogates too; none is ever replaced."""
+    """docs/faults.md 12: incomplete characters and lone surrogates are refused too. No bytes are ever replaced."""
     with pytest.raises(BinaryFile) as error:
         decode(data, "a.txt")
     assert str(error.value) == said
 
 
 def test_a_file_is_read_as_it_is(tmp_path: Path) -> None:
-    """An empty one too; a missing file is no error."""
+    """An empty file has an empty text. A missing file has none, which is no error."""
     path = tmp_path / "日本.txt"
     path.write_bytes("a\r\n日".encode())
     assert read_text(path) == DiskText("a\r\n日")
@@ -115,7 +117,7 @@ def test_a_file_is_read_as_it_is(tmp_path: Path) -> None:
 
 
 def test_fault_12_the_size_limit_is_exact(tmp_path: Path) -> None:
-    """docs/faults.md 12: a file of exactly that size is read, one with one more byte is not."""
+    """docs/faults.md 12: a file of exactly MAX_BYTES is read, a file with one more byte is not."""
     path = tmp_path / "big"
     path.write_bytes(b"x" * MAX_BYTES)
     disk = read_text(path)

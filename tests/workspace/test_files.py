@@ -49,7 +49,7 @@ def test_a_read_finds_the_proposal_or_buffer_before_the_disk(files: Files, docum
 
 
 def test_a_missing_file_has_no_text(files: Files, workspace: Path) -> None:
-    """Until it is proposed; then the agent reads its text, and the user still has none."""
+    """Once a missing file is proposed, the agent reads the proposed text, but for the user it still has none."""
     assert files.read(workspace / "new") is None
     propose(files, workspace / "new", "")
     assert files.read(workspace / "new") == ""
@@ -83,7 +83,7 @@ def test_fault_34_a_path_that_leads_through_a_new_link_is_noticed(files: Files, 
 
 
 def test_fault_06_a_change_on_disk_is_a_conflict_until_it_is_undone(files: Files, path: Path) -> None:
-    """docs/faults.md 6: also if the file was deleted or became binary."""
+    """docs/faults.md 6: another text, a deleted file and a binary one are conflicts until the base is back on disk."""
     propose(files, path, "proposed\n")
     for change in (lambda: path.write_text("other\n"), path.unlink, lambda: path.write_bytes(b"\0"), path.unlink):
         change()
@@ -144,7 +144,7 @@ def test_versions_tell_which_files_changed(files: Files, path: Path, workspace: 
 
 
 def test_the_change_token_changes_with_proposals_and_documents(files: Files, documents: Documents, path: Path) -> None:
-    """docs/plan.md L10: a repeated call can then have another result."""
+    """docs/plan.md L10: when the token has changed, a repeated call can have another result."""
     stamps = [files.change_token]
     propose(files, path, "x\n")
     stamps.append(files.change_token)
@@ -158,7 +158,7 @@ def test_the_change_token_changes_with_proposals_and_documents(files: Files, doc
 def test_unsaved_texts_are_those_of_proposals_and_open_documents(
     files: Files, documents: Documents, path: Path, workspace: Path
 ) -> None:
-    """Each file once, with its proposal if there is one; documents outside the workspace are left out."""
+    """Each file is listed once, with its proposal if there is one. Documents outside the workspace are left out."""
     documents.type(path, "typed\n")
     documents.type(workspace / "b.txt", "b\n")
     documents.type(workspace.parent / "outside.txt", "o\n")

@@ -41,7 +41,7 @@ class Names:
 
 
 def test_only_folders_whose_names_changed_are_read_again(tmp_path: Path, workspace: Path) -> None:
-    """A change to a file's text changes no folder."""
+    """A folder is not read again if only the text of a file in it has changed."""
     for name in ("one/x", "two/deep/y"):
         (workspace / name).parent.mkdir(parents=True)
         (workspace / name).touch()
@@ -59,7 +59,7 @@ def test_only_folders_whose_names_changed_are_read_again(tmp_path: Path, workspa
 
 
 def test_a_folder_that_has_just_changed_is_read_again(workspace: Path) -> None:
-    """A second change may get the same time as the first one."""
+    """A folder that has just changed is read again: a second change may get the same time as the first one."""
     names = Names()
     index = FolderIndex(workspace, names)
     for _ in range(2):
@@ -100,7 +100,7 @@ def trees(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @settings(max_examples=60, deadline=None)
 @given(rounds=st.lists(st.lists(OPERATIONS, min_size=1, max_size=4), min_size=1, max_size=5))
 def test_updated_notes_equal_those_of_a_new_index(trees: Path, rounds: list[list[tuple[str, str, str]]]) -> None:
-    """After any changes of names, including folders that are moved, replaced, or become links."""
+    """The notes are correct after any changes of names, even if folders are moved, replaced, or become links."""
     root = Path(trees, str(len(os.listdir(trees))))
     root.mkdir()
     index = FolderIndex(root, Names(), later)
@@ -112,7 +112,7 @@ def test_updated_notes_equal_those_of_a_new_index(trees: Path, rounds: list[list
 
 
 async def test_a_secret_is_found_at_once(workspace: Path) -> None:
-    """So a command cannot read one that exists when it is requested, even if the rules have just changed."""
+    """No command can read a secret that exists when the command is requested, even if the rules have just changed."""
     finder = SecretFinder(workspace)
     (workspace / "sub").mkdir()
     assert (await finder.find()).names == set()

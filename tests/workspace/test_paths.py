@@ -49,7 +49,9 @@ OUTSIDE = [
 
 @pytest.mark.parametrize("given", OUTSIDE)
 def test_fault_32_a_path_outside_is_refused(roots: Roots, given: str) -> None:
-    """docs/faults.md 32, docs/plan.md L11: whether it exists or not; the error names it as it was given."""
+    """docs/faults.md 32, docs/plan.md L11: a path outside is refused even if it does not exist. The error has the path
+    as it was given.
+    """
     path = given.format(root=roots.first.path, parent=roots.first.path.parent)
     with pytest.raises(PathEscape) as error:
         roots.resolve(path)
@@ -82,7 +84,7 @@ INSIDE = {
 
 @pytest.mark.parametrize("given", INSIDE)
 def test_fault_43_a_path_inside_is_found(roots: Roots, given: str) -> None:
-    """docs/faults.md 43: names that begin with two dots, Chinese ones, absolute paths, missing files."""
+    """docs/faults.md 43: names that begin with two dots, Chinese names, absolute paths and missing files are valid."""
     path = roots.resolve(given.format(root=roots.first.path))
     assert path == roots.first.path / INSIDE[given]
     assert roots.relative(path) == INSIDE[given]
@@ -106,7 +108,7 @@ def test_fault_43_a_path_inside_is_found(roots: Roots, given: str) -> None:
     ],
 )
 def test_fault_33_a_link_to_outside_is_refused(roots: Roots, link: str, target: str, given: str) -> None:
-    """docs/faults.md 33: as the file or as a parent folder, through several links, even if the target is missing."""
+    """docs/faults.md 33: a link is refused as the file or a parent folder, via other links, and without a target."""
     (roots.first.path / "first").symlink_to("../ws-evil")
     (roots.first.path / link).symlink_to(target.format(parent=roots.first.path.parent))
     with pytest.raises(PathEscape, match=f"^Path escapes workspace: {given}$"):
@@ -128,7 +130,7 @@ def test_fault_33_a_link_to_outside_is_refused(roots: Roots, link: str, target: 
 def test_fault_43_a_link_that_points_inside_resolves_to_its_target(
     roots: Roots, link: str, target: str, given: str, meant: str
 ) -> None:
-    """docs/faults.md 43: so one file has one name, and one proposal."""
+    """docs/faults.md 43: the resolved path is the target's, so that one file has one name, and one proposal."""
     (roots.first.path / link).symlink_to(target.format(root=roots.first.path))
     assert roots.resolve(given) == roots.first.path / meant
 
@@ -147,7 +149,7 @@ def test_a_workspace_that_is_opened_through_a_link_keeps_the_name_of_the_link(ro
 
 @links
 def test_a_link_to_itself_is_not_outside(roots: Roots) -> None:
-    """It resolves to itself. A path below it is an error, and nothing hangs."""
+    """A link to itself resolves to itself. A path below it is an error, and nothing hangs."""
     (roots.first.path / "round").symlink_to("round")
     assert roots.resolve("round") == roots.first.path / "round"
     with pytest.raises(ToolError, match="Not a usable path: round/x"):
@@ -193,7 +195,7 @@ def test_fault_32_33_no_combination_leads_out(roots: Roots, given: str) -> None:
 
 
 def test_a_path_outside_is_shown_as_absolute(roots: Roots) -> None:
-    """In messages. A path inside is shown as relative to the workspace."""
+    """Messages have the absolute path of a file outside. A path inside is relative to the workspace."""
     assert roots.relative(roots.first.path) == "."
     assert roots.relative(roots.first.path / "sub" / "x") == "sub/x"
     assert roots.relative(roots.first.path.parent / "x") == str(roots.first.path.parent / "x")

@@ -114,13 +114,15 @@ def test_fault_35_in_upper_and_lower_case(name: str, chance: st.DataObject) -> N
 
 @pytest.mark.parametrize("name", DISGUISED)
 def test_fault_35_in_the_spellings_of_windows_and_macos(name: str) -> None:
-    """docs/faults.md 35: upper case, trailing dots and spaces, streams, short names, invisible characters."""
+    """docs/faults.md 35: other spellings that reach a protected file are protected too: upper case, trailing dots and
+    spaces, streams, short names, invisible characters.
+    """
     assert protection_reason(name)
 
 
 @pytest.mark.parametrize("name", ORDINARY)
 def test_fault_43_ordinary_files_are_not_protected(name: str) -> None:
-    """docs/faults.md 43: names that only look like protected ones, and files that are edited every day."""
+    """docs/faults.md 43: names that only look like protected ones are ordinary, and so are files of everyday work."""
     assert protection_reason(name) is None
 
 
@@ -164,8 +166,8 @@ def test_existing_protected_files_are_listed(workspace: Path) -> None:
 
 
 async def test_fault_35_repositories_that_are_not_in_a_git_folder(workspace: Path) -> None:
-    """docs/faults.md 35: the settings and hooks of a repository that `.git` refers to and of a bare repository, and the
-    folder of hooks that the settings name.
+    """docs/faults.md 35: the settings and hooks of a repository that `.git` refers to, and of a bare repository, are
+    protected. So is the folder of hooks that the settings name.
     """
     for name in ("store", "deep/bare", "deep/plain"):
         for part in ("objects", "refs", "hooks"):
@@ -196,7 +198,10 @@ async def test_fault_35_repositories_that_are_not_in_a_git_folder(workspace: Pat
 def test_the_settings_can_name_the_folder_of_hooks(
     settings: dict[str, str], found: str | None, workspace: Path
 ) -> None:
-    """As Git reads them: sections, comments, quotes, and the settings of the worktree before the shared ones."""
+    """The settings are read as by Git: with sections, comments and quotes, and those of the worktree take precedence.
+
+    A folder outside of the workspace does not count.
+    """
     (workspace / ".git").mkdir()
     for name, text in settings.items():
         (workspace / ".git" / name).write_text(text)

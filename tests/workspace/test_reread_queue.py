@@ -13,7 +13,7 @@ MANY = [Path(f"/ws/f{number}") for number in range(3 * AT_ONCE + 7)]
 
 @given(st.integers(1, 3 * AT_ONCE))
 def test_each_file_has_its_turn(count: int) -> None:
-    """For any number of files, and never more than AT_ONCE in one turn."""
+    """All files are read in as few turns as possible, for any number of files, with at most AT_ONCE in one turn."""
     queue, known = RereadQueue(str), dict.fromkeys(map(str, MANY[:count]))
     turns = [queue.take(known.keys(), []) for _ in range(-(-count // AT_ONCE))]
     assert {path for turn in turns for path in turn} == known.keys()

@@ -122,7 +122,7 @@ def test_a_folder_inside_another_one_owns_its_files(tmp_path: Path) -> None:
 
 
 def test_a_link_to_a_folder_counts_as_that_folder(folders: tuple[Path, Path]) -> None:
-    """Otherwise a file would have two names, and two proposals."""
+    """If the folder and the link counted as two folders, a file would have two names, and two proposals."""
     api, web = folders
     link = api.parent / "link"
     link.symlink_to(api)
@@ -178,7 +178,7 @@ async def test_the_rules_of_an_outer_folder_apply_to_an_inner_one(tmp_path: Path
 
 
 async def test_the_repository_of_a_folder_cannot_be_edited_through_another_one(tmp_path: Path) -> None:
-    """Not even if the user opened a part of the repository as a folder of the workspace."""
+    """A repository's own files cannot be edited, even if the user opened a part of it as a folder of the workspace."""
     (tmp_path / "ws" / ".git" / "hooks").mkdir(parents=True)
     files = Files(Roots.of(tmp_path / "ws", tmp_path / "ws" / ".git" / "hooks"), Documents())
     with pytest.raises(WorkspaceError, match="belongs to the repository itself"):

@@ -55,7 +55,7 @@ def swapping(workspace: Path, outside: Path) -> Iterator[subprocess.Popen[str]]:
 @pytest.mark.parametrize("open_at", IMPLEMENTATIONS)
 @pytest.mark.parametrize("name", ["file", "folder/a", "proc/etc/passwd", "near/a"])
 def test_fault_33_no_link_is_followed(workspace: Path, outside: Path, open_at: safe_open.OpenAt, name: str) -> None:
-    """docs/faults.md 33: links to files or folders, to the outside or inside; with `openat2` and without."""
+    """docs/faults.md 33: no link is followed, to a file or a folder, outside or inside, with `openat2` and without."""
     (workspace / "file").symlink_to(outside / "sub" / "a")
     (workspace / "folder").symlink_to(outside / "sub")
     (workspace / "proc").symlink_to("/proc/self/root")
@@ -102,7 +102,9 @@ def test_fault_34_a_file_that_became_a_link_is_not_written_through(workspace: Pa
 
 
 def test_fault_34_a_link_that_comes_and_goes_is_never_read(workspace: Path, swapping: subprocess.Popen[str]) -> None:
-    """docs/faults.md 34: another process keeps swapping the folder and the link during many reads."""
+    """docs/faults.md 34: while another process keeps swapping a folder and a link, a read returns the text inside or
+    fails.
+    """
     seen: set[bytes | None] = set()
     refused = 0
     for _ in range(20_000):
@@ -137,7 +139,7 @@ def test_fault_34_a_link_that_comes_and_goes_is_never_written_through(
 
 
 def test_fault_32_a_sibling_with_the_same_beginning_is_outside(workspace: Path, outside: Path) -> None:
-    """docs/faults.md 32: even if the caller did not resolve the path first."""
+    """docs/faults.md 32: a path outside is refused even if the caller did not resolve the path first."""
     for path in (outside / "sub" / "a", Path("/etc/passwd")):
         with pytest.raises(PathEscape):
             open_beneath(path, workspace)
@@ -156,7 +158,7 @@ def test_fault_43_a_root_may_be_a_link(workspace: Path, outside: Path) -> None:
 
 
 def test_a_folder_in_place_of_a_file_leaves_no_descriptor_open(workspace: Path, outside: Path) -> None:
-    """The read fails each time, and a file is still read."""
+    """Reading a folder as a file fails each time without leaving a descriptor open, and a file can still be read."""
     folder = Folder(workspace / "sub", workspace)
     before = psutil.Process().num_fds()
     for _ in range(100):

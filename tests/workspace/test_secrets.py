@@ -43,14 +43,14 @@ ORDINARY = [
 
 @pytest.mark.parametrize("name", SECRETS)
 def test_the_usual_secrets_are_known(tmp_path: Path, name: str) -> None:
-    """In upper and lower case."""
+    """The usual names of secrets are known, in lower, upper and title case."""
     is_secret = secret_path_filter(tmp_path)
     assert is_secret(name) and is_secret(name.upper()) and is_secret(name.title())
 
 
 @pytest.mark.parametrize("name", ORDINARY)
 def test_fault_43_files_with_similar_names_are_not_secrets(tmp_path: Path, name: str) -> None:
-    """docs/faults.md 43: such as examples, public keys and source files."""
+    """docs/faults.md 43: examples, public keys and source files, for instance, are not secrets."""
     assert not secret_path_filter(tmp_path)(name)
 
 
@@ -76,7 +76,7 @@ def test_a_comment_ends_with_its_line(tmp_path: Path) -> None:
     "data", [b"[\n/\n!\n\\\n", b"\xff\xfe\x00\n", b"*a*b*c*d*e*f*g\n", b"x" * 30_000_000, b"**/" * 99]
 )
 def test_an_unusable_rule_changes_nothing(tmp_path: Path, data: bytes) -> None:
-    """Whether it is not a pattern, is too large, or would take too long to match."""
+    """A rule has no effect if it is not a pattern, is too large, or would take too long to match."""
     (tmp_path / ".fairleadignore").write_bytes(data)
     is_secret = secret_path_filter(tmp_path)
     assert is_secret(".env")
@@ -90,7 +90,9 @@ def test_any_name_has_an_answer(name: str) -> None:
 
 
 async def test_the_tokens_of_composer_are_secret_in_each_of_its_packages(workspace: Path) -> None:
-    """Even if the package is created later. Other files of that name, such as translations, are ordinary."""
+    """An `auth.json` beside a `composer.json` is secret, even if the latter is created later. Other files of that name,
+    such as translations, are ordinary.
+    """
     for name in ("shop/auth.json", "shop/lang/de/auth.json", "later/Auth.json"):
         (workspace / name).parent.mkdir(parents=True, exist_ok=True)
         (workspace / name).touch()
@@ -102,7 +104,7 @@ async def test_the_tokens_of_composer_are_secret_in_each_of_its_packages(workspa
 
 
 async def test_existing_secrets_are_found(workspace: Path) -> None:
-    """Including ignored ones and those in hidden folders, but not the keys that packages contain."""
+    """Ignored secrets and those in hidden folders are found, but not the keys in packages and in `.git`."""
     for name in (
         "a.py",
         ".env",
@@ -120,7 +122,7 @@ async def test_existing_secrets_are_found(workspace: Path) -> None:
 
 
 async def test_links_are_found_by_their_own_names(workspace: Path) -> None:
-    """Whatever their targets are called. A link to a folder counts if a folder of that name is secret as a whole."""
+    """Links count by their own names, and a link to a folder if a folder of that name is secret as a whole."""
     for name in ("config/prod", "keys/mine", "src/a.py", "deep/er/x"):
         (workspace / name).parent.mkdir(parents=True, exist_ok=True)
         (workspace / name).touch()
@@ -142,7 +144,7 @@ async def test_each_of_the_usual_secrets_is_found(workspace: Path) -> None:
 
 
 async def test_folders_of_dependencies_are_searched_once_a_minute(workspace: Path) -> None:
-    """They contain many files. Secrets that were found in them stay known in between."""
+    """Folders of dependencies contain many files. Secrets that were found in them stay known between two searches."""
     now = [0.0]
     finder = SecretFinder(workspace, lambda: now[0])
     (workspace / "node_modules").mkdir()

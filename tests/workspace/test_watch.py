@@ -13,7 +13,7 @@ from fairlead.workspace.watch import Watcher
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse the file name")
 async def test_a_file_name_that_is_not_utf_8_does_not_end_the_watching(tmp_path: Path) -> None:
-    """The library fails when a file with such a name changes. Watching starts again, and later changes are reported."""
+    """A file whose name is not UTF-8 makes the library fail. Watching starts again, and later changes are reported."""
     path = tmp_path / "a.txt"
     path.write_text("one")
     reports = asyncio.Queue[Collection[Path]]()

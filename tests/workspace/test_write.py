@@ -45,7 +45,7 @@ def make_old(path: Path) -> None:
 
 
 def test_a_leftover_is_removed_with_the_next_write_of_the_file(workspace: Path) -> None:
-    """Only if it is too old to be still in use by another process. The user's files are never removed."""
+    """A leftover is removed only if it is too old to be still in use by another process. The user's files stay."""
     path = workspace / "a.txt"
     path.write_bytes(b"old")
     [first] = kill_while_writing(path, "os.rename")
@@ -63,7 +63,7 @@ def test_a_leftover_is_removed_with_the_next_write_of_the_file(workspace: Path) 
 
 
 def test_a_deleted_file_that_was_set_aside_stays(workspace: Path) -> None:
-    """It may be the only copy of what the user had."""
+    """A file that was set aside is not removed later, because it may be the only copy of the user's text."""
     path = workspace / "a.txt"
     path.write_bytes(b"old")
     left, other = kill_while_writing(path, "os.remove", "None")
@@ -168,7 +168,7 @@ write_files([FileChange(Path(sys.argv[1]), b"old", b"new")])' "$1/a.txt"
 
 
 def test_a_mounted_file_is_written_in_place(workspace: Path) -> None:
-    """The system refuses to replace a file that a container gets from its host."""
+    """A file that a container gets from its host is written in place, because the system refuses to replace it."""
     path, host = workspace / "a.txt", workspace / "host"
     path.write_bytes(b"")
     host.write_bytes(b"old")

@@ -1,6 +1,7 @@
-"""A request to the fake Messages API as its rules see it, and functions to read one.
+"""Requests to the fake Messages API as its rules see them, and functions that read requests.
 
-It parses requests, finds blocks and cache marks, and remembers what the server sent before. It has no rules.
+This module parses requests, finds blocks and cache marks, and remembers what the server sent before. The rules are in
+`rules.py` and `message_rules.py`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 Json = dict[str, Any]
 IMAGE_CHARS = 1600 * 4
-"""A picture takes at most about 1,600 tokens, however many bytes it has."""
+"""The characters that a picture counts for: at most about 1,600 tokens of 4 characters, however many bytes it has."""
 Outline = tuple[tuple[str, ...], ...]
 
 
@@ -23,7 +24,7 @@ class Handed:
     signatures: dict[str, str] = field(default_factory=dict[str, str])
     """Signature -> the text that came with it."""
     prefixes: dict[str, str] = field(default_factory=dict[str, str])
-    """Signature -> the request that it answered (see `prefix_of`)."""
+    """Signature -> the request whose answer contained the thinking, as `prefix_of` returns it."""
     outlines: dict[str, Outline] = field(default_factory=dict[str, Outline])
     """tool_use id -> the outline of the answer that contained it."""
 
@@ -53,7 +54,7 @@ def _unmarked(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Ask:
-    """One request: headers with lower-case names, the parsed body, and what was sent before it."""
+    """One request: headers with lower-case names, the parsed body, and what the server has sent before it."""
 
     headers: Mapping[str, str]
     body: Json
@@ -61,7 +62,7 @@ class Ask:
 
     @property
     def messages(self) -> list[Json]:
-        """The `messages` field. KeyError if `required_fields` has not run."""
+        """The `messages` field. Raises KeyError if there is none, so the rule `required_fields` must run first."""
         return self.body["messages"]
 
     @property

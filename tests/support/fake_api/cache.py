@@ -21,7 +21,11 @@ ROWS = ("tool_use", "tool_result")
 
 @dataclass(frozen=True)
 class _Part:
-    """A rendered block. `digest` is of the prompt up to its end without marks, `end` counts its characters."""
+    """A rendered block.
+
+    `digest` is the hash of the prompt up to and including the block, without marks. `end` is the number of characters
+    of that part of the prompt.
+    """
 
     kind: str
     marked: bool
@@ -37,7 +41,7 @@ class PromptCache:
         self._entries: set[bytes] = set()
 
     def usage(self, body: Json) -> Json:
-        """Writes the entries of an accepted body, and returns its part of `usage` in tokens of 4 characters each."""
+        """Writes the entries of an accepted body. Returns its input's fields of `usage`, in tokens of 4 characters."""
         parts = list(_parts(body))
         marks = [index for index, part in enumerate(parts) if part.marked] if self._enabled else []
         read = max((self._read(parts, mark) for mark in marks), default=0)
@@ -76,7 +80,8 @@ def _parts(body: Json) -> Iterator[_Part]:
     digest, end, settled = hashlib.sha256(body["model"].encode()), 0, False
     for index, (section, kind, block) in enumerate(blocks):
         if section == "messages" and not settled:
-            settled = True  # A change of these two invalidates the messages, but not the tools and the system prompt.
+            settled = True
+            # A change of `thinking` or `tool_choice` invalidates the messages, but not the tools and the system prompt.
             digest.update(json.dumps([body.get("thinking"), body.get("tool_choice")]).encode())
         text = json.dumps([section, _unmarked(block)], ensure_ascii=False)
         digest.update(text.encode())

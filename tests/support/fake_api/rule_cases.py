@@ -349,7 +349,7 @@ LISTS = called(thought(), use(), after=(result(content=[text("a")], is_error=Tru
 ACCEPTED: dict[str, Json] = {
     "content as a string": talk({"role": "user", "content": "hi"}),
     "text after the results": GOOD,
-    "text of the turn left out": called(thought(), use()),
+    "a turn as it was sent": called(thought(), use()),
     "a call of the turn left out": ONE_OF_TWO,
     "thinking left out of an older turn": TWO_ROUNDS,
     "results without content": called(thought(), use(), after=(result(content=""),)),

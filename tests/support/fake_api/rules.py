@@ -1,7 +1,7 @@
 """What the Messages API refuses: one small function for each rule, and the tables at the end.
 
 These are the rules for the request as a whole, its tools and its cache marks, and those of other servers.
-A reason is worded as the real API words it where that is known. A rule may rely on those before it in its
+Reasons have the words of the real API where these are known. A rule may rely on those before it in its
 table.
 """
 

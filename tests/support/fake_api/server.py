@@ -71,7 +71,7 @@ class Request:
 class FakeApi:
     """Plays `turns`, one for each request that it accepts, while its `with` block lasts.
 
-    - `key`: the only accepted one, as a bearer token or as x-api-key (401 for others);
+    - `key`: the only accepted key, as a bearer token or as x-api-key. Other keys get a 401.
       `require_key=False` accepts any key or none.
     - `plain`: speaks the Messages API without caching, thinking, output_config, eager_input_streaming and
       system messages in mid-conversation, as some local servers do.
@@ -96,7 +96,7 @@ class FakeApi:
         window: FakeWindow | None = None,
     ) -> None:
         self.window = window
-        self.answers_once = False  # closes each connection after its first request
+        self.answers_once = False  # closes a connection at its second request, without an answer
         self.connections = 0
         self.heads: list[Json] = []
         """The headers of the HEAD requests, which ask for nothing but a connection."""
@@ -135,7 +135,7 @@ class FakeApi:
 
     @property
     def refusals(self) -> list[str]:
-        """The reason of each 400 that is not scripted, in order. A test asserts that it is []."""
+        """The reason of each 400 that neither the script nor `window` caused, in order. Tests assert that it is []."""
         with self._changed:
             return list(self._refusals)
 
@@ -194,7 +194,7 @@ class FakeApi:
         return event.encode()
 
     def error(self, error: HttpError, request_id: str) -> tuple[Any, Mapping[str, str]]:
-        """The body of an error and its headers, without the server's own."""
+        """The body of an error, and the headers that are sent in addition to `error.headers`."""
         if error.body is not None:
             return error.body, {}
         inner = {"type": error.error_type, "message": error.message}

@@ -34,7 +34,7 @@ def test_a_growing_conversation_is_read_from_the_cache() -> None:
 
 
 def test_without_marks_or_without_caching_nothing_is_cached() -> None:
-    """All input tokens count as uncached."""
+    """Without marks, or if the server does not cache, all input tokens count as uncached."""
     body = ask(system="s" * 4000)
     for read, created, rest in [*usages(body, body), *usages({**body, "cache_control": MARK}, caching=False)]:
         assert (read, created) == (0, 0)
@@ -76,14 +76,14 @@ def test_a_hit_needs_the_same_bytes_in_the_same_order() -> None:
 
 @pytest.mark.parametrize(("new", "found"), [(19, True), (20, False)])
 def test_a_mark_looks_back_over_20_blocks(new: int, found: bool) -> None:
-    """After a longer round nothing is read from the cache, as with the real API."""
+    """The 20 blocks include the mark's own. After a longer round nothing is read, as with the real API."""
     first = talk(user("a" * 4000), cache_control=MARK)
     second = {**first, "messages": [*first["messages"], user(*["more"] * new)]}
     assert (usages(first, second)[1][0] > 0) == found
 
 
 def test_parallel_calls_count_as_one_block_when_a_mark_looks_back() -> None:
-    """30 calls and their 30 results count as two."""
+    """30 calls and their 30 results count as two blocks."""
     first = talk(user("a" * 4000), cache_control=MARK)
     ids = [f"p{number}" for number in range(30)]
     round_of_30 = [assistant(*map(use, ids)), user(*map(result, ids))]

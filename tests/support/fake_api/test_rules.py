@@ -90,7 +90,7 @@ def test_every_rule_has_a_case() -> None:
 
 @pytest.mark.parametrize(("raw", "reason"), NO_JSON)
 def test_a_body_that_is_not_json_is_refused(strict: FakeApi, raw: bytes, reason: str) -> None:
-    """Invalid JSON, invalid UTF-8 and lone surrogates; the request is recorded anyway."""
+    """Invalid JSON, invalid UTF-8 and lone surrogates are refused. The request is recorded anyway."""
     message = refused(strict, Case(request_rules.known_fields, "", raw))
     assert message.startswith(f"The request body is not valid JSON: {reason}")
     assert (strict.requests[-1].raw, strict.requests[-1].body) == (raw, {})
@@ -103,7 +103,7 @@ def test_a_body_that_is_not_an_object_is_refused(strict: FakeApi) -> None:
 
 @pytest.mark.parametrize("case", PLAIN, ids=lambda case: case.rule.__name__)
 def test_a_plain_server_refuses_unknown_fields(case: Case) -> None:
-    """`plain=True`: the newer fields are refused by name."""
+    """`plain=True`: newer fields, roles and types of blocks are refused, and the reason says where they are."""
     with FakeApi([THOUGHT_TURN], plain=True) as api:
         send(api.url, ask())
         assert refused(api, case).startswith(case.reason)

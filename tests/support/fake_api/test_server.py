@@ -134,7 +134,7 @@ def test_pieces_join_to_the_text(words: str, chunk: int | None) -> None:
 @settings(deadline=None)
 @given(st.dictionaries(st.text(), st.text(st.characters(codec=None)) | st.integers()))
 def test_any_input_survives_the_wire(value: Json) -> None:
-    """This includes lone surrogates, which a model's JSON may contain; they are escaped to keep the bytes UTF-8."""
+    """A model's JSON may contain lone surrogates. They arrive too, because they are escaped to keep the bytes UTF-8."""
     data = b"".join(Event("e", {"partial_json": call_json(value)}).encode()).decode()
     assert json.loads(json.loads(data.split("data: ")[1])["partial_json"]) == value
 
@@ -155,7 +155,7 @@ PARALLEL_AGAIN = Turn((Thinking("hm"), Call("bash", {}), Thinking("hm"), Call("b
 
 
 async def test_an_answer_without_a_stream() -> None:
-    """Without `stream` the answer is a JSON message; then a fault of streams is a refusal."""
+    """A request without `stream` gets a JSON message. If its turn is a fault of a stream, the request is refused."""
     with FakeApi([Turn(PARALLEL.blocks, usage={"input_tokens": 7}), Cut(DONE, after=1)]) as api:
         async with sdk(api) as client:
             message = await client.messages.create(**ask())
@@ -280,7 +280,7 @@ def test_no_key_needed() -> None:
     ("method", "path"), [("POST", "/v1/messages/count_tokens"), ("GET", "/v1/messages"), ("GET", "/")]
 )
 def test_other_methods_and_paths_are_not_found(method: str, path: str) -> None:
-    """Such requests are still recorded, so that a test can check that there were none."""
+    """Requests with other methods or paths are recorded too, so that a test can check that there were none."""
     with FakeApi([DONE]) as api:
         status, answer = send(api.url, ask(), method=method, path=path)
         assert (status, json.loads(answer)["error"]["type"]) == (404, "not_found_error")

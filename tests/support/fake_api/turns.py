@@ -18,7 +18,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Text:
-    """A text block. `text` may be empty: models do that, and it must not be sent back."""
+    """A text block. `text` may be empty: models send empty texts, which a client must not send back."""
 
     text: str
 
@@ -146,7 +146,7 @@ class MaxTokensCut:
 
 @dataclass(frozen=True)
 class Wait:
-    """`turn`, held before its event number `before` (0: after the headers) until the test sets `event`."""
+    """`turn`, held after its first `before` events (0: after the headers) until the test sets `event`."""
 
     turn: Streamed
     event: Signal
@@ -269,7 +269,7 @@ def pieces(text: str, chunk: int | None) -> list[str]:
 
 
 def call_json(value: Mapping[str, Any]) -> str:
-    """A tool's input as the model writes it: BMP characters raw, others as two escapes."""
+    """A tool's input as the model writes it: BMP characters raw, others and lone surrogates as surrogate escapes."""
     return _escape(_BEYOND_BMP, json.dumps(value, ensure_ascii=False))
 
 

@@ -39,7 +39,7 @@ class FakeWindow:
 
 
 def tokens_of(body: Json) -> int:
-    """A request's tokens, without its answer."""
+    """A request's tokens, without those of the answer."""
     messages = [
         {**message, "content": [weighed(block) for block in message["content"]]}
         if isinstance(message["content"], list)
