@@ -256,7 +256,7 @@ async def test_many_matches_are_bounded(desk: Desk) -> None:
     lines = await found(desk, "needle")
     assert lines[: MAX_LINES + 1][-2:] == ["a.txt:200:needle", "(250 more lines; narrow the search.)"]
     desk.write("b.txt", "needle\n" * 100_000)
-    assert (await found(desk, "needle"))[-1] == "(at least 4800 more lines; narrow the search.)"
+    assert (await found(desk, "needle"))[-1] == "(at least 4,800 more lines; narrow the search.)"
 
 
 async def test_matches_that_are_excluded_do_not_count_toward_the_limit(desk: Desk) -> None:
