@@ -1,5 +1,5 @@
 // `npm run pictures`: takes the pictures of the documentation in a real VS Code, with a recording instead of the model.
-// With `-- --only stills`, `animation`, `walkthrough` or `icon`, or several of them with commas, makes only these.
+// `-- --only NAME[,NAME]` makes only some of them: `stills`, `animation`, `walkthrough` or `icon`.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -86,7 +86,7 @@ async function takeStills(theme) {
   await asking.close();
 }
 
-/** The path of a copy of the example's recording that is slow enough for a picture of each state. */
+/** Copies the example's recording with a slower pace, so that each state can be pictured. Returns the path. */
 async function slowRecording() {
   const { temporaryFile } = await import("../tests/editor/host/temporary.mjs");
   const recorded = fs.readFileSync(path.join(example, "refactor.replay.yaml"), "utf8");
@@ -157,7 +157,7 @@ async function takeAnimation() {
   await animate(frames, path.join(folder, "demo.png"));
 }
 
-/** Draws the icon of the extension page from that of the activity bar. */
+/** Draws the icon of the extension page, which shows the icon of the activity bar on a tile. */
 async function drawIcon() {
   const { startBrowser } = await import("./vscode/browser.mjs");
   const media = path.join(root, "client", "media");
@@ -174,7 +174,7 @@ async function drawIcon() {
   say("  icon.png");
 }
 
-/** Makes the smaller copies of the stills that the package contains. */
+/** Makes smaller copies of the stills for the walkthrough, which are part of the package. */
 async function shrinkForWalkthrough() {
   const target = path.join(root, "client/media/walkthrough");
   fs.mkdirSync(target, { recursive: true });

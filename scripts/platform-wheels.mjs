@@ -4,11 +4,11 @@ import path from "node:path";
 import { root, venvProgram } from "./process.mjs";
 import { runOrThrow } from "./setup.mjs";
 
-// the last one is NEWEST in client/src/server/python.ts; 3.15 is missing, because tree-sitter has no wheel for it
+// The last one must equal NEWEST in client/src/server/python.ts. 3.15 is missing: tree-sitter has no wheel for it.
 const PYTHONS = ["3.11", "3.12", "3.13", "3.14"];
 /**
- * VS Code's platforms, and pip's tags for what runs on them. Windows on ARM is missing, because PyYAML has no wheel for
- * it.
+ * VS Code's platforms, each with pip's tags for the wheels that run on it. Windows on ARM is missing, because PyYAML
+ * has no wheel for it.
  */
 const TAGS = {
   "linux-x64": ["manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64"],
@@ -22,8 +22,8 @@ const TAGS = {
 export const TARGETS = Object.keys(TAGS);
 
 /**
- * Downloads wheels for one of the `TARGETS` into a folder: those that requirements/LIST.txt names, for each Python that
- * Fairlead supports or for those in `pythons`.
+ * Downloads the wheels of the packages in requirements/LIST.txt into `folder`, for the platform `target` (one of
+ * `TARGETS`) and for each Python in `pythons`, by default all that Fairlead supports.
  */
 export async function downloadWheels(target, folder, pythons = PYTHONS, list = "server") {
   const platforms = TAGS[target].flatMap((tag) => ["--platform", tag]);

@@ -1,5 +1,5 @@
-// Prints progress: a line for each finished step and a line that lists the running steps. On a terminal, that is always
-// the last line; elsewhere, it is printed every 20 seconds.
+// Prints progress: a line for each finished step, and a status line that lists the running steps. On a terminal, the
+// status line is always the last line; elsewhere, it is printed every 20 seconds.
 
 const terminal = process.stdout.isTTY === true;
 const running = new Map();

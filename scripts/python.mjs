@@ -4,8 +4,8 @@ import { isWindows, pythonEnvironment, run } from "./process.mjs";
 
 const OLDEST = [3, 11];
 
-// If the Python belongs to a virtual environment, the probe returns the one that created it: .venv itself may be
-// recreated.
+// For the Python of a virtual environment, the probe returns the Python that created the environment, because .venv
+// itself may be deleted and created again.
 const PROBE = `
 import importlib.util, json, sys
 found = getattr(sys, "_base_executable", None) or sys.executable

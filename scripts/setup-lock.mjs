@@ -11,8 +11,8 @@ const HEARTBEAT_MS = 5_000;
 const STALE_MS = 60_000;
 
 /**
- * Waits for the lock of this name, runs `work` while holding it, and returns what `work` returns. The lock of a process
- * that died, or that has given no sign of life for `STALE_MS`, is taken over.
+ * Waits for the lock of this name, runs `work` while holding it, and returns what `work` returns. A lock is taken over
+ * if its process ran on this machine and has ended, or has given no sign of life for `STALE_MS`.
  */
 export async function withLock(name, work) {
   const directory = path.join(root, ".setup", `${name}.lock`);
@@ -63,7 +63,7 @@ function isAlive(pid) {
   }
 }
 
-// Another process may just have replaced the stale lock with its own. In that case, that lock is moved back.
+// Another process may just have replaced the stale lock with its own. In that case, the other's lock is moved back.
 function discard(directory) {
   const aside = `${directory}.${process.pid}`;
   try {

@@ -42,7 +42,8 @@ export async function ensureNode() {
 }
 
 /**
- * Waits for all promises, even if one fails. Then throws the first error, so that it is the last line of the output.
+ * Waits for all promises, even if one fails. Only then throws the first error, so that its message comes last in the
+ * output.
  */
 export async function waitForAll(...promises) {
   const results = await Promise.allSettled(promises);
@@ -77,7 +78,8 @@ function isInstalled(dev) {
 }
 
 // The stamp is written last: a .venv without one is incomplete. A .venv that was copied or moved does not work, because
-// its scripts contain absolute paths. Nor does one whose Python was replaced by another version.
+// its scripts contain absolute paths. Nor does one whose Python was replaced by another version. If FAIRLEAD_PYTHON now
+// names another Python than when .venv was made, .venv is made again too.
 function isUsable() {
   const stamp = readStamp(VENV_STAMP);
   return (

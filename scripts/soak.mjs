@@ -1,4 +1,4 @@
-// `npm run soak -- --runs 20 --busy 10`: repeats `npm test`, at most until the first failure.
+// `npm run soak -- --runs 20 --busy 10`: repeats `npm test`, and stops at the first failure.
 //
 //   --runs N     the number of runs (default 20)
 //   --busy M     the last M runs have a busy loop on each core (default 10)
@@ -15,7 +15,7 @@ import { say, withProgress } from "./progress.mjs";
 import { SetupError } from "./python.mjs";
 import { main } from "./setup.mjs";
 
-// Ends when this script ends or is killed, because its stdin is closed then.
+// Ends when this script ends or is killed, because that closes the pipe to the loop's standard input.
 const BUSY_LOOP = `
 process.stdin.on("close", () => process.exit()).resume();
 (function loop() {

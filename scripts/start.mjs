@@ -1,8 +1,8 @@
 // `npm start`: opens a VS Code with the extension on a copy of the example workspace.
 //
-// Uses the installed `code`. Without one, or with --browser, opens VS Code in a browser at a loopback address. If the
-// environment has a key or a base URL, the agent uses the real model, otherwise a recording. The copy is deleted when
-// VS Code is closed; in a browser, that is at Ctrl+C.
+// Uses the installed `code`. If there is none, or with --browser, opens VS Code in a browser at a loopback address. If
+// the environment has a key or a base URL, the agent uses the real model, otherwise a recording. The copy is deleted
+// when VS Code is closed or, in a browser, when you press Ctrl+C.
 
 import fs from "node:fs";
 import os from "node:os";

@@ -85,7 +85,8 @@ async function installEditor() {
   await (await startBrowser({ log: say })).stop();
 }
 
-// Runs two checks at a time, because most use one core; then those that run alone. Stops when `signal` is aborted.
+// Runs two checks at a time, because most use one core; then, one at a time, those that must run alone. If `signal` is
+// aborted, starts no more checks and ends the running ones.
 async function runAll(chosen, results, signal) {
   const runAllOf = async (queue) => {
     for (let check = queue.shift(); check && !signal.aborted; check = queue.shift()) {
@@ -114,7 +115,7 @@ async function runOne(check, signal) {
   );
   const ok = code === 0;
   const counted = check.count?.(output, check.summary) ?? { passed: ok ? 1 : 0, failed: 0 };
-  // A runner that fails before it prints its counts has one failure.
+  // If a runner fails before it prints its counts, that counts as one failure.
   const failed = ok ? counted.failed : Math.max(1, counted.failed);
   const state = ok && failed === 0 ? "ok" : "FAILED";
   const took = seconds(start);

@@ -17,7 +17,7 @@ from support.fake_api import FakeApi
 from support.server_process import ForkedServer
 
 KEY = "test-key"
-# if pytest is interrupted, it ends its workers; if it is terminated, it would leave them running
+# SIGTERM is handled as an interrupt, at which pytest ends its workers. Otherwise, pytest would leave them running.
 if "PYTEST_XDIST_WORKER" not in os.environ:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 HOME = ("HOME", "USERPROFILE", "LOCALAPPDATA", "APPDATA")
@@ -26,11 +26,11 @@ HOME = ("HOME", "USERPROFILE", "LOCALAPPDATA", "APPDATA")
 settings.register_profile("fairlead", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("fairlead")
 for variable, tool in {"PYENV_ROOT": ".pyenv", "RUSTUP_HOME": ".rustup", "CARGO_HOME": ".cargo"}.items():
-    if (Path.home() / tool).is_dir():  # otherwise its programs look for their files in the test's home folder
+    if (Path.home() / tool).is_dir():  # otherwise the tool's programs look for their files in the test's home folder
         os.environ.setdefault(variable, str(Path.home() / tool))
 for variable in [name for name in os.environ if name.startswith("XDG_")]:
     del os.environ[variable]  # so that all these folders are in the test's home folder
-# npm adds the programs of its packages, among them language servers, which only tests that request them may use
+# npm adds its packages' programs to PATH. Some are language servers, which only tests that ask for them may use.
 os.environ["PATH"] = os.pathsep.join(
     folder for folder in os.environ["PATH"].split(os.pathsep) if Path(folder).parent.name != "node_modules"
 )
@@ -39,7 +39,10 @@ ForkedServer.use()
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Switches garbage collection off meanwhile: each worker imports all tests, and all of it stays in memory."""
+    """Switches garbage collection off during the collection of the tests.
+
+    Each worker imports all tests, and all of it stays in memory, so there is no garbage to find.
+    """
     gc.disable()
     try:
         return (yield)

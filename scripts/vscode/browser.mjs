@@ -87,7 +87,7 @@ function withoutProxies(env) {
 // Matches a line of Playwright's report that quotes the browser's own output or says how the browser ended.
 const OWN_LINE = /\[pid=\d+\](?:\[err\]|\[out\]| (?=<process did exit))(.*)/;
 
-// Returns the first line of Playwright's report and the last lines from the browser in it, without repetitions.
+// Returns the first line of Playwright's report, and the last 8 different lines in it that are from the browser.
 function reasons({ message }) {
   const [first, ...lines] = stripVTControlCharacters(message).split("\n");
   const own = lines.map((line) => OWN_LINE.exec(line)?.[1].trim()).filter(Boolean);
@@ -157,7 +157,10 @@ async function packaged(log) {
   return { name: `${PACKAGED.name} ${PACKAGED.version}`, executable, env };
 }
 
-/** Opens an address in the user's own browser. Returns whether the program that opens it could be started. */
+/**
+ * Opens an address in the user's own browser. Returns false if there is no display, or if the program that opens the
+ * browser cannot be started.
+ */
 export async function showToUser(url) {
   const openers = { darwin: ["open"], win32: ["rundll32", "url.dll,FileProtocolHandler"] };
   const [command, ...args] = openers[process.platform] ?? ["xdg-open"];

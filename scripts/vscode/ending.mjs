@@ -1,12 +1,12 @@
-// At a signal, stops the VS Code windows and the browser that this process has opened, before the process itself ends.
-// So when the process has ended, they have ended too.
+// At a signal, stops the VS Code windows and the browser that this process has opened, and only then ends the process,
+// so that they do not outlive it.
 import { constants } from "node:os";
 
 const opened = new Set();
 let handlesSignals = false;
 let ending;
 
-/** Registers the function that stops something open. Returns a function to call when it has ended in another way. */
+/** Registers `stop`, which ends something open. Returns a function to call if that thing ends without `stop`. */
 export function registerStop(stop) {
   opened.add(stop);
   return () => opened.delete(stop);
@@ -22,12 +22,12 @@ export function endOnSignal() {
   }
 }
 
-/** Whether `endOnSignal` was called, so that nobody else may end the process at a signal. */
+/** Whether `endOnSignal` was called. If so, no other handler may end the process at a signal. */
 export function endsOnSignal() {
   return handlesSignals;
 }
 
-// The loop also ends what was still being opened when the signal came.
+// A loop, because something that was being opened when the signal came may be registered later.
 async function endAll() {
   while (opened.size > 0) {
     const stops = [...opened];

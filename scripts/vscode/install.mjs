@@ -37,8 +37,9 @@ const STAND_INS = { "@vscode/spdlog": "spdlog.mjs", "@vscode/native-watchdog": "
 const STEPS = 2;
 
 /**
- * Installs what is missing. Returns `{ dir, node, server, vscodeVersion, playwright }`: the paths of the installation,
- * of its Node and of its server, VS Code's version, and the loaded playwright-core module.
+ * Installs VS Code, its Node and playwright-core, unless they are installed. Returns
+ * `{ dir, node, server, vscodeVersion, playwright }`: the paths of the installation, of its Node and of its server, VS
+ * Code's version, and the loaded playwright-core module.
  */
 export async function ensureHost({ log = progress } = {}) {
   const node = NODE[`${process.platform}-${process.arch}`];
@@ -86,7 +87,7 @@ function nodeIn(dir) {
 async function finish(staging, log) {
   const vscode = path.join(staging, "code-server/lib/vscode");
   log("  the packages that VS Code itself depends on");
-  // Not `npm ci`, which refuses this shrinkwrap because of one optional package; `npm install` follows it too.
+  // Not `npm ci`, which refuses this shrinkwrap because of one optional package. `npm install` uses the shrinkwrap too.
   const quietly = "--no-audit --no-fund --prefer-offline --no-engine-strict --loglevel=error".split(" ");
   await npm(["install", "--omit=dev", "--ignore-scripts", ...quietly], vscode);
   prune(staging, vscode);
@@ -145,7 +146,7 @@ const UNUSED = [
 function prune(staging, vscode) {
   const drop = (...parts) => fs.rmSync(path.join(...parts), { recursive: true, force: true });
   for (const unused of UNUSED) drop(vscode, unused);
-  // Also the x64 build, because the x64 Node runs on Windows on ARM.
+  // The x64 builds stay too, because Windows on ARM runs the x64 Node.
   const ours = [process.arch, "x64"].map((arch) => `${process.platform}-${arch}`);
   for (const prebuilt of ["node_modules/@vscode/ripgrep-universal/bin", "node_modules/node-pty/prebuilds"]) {
     for (const system of fs.readdirSync(path.join(vscode, prebuilt))) {

@@ -3,7 +3,7 @@
 // Usage: keeper.mjs MARK SCRATCH COMMAND [ARGUMENT...]. Writes the command's output to SCRATCH/server.log, and removes
 // the folder SCRATCH at the end. MARK identifies the command's descendants. The last line on standard output is JSON:
 // `left` lists the descendants that had to be killed (only on Linux; otherwise it is empty), and `log` is the end of
-// the log, because nothing else may have read the log before it is removed.
+// the log, in case nobody has read the log before it is removed.
 import { execFileSync, spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
@@ -67,7 +67,7 @@ function groupAlive() {
   }
 }
 
-// Descendants with the mark, because a descendant that started its own session is no longer in the group.
+// Finds descendants by the mark, because a descendant that started its own session is no longer in the group.
 function strays() {
   if (process.platform !== "linux") return [];
   const found = [];

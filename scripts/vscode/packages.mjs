@@ -10,7 +10,7 @@ import { venvProgram } from "../process.mjs";
 /** The folder of everything that the scripts install outside of the checkout; it can be deleted at any time. */
 export function cacheDir() {
   const home = os.homedir();
-  // the tests run with another home folder
+  // the tests run with another home folder, so `npm test` passes on where the user's cache is
   if (process.env.FAIRLEAD_TEST_CACHE) return process.env.FAIRLEAD_TEST_CACHE;
   const base =
     process.env.XDG_CACHE_HOME ||
@@ -21,7 +21,8 @@ export function cacheDir() {
 }
 
 /**
- * Ensures that `dir` contains what `build(staging)` makes for `recipe`, a string that names the versions of all parts.
+ * Ensures that `dir` contains the result of `build(staging)` for this `recipe`, a string that names the versions of all
+ * parts.
  * The folder is built elsewhere and then renamed, so it is never incomplete. One process at a time installs; the others
  * wait, and say so with `log`. Needs .venv and node_modules.
  */
@@ -59,8 +60,8 @@ async function clientLock() {
 }
 
 /**
- * Downloads a package, compares its SHA-512 with `integrity` (without one, with that of the registry), and unpacks it
- * into `into`.
+ * Downloads a package, checks its SHA-512, and unpacks it into `into`. The SHA-512 must equal `integrity` or, if that
+ * is not given, the integrity in the registry.
  */
 export async function fetchPackage({ name, version, integrity }, into) {
   const spec = `${name}@${version}`;

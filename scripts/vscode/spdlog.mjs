@@ -46,7 +46,7 @@ export class Logger {
   }
 }
 
-/** The time as VS Code's pattern `%Y-%m-%d %H:%M:%S.%e` writes it. */
+/** The current time in the format of VS Code's pattern `%Y-%m-%d %H:%M:%S.%e`. */
 function localTime() {
   const now = new Date();
   const shifted = new Date(now.getTime() - now.getTimezoneOffset() * 60_000);

@@ -26,7 +26,7 @@ const QUIET = {
   "update.mode": "none",
   "window.autoDetectColorScheme": true,
   "window.commandCenter": false,
-  // Leaves out the name of the program that contains VS Code here.
+  // The default title also contains the name of the application, which is not VS Code here.
   "window.title": "${dirty}${activeEditorShort}${separator}${rootName}",
   "workbench.enableExperiments": false,
   "workbench.secondarySideBar.defaultVisibility": "hidden",
@@ -43,7 +43,7 @@ const QUIET = {
  * settings    user settings in addition to `QUIET`
  * env         variables in addition to those of this process, except for those of npm, Git, XDG and editors; a variable
  *             that is `undefined` is removed. HOME (on Windows, USERPROFILE) is a new folder unless given here
- * port        0 (the default) takes a free one
+ * port        0 (the default) means any free port
  * trust       'off': every workspace is trusted; 'restricted': no workspace is trusted at first; 'ask': the same, and a
  *             dialog asks whether to trust it
  * log         called with each line about the installation of VS Code; by default, lines go to standard error
@@ -178,7 +178,7 @@ async function listening(serverLog, keeper) {
     if (fs.existsSync(serverLog)) text = fs.readFileSync(serverLog, "utf8");
     const port = /listening on (\d+)/.exec(text)?.[1];
     if (port && (await answers(`http://127.0.0.1:${port}/version`))) return Number(port);
-    // If another program has the port, the server continues without one.
+    // If another program uses the port, VS Code's server does not end, but listens on none.
     const refused = text.includes("Error occurred in server");
     if (refused || keeper.ended() || Date.now() > deadline) {
       throw new Error(`VS Code's server did not start:\n${(await keeper.stop()).log}`);
@@ -196,7 +196,8 @@ async function answers(url) {
 }
 
 function logs(scratch) {
-  // Not the whole folder, because `readdirSync` follows its link to the extension, with the packages of this checkout.
+  // Not the whole scratch folder: `readdirSync` would follow the link to the extension in it, and list the packages of
+  // this checkout.
   const folder = path.join("user", "logs");
   // If the server ends meanwhile, the folder is removed while this reads it.
   try {

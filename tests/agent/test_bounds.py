@@ -9,7 +9,7 @@ from support.fake_api import Call, FakeApi
 
 
 async def test_l10_the_same_call_twice_is_not_run_again(connect: Connect, workspace: Path) -> None:
-    """docs/plan.md L10: the second of two equal calls gets an error that explains it; reading again is allowed."""
+    """docs/plan.md L10: the second of two equal calls is not run, and its error says why; reading again is allowed."""
     write = Call("write_file", {"path": "a.txt", "content": "same"})
     (workspace / "a.txt").write_text("same")
     read = Call("read_file", {"path": "a.txt"})
@@ -23,7 +23,7 @@ async def test_l10_the_same_call_twice_is_not_run_again(connect: Connect, worksp
 
 
 async def test_l10_a_change_in_between_allows_the_same_call(connect: Connect, workspace: Path) -> None:
-    """docs/plan.md L10: after a change to a file or the plan, the same call can have a different result."""
+    """docs/plan.md L10: after a change to a proposal or the plan, the same call is run again: its result may differ."""
     (workspace / "a.txt").write_text("1")
     same = Call("write_file", {"path": "a.txt", "content": "1"})
     plan, other = Call("todo", {"items": PLAN}), Call("write_file", {"path": "b.txt", "content": "2"})
@@ -87,7 +87,7 @@ async def test_l14_a_token_budget_pauses_the_run(connect: Connect, workspace: Pa
 
 
 async def test_l14_a_cost_budget_pauses_the_run(connect: Connect) -> None:
-    """docs/plan.md L14: the budget is in US dollars, at the prices of the price list."""
+    """docs/plan.md L14: the budget is in US dollars, and the price list determines what a run costs."""
     look = [say(Call("search", {"pattern": f"x{n}"}), usage={"input_tokens": 100_000}) for n in range(3)]
     settings = {"model": "claude-sonnet-5-5", "budget": {"costUsd": 0.35}, "contextTokens": 1_000_000}
     with FakeApi(turns=look) as api:
@@ -125,7 +125,7 @@ async def test_l14_rounds_without_progress_pause_the_run(connect: Connect, works
 
 
 async def test_l14_the_same_error_in_five_rounds_pauses_the_run(connect: Connect) -> None:
-    """docs/plan.md L14: even if each call is different."""
+    """docs/plan.md L14: the run pauses even if the calls that cause the error differ."""
     with FakeApi(turns=[say(Call("fly", {"to": n})) for n in range(9)]) as api:
         async with connect(api) as client:
             result = await client.run()

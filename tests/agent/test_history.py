@@ -6,7 +6,7 @@ BLOCK = {"type": "tool_use", "name": "search", "input": {}}
 
 
 def test_repeated_ids_are_replaced() -> None:
-    """docs/faults.md 21: in one answer and in a later one; calls and blocks get the same new ids, in order."""
+    """docs/faults.md 21: a repeated id, from the same answer or an earlier one, is replaced in call and block."""
     history = History()
     history.add_user_message([])
     twice = [{**BLOCK, "id": "one"}, {**BLOCK, "id": "one"}]

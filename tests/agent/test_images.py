@@ -55,7 +55,7 @@ def test_the_tokens_of_a_picture_depend_on_its_pixels_and_not_on_its_bytes(data:
 
 @pytest.mark.parametrize("data", ["x", "é", "not base64!"])
 def test_a_damaged_picture_has_a_size_too(data: str) -> None:
-    """A journal may be damaged; the API then refuses the picture."""
+    """Data that cannot be decoded, as in a damaged journal, takes MAX_TOKENS. The API then refuses the picture."""
     assert image_tokens({"type": "image", "source": {"data": data}}) == MAX_TOKENS
 
 
@@ -96,7 +96,7 @@ def test_the_pictures_of_the_oldest_messages_are_removed() -> None:
 
 @pytest.mark.parametrize("note", [OLD_PICTURE, REFUSED_PICTURE])
 def test_a_summary_does_not_repeat_the_notes_on_removed_pictures(note: str) -> None:
-    """Otherwise they would look like the user's words."""
+    """In the summary, the notes would look like the user's words."""
     messages = [user_message("a", note), ANSWER, user_message("b"), ANSWER]
     [summary, *_] = with_summary(messages, "Seen.", "", "", lambda _: False)
     assert [block["text"] for block in summary["content"][:-1]] == ["a"]

@@ -27,7 +27,7 @@ async def test_l1_the_loop_sends_results_and_requests_until_the_turn_ends(connec
 
 
 async def test_l2_the_model_gets_the_documented_tools(connect: Connect, workspace: Path) -> None:
-    """docs/plan.md L2: the names of the tools and of their parameters; system prompt and tools stay below 8 KB."""
+    """docs/plan.md L2: tools and parameters have the documented names; system prompt and tools stay below 8 KB."""
     with FakeApi(turns=[DONE]) as api:
         async with connect(api, capabilities={"experimental": {"agent": {"editor": True}}}) as client:
             await client.run()
@@ -44,7 +44,7 @@ async def test_l2_the_model_gets_the_documented_tools(connect: Connect, workspac
 
 
 async def test_l3_l4_fault_21_a_bad_call_is_an_error_result_and_the_loop_continues(connect: Connect) -> None:
-    """docs/plan.md L3 and L4, docs/faults.md 21: unknown tool, missing field, wrong type, an array as input."""
+    """docs/plan.md L3 and L4, docs/faults.md 21: the result names the mistake: a tool, a field, a type, the JSON."""
     bad = say(
         Call("fly", {}),
         Call("read_file", {}),
@@ -71,7 +71,7 @@ async def test_l3_l4_fault_21_a_bad_call_is_an_error_result_and_the_loop_continu
 async def test_l9_the_system_prompt_names_the_workspace_and_explains_how_to_work(
     connect: Connect, workspace: Path
 ) -> None:
-    """docs/plan.md L9: the path of the workspace, and the rules for planning and working."""
+    """docs/plan.md L9: the prompt contains the path of the workspace, and the rules for planning and working."""
     with FakeApi(turns=[DONE]) as api:
         async with connect(api) as client:
             await client.run()
@@ -88,7 +88,9 @@ async def test_l9_the_system_prompt_names_the_workspace_and_explains_how_to_work
 
 
 async def test_l11_fault_32_a_path_outside_is_refused(connect: Connect, workspace: Path) -> None:
-    """docs/plan.md L11, docs/faults.md 32: `../x`, absolute paths, a similarly named sibling. Nothing is created."""
+    """docs/plan.md L11, docs/faults.md 32: `../x`, absolute paths and a sibling with a similar name can neither be read
+    nor written.
+    """
     outside = workspace.with_name("ws-evil")
     outside.mkdir()
     (outside / "f").write_text("secret")

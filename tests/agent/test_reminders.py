@@ -9,13 +9,15 @@ from support.fake_api import Call, FakeApi
 
 
 def is_subsequence(found: Sequence[int], expected: Sequence[int]) -> bool:
-    """Whether these are the expected states up to the last, without some that were replaced before they were sent."""
+    """Whether `found` has the expected states in order and the last one. Others may be missing, because a newer state
+    replaced them before they were sent.
+    """
     rest = iter(expected)
     return all(each in rest for each in found) and found[-1] == expected[-1]
 
 
 async def test_l5_l6_l8_the_reminder_follows_the_results_and_repeats(connect: Connect, workspace: Path) -> None:
-    """docs/plan.md L5, L6, L8: after three rounds without a rewrite, once in each round, after the tool results."""
+    """docs/plan.md L5, L6, L8: after three rounds without a rewrite, each round has one reminder, after the results."""
     turns = [say(Call("todo", {"items": PLAN}))]
     turns += [say(Call("search", {"pattern": f"x{n}"})) for n in range(4)]
     turns += [say(Call("todo", {"items": [{"content": " "}]})), say(Call("todo", {"items": PLAN})), DONE]
@@ -52,7 +54,7 @@ async def test_l5_the_counter_starts_at_zero_in_each_run_and_p11_the_plan_stays(
 
 
 async def test_l7_without_a_plan_one_reminder_asks_for_one(connect: Connect) -> None:
-    """docs/plan.md L7: asked once, not in every round."""
+    """docs/plan.md L7: the reminder comes once in a run, not in every round."""
     with FakeApi(turns=[*[say(Call("search", {"pattern": f"x{n}"})) for n in range(6)], DONE]) as api:
         async with connect(api) as client:
             await client.run()

@@ -83,7 +83,9 @@ def test_fault_24_whatever_is_cleared_the_history_stays_valid(history: History, 
 
 @given(conversations(), st.integers(0, 60_000))
 def test_fault_24_the_provider_clears_the_same_results_as_we_would(history: History, free: int) -> None:
-    """docs/faults.md 24, docs/plan.md L15: told how many results to keep, it leaves the same conversation."""
+    """docs/faults.md 24, docs/plan.md L15: the provider, which is told how many results to keep, leaves the same
+    conversation.
+    """
     messages = history.messages
     names = [b["name"] for m in messages for b in m["content"] if b["type"] == "tool_use"]
     uses = sum(not keeps_results(name) for name in names)
@@ -93,7 +95,7 @@ def test_fault_24_the_provider_clears_the_same_results_as_we_would(history: Hist
 
 @given(conversations(), st.booleans())
 def test_fault_24_a_summary_leaves_a_valid_history_with_the_users_words(history: History, twice: bool) -> None:
-    """docs/faults.md 24: it has all prompts verbatim, plan and proposals, and one summary, even if made twice."""
+    """docs/faults.md 24: all prompts verbatim, plan, proposals and one summary remain, even after a second summary."""
     messages = list(history.messages)
     assert is_accepted(summary_request(messages))
     if not summary_gain(messages, keeps_results):
@@ -148,7 +150,7 @@ def test_fault_80_whatever_numbers_a_server_sends_the_estimates_are_sane(
 
 @pytest.mark.parametrize("counted", [10**12, 100_000, 0])
 def test_fault_90_an_impossible_count_does_not_change_the_estimate(counted: int) -> None:
-    """docs/faults.md 90: otherwise one wrong count would clear the whole conversation."""
+    """docs/faults.md 90: an impossible count is ignored. Otherwise, it would clear the whole conversation."""
     messages = [{"role": "user", "content": [{"type": "text", "text": "x" * 4000}]}]
     window = Window()
     window.begin_run(200_000)

@@ -93,7 +93,7 @@ async def test_l13_the_message_of_a_run_does_not_include_an_earlier_answer(conne
 
 
 async def test_l13_text_cut_by_max_tokens_twice_ends_the_run(connect: Connect) -> None:
-    """docs/plan.md L13: it does not count as finished. The stop reason and the message say that it was cut off."""
+    """docs/plan.md L13: the text does not count as finished: the stop reason and the message call it cut off."""
     with FakeApi(turns=[say(Text("It goes on and"), stop_reason="max_tokens")] * 2) as api:
         async with connect(api) as client:
             result = await client.run()
@@ -123,7 +123,9 @@ async def test_l13_a_turn_that_is_paused_twice_pauses_the_run(connect: Connect) 
 
 
 async def test_l13_an_unknown_stop_reason_is_an_error_that_names_it(connect: Connect) -> None:
-    """docs/plan.md L13: its calls are not run, its text does not count as finished, and the session continues."""
+    """docs/plan.md L13: the calls of the answer are not run, its text does not count as finished, and the session
+    continues.
+    """
     odd = say(Text("Hm."), stop_reason="became_bored")
     calling = say(Call("write_file", {"path": "a", "content": "x"}), stop_reason="became_bored")
     with FakeApi(turns=[calling, odd, DONE]) as api:
@@ -210,7 +212,7 @@ async def test_l13_text_with_stop_reason_tool_use_and_no_call_ends_the_turn(conn
 
 
 async def test_l13_a_user_message_is_delivered_before_an_answer_without_a_call_ends_the_turn(connect: Connect) -> None:
-    """docs/plan.md L6, L13: the stop reason is `tool_use`, but the turn ends like any other."""
+    """docs/plan.md L6, L13: although the stop reason is `tool_use`, the run continues for the message, as usual."""
     gate = threading.Event()
     with FakeApi(turns=[Wait(NO_CALL, gate, before=2), DONE]) as api:
         async with connect(api) as client:
@@ -225,7 +227,7 @@ async def test_l13_a_user_message_is_delivered_before_an_answer_without_a_call_e
 
 
 async def test_l13_an_empty_answer_is_requested_again(connect: Connect) -> None:
-    """docs/plan.md L13: two in a row end the run with an error that says so, and the session continues."""
+    """docs/plan.md L13: two empty answers in a row end the run with an error that says so. The session continues."""
     with FakeApi(turns=[NOTHING, DONE, NOTHING, NOTHING, DONE]) as api:
         async with connect(api) as client:
             result = await client.run()
@@ -239,7 +241,7 @@ async def test_l13_an_empty_answer_is_requested_again(connect: Connect) -> None:
 
 
 async def test_l13_fault_91_an_answer_without_any_content_is_requested_again(connect: Connect) -> None:
-    """docs/plan.md L13, docs/faults.md 91: two in a row end the run with an error that says so."""
+    """docs/plan.md L13, docs/faults.md 91: two empty answers in a row end the run with an error that says so."""
     for nothing in (say(), say(Text(" \n")), say(stop_reason="stop_sequence"), say(Thinking("Hm."))):
         with FakeApi(turns=[nothing, DONE, nothing, nothing, DONE]) as api:
             async with connect(api) as client:
@@ -254,7 +256,7 @@ async def test_l13_fault_91_an_answer_without_any_content_is_requested_again(con
 
 
 async def test_l13_fault_91_an_empty_answer_after_a_cut_off_text_ends_the_turn(connect: Connect) -> None:
-    """docs/plan.md L13, docs/faults.md 91: the text before it is the run's message."""
+    """docs/plan.md L13, docs/faults.md 91: the cut-off text is the run's message."""
     with FakeApi(turns=[say(Text("Everything is done."), stop_reason="max_tokens"), say()]) as api:
         async with connect(api) as client:
             result = await client.run()

@@ -107,7 +107,7 @@ async def test_l16_a_stop_does_not_wait_for_the_end_of_a_call(kind: ToolKind, fa
 
 
 async def test_l16_a_call_that_waits_for_stopped_ones_can_be_stopped_too() -> None:
-    """L16: its result says that it did nothing."""
+    """L16: the result of the waiting call says that it did nothing."""
     stopped, slow = StoppedCalls(), Slow("execute")
     first = asyncio.ensure_future(dispatcher(stopped, [], slow).run_all([ToolCall("1", "execute", {})], []))
     await slow.has_begun.wait()

@@ -44,7 +44,7 @@ async def test_the_worked_example_of_a_refactoring(connect: Connect, workspace: 
 
 
 async def test_a_task_that_creates_a_package(connect: Connect, workspace: Path) -> None:
-    """Three files are proposed in new folders, which are created only by the accept."""
+    """Three files in new folders are proposed. Only the accept creates the folders."""
     files = {"__init__.py": "", "utils.py": "def one():\n    return 1\n", "tests/test_utils.py": "assert True\n"}
     writes = [Call("write_file", {"path": f"pkg/{name}", "content": text}) for name, text in files.items()]
     with FakeApi(turns=[say(Call("todo", {"items": PLAN}), *writes), DONE]) as api:
@@ -59,7 +59,7 @@ async def test_a_task_that_creates_a_package(connect: Connect, workspace: Path) 
 
 
 async def test_chinese_prompts_paths_plans_and_texts_are_supported(connect: Connect, workspace: Path) -> None:
-    """They reach the model, the plan and the files unchanged."""
+    """Chinese text and emoji reach the model, the plan and the files unchanged."""
     prompt = "分析 src/core 目录下的所有文件,找出可能的性能问题,写一份报告 🚀"
     (workspace / "src" / "核心").mkdir(parents=True)
     (workspace / "src" / "核心" / "模块.py").write_text("值 = 1  # 🚀\n", encoding="utf-8")

@@ -15,9 +15,11 @@ def sandboxed() -> None:
 
 @pytest.mark.parametrize("name", ["stubborn fork loop in Python", "memory in 50 processes"])
 async def test_fault_48_the_server_answers_while_a_command_uses_all_resources(tmp_path: Path, name: str) -> None:
-    """docs/faults.md 48 and 49: within two seconds. The model reads why it was ended, and its changes are proposed.
+    """docs/faults.md 48 and 49: the server answers within two seconds. The model reads why the command was ended, and
+    the command's changes are proposed.
 
-    On a busy machine a box gets so little time that it may reach its time limit first (docs/sandbox.md, Limits).
+    On a busy machine, the command gets so little time that it may reach its time limit before its other limits
+    (docs/sandbox.md, Limits).
     """
     figures = await attack(tmp_path, HOGS[name], {"processes": 60, "memoryMb": 200})
     assert figures.last.startswith(("Ended", "Killed at the time limit")), figures.last

@@ -12,6 +12,7 @@ from campaigns.kills import campaign
 async def test_fault_22_a_run_that_is_killed_again_and_again_ends_as_an_undisturbed_one(
     tmp_path: Path, window: int
 ) -> None:
-    """docs/faults.md 22: SIGKILL at random moments of 30 rounds with reviews in between. At the end, files and plan are
-    those of an undisturbed run, and the API refused nothing. In the small window, the conversation is compacted."""
+    """docs/faults.md 22: the server is killed at random moments of 30 rounds, with reviews in between. At the end,
+    files and plan are those of an undisturbed run, and the API refused nothing. With the small window, the conversation
+    is compacted meanwhile."""
     assert await campaign(tmp_path, kills=4, seed=1, window=window) == []

@@ -98,7 +98,9 @@ def _start(
 
 
 class InTerminal:
-    """A command in a pseudoterminal. Each wait has a deadline; if it expires, the error shows the screen."""
+    """A command in a pseudoterminal. Each wait has a deadline. If a text or a condition is not reached by then, the
+    error shows the screen.
+    """
 
     def __init__(
         self, arguments: Sequence[object], columns: int = 100, rows: int = 24, spawned: bool = False, **env: str
@@ -135,7 +137,7 @@ class InTerminal:
         os.write(self._master, keys.encode())
 
     def answer(self, question: str, keys: str) -> None:
-        """Waits until the last line is an unanswered question, and types keys."""
+        """Waits until the line with the cursor begins with this question, and types keys."""
         self.until_true(lambda: self.screen.last_line.startswith(question), question)
         self.press(keys)
 

@@ -1,4 +1,4 @@
-"""Runs `fairlead run` and its server as forked processes, which need no imports."""
+"""Runs a `fairlead` command and its server as forked processes, so that they need not import anything."""
 
 import os
 import socket
@@ -13,7 +13,12 @@ CAN_FORK_COMMANDS = CAN_FORK and hasattr(os, "pidfd_open")
 
 
 def command(arguments: list[str], streams: Streams, env: dict[str, str], folder: str, terminal: bool) -> NoReturn:
-    """Runs in the forked process. With `terminal`, the streams are the controlling terminal, otherwise plain files."""
+    """Runs a command in the forked process, and ends the process with the command's exit code.
+
+    Args:
+        folder: the command's current folder.
+        terminal: whether the streams are its controlling terminal; otherwise they are plain files.
+    """
     streams.take(env)
     if terminal:
         os.login_tty(0)

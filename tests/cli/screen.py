@@ -10,7 +10,7 @@ COLORS = {"31": "red", "32": "green", "33": "yellow", "36": "cyan"}
 
 
 class Screen:
-    """All written lines, including those that scrolled away.
+    """A terminal with all written lines, including those that scrolled away.
 
     `wrapped` contains the lines that were too wide for the terminal. Unknown sequences raise an error.
     """

@@ -22,7 +22,7 @@ async def bad_server(log: IO[bytes]) -> asyncio.subprocess.Process:
 
 
 async def test_a_message_that_cannot_be_read_fails_the_requests(tmp_path: Path) -> None:
-    """Those that wait, and later ones. They would otherwise wait forever, because nothing reads their answers."""
+    """Waiting requests and later ones fail. They would otherwise wait forever, because nothing reads their answers."""
     client = AgentClient(Roots.of(tmp_path), lambda *_: None, _never, bad_server)
     try:
         for request in (client.start({}), client.request("agent/sessions/list", {})):

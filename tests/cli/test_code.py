@@ -11,7 +11,7 @@ PROGRAMS = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]
 
 
 def test_a_rename_in_the_terminal_is_one_proposal_in_all_files(workspace: Path, record: Callable[..., Path]) -> None:
-    """The language server is found on PATH; no editor is needed."""
+    """A language server on PATH makes the rename; no editor is needed."""
     (workspace / "shapes.py").write_text("def area(side: int) -> int:\n    return side * side\n")
     users = [workspace / f"user{number}.py" for number in range(4)]
     for path in users:

@@ -50,7 +50,7 @@ def model(api: FakeApi) -> Env:
 
 
 def last_prompt(api: FakeApi) -> str:
-    """The last message of the newest request."""
+    """The first text of the last message in the newest request."""
     return api.requests[-1].body["messages"][-1]["content"][0]["text"]
 
 
@@ -133,7 +133,9 @@ def test_a_run_that_failed(workspace: Path, state: Env) -> None:
 
 
 def test_the_current_folder_needs_no_option(workspace: Path, state: Env) -> None:
-    """In the workspace itself, the command needs no `--workspace`. It works there even if `fairlead` is not on PATH."""
+    """In the workspace itself, the printed command has no `--workspace`. It names a program that can be started, even
+    if `fairlead` is not on PATH.
+    """
     failed = run_plain("run", "a task", cwd=workspace, **state)
     command = failed.out.rstrip().splitlines()[-1].removeprefix("To continue where it stopped: ")
     program, *arguments = shlex.split(command)
@@ -215,7 +217,7 @@ def test_unfinished_sessions_are_limited(hello: Path, undecided: Ended, record: 
 
 @pytest.mark.parametrize("accept", ["all", "none"])
 def test_sessions_that_cannot_be_saved(hello: Path, record: Record, tmp_path: Path, accept: str) -> None:
-    """If sessions cannot be saved, the output says so once, and the run continues. It cannot be continued later."""
+    """If sessions cannot be saved, the output says so once, and the run completes. It does not offer to continue it."""
     blocked = tmp_path / "file"
     blocked.write_text("")
     replay = record({"calls": [{"edit_file": EDIT}]}, {"text": "."})

@@ -14,12 +14,12 @@ from support.sandbox import needs_sandbox
 
 @pytest.fixture
 def sandbox() -> None:
-    """Only sandboxed checks see the proposed file."""
+    """Skips the test without a sandbox, because only sandboxed checks see the proposed file."""
     needs_sandbox()
 
 
 def check_demo(out: str, folder: Path) -> None:
-    """Checks what the demo shows both with and without a sandbox, and the files that it leaves."""
+    """Checks the output that is the same with and without a sandbox, and the files that the demo leaves."""
     assert "This demo plays a recorded conversation." in out
     assert 'fairlead run "Refactor hello.py: add type hints, docstrings, and a main guard"' in out
     assert "(0/5 completed)" in out
@@ -51,8 +51,9 @@ def check_demo(out: str, folder: Path) -> None:
 @pytest.mark.usefixtures("sandbox")
 def test_demo_ends_and_its_result_runs(tmp_path: Path) -> None:
     """The worked example of docs/plan.md: five items, a reminder after three silent rounds, a failed call that the
-    model corrects, a tick that its check refuses until the model fixes its mistake, all five completed and proved, the
-    diff, the record verified, the changed script run; exit 0. It says that the conversation is recorded.
+    model corrects, and a step that is not completed until the model has fixed the mistake that its check found. At the
+    end, all five are completed and the last one is proved, the diff is shown, the record is verified, and the changed
+    script runs. The exit code is 0. The output says that the conversation is recorded.
     """
     folder = tmp_path / "kept"
     ended = run_plain("demo", "--keep", folder, spawned=True)

@@ -85,7 +85,7 @@ def test_invisible_characters_are_shown() -> None:
 
 
 def test_a_very_long_line_is_shortened() -> None:
-    """A line of one megabyte ends with the number of omitted characters."""
+    """A line of one megabyte is cut off, and ends with the number of omitted characters."""
     (_, line, *_) = drawn("", "x" * 1_000_000)
     assert len(line.plain) < 1100
     assert line.plain.endswith("999,000 more characters")

@@ -18,7 +18,7 @@ terminals = pytest.mark.skipif(os.name != "posix", reason="pseudoterminals are P
 @terminals
 @pytest.mark.parametrize("yes", [True, False])
 def test_a_protected_file_needs_a_second_yes(workspace: Path, record: Record, yes: bool) -> None:
-    """After a yes to its diff, a second question gives the reason. After a no, the file is not accepted."""
+    """After a yes to its diff, a second question gives the reason. After a no to that, the file is not accepted."""
     replay = record({"calls": [PROTECTED]}, {"text": "Done."})
     with in_terminal("run", "a task", "--workspace", workspace, "--replay", replay) as terminal:
         terminal.answer("Accept AGENTS.md?", "y")

@@ -39,7 +39,9 @@ def test_accept_all_applies_everything(hello: Path, record: Record) -> None:
 
 
 def test_without_a_terminal_nothing_is_accepted(hello: Path, record: Record) -> None:
-    """The default without a terminal is `none`: the diff is shown, the file does not change, and the exit code is 0."""
+    """Without a terminal, `--accept` is `none` by default: the diff is shown, the file does not change, and the exit
+    code is 0.
+    """
     before = (hello.read_bytes(), hello.stat().st_mtime_ns)
     replay = record(
         {"calls": [{"edit_file": {"path": "hello.py", "old_text": "night", "new_text": "x"}}]}, {"text": "."}
@@ -53,7 +55,7 @@ def test_without_a_terminal_nothing_is_accepted(hello: Path, record: Record) -> 
 
 
 def test_a_mentioned_file_goes_with_the_task_and_is_named(hello: Path) -> None:
-    """`@hello.py` in the task: the model gets its text, and the user sees what was sent."""
+    """`@hello.py` in the task sends the text of the file to the model, and the output says so."""
     with FakeApi([Turn((Text("Done."),))]) as api:
         task = "Explain @hello.py to me@example.com"
         arguments = ("run", task, "--workspace", hello.parent)
@@ -67,7 +69,7 @@ def test_a_mentioned_file_goes_with_the_task_and_is_named(hello: Path) -> None:
 
 
 def test_no_terminal_sequences_without_a_terminal(hello: Path, example: Path) -> None:
-    """No colors, cursor movements or repeated lines, even if the environment requests colors."""
+    """The output has no colors, cursor movements or repeated lines, even if the environment requests colors."""
     ended = run(hello.parent, example, FORCE_COLOR="1", TERM="xterm-256color", CLICOLOR_FORCE="1")
     assert ended.code == 0
     assert "\x1b" not in ended.out
@@ -169,7 +171,7 @@ def test_fault_83_a_model_that_is_being_loaded_is_reported_once(workspace: Path)
 
 
 def test_each_longer_wait_is_reported(workspace: Path) -> None:
-    """A retry with the same reason is reported if its wait is longer. The reason is not repeated."""
+    """A retry for the same reason is reported only if its wait is longer than before, and without the reason."""
     waits = (20, 60, 60, 120)
     overloaded = [HttpError(529, "overloaded_error", "Overloaded", {"retry-after-ms": str(wait)}) for wait in waits]
     with FakeApi([*overloaded, Turn((Text("Done."),))], require_key=False) as api:
@@ -180,7 +182,7 @@ def test_each_longer_wait_is_reported(workspace: Path) -> None:
 
 
 def test_the_address_of_the_model_and_its_window(workspace: Path) -> None:
-    """The address of ANTHROPIC_BASE_URL is shown without its password, and the window with its usage."""
+    """The address of ANTHROPIC_BASE_URL is shown without user name and password, and the window with its usage."""
     counted = {"input_tokens": 1000, "output_tokens": 234}
     with FakeApi([Turn((Text("Done."),), usage=counted)], require_key=False) as api:
         address = api.url.replace("//", "//me:hidden@")

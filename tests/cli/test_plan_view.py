@@ -14,7 +14,7 @@ plans = st.lists(statuses, min_size=1, max_size=20).map(
 
 @given(plans)
 def test_the_lines_are_those_that_the_model_reads(items: list[PlanItem]) -> None:
-    """docs/plan.md P9 and P10: with a color for each status."""
+    """docs/plan.md P9 and P10: the terminal shows the same text, with a color for each status."""
     lines = plan_lines([Step(item) for item in items])
     assert "\n".join(line.plain for line in lines) == render_items(items)
     colors = {"pending": "yellow", "in_progress": "cyan", "completed": "green"}
@@ -23,7 +23,7 @@ def test_the_lines_are_those_that_the_model_reads(items: list[PlanItem]) -> None
 
 @given(plans, st.integers(min_value=1, max_value=25))
 def test_a_long_plan_is_shown_in_part(items: list[PlanItem], height: int) -> None:
-    """The shown part fits the height, shows the item in progress, and shows or counts every other item."""
+    """The lines fit the height and show the item in progress. From three lines on, they show or count all others."""
     lines = [line.plain for line in visible_steps([Step(item) for item in items], height)]
     assert len(lines) <= height
     current = next((item for item in items if item.status == "in_progress"), None)

@@ -16,7 +16,7 @@ Record = Callable[..., Path]
 
 @pytest.fixture
 def sandbox() -> None:
-    """Without a sandbox, the example plays one more turn."""
+    """Skips the test without a sandbox, because the example then plays one more turn."""
     needs_sandbox()
 
 
@@ -40,7 +40,7 @@ def test_a_recorded_replay_equals_the_recording(hello: Path, example: Path, tmp_
 
 
 def test_a_run_with_a_model_is_recorded(workspace: Path, tmp_path: Path) -> None:
-    """With its thinking, its text in any script, its calls in order, and each turn's usage."""
+    """The recording has the thinking, the text in any script, the calls in order, and the usage of each turn."""
     path = tmp_path / "run.yaml"
     with FakeApi(
         [
@@ -89,7 +89,7 @@ def test_discarded_calls_and_text_are_not_recorded(workspace: Path, tmp_path: Pa
 
 
 def test_an_answer_that_breaks_is_not_recorded(workspace: Path, tmp_path: Path) -> None:
-    """Even if the server charged for its tokens, and even if it was the last one."""
+    """A broken answer is left out even if the model's server charged for its tokens and no answer follows."""
     path = tmp_path / "run.yaml"
     turn = Turn((Text("An attempt that breaks."),), chunk=100)
     refusal = MidStreamError(turn, 4, "invalid_request_error")
@@ -138,7 +138,7 @@ def test_the_stop_reason_of_the_last_answer_is_recorded(workspace: Path, record:
 
 
 def test_answers_before_an_error_are_recorded(workspace: Path, record: Record, tmp_path: Path) -> None:
-    """A run that fails writes the answers so far, so that it can be reported."""
+    """A run that fails records the answers so far, so that the user can report the failure."""
     path = tmp_path / "run.yaml"
     replay = record({"text": "Looking.", "calls": [{"list_files": {}}]})
     ended = run_plain("run", "a task", "--workspace", workspace, "--replay", replay, "--record", path)

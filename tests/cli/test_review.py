@@ -83,7 +83,7 @@ def test_by_hunk(review: InTerminal, hello: Path) -> None:
     ],
 )
 def test_p18_accepted_changes_are_checked(hello: Path, record: Record, answer: str, said: str) -> None:
-    """docs/plan.md P18: after a review that accepts only some of the changes."""
+    """docs/plan.md P18: after a review that accepts only some of the changes, the check runs on these."""
     needs_sandbox()
     options = ("--workspace", hello.parent, "--check", "grep -q os hello.py")
     with in_terminal("run", "a task", *options, "--replay", _four_changes(record)) as terminal:
@@ -99,7 +99,7 @@ def test_p18_accepted_changes_are_checked(hello: Path, record: Record, answer: s
 def test_p18_checks_that_are_refused_after_the_review_give_the_reason(
     hello: Path, record: Record, tmp_path: Path
 ) -> None:
-    """docs/plan.md P18: if there is no check, nothing is reported."""
+    """docs/plan.md P18: the output says why the checks did not run. If there is no check, nothing is reported."""
     other = tmp_path / "other"
     other.mkdir()
     arguments = ("run", "a task", "--workspace", hello.parent, "--workspace", other)

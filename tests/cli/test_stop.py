@@ -115,7 +115,7 @@ def test_the_proposals_of_a_stopped_run(hello: Path, record: Record) -> None:
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
 def test_a_run_that_another_program_ends_asks_nothing(hello: Path, record: Record, name: str) -> None:
-    """Nobody may be there to answer. The proposals are not applied, and the output says how to continue."""
+    """There may be nobody to answer. The proposals are not applied, and the output says how to continue."""
     before = hello.read_bytes()
     edit = {"edit_file": {"path": "hello.py", "old_text": "night", "new_text": "x"}}
     with in_terminal(*task(hello.parent, record({"calls": [edit]}, {"text": "one two"}, pace=5))) as terminal:
@@ -204,7 +204,7 @@ def test_ctrl_c_while_the_checks_run(hello: Path, record: Record, tmp_path: Path
 
 
 def test_a_server_that_dies_while_the_checks_run(hello: Path, record: Record, tmp_path: Path) -> None:
-    """Each line of the end is shown once."""
+    """If the server is killed during the checks, each line at the end of the output is still shown, and only once."""
     recording, saved = tmp_path / "run.yaml", tmp_path / "record.json"
     with checking(hello, record, "--record", recording, "--save-record", saved) as terminal:
         children = terminal.children()

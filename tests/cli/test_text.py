@@ -31,7 +31,7 @@ def test_rows_stay_within_their_columns(text: str, width: int) -> None:
 
 @given(texts, widths, st.integers(min_value=1, max_value=9))
 def test_wrapping_pieces_loses_nothing(text: str, width: int, size: int) -> None:
-    """Text that arrives in pieces stays within the columns, for any pieces."""
+    """Text that arrives in pieces of any size stays within the columns, and no character is lost."""
     flow, found = StreamWrapper(CONSOLE), list[str]()
     for start in range(0, len(text), size):
         found += [row.plain for row in flow.feed(text[start : start + size], width)]
@@ -72,5 +72,7 @@ def test_scripts_without_blanks_fill_the_line() -> None:
     ],
 )
 def test_special_characters(change: Callable[[str], str], text: str, shown: str) -> None:
-    """`escape_hidden` makes them visible, `clean` removes or replaces them, and ordinary text does not change."""
+    """`escape_hidden` shows special characters as escapes, and `clean` removes or replaces them. `first_line` is the
+    first cleaned line that is not blank. Ordinary text does not change.
+    """
     assert change(text) == shown

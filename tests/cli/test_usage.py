@@ -50,7 +50,7 @@ def test_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str], argumen
 
 
 def test_the_exit_code_of_wrong_usage(tmp_path: Path) -> None:
-    """The process exits with 2."""
+    """The process exits with 2, and names the error and the help on stderr."""
     ended = run_plain("run", " ", cwd=tmp_path, spawned=True)
     assert (ended.code, ended.out) == (2, "")
     assert ended.err == "fairlead run: the task is empty: say what the agent should do\nTry `fairlead run --help`.\n"
@@ -89,7 +89,7 @@ def test_help_of_run() -> None:
 
 
 def test_help_of_serve() -> None:
-    """`fairlead serve --help` says who starts it, and does not wait for an editor."""
+    """`fairlead serve --help` says that an editor starts it, and ends without waiting for one."""
     for option in ("--help", "-h"):
         helped = run_plain("serve", option, spawned=True)
         assert helped.code == 0

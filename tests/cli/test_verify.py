@@ -144,8 +144,8 @@ def test_a_folder_a_pipe_and_a_link_to_elsewhere_do_not_hold(records: Records, t
 
 @pytest.mark.usefixtures("sandbox")
 def test_the_commands_of_a_record_run_only_in_the_sandbox(records: Records) -> None:
-    """docs/faults.md 95: they see no secret, reach no network, change nothing, and do not see each other's files. A
-    command that did not pass in the session does not run."""
+    """docs/faults.md 95: the commands see no secret, reach no network, change nothing, and do not see each other's
+    files. A command that did not pass in the session does not run."""
     (records.workspace / ".env").write_text("KEY=1\n")
     (records.workspace / ".gitignore").write_text("cache\n")
     (records.workspace / "a").write_text("a\n")
@@ -271,7 +271,7 @@ def test_wrong_usage_of_verify(records: Records, capsys: pytest.CaptureFixture[s
 
 
 def test_a_record_is_saved_even_if_the_run_fails(workspace: Path, record: Record, tmp_path: Path) -> None:
-    """It overwrites an older record, but no other file. A path in a missing folder is refused."""
+    """The run overwrites an older record, but no other file. A path in a missing folder is refused."""
     saved = tmp_path / "record.json"
     task = ("run", "Look", "--workspace", workspace, "--replay", record({"calls": [{"list_files": {}}]}))
     for _ in range(2):

@@ -21,5 +21,5 @@ from fairlead.code.choice import Who, who_answers
 def test_the_one_that_knows_the_text_is_asked_first(
     has_proposals: bool, editor: bool, server: bool, order: tuple[Who, ...]
 ) -> None:
-    """The editor answers for text without proposals, a server of our own for the rest."""
+    """Without proposals, the editor is asked first; with proposals, a language server of our own."""
     assert who_answers(has_proposals=has_proposals, editor=editor, server=server) == order

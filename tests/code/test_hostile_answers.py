@@ -1,4 +1,4 @@
-"""Answers that a provider should never send, and files that change before it answers. Nothing wrong is proposed."""
+"""Answers that a provider should never send, and files that change before it answers: nothing wrong is proposed."""
 
 import asyncio
 import os
@@ -29,7 +29,7 @@ SPAN = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 1}
 
 
 class Renamer(LineServer):
-    """Calls `first`, then answers each rename with the edit."""
+    """Calls `first` if it is given, then answers each request with `edit`."""
 
     def __init__(self, edit: Any, first: Callable[[], Awaitable[None]] | None) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class Renamers(LineServers):
 
 
 async def renamed(files: Files, uri: str, first: Callable[[], Awaitable[None]] | None = None) -> Sequence[FileEdit]:
-    """What is proposed when a server answers a rename with an edit of the file with this URI."""
+    """The edits that a rename returns if the server answers with an edit of the file with this URI."""
     edit = {"changes": {uri: [{"range": SPAN, "newText": "b"}]}}
     queries = CodeQueries(files, Renamers(edit, first), lambda: None)
     return (await queries.rename(files.roots.first.path / "a.x", "a", 1, "b")).value
@@ -64,7 +64,7 @@ def files(workspace: Path) -> Files:
 
 
 async def test_an_edit_must_name_each_file_by_its_own_path(files: Files, workspace: Path, tmp_path: Path) -> None:
-    """Otherwise a file outside, a secret, or one file under two names could be proposed."""
+    """Any other path is refused: it could lead outside, to a secret, or to one file under two names."""
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "o.x").write_text("a\n")
@@ -79,7 +79,7 @@ async def test_an_edit_must_name_each_file_by_its_own_path(files: Files, workspa
 
 
 async def test_a_text_that_changes_before_the_answer_is_not_edited(files: Files, workspace: Path) -> None:
-    """The positions of the answer refer to the text that was shown."""
+    """The answer is refused, because its positions refer to the text that was shown."""
 
     async def first() -> None:
         await files.propose(workspace / "a.x", "new line\na\n", AUTHOR)
@@ -108,7 +108,7 @@ def test_an_infinite_severity_is_malformed() -> None:
 
 
 def test_a_file_that_cannot_be_looked_at_is_skipped(workspace: Path) -> None:
-    """A file can disappear after its folder is listed. Here, its path is too long."""
+    """A file may have disappeared since its folder was listed. The test makes a file whose path is too long instead."""
     folder, before = workspace, os.open(".", os.O_RDONLY)
     try:
         os.chdir(workspace)

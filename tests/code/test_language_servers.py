@@ -114,7 +114,7 @@ async def test_a_server_answers_about_the_code(workspace: Path, name: str, where
 @pytest.mark.parametrize("where", PLACES)
 @pytest.mark.parametrize("name", LANGUAGES)
 async def test_a_server_checks_the_text_that_it_is_shown(workspace: Path, name: str, where: Where) -> None:
-    """The error is there while the wrong text is shown, and gone with the right one; the files do not change."""
+    """The error is reported while the wrong text is shown, and only then. The file on disk does not change."""
     project, language = Workspace(workspace, where, [real(name)]), LANGUAGES[name]
     project.write(language.files)
     path, text = workspace / language.used, language.files[language.used]
@@ -158,7 +158,11 @@ async def test_in_the_sandbox_a_server_sees_which_files_are_proposed(workspace: 
     path = workspace / user
 
     async def sees(present: bool) -> None:
-        """Waits until the server knows whether the file exists. On a busy machine, TypeScript's takes some time."""
+        """Waits until the server finds the file or, if not `present`, no longer finds it.
+
+        On a busy machine, TypeScript's takes some time. Each attempt shows a longer text, because an unchanged one
+        would not be sent again.
+        """
         for lines in itertools.count():
             server = await servers.server(path)
             await server.show({path: text + "\n" * lines})
@@ -206,7 +210,7 @@ async def test_python_imports_the_packages_of_the_workspaces_environment(
 
 @pytest.mark.parametrize("where", PLACES)
 async def test_a_server_sees_changes_on_disk_while_it_runs(workspace: Path, where: Where) -> None:
-    """The user creates, replaces and removes a file."""
+    """The server notices when the user creates, replaces or removes a file."""
     new, content, user, text, missing = IMPORTS["basedpyright"]
     project = Workspace(workspace, where, [real("basedpyright")])
     project.write({user: text})

@@ -49,7 +49,7 @@ AT_START = {
 
 @pytest.mark.parametrize("case", AT_START)
 async def test_fault_97_a_server_that_cannot_start_is_given_up_with_the_reason(workspace: Path, case: str) -> None:
-    """docs/faults.md 97: it is started again after a pause, a few times; no process is left."""
+    """docs/faults.md 97: the server is started again a few times, after growing pauses; no process is left."""
     clock, path = Clock(), workspace / "a.x"
     seconds = Seconds(start=1.0) if case == "never starts" else Seconds()
     async with Started(project(workspace, case), clock, seconds) as servers:
@@ -71,7 +71,7 @@ async def test_fault_97_a_server_that_cannot_start_is_given_up_with_the_reason(w
 
 
 async def test_fault_97_a_missing_program_is_no_answer(workspace: Path) -> None:
-    """docs/faults.md 97: no server is offered for its language."""
+    """docs/faults.md 97: for a language whose server is not installed, no server is offered."""
     spec = ServerSpec("gone", ("no-such-language-server",), {".x": "x"})
     async with Started(Workspace(workspace, "workspace", [spec])) as servers:
         assert servers.name_for(workspace / "a.x") == ""
@@ -95,7 +95,7 @@ class LostBoxes(DirectLayer):
 
 
 async def test_fault_97_a_box_that_cannot_be_closed_hides_no_other_error(workspace: Path) -> None:
-    """docs/faults.md 97: the message says why the program cannot be started."""
+    """docs/faults.md 97: the message says why the program cannot be started, not that the box cannot be closed."""
     layer = LostBoxes(Roots.of(workspace))
     with pytest.raises(NoAnswer, match=r"bad cannot be started: .*No such file or directory"):
         await ServerProcess.start(["bad"], layer, workspace, View(), DEFAULT_LIMITS)
@@ -114,7 +114,7 @@ async def test_fault_97_a_server_that_crashes_is_started_again(workspace: Path) 
 
 
 async def test_fault_97_a_request_without_an_answer_ends_and_is_cancelled(workspace: Path) -> None:
-    """docs/faults.md 97: after the time limit, or when the run is stopped; the server can be asked again."""
+    """docs/faults.md 97: the request ends at the time limit or if the run is stopped. The server can be asked again."""
     path = workspace / "a.x"
     async with Started(project(workspace, "never answers"), seconds=QUICK) as servers:
         server = await servers.server(path)
@@ -142,7 +142,7 @@ async def test_fault_97_a_refusal_is_no_answer(workspace: Path) -> None:
 
 
 async def test_fault_97_problems_arrive_when_another_question_replaces_the_text(workspace: Path) -> None:
-    """docs/faults.md 97: a question about the replaced text gets the problems of the new text."""
+    """docs/faults.md 97: an open question about the replaced text is answered with the problems of the new text."""
     path = workspace / "a.x"
     async with Started(project(workspace, "checks the second version")) as servers:
         server = await servers.server(path)
@@ -159,7 +159,10 @@ async def test_fault_97_problems_arrive_when_another_question_replaces_the_text(
 
 
 async def test_a_question_about_all_files_waits_for_the_first_report(workspace: Path) -> None:
-    """Right after its start, a server has not reported yet that it reads the workspace, and knows no other file."""
+    """Right after its start, a server knows only the shown files, and has not reported yet that it reads the workspace.
+
+    The question waits for that report.
+    """
     seconds = Seconds(report=30.0)
     async with Started(project(workspace, "reads the workspace late"), seconds=seconds) as servers:
         server = await servers.server(workspace / "a.x")
@@ -181,7 +184,7 @@ async def test_fault_97_problems_arrive_when_typescripts_command_is_refused(work
 
 
 async def test_fault_97_a_server_that_was_loading_the_workspace_is_asked_again(workspace: Path) -> None:
-    """docs/faults.md 97: while it loads, rust-analyzer answers that there is nothing."""
+    """docs/faults.md 97: while they load, servers such as rust-analyzer find nothing, so they are asked again."""
     path = workspace / "a.x"
     async with Started(project(workspace, "loads at the first question")) as servers:
         server = await servers.server(path)
@@ -193,7 +196,7 @@ async def test_fault_97_a_server_that_was_loading_the_workspace_is_asked_again(w
 
 
 async def test_a_program_is_found_if_the_path_of_the_workspace_contains_a_colon(workspace: Path) -> None:
-    """A colon separates the folders on PATH, but not here."""
+    """Folders of the workspace are not searched as a PATH, in which a colon would separate them."""
     started = Workspace(workspace / "a:b", "workspace", [ServerSpec("own", ("own-language-server",), {".x": "x"})])
     started.write({"node_modules/.bin/own-language-server": "#!/bin/sh\n"})
     async with Started(started) as servers:
@@ -204,14 +207,14 @@ async def test_a_program_is_found_if_the_path_of_the_workspace_contains_a_colon(
 
 
 async def test_fault_98_a_long_answer_arrives(workspace: Path) -> None:
-    """docs/faults.md 98: 50,000 references."""
+    """docs/faults.md 98: an answer with 50,000 references is complete."""
     async with Started(project(workspace, "answers 50,000 references")) as servers:
         server = await servers.server(workspace / "a.x")
         assert len(await server.request("textDocument/references", PARAMS)) == 50_000
 
 
 async def test_fault_99_requests_of_a_server_change_nothing(workspace: Path) -> None:
-    """docs/faults.md 99: each is answered, and causes no edit, question or window."""
+    """docs/faults.md 99: each request of the server is answered, and causes no edit, question or window."""
     started = project(workspace, "sends requests")
     spec = ServerSpec("bad", bad("sends requests").command, {".x": "x"}, {"bad": {"inner": {"a": 1}}})
     started.given = [spec]
@@ -230,7 +233,7 @@ async def test_fault_99_requests_of_a_server_change_nothing(workspace: Path) -> 
         assert server.supports("textDocument/hover")
         assert not server.supports("textDocument/diagnostic")
     assert (workspace / "a.x").read_text() == "x\n"
-    assert len(started.asked) == 1  # whether it may run, because there is no sandbox
+    assert len(started.asked) == 1  # only whether the server may run without a sandbox
 
 
 HOSTILE = """#!/bin/bash
@@ -280,7 +283,9 @@ async def test_fault_100_a_relative_program_of_the_workspace_is_asked_about(work
 @pytest.mark.parametrize("where", ["sandboxed", "workspace"])
 @pytest.mark.parametrize("name", ["basedpyright", "pyright"])
 async def test_fault_100_the_python_of_the_workspace_needs_permission(workspace: Path, name: str, where: Where) -> None:
-    """docs/faults.md 100: without a sandbox, whatever the server. The user is asked again about another Python."""
+    """docs/faults.md 100: without a sandbox, the user is asked before a server runs the workspace's Python, and again
+    if it is another one. In the sandbox, it needs no permission.
+    """
     started = Workspace(workspace, where, [real(name)])
     pythons = [workspace / "venv/bin/python", workspace / ".venv/bin/python"]
     async with Started(started) as servers:
@@ -298,7 +303,7 @@ async def test_fault_100_the_python_of_the_workspace_needs_permission(workspace:
 
 @pytest.mark.parametrize("name", ["basedpyright", "pyright"])
 async def test_fault_100_a_rejected_python_never_runs(workspace: Path, tmp_path: Path, name: str) -> None:
-    """docs/faults.md 100: the server does not start."""
+    """docs/faults.md 100: without permission for the workspace's Python, the server that needs it does not start."""
     ran = tmp_path / "ran"
     started = Workspace(workspace, "workspace", [real(name)], allows=False)
     started.write({".venv/bin/python": f"#!/bin/sh\ntouch {ran}\n", "main.py": ""})
@@ -328,7 +333,7 @@ async def test_fault_100_a_rejected_program_never_runs(workspace: Path, where: s
 
 
 async def test_fault_101_a_server_that_uses_too_much_memory_is_ended(workspace: Path) -> None:
-    """docs/faults.md 101: in the sandbox it ends at the limit, and the reason is given."""
+    """docs/faults.md 101: in the sandbox, the server is ended at the limit, and the error gives the reason."""
     script = "x=$(head -c 600M /dev/zero | tr '\\0' x); sleep 600"
     spec = ServerSpec("hungry", ("/bin/bash", "-c", script), {".x": "x"})
     most = Limits(processes=100, memory=200 << 20)
@@ -350,7 +355,7 @@ async def test_a_language_is_offered_only_while_its_server_may_start(workspace: 
 
 
 async def test_a_stopped_request_hides_no_change_from_the_server(workspace: Path) -> None:
-    """The request is stopped at each step of showing the proposed files to the server."""
+    """At whichever step of showing the proposed files a request is stopped, the next request sees all of them."""
     started = Workspace(workspace, "sandboxed", [bad("counts lines")])
     started.texts = {"lines.x": ""}
     async with Started(started) as servers:

@@ -15,7 +15,7 @@ from support.servers_workspace import BAD_SERVER, PARAMS, QUICK, Clock, Started,
 
 
 async def test_an_idle_server_is_stopped_and_started_again(workspace: Path) -> None:
-    """After five minutes without a request; each request restarts the time."""
+    """A server is stopped after five minutes without a request; each request restarts the time."""
     clock, path = Clock(), workspace / "a.x"
     async with Started(project(workspace, ""), clock) as servers:
         server = await servers.server(path)
@@ -30,7 +30,7 @@ async def test_an_idle_server_is_stopped_and_started_again(workspace: Path) -> N
 
 
 async def test_the_least_recently_used_server_makes_room(workspace: Path) -> None:
-    """The number of servers that run at once in a process is limited."""
+    """One process runs a limited number of servers at once: at the limit, the least recently used one is stopped."""
     names = ("one", "two", "three")
     specs = [ServerSpec(name, (sys.executable, str(BAD_SERVER), ""), {f".{name}": "x"}) for name in names]
     started = Workspace(workspace, "workspace", specs)
@@ -74,7 +74,7 @@ async def test_a_server_that_is_ending_counts_until_it_has_ended(workspace: Path
 
 
 async def test_a_server_with_an_open_request_is_not_stopped_for_another(workspace: Path) -> None:
-    """The other one starts after the request has ended, here at its time limit."""
+    """The other server starts after the request has ended, here at the time limit of the request."""
     command = (sys.executable, str(BAD_SERVER), "never answers")
     specs = [ServerSpec(name, command, {f".{name}": "x"}) for name in ("one", "two")]
     async with Started(Workspace(workspace, "workspace", specs), seconds=QUICK, most=1) as servers:
@@ -88,7 +88,7 @@ async def test_a_server_with_an_open_request_is_not_stopped_for_another(workspac
 
 
 async def test_a_server_that_is_shown_changes_before_a_question_is_not_stopped_for_another(workspace: Path) -> None:
-    """It answers the question first. The next question starts it again."""
+    """The server answers the question before it is stopped. The next question starts it again."""
     started = Started(project(workspace, ""), most=1)
     async with started as servers:
         one = await servers.server(workspace / "a.x")

@@ -23,7 +23,7 @@ export function recording(...turns) {
 
 /**
  * A copy of the extension of this checkout, whose Python is a script that starts the real Python with `args` before its
- * own arguments. `extension` is the folder to load, `python` the path of the script.
+ * own arguments. Returns `{ extension, python }`: the folder to load and the path of the script.
  */
 export function copiedExtension(...args) {
   const extension = fs.mkdtempSync(path.join(os.tmpdir(), "fairlead-copied-"));
@@ -66,8 +66,8 @@ export function relayed() {
 }
 
 /**
- * The tests of a file share one VS Code with the extension of this checkout, whose model plays the turns. With `own`, the VS Code
- * is a new one. Otherwise it is the window of the previous files, which is quicker.
+ * The tests of a file share one VS Code with the extension of this checkout, whose model plays the turns. With `own`,
+ * it is a new VS Code. Otherwise it is the window of the previous files if its settings are the same: that is quicker.
  */
 export function useAgent(turns, { settings, own = false, ...options } = {}) {
   const wanted = { name: "window", ...options, settings: { "fairlead.replay": recording(...turns), ...settings } };
@@ -77,13 +77,13 @@ export function useAgent(turns, { settings, own = false, ...options } = {}) {
 /** A new VS Code with the extension of this checkout. */
 export const openAgent = (options) => openEditor(withExtension(options));
 
-/** Like `openAgent`, but in the window of the previous files. */
+/** Like `openAgent`, but in the window of the previous files, if its settings are the same. */
 export const shareAgent = (options) => openShared(withExtension(options));
 
 // The keys of the user who runs the tests are never used.
-const withExtension = (options) => ({
+const withExtension = ({ env, ...options }) => ({
   extensions: [ROOT],
-  env: { ANTHROPIC_AUTH_TOKEN: undefined, ANTHROPIC_BASE_URL: undefined },
+  env: { ANTHROPIC_AUTH_TOKEN: undefined, ANTHROPIC_BASE_URL: undefined, ...env },
   ...options,
 });
 
@@ -105,8 +105,8 @@ export const rename = (file, new_path) => ({ rename_file: { path: file, new_path
 export const bash = (command) => ({ bash: { command } });
 
 /**
- * Starts a server that speaks the Messages API and returns its address. It answers each request with the error that
- * `refusal(request)` returns as `{ status, headers, error }`. If that is undefined, it answers with `text`.
+ * Starts a server that speaks the Messages API and returns its address. If `refusal(request)` returns an error as
+ * `{ status, headers, error }`, the server answers the request with that, otherwise with `text`.
  */
 export async function modelServer({ text, usage = { input_tokens: 10, output_tokens: 10 }, refusal }) {
   const events = [

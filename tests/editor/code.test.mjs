@@ -33,7 +33,7 @@ const PROJECT = {
   "notes.txt": "area\n",
 };
 const SOURCES = Object.keys(PROJECT).filter((name) => name.endsWith(".ts"));
-// the editor renames in a copy, because TypeScript may be late to notice that the original files are as before
+// the editor renames in a copy: if the original files were restored for it, TypeScript might notice that too late
 const COPY = Object.fromEntries(Object.entries(PROJECT).map(([name, text]) => [`copy/${name}`, text]));
 const { extension, ask } = relayed();
 const editorTest = useAgent(

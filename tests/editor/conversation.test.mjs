@@ -31,7 +31,7 @@ const inView = (page, selector, options) => page.webview().locator(selector, opt
 const appears = (page, selector, hasText) => inView(page, selector, { hasText }).first().waitFor();
 
 editorTest("an approval is answered in the conversation, which shows why the command failed", async ({ page }) => {
-  // too low for the whole conversation
+  // a window that is too low for the whole conversation, so that the next test can see it scroll
   await page.setSize({ width: 1280, height: 520 });
   await page.showContainer("Fairlead");
   await page.runCommand("Agent: Show Conversation");
@@ -73,7 +73,7 @@ editorTest(
   "docs/faults.md 41: a hostile answer loads nothing and runs nothing; its link to a file works",
   async ({ page }) => {
     const answer = inView(page, ".answer", { hasText: "All of it is done." });
-    // empty while VS Code hides the page, because the window has just changed its size
+    // the text is empty while VS Code hides the page, which it does after a change of the window's size
     const text = await page.until("the text of the answer", () => answer.innerText());
     for (const part of ["[image: x]", "<img src=https://example.com/y.png", "<script>", "\\u{202e}"])
       assert.ok(text.includes(part), `${part} in ${text}`);
@@ -151,7 +151,10 @@ editorTest("a sent task can be edited and sent again, in another mode", async ({
   await appears(page, ".entry.prompt", "Is it done?");
 });
 
-/** Pastes files into the prompt or drops them on it. A file with the ending `.png` is a picture. */
+/**
+ * Pastes files into the prompt or drops them on it: `event` is "paste" or "drop". A file whose name ends in `.png` is a
+ * picture.
+ */
 const addFiles = (page, event, ...names) =>
   inView(page, "textarea").evaluate(
     async (input, { type, files }) => {

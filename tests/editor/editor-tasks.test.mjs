@@ -1,4 +1,5 @@
-// Tasks that the user starts in an editor: on the selection, on problems, and questions about the code at the cursor.
+// Tasks that the user starts in an editor or in the Explorer: on the selection, on problems, on a file, and questions
+// about the code at the cursor.
 
 import path from "node:path";
 import { conversationSays, picture, ROOT, useAgent } from "./agent.mjs";

@@ -1,5 +1,5 @@
 // The evidence of completed steps in a real VS Code: a task of four steps, one of which has a check. The check fails,
-// passes, proves the step, and is broken by a partial accept.
+// passes, proves the step, and fails again after a partial accept.
 
 import assert from "node:assert/strict";
 import { bash, edit, picture, plan, runTask, useAgent } from "./agent.mjs";
@@ -21,7 +21,7 @@ const editorTest = useAgent(
     { calls: [steps(NOW, TODO, TODO, TODO)] },
     { calls: [{ read_file: { path: "test_words.py" } }] },
     { calls: [steps(DONE, NOW, TODO, TODO), edit("greeting.txt", "Good day", "Good morning")] },
-    // too early: the check fails, and the step stays in progress
+    // the model completes the step too early: its check fails, and the step stays in progress
     { calls: [steps(DONE, DONE, NOW, TODO)] },
     { calls: [{ ask_user: { question: "Shall I go on?" } }] },
     { calls: [edit("farewell.txt", "Goodbye", "Good night")] },

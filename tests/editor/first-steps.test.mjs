@@ -72,7 +72,7 @@ editorTest("the example opens in a folder of its own and offers its task, which 
   );
   const [folder] = examples().filter((name) => !before.includes(name));
   await page.press("Enter");
-  // it runs the example's tests
+  // this takes a while, because the run executes the example's tests
   await page.until("the end", async () => (await page.toasts()).some(({ message }) => message.includes(END)), 60_000);
   await picture(page, "example");
   await page.runCommand("Agent: Accept All");

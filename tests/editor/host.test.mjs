@@ -1,4 +1,4 @@
-// The programs that run VS Code for these tests and for `npm start` (scripts/vscode).
+// The scripts that run VS Code for the tests of the extension and for `npm start` (scripts/vscode).
 
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";

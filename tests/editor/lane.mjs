@@ -28,7 +28,7 @@ for (let file = next(); file; file = next()) {
 await test("the shared window closes and leaves no process", OPTIONS, closeShared);
 await closeBrowser();
 
-/** A failed test may leave the shared window in any state, so the next one gets a new window. */
+/** Wraps a test: if it fails, it may leave the shared window in any state, so the next file gets a new window. */
 function tainting(body) {
   return async (context) => {
     try {

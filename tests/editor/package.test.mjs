@@ -100,7 +100,11 @@ test("without a key and without a Python the key is asked for first, then a page
     name: "no-python",
     extensions: [vsix],
     workspace: { a: "" },
-    env: { PATH: path.join(ROOT, "no-such-folder") },
+    env: {
+      PATH: path.join(ROOT, "no-such-folder"),
+      ANTHROPIC_AUTH_TOKEN: undefined,
+      ANTHROPIC_BASE_URL: undefined,
+    },
   });
   try {
     await runTask(editor.page, "Anything");

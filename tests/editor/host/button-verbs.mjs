@@ -56,7 +56,7 @@ export function buttonVerbs({ page, act }) {
         const more = actions.locator('.action-label[aria-label^="More Actions"]');
         if (!(await button.count())) await choose(() => more.click(), label);
         else {
-          // an earlier attempt opened the menu, because the button was not there yet; `press` focuses the menu first
+          // an earlier attempt may have opened the menu, before the button was there; Escape in the menu closes it
           if (await menu.count()) await menu.locator(".actions-container").first().press("Escape");
           await click(button);
         }

@@ -68,7 +68,7 @@ export function editorVerbs({ page, until, act }) {
     tabs,
     tab: (label, wanted = (tab) => tab.active) =>
       until(`the tab "${label}"`, async () => (await tabs()).find((tab) => tab.label === label && wanted(tab))),
-    /** Presses the mouse on the first tab with that label. It is not released, as the press may replace the tab. */
+    /** Clicks on the first tab with that label. Only the press must reach the tab, because it may replace the tab. */
     clickTab: (label) =>
       act(`the tab "${label}"`, async () => {
         const index = (await tabs()).findIndex((tab) => tab.label === label);
@@ -93,7 +93,7 @@ export function editorVerbs({ page, until, act }) {
         const lines = await linesOf(diff(side, file));
         return wanted(lines) && lines;
       }),
-    /** The files of a multi-file diff, as named in their headers. */
+    /** Waits until a multi-file diff has at least `count` files, and returns their names in its headers. */
     diffFiles: (count = 1) =>
       until(`a multi-file diff of ${count}`, async () => {
         // VS Code keeps hidden entries of other diffs
@@ -149,7 +149,7 @@ export function editorVerbs({ page, until, act }) {
       );
     },
 
-    /** Types at the cursor, after going to the 'start' or the 'end' of the text if one is given. */
+    /** Types at the cursor. With `at`, first goes to the 'start' or the 'end' of the text. */
     typeText: async (text, { at } = {}) => {
       await act("the keyboard focus in the editor", () =>
         textEditor.locator(".native-edit-context, textarea.inputarea").first().focus(),
@@ -160,7 +160,7 @@ export function editorVerbs({ page, until, act }) {
     },
     /** Puts the cursor at the end of a line of the active text editor. A part of its text identifies the line. */
     clickLine: (text) => act(`the line "${text}"`, () => clickLineIn(textEditor, text)),
-    /** Chooses an entry of the context menu at the cursor. The path lists the submenus that contain it. */
+    /** Chooses an entry of the context menu at the cursor. `path` lists its submenus, and then the entry itself. */
     editorMenu: (path) =>
       act(`the entry "${path.join(" > ")}" of the editor's menu`, async () => {
         const menu = page.locator(".monaco-menu");

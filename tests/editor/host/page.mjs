@@ -1,8 +1,8 @@
 // Opens VS Code in the browser and operates it through verbs. Only this file and the *-verbs files read the screen, by the class
 // names of VS Code; the tests use views, rows, diffs and messages.
 //
-// Every verb waits for its condition until a deadline, then throws an error with the text of the screen, and saves a picture and the
-// logs. No verb waits for a fixed time.
+// Every verb waits for its condition. If a deadline passes first, it saves a picture and the logs, and throws an error
+// with the text of the screen. No verb waits for a fixed time.
 import fs from "node:fs";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -14,7 +14,7 @@ import { viewVerbs } from "./view-verbs.mjs";
 import { workbenchVerbs } from "./workbench-verbs.mjs";
 
 const ARTIFACTS = fileURLToPath(new URL("../.artifacts/", import.meta.url));
-// Long, because a busy machine is slow; only a failure takes as long.
+// In ms, like all times here. Long, because a busy machine is slow; only a failure takes as long.
 const DEADLINE = 60_000;
 // In `until`, an action is repeated, so each attempt gives up early. Other actions are tried once, until the deadline.
 const ATTEMPT_LIMIT = 2000;
@@ -219,7 +219,7 @@ export async function openPage(
   };
 }
 
-/** In the page: writes every message that VS Code shows to its console, because most messages close automatically. */
+/** In the page: writes each notification of VS Code to the console, because most of them close automatically. */
 function logMessages(prefix) {
   const texts = (node) => node.querySelectorAll?.(".notification-list-item-message") ?? [];
   new MutationObserver((changes) => {
@@ -228,7 +228,7 @@ function logMessages(prefix) {
   }).observe(document, { subtree: true, childList: true });
 }
 
-/** In the page: VS Code passes this language to its extensions. */
+/** In the page: sets the language that VS Code passes to its extensions. */
 function setLanguage(language) {
   Object.defineProperty(globalThis, "_VSCODE_NLS_LANGUAGE", { get: () => language, set: () => {} });
 }

@@ -34,7 +34,7 @@ export const PICTURE_SETTINGS = {
   "editor.scrollBeyondLastLine": false,
   "terminal.integrated.fontFamily": "'Picture Mono', monospace",
   "window.menuBarVisibility": "hidden",
-  // If everything fits, the slider is only a grey bar.
+  // Transparent, because the slider is only a grey bar if everything fits.
   "workbench.colorCustomizations": { "scrollbarSlider.background": "#00000000" },
   "workbench.layoutControl.enabled": false,
 };

@@ -1,4 +1,4 @@
-// The processes of one VS Code, seen from outside (Linux: identified by its home folder).
+// The processes of one VS Code, seen from outside: those that have its home folder in their environment. Linux only.
 
 import fs from "node:fs";
 

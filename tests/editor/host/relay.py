@@ -1,9 +1,9 @@
 """Relays messages between VS Code and the server. Started in place of Python: `relay.py -m fairlead serve`.
 
-Before the server's next edit reaches VS Code, it writes the files that `before-edit.json` in the current folder names,
-as if another program had changed them after the server's last check.
+Before it passes on the server's next edit, the relay writes the files that `before-edit.json` in the current folder
+names, as if another program had changed them after the server's last check.
 
-It sends VS Code the request in `ask.json` as if it came from the server, and writes the response to `answer.json`.
+The relay also sends VS Code the request in `ask.json` as if it came from the server. `answer.json` gets the response.
 """
 
 import json

@@ -3,6 +3,7 @@
 import { buttonVerbs } from "./button-verbs.mjs";
 import { exactly } from "./exactly.mjs";
 
+// How many times in a row the rows of a view must be unchanged before a verb acts on a row.
 const STEADY_LOOKS = 3;
 // In ms. A click on a twistie that has had no effect by then is repeated.
 const TOGGLE_LIMIT = 2000;
@@ -173,7 +174,7 @@ export function viewVerbs({ page, until, act }) {
       await until(`the view "${view}"`, () => pane(view).isVisible());
       return (await pane(view).locator(".pane-header .description").allTextContents()).join("");
     },
-    /** The line of text that a view shows above its tree (`TreeView.message`). */
+    /** Waits for the line of text above the tree of a view (`TreeView.message`), and returns it. */
     viewMessage: (view) =>
       until(`the message of "${view}"`, async () =>
         (await pane(view).locator(".tree-explorer-viewlet-tree-view > .message:not(.hide)").allInnerTexts()).join("\n"),

@@ -18,7 +18,10 @@ export function workbenchVerbs({ page, until, act }) {
       .filter({ has: page.locator(".quick-input-list-label .label-name", { hasText: exactly(label) }) })
       .first();
 
-  /** The open input box or list, as `{ title, value, placeholder, message, items: [{ label, description }] }`. */
+  /**
+   * The open input box or list, as `{ title, value, placeholder, message, items: [{ label, description }] }`; undefined
+   * if none is open.
+   */
   async function quickInput() {
     if (!(await quick.isVisible())) return undefined;
     return quick.evaluate((widget) => {
@@ -111,11 +114,11 @@ export function workbenchVerbs({ page, until, act }) {
       await click(quickRow(title));
     });
 
-  // A short attempt, because an obstacle (a palette that is closing, a dialog that gets the key) is soon gone.
+  // Gives up early and is repeated: an obstacle (a palette that is closing, a dialog that gets the key) is soon gone.
   async function typeIntoPalette(text) {
     if (!isPalette(await quickInput())) await page.keyboard.press("F1");
     await input.waitFor({ timeout: 500 });
-    // not a short attempt: on a busy machine, the list of all commands takes longer
+    // waits longer than that: on a busy machine, the list of all commands takes some time
     await input.fill(">");
     await input.fill(`>${text}`);
   }
@@ -167,7 +170,7 @@ export function workbenchVerbs({ page, until, act }) {
 
     press: (keys) => page.keyboard.press(keys),
 
-    /** Waits for a notification whose text contains `text`: `{ message, severity, source, buttons }`. */
+    /** Waits for a notification that contains `text`, and returns it as `{ message, severity, source, buttons }`. */
     toast: (text, timeout) =>
       until(
         `a notification with "${text}"`,
@@ -190,7 +193,7 @@ export function workbenchVerbs({ page, until, act }) {
         return false;
       }),
 
-    /** Waits for a modal dialog: `{ message, detail, buttons }`. `dialog.now()` does not wait. */
+    /** Waits for a modal dialog: `{ message, detail, buttons }`. `dialog.now()` returns undefined if there is none. */
     dialog: Object.assign(() => until("a dialog", dialog), { now: dialog }),
     pressDialog: (button) =>
       act(`the button "${button}" of the dialog`, () =>
