@@ -30,7 +30,7 @@ const editorTest = useEditor(() =>
   }),
 );
 
-editorTest("the package is small and contains nothing that it does not need", async (_, context) => {
+editorTest("the package is small and contains the recording of the example", async (_, context) => {
   const { size } = fs.statSync(vsix);
   context.diagnostic(`figure: the size of the .vsix is ${(size / 1000).toFixed(0)} kB`);
   assert.ok(size < 1_500_000, `${size} bytes`);
@@ -71,7 +71,7 @@ editorTest(
   },
 );
 
-editorTest("after a reload it starts without setting anything up again", async ({ page, code }, context) => {
+editorTest("after a reload, the first task does not wait for another set-up", async ({ page, code }, context) => {
   await page.reload();
   await runTask(page, "And once more");
   await page.toast("The first task is done.");

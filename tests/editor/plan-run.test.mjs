@@ -1,5 +1,6 @@
-// A plan from “plan first” to its end in a real VS Code: Go, typing without interruption during the run, what screen readers say, a step
-// whose edit a later step changes, an accept in the diff of one step, and how the agent reads the editor's problems.
+// A plan from “plan first” to its end in a real VS Code: Go, typing without interruption during the run, the output of
+// screen readers, a step whose edit a later step changes, an accept in the diff of one step, and the editor's problems
+// as the agent reads them.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { modelServer, runTask, useAgent } from "./agent.mjs";
 
 const asked = [];
-// it answers in place of the model
+// this server is the proxy: it answers the requests itself, in place of the model's server
 const proxy = await modelServer({ text: "Through the proxy.", refusal: (request) => void asked.push(request.url) });
 const VARIABLES = ["http_proxy", "https_proxy", "all_proxy", "no_proxy"];
 const without = Object.fromEntries(

@@ -30,7 +30,10 @@ const described =
   (rows) =>
     rows.length === 1 && parts.every((part) => rows[0].description.includes(part));
 
-/** In the page: whether the tabs that VS Code has saved contain a text. In a browser, it saves them every few seconds. */
+/**
+ * Runs in the page. Returns whether the tabs that VS Code has saved contain a text. In a browser, VS Code saves its
+ * tabs only every few seconds.
+ */
 async function isSaved(text) {
   const done = (request) =>
     new Promise((resolve, reject) =>

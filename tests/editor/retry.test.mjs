@@ -1,5 +1,5 @@
-// An overloaded model server: the status bar counts down to the next attempt, and a stop ends the wait. The status bar
-// also shows the cost of an answer.
+// If the model's server is overloaded, the status bar counts down to the next attempt, and a stop ends the wait. The
+// status bar also shows the cost of an answer.
 
 import assert from "node:assert/strict";
 import { followUp, modelServer, picture, runTask, useAgent } from "./agent.mjs";

@@ -13,7 +13,10 @@ const shows =
   (seen) =>
     lines.every((line) => seen.includes(line));
 
-/** A VS Code in which a run has proposed `changes` to `files`. The last of its further `calls` may still be running. */
+/**
+ * Calls `body` in a VS Code in which a run proposes `changes` to `files` and then makes the further `calls`. The run
+ * may still be working: `body` is called as soon as the first change is listed.
+ */
 async function withProposals({ name, files, changes, settings, calls = [] }, body) {
   const replay = recording({ calls: [...changes, ...calls] }, { text: "Proposed." });
   const open = settings ? openAgent : shareAgent;

@@ -9,7 +9,7 @@ import { edit, followUp, runTask, useAgent } from "./agent.mjs";
 const VIEW = "Proposed Changes";
 const NUMBERS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 const before = `${NUMBERS.join("\n")}\n`;
-/** Edits that write lines in capitals. Each file changes different lines, so a label identifies a row. */
+/** Edits that write lines in capitals. No two files change the same line, so the label of a line identifies its row. */
 const capitals = (file, ...numbers) => numbers.map((number) => edit(file, `${number}\n`, `${number.toUpperCase()}\n`));
 
 const editorTest = useAgent(
@@ -117,7 +117,7 @@ editorTest(
     await page.press("ControlOrMeta+s");
     assert.deepEqual((await page.toast("newer")).buttons.slice(0, 2), ["Compare", "Overwrite"]);
     await page.closeToast("newer");
-    // repeated one after the other, because VS Code drops messages that come too quickly; no attempt overwrites anything
+    // repeated, because VS Code drops a message that follows another one too quickly; no attempt overwrites anything
     await page.until("a second refusal", async () => {
       await page.press("ControlOrMeta+s");
       await page.page.locator(".notification-toast", { hasText: "newer" }).waitFor();

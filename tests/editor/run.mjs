@@ -11,8 +11,9 @@ import { root, run as runProgram } from "../../scripts/process.mjs";
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 const LANE = path.join(HERE, "lane.mjs");
-// Lanes take files from both ends of the list. So the files that share a window with one setting are at the front, those that share a
-// window without it at the back, and those with their own windows in the middle.
+// Lanes take files from both ends of the list. So the files that share a window in which commands need an approval are
+// at the front, those that share a window with the default settings are at the back, and files with their own windows
+// are in the middle.
 const ASKING = ["main-job", "plan-run", "plan", "stopping", "terminals"];
 const OWN = [
   "bad-input",
@@ -51,14 +52,15 @@ if (files.length === 0) {
 fs.rmSync(path.join(HERE, ".artifacts"), { recursive: true, force: true });
 log(`VS Code ${(await prepare()).vscodeVersion}`);
 const began = Date.now();
-// npm adds the programs of its packages to PATH, among them language servers, which tests must request
+// npm adds the programs of its packages to PATH, among them language servers, which only tests that request them use
 const folders = process.env.PATH.split(path.delimiter);
 process.env.PATH = folders
   .filter((folder) => path.basename(path.dirname(folder)) !== "node_modules")
   .join(path.delimiter);
 process.env.FAIRLEAD_EDITOR_QUEUE = queue();
 process.env.FAIRLEAD_EDITOR_GREP = values.grep;
-// One more than the number of cores, because a test spends half of its time waiting for the editor.
+// Unless it is given: one more than the number of cores, because a test spends half of its time waiting for the editor,
+// but at most four.
 const lanes = Math.min(files.length, Number(values.concurrency ?? Math.min(4, os.availableParallelism() + 1)));
 const stop = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"]) process.once(name, () => stop.abort());
@@ -96,10 +98,10 @@ function queue() {
   return folder;
 }
 
-/** One process that runs files until none is left, or this one is stopped. */
+/** Starts a lane, a process that runs files until none is left, and reports its results. It stops with this process. */
 async function play() {
   const stream = run({ files: [LANE], signal: stop.signal });
-  // The stream also reports each file as a test. It is not counted, and fails again if one of its tests failed.
+  // The stream also reports each file as a test, which fails if a test in the file failed. Files are not counted.
   const isFile = (test) => test.nesting === 0 && test.name.endsWith(".mjs");
   stream.on("test:pass", (test) => {
     if (isFile(test)) return;

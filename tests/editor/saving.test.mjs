@@ -1,4 +1,4 @@
-// Accepted text that VS Code changes when it saves, and changes that replace all line endings.
+// Accepted text that VS Code alters when it saves the file, and proposals that replace all line endings of a file.
 
 import fs from "node:fs";
 import path from "node:path";

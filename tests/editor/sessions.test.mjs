@@ -1,4 +1,4 @@
-// Several sessions in a real VS Code: they run at once, and are shown, steered, continued, deleted and restored.
+// Several sessions in a real VS Code: they run in parallel, and are shown, steered, continued, deleted and restored.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -189,7 +189,7 @@ editorTest(
 editorTest("the conversation that VS Code has restored shows the next task", async ({ page }) => {
   await runTask(page, "The third task");
   await page.webview().locator("h1", { hasText: "The third task" }).waitFor();
-  // waits while the window still has the focus; a later question would run the user's program in the next test
+  // waits for the session's question: if it came in the next test, without the focus, it would run the user's program
   await page.rows(SESSIONS, described("The third task", "waiting for you"));
 });
 
@@ -197,7 +197,8 @@ editorTest("a window without the focus runs the user's program when something wa
   assert.ok(!fs.existsSync(notified), "the program ran although the window had the focus");
   await page.page.evaluate(() => {
     document.hasFocus = () => false;
-    // makes VS Code ask for the focus at once; a blur counts only if no element gets the focus right after it
+    // makes VS Code check at once whether the window has the focus; a `blur` would count only if no element got the
+    // focus right after it
     document.dispatchEvent(new Event("visibilitychange"));
   });
   await runTask(page, "The fourth task");

@@ -1,5 +1,6 @@
-// One window for many test files. Before the next file begins, everything that the last one left is removed: the server and its saved
-// sessions, the workspace's files, open editors and notifications. The extension host restarts, the window does not.
+// One window for many test files. Before a file begins, everything that the previous file left is removed: the server
+// and its saved sessions, the workspace's files, open editors and notifications. The extension host restarts, the
+// window does not.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -15,8 +16,9 @@ let shared;
 let tainted = false;
 
 /**
- * Like `openEditor`, but reuses the window of an earlier test if the settings are the same, apart from the recording
- * (`fairlead.replay`). `close()` leaves the window open.
+ * Like `openEditor`, but reuses the window of an earlier test, unless a test failed in it. All options must be the same
+ * except the name, the workspace's files, the viewport and the recording (`fairlead.replay`). `close()` leaves the
+ * window open.
  */
 export async function openShared({ workspace = {}, settings, viewport = VIEWPORT, ...rest }) {
   const { [REPLAY]: recording, ...others } = settings;

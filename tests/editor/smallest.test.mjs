@@ -41,7 +41,7 @@ const needed = says("needed by the check");
 const notNeeded = says("not needed by the check");
 const headline = (page, wanted) =>
   page.until(`"${wanted}" above the rows`, async () => (await page.viewMessage(VIEW)) === wanted);
-let hasSandbox = true; // without one, there is no search
+let hasSandbox = true; // without a sandbox, there is no search
 
 editorTest("the rows say which changes the check needs", async ({ page }, context) => {
   await page.showContainer("Fairlead");

@@ -1,4 +1,5 @@
-// Commands in terminals: opened from their rows, live while they run, with their colors and how they ended.
+// Commands in terminals: a terminal opens from the row of its command, and shows the output as it comes, with its
+// colors, and how the command ended.
 
 import assert from "node:assert/strict";
 import { bash, followUp, picture, plan, runTask, useAgent } from "./agent.mjs";

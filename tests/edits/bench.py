@@ -12,7 +12,7 @@ PATH = "/ws/a.py"
 
 
 class Bench:
-    """`disk` is the text of the user's file, None if there is no file."""
+    """One file in review. `disk` is the text of the user's file, None if there is no file."""
 
     def __init__(self, disk: str | None) -> None:
         self.disk = disk

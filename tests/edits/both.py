@@ -91,7 +91,7 @@ class Both:
         return dict(zip(self.model.states(), (hunk.id for hunk in self.engine.proposal.hunks), strict=True))
 
     def compare(self) -> None:
-        """Compares every text byte for byte, and the state of every hunk."""
+        """Compares every text byte for byte, the state and conflict of every hunk, and the numbers of decisions."""
         model, proposal = self.model, self.engine.proposal
         assert self.engine.disk == model.text("mine")
         assert (proposal.base, proposal.current, proposal.proposed) == (

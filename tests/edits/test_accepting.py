@@ -27,7 +27,7 @@ def while_accepted(
 
 
 def test_a_file_that_is_written_again_while_its_deletion_is_accepted_stays_proposed() -> None:
-    """It is proposed as a new file, for the plan item of the agent's latest change."""
+    """The file is then proposed as a new one, under the plan item of the agent's latest change."""
     changes = cs.delete(Changeset(), PATH, "a\n", Author("1", "c"))
     assert while_accepted(changes, lambda now: cs.propose(now, PATH, None, "b\n", LATER)) == {
         PATH: ("create", None, "b\n", None, "2")

@@ -1,4 +1,4 @@
-"""Properties that are computed once per value."""
+"""Properties that are computed once for each frozen value."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event

@@ -49,7 +49,7 @@ def rejected(changes: Changeset, hunk_ids: Collection[str] | None, path: str = P
 
 @given(TEXTS, TEXTS, st.data())
 def test_accepting_all_hunks_in_any_order_gives_the_proposed_text(base: str, text: str, data: st.DataObject) -> None:
-    """One at a time, each chosen from the hunks that are then shown; the last one ends the proposal."""
+    """The hunks are accepted one at a time, each chosen from those that are left. The last accept ends the proposal."""
     changes = proposed(base, text)
     now = base
     while changes.get(PATH) is not None:
@@ -94,7 +94,7 @@ DECISIONS = st.lists(st.tuples(st.sampled_from(["keep", "change", "add", "drop"]
 
 @given(DECISIONS, st.randoms())
 def test_each_decision_affects_only_its_hunk(lines: list[tuple[str, bool]], random: Random) -> None:
-    """docs/faults.md 13: compared with a model that knows the change and the decision for each line."""
+    """docs/faults.md 13: the final text is that of a model that knows the change and the decision for each line."""
     base, text, expected = "", "", ""
     decisions: list[bool] = []
     for number, (change, take) in enumerate(lines):
@@ -127,7 +127,7 @@ STEPS = st.lists(
 
 
 @example("c\n}\na\nb\n", [("propose", "b\na\n"), ("type", "a\nc\na\n}\n")])  # seen twice, at other lines
-@example("a\nb\na\n", [("propose", "z"), ("type", "a\na\nb\n")])  # the last line loses its end
+@example("a\nb\na\n", [("propose", "z"), ("type", "a\na\nb\n")])  # the last line loses its line ending
 @given(st.none() | TEXTS, STEPS)
 def test_no_sequence_of_steps_breaks_the_invariants(start: str | None, steps: list[tuple[str, str | int]]) -> None:
     """The proposal has the user's text, which equals the base or is in conflict. No step joins two lines into one."""
@@ -159,7 +159,10 @@ def test_no_sequence_of_steps_breaks_the_invariants(start: str | None, steps: li
 
 
 def _with_hunk(proposal: Proposal, on_disk: str | None, ids: Collection[str] | None) -> list[str] | None:
-    """The user's text with a pending hunk applied, for each place that has its old lines; None for other hunks."""
+    """The user's text with the hunk in `ids` applied, once for each place that has the hunk's old lines.
+
+    None if no hunk is given, or if it is in conflict or in a file that is decided as a whole.
+    """
     hunk = next((hunk for hunk in proposal.hunks if ids is not None and hunk.id in ids), None)
     if hunk is None or proposal.decided_as_whole or hunk.id in proposal.conflicts:
         return None
@@ -193,13 +196,13 @@ def check_invariants(proposal: Proposal | None, on_disk: str | None) -> None:
 
 
 def test_a_text_that_changes_nothing_is_no_proposal() -> None:
-    """Whether the text was never changed or was changed back."""
+    """There is no proposal, whether the agent wrote the same text or changed its text back."""
     assert len(proposed("a\n", "a\n")) == 0
     assert len(proposed("a\n", "b\n", "a\n")) == 0
 
 
 def test_a_new_file_is_decided_as_a_whole() -> None:
-    """Whichever of its hunks a decision names. An empty file can be decided too."""
+    """A decision applies to the whole file, whichever hunks it names. An empty file can be decided too."""
     changes = proposed(None, "a\nb\n")
     assert (the(changes).kind, the(changes).decided_as_whole, len(the(changes).hunks)) == ("create", True, 1)
     assert accepted(changes, []) == (Changeset({}, 1), "a\nb\n")
@@ -328,7 +331,7 @@ def test_a_proposal_made_during_an_accept_stays_proposed() -> None:
 
 
 def test_a_second_rename_during_an_accept_stays_proposed() -> None:
-    """The file now has the first new path; from there, the second one stays proposed, together with the edits."""
+    """The file is now at the first new path. The rename from there to the second stays proposed, with the edits."""
     changes = cs.rename(Changeset(), PATH, "/ws/b", "a\n", Author())
     before = the(changes)
     done = cs.accepted(before, [])
@@ -356,7 +359,7 @@ def test_a_created_file_that_was_accepted_is_modified_from_then_on() -> None:
 
 
 def test_proposals_build_on_each_other_and_the_base_stays() -> None:
-    """The second one is made on the first, and the file's later text is not a new base."""
+    """The second proposal is made on top of the first, and the file's later text does not become the base."""
     changes = proposed("a\nb\n", "A\nb\n")
     changes = cs.propose(changes, PATH, "ignored\n", "A\nB\n", Author())
     assert (the(changes).base, the(changes).proposed) == ("a\nb\n", "A\nB\n")
@@ -364,7 +367,7 @@ def test_proposals_build_on_each_other_and_the_base_stays() -> None:
 
 
 def test_files_are_decided_separately() -> None:
-    """A decision on one leaves the others as they are. Files are in the order in which they were first proposed."""
+    """A decision on one file leaves the others as they are. Files are in the order of their first proposals."""
     changes = cs.propose(proposed("a\n", "b\n"), OTHER, None, "new\n", Author())
     changes = cs.propose(changes, PATH, "a\n", "c\n", Author())
     assert [proposal.path for proposal in changes] == [PATH, OTHER]
@@ -400,7 +403,7 @@ def test_a_rejected_change_no_longer_belongs_to_its_item() -> None:
     changes = proposed("a\nb\nc\n", "a\nc\n", items=["1"])
     hunk = the(changes).hunks[0].id
     changes = cs.propose(changes, PATH, None, "a\nc\nx\n", Author("2", "c"))
-    changes = rejected(changes, [hunk]) if hunk in [h.id for h in the(changes).hunks] else changes
+    changes = rejected(changes, [hunk])
     changes = cs.propose(changes, PATH, None, "a\nB\nc\nx\n", Author("3", "c"))
     assert "1" not in the(changes).item_ids
 

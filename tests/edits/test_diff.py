@@ -53,7 +53,10 @@ def test_hunks_contain_the_lines_at_their_positions(base: str, proposed: str) ->
 
 @given(TEXTS, TEXTS)
 def test_ids_are_unique_and_depend_only_on_the_lines(base: str, proposed: str) -> None:
-    """Equal changes have different ids. A blank line at the start changes no id: hunks align as at the file's start."""
+    """Equal changes have different ids. A blank line before both texts changes no id.
+
+    Hunks are aligned after a blank line as they are at the start of a file.
+    """
     found = hunks(base, proposed)
     assert len({hunk.id for hunk in found}) == len(found)
     framed = hunks(f"\n{base}", f"\n{proposed}")

@@ -1,4 +1,4 @@
-"""Merging two versions of one text: what holds for any texts, and the regions in which they differ."""
+"""Merging two versions of one text: properties for any texts, and the regions in which the versions differ."""
 
 import time
 from itertools import pairwise

@@ -36,7 +36,7 @@ def test_there_is_one_origin_for_each_line_and_one_for_each_gap(base: str, chang
 
 @given(TEXTS, TEXTS)
 def test_each_hunk_of_one_change_has_its_origin(base: str, proposed: str) -> None:
-    """Additions, replacements and pure deletions alike, wherever they are."""
+    """Additions, replacements and pure deletions all have the origin of the change, wherever they are."""
     origin = Origin(1, "7", "call")
     origins = Origins.empty(base).after(base, proposed, origin)
     assert {origins.of(hunk) for hunk in hunks(base, proposed)} <= {origin}
@@ -61,7 +61,7 @@ def test_no_hunk_is_without_an_origin(base: str, texts: list[str]) -> None:
     ],
 )
 def test_a_hunk_that_the_user_amends_stays_with_its_item(by_hand: str, items: list[str]) -> None:
-    """A changed hunk still belongs to its item; if several become one hunk, to the latest of their items."""
+    """An amended hunk still belongs to its item. Hunks that become one hunk belong to the latest of their items."""
     steps = ["a\nB\nc\nd\ne\nf\n", "a\nB\nc\nd\nE\nf\n"]
     origins, last = Origins.empty(BASE), BASE
     for number, text in enumerate(steps, 1):
@@ -91,7 +91,7 @@ SCENARIOS = {
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_hunk_belongs_to_the_latest_item_that_worked_on_it(name: str) -> None:
-    """The items of the hunks at the end, in the order of the hunks."""
+    """A scenario has the texts that are proposed one after the other, and the item of each final hunk, in order."""
     texts, items = SCENARIOS[name]
     assert after(BASE, *texts) == items
 

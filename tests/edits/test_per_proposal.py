@@ -18,7 +18,7 @@ AUTHOR = Author("1", "call-1")
 def test_values_of_proposals_are_those_of_a_new_computation(
     made: list[tuple[str, str, str]], inputs: list[int]
 ) -> None:
-    """For any changes, in the order of the proposals; if an input changes, all of them are computed again."""
+    """After any changes, the values are in the order of the proposals. If an input changes, all are computed again."""
     kept, changes = PerProposal[tuple[str | None, int]](), Changeset()
     for index, (kind, path, text) in enumerate(made):
         changes = propose(changes, path, "old\n", text, AUTHOR) if kind == "propose" else changes.without(path)
@@ -46,7 +46,7 @@ def test_only_changed_proposals_are_computed() -> None:
 
 @given(st.lists(st.lists(st.integers(0, 3), max_size=8), max_size=5))
 def test_values_of_items_are_those_of_a_new_computation(sequences: list[list[int]]) -> None:
-    """For any sequences; the beginning that two successive ones share is not computed again."""
+    """The values for the common beginning of two successive sequences are not computed again."""
     items = [[str(number)] for number in range(4)]
     computed: list[list[str]] = []
 
@@ -65,7 +65,7 @@ def test_values_of_items_are_those_of_a_new_computation(sequences: list[list[int
 
 @given(steps, st.data())
 def test_changed_paths_are_those_whose_proposals_differ(made: list[tuple[str, str, str]], data: st.DataObject) -> None:
-    """For any two changesets, whether one was made from the other or not."""
+    """They are found for any two changesets, even if neither was made from the other."""
     every = [Changeset()]
     for kind, path, text in made:
         before = data.draw(st.sampled_from(every))

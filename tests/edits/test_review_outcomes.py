@@ -40,7 +40,7 @@ def outcomes(changes: Changeset, log: DecisionLog) -> list[tuple[str, str | None
 
 
 def test_a_new_file_is_undone_with_the_changes_of_other_items() -> None:
-    """It was accepted as a whole, so nothing of it is accepted after any of its items was undone."""
+    """A new file is accepted as a whole, so after one of its items was undone, no change of it counts as accepted."""
     changes = propose(propose(Changeset(), "one\n", FIRST), "one\ntwo\n", SECOND)
     changes, log = accept(changes, DecisionLog(), proposal(changes))
     assert count_review(changes, log) == ReviewCount(1, 1)

@@ -14,7 +14,7 @@ TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "}\n", "\n", "d\r\n", "æ—
 
 
 def _bench(start: str, proposed: str, typed: str | None) -> Bench:
-    """A file with a proposal, in which the user typed afterwards (None: nothing)."""
+    """A file with a proposal, whose text the user then replaced with `typed`, unless that is None."""
     bench = Bench(start)
     bench.propose(proposed)
     if typed is not None:
@@ -31,7 +31,7 @@ def _text(changes: Changeset, user_text: str | None) -> str | None:
 def test_chosen_hunks_give_the_text_that_accepting_them_writes(
     start: str, proposed: str, typed: str | None, data: st.DataObject
 ) -> None:
-    """Even in a conflict, where an accept replaces the user's lines only with `overwrite_user_lines`."""
+    """The texts are equal even for hunks in conflict, which are accepted here with `overwrite_user_lines`."""
     bench = _bench(start, proposed, typed)
     chosen = data.draw(st.sets(st.sampled_from(pending(bench.changes)))) if len(bench.changes) else set[Change]()
     text = _text(only(bench.changes, chosen), bench.disk)
@@ -41,7 +41,7 @@ def test_chosen_hunks_give_the_text_that_accepting_them_writes(
 
 @given(TEXTS, TEXTS, st.none() | TEXTS)
 def test_all_and_none(start: str, proposed: str, typed: str | None) -> None:
-    """With all changes, it is the changeset itself; without any, nothing is proposed."""
+    """A selection of all changes is the changeset itself; with an empty selection, nothing is proposed."""
     bench = _bench(start, proposed, typed)
     assert only(bench.changes, pending(bench.changes)) is bench.changes
     assert len(only(bench.changes, [])) == 0
@@ -65,7 +65,7 @@ def test_only_the_chosen_changes_are_pending(edits: list[str], data: st.DataObje
 
 
 def test_files_that_are_decided_as_a_whole_are_chosen_as_a_whole() -> None:
-    """New, deleted, renamed and binary files are chosen or not, each with the bytes and permissions proposed for it."""
+    """A selection contains such a file with the bytes and permissions that are proposed for it, or not at all."""
     author = Author("1", "call")
     changes = cs.propose(Changeset(), "/ws/new", None, "new\n", author)
     changes = cs.delete(changes, "/ws/gone", "gone\n", author)
@@ -84,7 +84,7 @@ def test_files_that_are_decided_as_a_whole_are_chosen_as_a_whole() -> None:
 
 @given(TEXTS, TEXTS, st.data())
 def test_decisions_are_distinguished_from_other_edits(start: str, proposed: str, data: st.DataObject) -> None:
-    """After accepts of any change and rejects of some, nothing else differs; after another edit, something does."""
+    """`differs_only_by` allows accepts of any changes and rejects of those in `without`, but no other edit."""
     bench = _bench(start, proposed, None)
     before = bench.changes
     if len(before) == 0:

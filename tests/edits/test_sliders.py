@@ -32,7 +32,7 @@ def test_alignment_never_alters_the_change(a: list[str], b: list[str]) -> None:
     assert made(blocks, a, b) == made(again, a, b) == b
     assert [(a1 - a0, b1 - b0) for a0, a1, b0, b1 in blocks] == [(a1 - a0, b1 - b0) for a0, a1, b0, b1 in again]
     end = -1
-    for a0, a1, b0, b1 in blocks:
+    for a0, a1, b0, b1 in again:
         assert a0 > end
         assert (a0, b0) != (a1, b1)
         end = a1
@@ -111,7 +111,7 @@ DRAWN = {
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_a_block_begins_and_ends_where_a_reader_expects_it(name: str) -> None:
-    """Added or removed, it is shown from its own first line, to the blank line after it if there is one."""
+    """An added or removed block is shown from its own first line, to the blank line after it if there is one."""
     before, after, shown = DRAWN[name]
     a, b = split_lines(before), split_lines(after)
     [(a0, a1, b0, b1)] = changed_blocks(a, b)

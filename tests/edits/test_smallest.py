@@ -31,7 +31,7 @@ def needs(*needed: int) -> Test:
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3])
 def test_up_to_three_of_twelve_are_found_in_at_most_two_runs_per_change(count: int) -> None:
-    """Wherever they are. This includes the runs with all changes, with none, and with the result again."""
+    """They are found wherever they are. The limit includes runs with all changes, with none, and the result again."""
     for needed in combinations(range(12), count):
         verdict, found = search(12, needs(*needed))
         assert (verdict, found.found) == ("minimal", needed)
@@ -48,7 +48,7 @@ def test_exactly_the_needed_changes_are_found(count: int, data: st.DataObject) -
 
 @given(st.integers(1, 10), st.randoms())
 def test_a_minimal_set_passes_and_every_change_in_it_is_needed(count: int, random_results: Random) -> None:
-    """For any test. With random results, changes may exclude each other, need each other, or need one of several."""
+    """This holds for any test: with random results, changes may exclude or need each other, or need one of several."""
     results: dict[tuple[int, ...], bool] = {tuple(range(count)): True}
 
     def test(chosen: Sequence[int]) -> bool:
@@ -63,7 +63,7 @@ def test_a_minimal_set_passes_and_every_change_in_it_is_needed(count: int, rando
 
 @given(st.integers(2, 12), st.data())
 def test_changes_that_build_on_others_stay_together(count: int, data: st.DataObject) -> None:
-    """A change does not compile without the one that it builds on, so the test fails with such a set."""
+    """The test fails with each set that contains a change without the one that it builds on, as if compiling failed."""
     changes = st.integers(0, count - 1)
     builds_on = data.draw(st.dictionaries(changes, changes))
     needed = data.draw(st.sets(changes, min_size=1))
@@ -88,7 +88,7 @@ def test_a_test_that_passes_without_changes_needs_none() -> None:
 
 @given(st.integers(1, 16))
 def test_at_the_limit_the_smallest_set_that_passed_so_far_is_found(most: int) -> None:
-    """It is not called minimal, and there are no more runs than allowed."""
+    """The verdict is `limit` and not `minimal`, and there are exactly as many runs as allowed."""
     passed: list[Sequence[int]] = []
 
     def test(chosen: Sequence[int]) -> bool:

@@ -52,7 +52,7 @@ def test_the_start_of_a_line_has_the_number_of_the_line(text: str, data: st.Data
     [("a\r\nb\n\r\n", "\r\n"), ("a\nb\r\nc\n", "\n"), ("a\rb\r", "\r"), ("a", "?"), ("", "?"), ("a\x85b\u2028", "?")],
 )
 def test_the_usual_line_ending_is_the_most_frequent(text: str, end: str) -> None:
-    """A CRLF counts for neither LF nor CR; a text without any gets the default."""
+    """A CRLF counts neither as LF nor as CR. A text without line endings gets the default."""
     assert usual_line_ending(text, "?") == end
 
 
@@ -87,7 +87,7 @@ def test_a_rewrite_keeps_the_line_endings_of_the_file(old: str, new: str, expect
 
 @given(TEXTS, TEXTS)
 def test_a_rewrite_has_the_new_text(old: str, new: str) -> None:
-    """Only line endings may differ. The same text with other line endings changes nothing."""
+    """Only its line endings may differ. Rewriting a text with itself, with other line endings, changes nothing."""
     assert [*map(without_line_ending, split_lines(match_line_endings(old, new)))] == [
         *map(without_line_ending, split_lines(new))
     ]

@@ -148,7 +148,7 @@ def test_an_accept_can_be_undone_after_the_agent_withdrew_the_rest() -> None:
 
 
 def test_a_conflict_that_the_agent_withdrew_does_not_prevent_an_undo() -> None:
-    """Its lines are then the user's own, and the file itself did not change."""
+    """The lines that were in conflict are then only the user's, and the file did not change when the agent withdrew."""
     bench = Bench("a\nb\nc\n")
     bench.propose("A\nb\nC\n")
     bench.type("a\nb\nmine\n")

@@ -44,7 +44,10 @@ Emacs = Callable[..., None]
 
 @pytest.fixture
 def emacs(workspace: Path, replay: Callable[..., dict[str, Any]]) -> Emacs:
-    """Runs an Emacs script in a workspace, with a model that plays the given turns. Fails if the script fails."""
+    """A function that runs an Emacs script in a workspace, with a model that plays the given turns.
+
+    It fails if the script fails, and skips the test if Emacs or eglot is not installed.
+    """
     program = shutil.which("emacs")
     if program is None:
         pytest.skip("Emacs is not installed")
@@ -112,7 +115,7 @@ def test_a_task_is_seen_and_accepted(emacs: Emacs, files: Callable[[], dict[str,
 
 
 def test_an_accept_can_be_undone(emacs: Emacs, files: Callable[[], dict[str, bytes]]) -> None:
-    """An undo restores every byte, and a rejection changes nothing."""
+    """An undo restores every byte, and rejecting the changes afterwards writes to no file."""
     emacs(
         """
         (visit "a.py")
@@ -133,7 +136,7 @@ def test_an_accept_can_be_undone(emacs: Emacs, files: Callable[[], dict[str, byt
 
 
 def test_unsaved_text_stays_unsaved(emacs: Emacs, files: Callable[[], dict[str, bytes]]) -> None:
-    """A file is accepted in the panel; what the user typed in it is still there and is not saved."""
+    """After a file is accepted in the panel, the text that the user typed in it is still there, and is not saved."""
     emacs(
         """
         (visit "a.py")

@@ -82,7 +82,7 @@ async def test_a_glob_cannot_block_the_server(workspace: Path, replay: Replay) -
     calls = [{"list_files": {"glob": glob}} for glob in globs]
     async with Client(workspace, settings=replay({"calls": calls}, {"text": "."})) as client:
         await client.run()
-        assert all("stars" in event["text"] for event in client.events("tool_finished"))
+        assert ["stars" in event["text"] for event in client.events("tool_finished")] == [True] * len(globs)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ async def test_fault_44_notifications_with_an_id_and_requests_without(workspace:
 
 
 async def test_fault_32_the_diff_shows_nothing_from_outside(workspace: Path, tmp_path: Path, replay: Replay) -> None:
-    """docs/faults.md 32: the model can write a link with the diff's scheme, but it opens no file outside."""
+    """docs/faults.md 32: the model can write a link with the diff's scheme, but such a link shows no file outside."""
     (tmp_path / "secret").write_text("secret")
     async with Client(workspace, settings=replay({"text": "a"})) as client:
         session = (await client.run())["sessionId"]

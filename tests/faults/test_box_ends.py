@@ -24,8 +24,8 @@ from shell.boxes import PLAIN, Boxes, find_sandbox, is_installed, start
 from shell.killed_server import PRCTL
 from support.sandbox import needs_sandbox
 
-# In the environment of every process of a box, including the launcher and the init, because variables with this prefix
-# are passed on.
+# The name of a variable in the environment of every process of a box, including the launcher and the init: boxes pass
+# variables with this prefix on.
 MARK = "LC_FAIRLEAD_TEST"
 SERVER = Path(__file__).parents[1] / "shell/killed_server.py"
 NOBODY = 65534
@@ -40,7 +40,7 @@ COMMANDS = {
 
 @dataclass(frozen=True)
 class Kind:
-    """A layer, with what a separate server process needs to make the same one."""
+    """A layer, and the values with which a separate server process makes one of the same kind."""
 
     layer: SandboxLayer
     workspace: Path
@@ -56,7 +56,7 @@ class Kind:
                     yield int(name)
 
     async def end_in_time(self) -> bool:
-        """Whether all processes with the mark end in time. Kills those that do not."""
+        """Whether all processes with the mark end within `WITHIN` seconds. Kills those that do not."""
         deadline = time.monotonic() + WITHIN
         while living := list(self.living()):
             if time.monotonic() > deadline:
@@ -99,7 +99,7 @@ async def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("way", COMMANDS)
 async def test_fault_73_nothing_is_left_when_a_command_has_ended(kind: Kind, way: str) -> None:
-    """docs/faults.md 73: whether the command ended normally or reached a limit."""
+    """docs/faults.md 73: no process is left, whether the command ended normally or reached a limit."""
     await Boxes(kind.layer).run(COMMANDS[way], limits=Limits(processes=40, memory=100 << 20))
     assert await kind.end_in_time()
 
@@ -120,7 +120,10 @@ async def test_fault_73_nothing_is_left_of_a_box_that_is_killed(kind: Kind, kill
 
 @pytest.mark.parametrize("deaf", [False, True], ids=["as usual", "the kernel sends no signal"])
 async def test_fault_73_nothing_is_left_of_a_killed_server(kind: Kind, deaf: bool) -> None:
-    """docs/faults.md 73: even if the kernel does not signal the launcher, which checks its server every second."""
+    """docs/faults.md 73: no process is left even if the kernel does not signal the launcher.
+
+    The launcher also checks every second whether its server is alive.
+    """
     if deaf and platform.machine() not in PRCTL:
         pytest.skip("no filter for this machine")
     run = [

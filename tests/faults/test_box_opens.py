@@ -23,7 +23,8 @@ from support.client import Client
 from support.sandbox import needs_sandbox
 
 LONG = "x" * 300
-WITHOUT_BOXES = {"lock", "no-file", "no-folder", "no-settings", "upper-1"}  # what a layer's folder may contain
+# the names that a layer's folder may contain while no box is open
+WITHOUT_BOXES = {"lock", "no-file", "no-folder", "no-settings", "upper-1"}
 
 
 @pytest.fixture(autouse=True)
@@ -121,7 +122,7 @@ async def box(workspace: Path, tmp_path: Path) -> AsyncIterator[Boxes]:
         yield made
 
 
-# views that cannot be written, with their errors: a ToolError is expected, a ValueError is not
+# views that cannot be written, with the errors that `open` raises: a ToolError, or a ValueError as an unforeseen error
 BAD_VIEWS: dict[str, tuple[View, type[Exception]]] = {
     "a long name": (seen(**{"a.txt": "a", LONG: "b"}), ToolError),
     "a long name of a folder": (seen(**{"a.txt": "a", f"b/c/{LONG}/d": "b"}), ToolError),
@@ -130,7 +131,7 @@ BAD_VIEWS: dict[str, tuple[View, type[Exception]]] = {
 
 
 def descriptors(folder: Path) -> list[str]:
-    """What this process has open for layers in a folder, apart from pipes."""
+    """The targets of the descriptors that this process has open for layers in a folder, apart from pipes."""
     found: list[str] = []
     for name in os.listdir("/proc/self/fd"):
         with contextlib.suppress(FileNotFoundError):  # the descriptor of the listing itself is closed
@@ -139,7 +140,9 @@ def descriptors(folder: Path) -> list[str]:
 
 
 async def check_usable(box: Boxes, workspace: Path) -> None:
-    """Checks that no folder of a box is left, and that the next command sees nothing of an earlier view."""
+    """Checks that no folder of a box is left, that the next command sees nothing of an earlier view, and that nothing
+    was written into the workspace.
+    """
     assert {path.name for path in box.layer._folder.iterdir()} <= WITHOUT_BOXES
     assert await box.output("ls") == ""
     assert on_disk(workspace) == {}
@@ -160,7 +163,7 @@ async def test_fault_103_a_start_that_fails(box: Boxes, workspace: Path, view: s
 
 
 def limit_after(more: int) -> int:
-    """The limit of open files with which this process can open that many more."""
+    """The limit of open files with which this process can open at least `more` further files."""
     used = set(map(int, os.listdir("/proc/self/fd")))
     free = (number for number in itertools.count() if number not in used)
     return next(itertools.islice(free, more, None))
@@ -217,7 +220,7 @@ async def test_fault_103_a_start_that_is_cancelled(
 
 
 async def test_fault_103_a_layer_is_closed_while_a_box_is_made(workspace: Path, tmp_path: Path) -> None:
-    """docs/faults.md 103: the layer's folder is removed."""
+    """docs/faults.md 103: the layer's folder is removed even if the call that opens a box was cancelled just before."""
     async with boxes(workspace, tmp_path / "state") as box:
         opening = asyncio.ensure_future(box.layer.open("true", seen(**{f"{n}.txt": "x" for n in range(300)})))
         for _ in range(2):

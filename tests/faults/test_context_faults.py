@@ -21,12 +21,12 @@ TOO_LONG = HttpError(400, "invalid_request_error", "prompt is too long: 9999 tok
 
 
 def sizes(body: Json) -> dict[str, int]:
-    """Roughly what a real model would count."""
+    """The usage of a request, roughly as a real model counts it: a token for every four characters."""
     return {"input_tokens": len(json.dumps(body["messages"])) // 4}
 
 
 def reading(workspace: Path, count: int, thinking: bool = True) -> list[Callable[[Json], Turn]]:
-    """Turns that each read a file of 8,000 characters, counted as a model would."""
+    """Creates files of about 8,000 characters, and returns a turn for each that reads it and reports its `sizes`."""
     thoughts = (Thinking("Hm."),) if thinking else ()
     for number in range(count):
         (workspace / f"{number}.txt").write_text(f"{number}: {'word ' * 1600}\n")
@@ -45,7 +45,7 @@ def sent_messages(api: FakeApi, number: int = -1) -> str:
 async def test_fault_24_old_results_are_cleared_before_the_limit(
     connect: Connect, workspace: Path, plain: bool
 ) -> None:
-    """docs/faults.md 24: all together and in valid pairs; the task, the plan and the newest results stay complete.
+    """docs/faults.md 24: they are cleared together. The task, the plan and the newest results stay complete.
 
     The API clears old results itself; a `plain` server does not. The conversation continues in the same way.
     """
@@ -87,7 +87,7 @@ async def test_fault_24_thinking_is_removed_after_results_were_cleared(connect: 
 
 
 async def test_fault_24_thinking_is_removed_after_the_rules_changed(connect: Connect, workspace: Path) -> None:
-    """docs/faults.md 24: the user changes AGENTS.md between two prompts of a session."""
+    """docs/faults.md 24: if the user changes AGENTS.md between two prompts, the API refuses earlier thinking once."""
     thinking = Turn((Thinking("Hm."), Text("Done.")))
     with FakeApi(turns=[thinking, thinking, DONE], binds_thinking=True) as api:
         async with connect(api) as client:
@@ -107,7 +107,7 @@ async def test_fault_24_thinking_is_removed_after_the_rules_changed(connect: Con
     ],
 )
 async def test_fault_24_thinking_of_another_server_is_removed(connect: Connect, said: str) -> None:
-    """docs/faults.md 24: after the user has switched to a server that cannot read it."""
+    """docs/faults.md 24: if the user switches to a server that cannot read the thinking, the next attempt omits it."""
     thinking = Turn((Thinking("Hm."), Text("Done.")))
     with FakeApi(turns=[thinking, HttpError(400, "invalid_request_error", said), DONE]) as api:
         async with connect(api) as client:
@@ -142,7 +142,8 @@ def writing(summary: Turn | HttpError) -> list[Answer]:
     ids=["cut-off", "only-tagged-thinking", "only-thinking", "text"],
 )
 async def test_fault_24_a_summary_replaces_the_old_messages(connect: Connect, summary: Turn) -> None:
-    """docs/faults.md 24: it is made if clearing is not enough. The user's words, the plan and the proposals remain.
+    """docs/faults.md 24: the model writes a summary if clearing is not enough. The user's words, the plan and the list
+    of proposals remain.
 
     If the model only thinks, its thinking is the summary.
     """
@@ -180,7 +181,7 @@ async def test_fault_24_a_conversation_too_long_to_be_summarized_is_removed(conn
 async def test_the_output_of_an_ended_command_is_cleared_and_an_answer_of_the_user_is_not(
     connect: Connect, workspace: Path
 ) -> None:
-    """docs/plan.md L15: no second call restores either result, but only one contains the user's words."""
+    """docs/plan.md L15: no second call can restore either result, but the answer stays, as it has the user's words."""
     start = Turn((Call("bash", {"command": "seq -s, 900; exec sleep 1000", "background": True}),))
     kill = Turn((Call("ask_user", {"question": "Which?"}), Call("bash_kill", {"id": "cmd-1"})))
     is_written = threading.Event()
@@ -241,7 +242,10 @@ async def test_fault_24_a_history_that_cannot_fit_ends_with_advice(connect: Conn
 
 
 async def test_reading_an_unchanged_file_again_returns_a_note(connect: Connect, workspace: Path) -> None:
-    """While its text is still in the conversation. A third call returns the whole text; so does one after a change."""
+    """The note is returned while the file's text is still in the conversation.
+
+    A third call returns the whole text, and so does a call after the file has changed.
+    """
     (workspace / "a.txt").write_text("line\n" * 400)
     read = Turn((Call("read_file", {"path": "a.txt"}),))
     edit = Turn((Call("write_file", {"path": "a.txt", "content": "other\n" * 400}),))

@@ -58,7 +58,7 @@ REFUSED: list[tuple[str, bytes, str, list[str]]] = [
 async def test_an_edit_that_cannot_be_made_explains_itself(
     workspace: Path, replay: Replay, name: str, content: bytes, old: str, said: list[str]
 ) -> None:
-    """docs/faults.md 3, 4, 5, 12: an error that describes the file; no change."""
+    """docs/faults.md 3, 4, 5, 12: the error says what the file contains, and no change is proposed."""
     file = workspace / "f"
     file.write_bytes(content)
     async with Client(workspace, settings=replay({"calls": [edit("f", old, "z")]}, {"text": "."})) as client:
@@ -97,7 +97,7 @@ async def test_fault_13_the_second_of_two_edits_is_accepted_alone(workspace: Pat
 
 
 async def test_fault_14_new_files_are_created_in_a_new_folder(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 14, new files: created by an accept, not by a reject, and not over the user's own file."""
+    """docs/faults.md 14: an accept creates new files, but does not overwrite the user's own; a reject creates none."""
     calls = [{"write_file": {"path": f"new/{name}.txt", "content": name}} for name in "abc"]
     async with Client(workspace, settings=replay({"calls": calls}, {"text": "."})) as client:
         session = (await client.run())["sessionId"]
@@ -125,7 +125,10 @@ async def test_fault_31_control_sequences_are_removed_from_output(workspace: Pat
 
 
 async def test_fault_33_links_that_lead_outside_are_refused(workspace: Path, tmp_path: Path, replay: Replay) -> None:
-    """docs/faults.md 33 and 43: for reads and writes, as the file or a parent. A link that leads inside works."""
+    """docs/faults.md 33 and 43: a read or a write fails if the file or a folder of its path is such a link.
+
+    A link that leads to a file inside works.
+    """
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "secret").write_text("secret")

@@ -1,4 +1,4 @@
-"""docs/faults.md 68 and 69: an editor does something else than it is asked to, or never answers."""
+"""docs/faults.md 68 and 69: an editor does something other than the requested edit, or never answers."""
 
 import asyncio
 import re
@@ -35,8 +35,8 @@ async def test_fault_68_an_editor_that_does_nothing(workspace: Path, replay: Rep
 
 
 async def test_fault_68_an_editor_that_changes_other_lines(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 68: an editor that ignores versions replaces the wrong line: the user reads that, and the server
-    does not write over it.
+    """docs/faults.md 68: if an editor that ignores versions replaces the wrong line, the message says that the editor
+    changed the file differently, and the server does not overwrite the line.
     """
     file = workspace / "a"
     file.write_text(LINES)

@@ -88,7 +88,7 @@ async def test_fault_109_a_secret_in_the_rest_of_the_repository_is_hidden(tmp_pa
 
 
 async def check_not_shown(top: Path, state: Path) -> None:
-    """A command sees nothing of the repository except the workspace."""
+    """Checks that a command sees nothing of the repository except the workspace."""
     async with boxes(top / "pkg/app", state) as box:
         view = await guarded(top / "pkg/app")
         assert list(view.enclosing) == []
@@ -107,7 +107,7 @@ MANY: dict[str, list[str]] = {
 
 @pytest.mark.parametrize("case", MANY)
 async def test_fault_109_more_secrets_than_can_be_hidden(tmp_path: Path, case: str) -> None:
-    """docs/faults.md 109: such a repository is not shown. Those of the workspace itself only count as listed ones."""
+    """docs/faults.md 109: such a repository is not shown. Secrets in the workspace count only as files to list."""
     top = tmp_path / "mono"
     make(top, dict.fromkeys(MANY[case], "HUNTER" if "mount" in case else ""))
     view = await guarded(top / "pkg/app")
@@ -120,7 +120,7 @@ async def test_fault_109_more_secrets_than_can_be_hidden(tmp_path: Path, case: s
 
 
 async def test_fault_109_secrets_that_a_sibling_package_names(tmp_path: Path) -> None:
-    """docs/faults.md 109: rules below the top do not apply there, so the repository is not shown."""
+    """docs/faults.md 109: the rules of a sibling package do not apply, so a repository that needs them is hidden."""
     top = tmp_path / "mono"
     rules = {"pkg/lib/.fairleadignore": "# none yet\n!a.pem\n", "pkg/app/.fairleadignore": "plans/\n"}
     make(top, {**rules, "pkg/lib/plans/x.txt": "HUNTER"})
@@ -168,7 +168,7 @@ async def test_fault_109_a_secret_that_appears_later_is_hidden(tmp_path: Path, b
 
 
 async def test_fault_109_links_do_not_hide_the_workspace(tmp_path: Path) -> None:
-    """docs/faults.md 109: links with the names of secrets lead to a file in the workspace and to folders around it."""
+    """docs/faults.md 109: files stay readable if links named like secrets lead to them or to folders around them."""
     top = tmp_path / "mono"
     make(top, {"pkg/lib/.aws": "-> ../../pkg", "pkg/app/.ssh": "-> ../..", "pkg/lib/.env": "-> ../app/a.txt"})
     async with boxes(top / "pkg/app", tmp_path / "state") as box:
@@ -185,7 +185,7 @@ async def test_fault_109_the_workspaces_rules_apply_to_its_own_files(tmp_path: P
 
 
 def false_git_file(top: Path) -> None:
-    """Creates a `.git` file that seems to name another user's repository."""
+    """Moves the repository's `.git` folder elsewhere and leaves a `.git` file that names it."""
     os.rename(top / ".git", top.parent / "store")
     (top / ".git").write_text(f"gitdir: {top.parent / 'store'}\n")
 
@@ -212,7 +212,7 @@ def git(top: Path, *arguments: str) -> None:
 
 
 def untracked(top: Path) -> None:
-    """Only the project next to the workspace is in the index, and a name that begins like the workspace's."""
+    """Leaves in the index only the package next to the workspace, and one whose name begins with the workspace's."""
     git(top, "rm", "-q", "--cached", "pkg/app/a.txt")
     write(top, {"pkg/app2/a.txt": ""})
     git(top, "add", "pkg/app2", "pkg/lib")
@@ -255,7 +255,7 @@ async def test_fault_110_a_repository_that_is_not_the_users_project(tmp_path: Pa
 
 
 async def test_fault_110_a_workspace_that_was_removed(tmp_path: Path) -> None:
-    """docs/faults.md 110: there is no repository around it, and the search is no error."""
+    """docs/faults.md 110: no repository is found around it, and the search raises no error."""
     make(tmp_path / "mono", {})
     shutil.rmtree(tmp_path / "mono/pkg/app")
     assert enclosing_tops(Roots.of(tmp_path / "mono/pkg/app")) == []

@@ -117,7 +117,7 @@ async def test_fault_88_one_wrong_answer_is_requested_again(connect: Connect) ->
     ids=["none", "zero", "5,000 digits", "one"],
 )
 async def test_fault_90_a_413_with_any_sizes_is_a_clear_error(connect: Connect, said: str) -> None:
-    """docs/faults.md 90: the response may name no sizes, or impossible ones."""
+    """docs/faults.md 90: the error is clear even if the response names no sizes, or impossible ones."""
     with FakeApi(turns=[HttpError(413, "request_too_large", said)] * 9) as api:
         async with connect(api) as client:
             result = await client.run()

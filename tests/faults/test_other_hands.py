@@ -27,9 +27,10 @@ def notes_in(api: FakeApi, request: int) -> list[str]:
 
 
 async def next_edits(client: Client, version: int, holds: Callable[[list[Json]], bool] = lambda files: True) -> Json:
-    """The next state of the proposals whose files are as wanted, after the watch has noticed a change.
+    """Waits for proposals that are newer than `version` and whose files satisfy `holds`, and returns their state.
 
-    A file that is being overwritten is empty for a moment, which the watch may notice too.
+    Without `holds`, it may be an intermediate state: a file that is being overwritten is empty for a moment, which the
+    watch may notice too.
     """
 
     def found() -> bool:
@@ -54,7 +55,7 @@ def overwrite(path: Path, text: str) -> None:
 
 
 def replace(path: Path, text: str) -> None:
-    """Writes as many editors do: to a file with another name, which then replaces the first."""
+    """Writes like an editor that saves to a file with another name, which then replaces the first file."""
     other = path.with_name(".other")
     other.write_text(text)
     os.replace(other, path)
@@ -64,8 +65,8 @@ def replace(path: Path, text: str) -> None:
 async def test_fault_06_a_proposal_follows_changes_on_disk(
     workspace: Path, replay: Replay, write: Callable[[Path, str], None]
 ) -> None:
-    """docs/faults.md 6: without a request from the client. The change is merged or a conflict, a deleted file is a
-    conflict, and a file that has the proposed text needs no proposal."""
+    """docs/faults.md 6: no request from the client is needed. The change is merged or causes a conflict, a deleted file
+    is a conflict, and a file that has the proposed text needs no proposal."""
     folder = workspace / "sub"
     folder.mkdir()
     file = folder / "a"
@@ -115,7 +116,7 @@ async def test_fault_72_files_that_change_together_are_reported_together(workspa
 
 
 async def test_fault_06_a_file_that_is_created_meanwhile_is_noticed(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 6: another program creates a proposed file, also in a folder that did not exist."""
+    """docs/faults.md 6: a proposed file that another program creates is a conflict, even in a folder that is new."""
     calls = [{"write_file": {"path": path, "content": "agent\n"}} for path in ("new", "made/by/hand")]
     async with Client(workspace, settings=replay({"calls": calls}, {"text": "."})) as client:
         session = (await client.run())["sessionId"]
@@ -135,9 +136,9 @@ async def test_fault_06_a_file_that_is_created_meanwhile_is_noticed(workspace: P
 
 
 async def test_fault_06_changed_files_are_reported_to_the_model(workspace: Path, connect: Connect) -> None:
-    """docs/faults.md 6: the changed lines of the files that it knows, once, after the round's results.
+    """docs/faults.md 6: the note names the changed lines of the files that the model knows, after the round's results.
 
-    Its own edits are not reported.
+    It is sent once. The model's own edits are not reported.
     """
     for name in ("known", "edited", "unknown"):
         (workspace / name).write_text(LINES)

@@ -1,4 +1,4 @@
-"""Commands that do not end properly, through a real server: each ends without leftovers, and the server answers."""
+"""Commands that misbehave, through a real server: each is ended and leaves no process, and the server still answers."""
 
 import asyncio
 import random
@@ -16,7 +16,7 @@ from support.client import Client
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="these commands need Linux")
 Replay = Callable[..., dict[str, Any]]
 ALLOW: dict[str, Any] = {"agent/approve": lambda _: {"option": "allow_once"}}
-# even where there is a sandbox, these run outside of it (docs/sandbox.md has its own tests)
+# each command needs an approval, and runs outside of the sandbox even where there is one (which has its own tests)
 ASK = {"approvals": "ask"}
 # seconds that a busy machine may need; a quiet one needs two
 BUSY = 30
@@ -36,7 +36,7 @@ def running(command: str) -> bool:
 
 
 async def has_started(command: str) -> bool:
-    """Whether the command starts within 20 seconds: bash may write its output before it starts the next program."""
+    """Whether the command starts within 20 seconds. The output of an `echo` before it may arrive earlier."""
     deadline = time.monotonic() + 20
     while not running(command):
         if time.monotonic() > deadline:
@@ -47,7 +47,7 @@ async def has_started(command: str) -> bool:
 
 @pytest.fixture
 async def run(workspace: Path, replay: Replay) -> AsyncIterator[Callable[..., Any]]:
-    """Runs a command through a server; returns the client and the text for the model."""
+    """A function that runs a command through a server of its own, and returns the client and the text for the model."""
     clients: list[Client] = []
 
     async def through(command: str, **given: Any) -> tuple[Client, str]:
@@ -93,7 +93,9 @@ async def test_fault_27_a_flood_is_bounded(run: Callable[..., Any]) -> None:
 async def test_fault_28_a_process_that_left_its_group_ends_with_the_command(
     workspace: Path, replay: Replay, nap: str, end: str
 ) -> None:
-    """docs/faults.md 28: after a cancel, at the time limit, and when the server is killed or shut down."""
+    """docs/faults.md 28: such a process ends after a cancel, at the time limit, and when the server is killed or shut
+    down.
+    """
     limit = {"timeout_seconds": 3} if end == "time" else {}
     call = {"bash": {"command": f"setsid {nap} & echo on; {nap}", "unsandboxed": True, **limit}}
     async with Client(workspace, settings=replay({"calls": [call]}, {"text": "."}, **ASK), answers=ALLOW) as client:
@@ -138,7 +140,7 @@ async def test_fault_30_a_fork_loop_is_ended(run: Callable[..., Any], nap: str) 
 
 
 async def test_fault_31_only_colors_reach_the_user(run: Callable[..., Any]) -> None:
-    """docs/faults.md 31: no other terminal sequence does, and none at all reaches the model."""
+    """docs/faults.md 31: other terminal sequences are removed from the user's text, and all from the model's."""
     client, text = await run(r"printf '\033[31mred\033]0;t\007\033[2J \xff\033]52;c;eA==\007ok\n'")
     assert text.startswith("red \ufffdok\n") or "\nred \ufffdok\n" in text
     assert client.text("tool_output") == "\x1b[31mred \ufffdok\n"

@@ -42,7 +42,7 @@ async def decide(client: Client, session: str, how: str = "accept", **target: An
 
 @pytest.mark.parametrize("there", [True, False])
 async def test_fault_35_accept_all_asks_for_each_protected_file(workspace: Path, replay: Replay, there: bool) -> None:
-    """docs/faults.md 35: existing or not; each has its own question, and any answer but a yes leaves it pending."""
+    """docs/faults.md 35: there is one question for each file, new or not. Any answer but a yes leaves it pending."""
     for name in NAMES if there else ():
         (workspace / name).parent.mkdir(parents=True, exist_ok=True)
         (workspace / name).write_text("old\n")
@@ -70,7 +70,7 @@ async def test_fault_35_accept_all_asks_for_each_protected_file(workspace: Path,
 
 
 async def test_fault_35_accepting_a_file_or_a_hunk_asks(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 35: also for a step of the plan; "allow for the session" covers this text only."""
+    """docs/faults.md 35: accepting a step of the plan asks too. "Allow for the session" covers only the text shown."""
     (workspace / ".envrc").write_text("a\nb\nc\nd\ne\n")
     plan = {"todo": {"items": [{"content": "One", "status": "in_progress"}]}}
     settings = replay(
@@ -109,7 +109,7 @@ async def test_fault_35_undo_and_redo_ask_nothing(workspace: Path, replay: Repla
 
 
 async def test_fault_35_a_rename_or_a_deletion_asks(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 35: renaming to and from a protected name, and deleting it."""
+    """docs/faults.md 35: renaming a file to or from a protected name asks, and so does deleting a protected file."""
     for name in ("plain.txt", "CLAUDE.md", ".bashrc"):
         (workspace / name).write_text("old\n")
     calls: list[dict[str, Any]] = [
@@ -129,7 +129,7 @@ async def test_fault_35_a_rename_or_a_deletion_asks(workspace: Path, replay: Rep
 
 @pytest.mark.skipif(sys.platform == "win32", reason="symbolic links")
 async def test_fault_35_the_target_of_a_protected_link_is_protected(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 35: by either name; its neighbors are not protected."""
+    """docs/faults.md 35: the target is protected under either name; its neighbors are not."""
     (workspace / "config").mkdir()
     (workspace / ".vscode").symlink_to("config")
     (workspace / "README.md").write_text("old\n")
@@ -148,7 +148,7 @@ async def test_fault_35_the_target_of_a_protected_link_is_protected(workspace: P
 async def test_fault_35_a_plain_client_is_asked_by_a_message(
     workspace: Path, replay: Replay, title: str | None
 ) -> None:
-    """docs/faults.md 35, docs/protocol.md: it has the file's name and the reason; a dismissed message means no."""
+    """docs/faults.md 35, docs/protocol.md: the message has the file's path and the reason; dismissing it means no."""
     messages: list[Json] = []
 
     def answer(params: Json) -> Json | None:
@@ -187,7 +187,7 @@ async def test_fault_35_text_that_changed_during_the_question_is_not_accepted(wo
 
 
 async def test_a_secret_is_read_only_after_a_yes(workspace: Path, replay: Replay) -> None:
-    """docs/protocol.md: `agent/approve` of kind `file`; after a no, the model reads the reason and continues."""
+    """docs/protocol.md: the question is `agent/approve` of kind `file`. After a no, the run continues with an error."""
     (workspace / ".env").write_text("TOKEN=1\n")
     calls = [
         {"read_file": {"path": ".env"}},

@@ -17,7 +17,7 @@ Replay = Callable[..., dict[str, Any]]
 
 
 async def accept(client: Client, session: str, **given: Any) -> dict[str, tuple[str, str]]:
-    """The results of accepting everything, by file."""
+    """The outcome and the message of an accept, by file. Accepts everything unless another `target` is given."""
     params = {"sessionId": session, "target": {"all": True}, **given}
     review = await client.request("agent/edits/accept", params)
     return {Path(one["uri"]).name: (one["outcome"], one["message"]) for one in review["outcomes"]}
@@ -123,7 +123,9 @@ async def test_fault_10_an_editor_that_writes_something_else(workspace: Path, re
 async def test_fault_08_typing_elsewhere_while_an_accept_is_under_way(
     workspace: Path, replay: Replay, when: str
 ) -> None:
-    """docs/faults.md 8: typed before the editor applies the edit, or after it but before the answer: both survive."""
+    """docs/faults.md 8: the typed text and the accept both take effect. The user types before the editor applies the
+    edit, or after that but before the editor answers.
+    """
     file = workspace / "a"
     file.write_text(LINES)
     settings = replay({"calls": [edit("a", "line 5\n", "LINE 5\n"), edit("a", "line 9\n", "")]}, {"text": "."})
@@ -286,8 +288,7 @@ async def test_fault_10_the_editor_stops_halfway_through_an_undo(workspace: Path
         assert client.last("agent/edits")["files"] == []
 
 
-@pytest.mark.parametrize("checks", [True, False])
-@pytest.mark.parametrize("where", ["elsewhere", "in the hunk"])
+@pytest.mark.parametrize(("checks", "where"), [(True, "elsewhere"), (True, "in the hunk"), (False, "elsewhere")])
 async def test_fault_67_another_program_writes_a_closed_file_before_the_editor_does(
     workspace: Path, replay: Replay, checks: bool, where: str
 ) -> None:

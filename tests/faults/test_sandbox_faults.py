@@ -1,4 +1,4 @@
-"""The cases of docs/faults.md for boxes, each with a command that really runs in one."""
+"""The cases of docs/faults.md for boxes, each with a command that really runs in a box."""
 
 import asyncio
 import contextlib
@@ -52,7 +52,7 @@ def processes_named(mark: str) -> list[psutil.Process]:
 
 
 async def have_ended(mark: str, seconds: float) -> bool:
-    """Whether no process with the mark is left within this time."""
+    """Whether all processes with the mark end within this many seconds."""
     until = time.monotonic() + seconds
     while processes_named(mark):
         if time.monotonic() > until:
@@ -69,7 +69,7 @@ async def test_fault_26_nothing_waits_for_input(box: Boxes, command: str) -> Non
 
 
 async def test_fault_28_a_box_can_be_killed_at_any_moment_of_its_start(workspace: Path, tmp_path: Path) -> None:
-    """docs/faults.md 28: no process and no mount is left, and nothing in the workspace changes."""
+    """docs/faults.md 28: no process and no mount is left, and at most the file that the command writes is captured."""
     mark = f"998.30{os.getpid()}"
     async with boxes(workspace, tmp_path / "state") as box:
         for n in range(25):
@@ -83,6 +83,7 @@ async def test_fault_28_a_box_can_be_killed_at_any_moment_of_its_start(workspace
             await process.wait()
             assert {change.path for change in (await opened.close()).files} <= {"x.txt"}
             assert await have_ended(mark, 2)
+    assert on_disk(workspace) == {}
     assert str(workspace) not in Path("/proc/self/mountinfo").read_text()
 
 
@@ -151,7 +152,7 @@ async def test_fault_49_shared_memory_counts_once(box: Boxes) -> None:
 
 
 async def test_fault_49_reserved_memory_does_not_count(box: Boxes) -> None:
-    """docs/faults.md 49, no false alarm: a program that was built with an address sanitizer reserves 14 TB."""
+    """docs/faults.md 49, no false alarm: a program may reserve terabytes, as it does with an address sanitizer."""
     ran = await box.run("python3 -c 'import mmap; mmap.mmap(-1, 1 << 43, flags=0x4022)' && echo well")
     assert (ran.output, ran.code) == ("well\n", 0)
 
@@ -208,7 +209,7 @@ NETWORK = {
 
 @pytest.mark.parametrize("way", NETWORK)
 async def test_fault_38_no_connection_leaves_the_box(box: Boxes, way: str, tmp_path: Path) -> None:
-    """docs/faults.md 38: neither to the network nor to a program on this machine."""
+    """docs/faults.md 38: a command can connect neither to the network nor to a program on this machine."""
     name = f"fairlead-{os.getpid()}"
     with contextlib.ExitStack() as stack:
         tcp, udp = stack.enter_context(socket.create_server(("0.0.0.0", 0))), stack.enter_context(socket.socket(type=2))
@@ -243,7 +244,7 @@ def _own_address() -> str:
 
 
 async def test_servers_within_a_box_work(box: Boxes) -> None:
-    """Although nothing leaves the box (38), tests that start a server on localhost can connect to it."""
+    """Although no connection leaves the box (38), a command can connect to a server that it starts on localhost."""
     server = "python3 -m http.server --bind 127.0.0.1 8765 >/dev/null 2>&1 &"
     reach = "(exec 3<>/dev/tcp/localhost/8765) 2>/dev/null && echo reached && exit"
     assert await box.output(f"{server} for n in $(seq 50); do sleep 0.1; {reach}; done") == "reached\n"
@@ -257,7 +258,7 @@ async def test_the_network_works_with_permission(box: Boxes) -> None:
 
 
 async def test_fault_40_no_key_can_be_read(workspace: Path, tmp_path: Path) -> None:
-    """docs/faults.md 40: neither from the environment nor from other processes, such as the server itself."""
+    """docs/faults.md 40: commands find no key in their environment or in other processes, such as the server."""
     mark = "sk-secret-of-the-server"
     code = (
         "import asyncio, pathlib, sys\n"
@@ -286,7 +287,7 @@ HARMLESS = ["git log --oneline | head -1", "yes | head -1", "cat 'ä b/..foo'", 
 
 @pytest.mark.parametrize("command", HARMLESS)
 async def test_fault_43_harmless_commands_work(box: Boxes, workspace: Path, command: str) -> None:
-    """docs/faults.md 43: for example with pipes that close early, odd names, and quotes."""
+    """docs/faults.md 43: pipes that close early, odd names and quotes, for example, cause no error."""
     write(workspace, {"ä b/..foo": "x"})
     for arguments in (["init", "-q"], ["add", "."], ["-c", "user.name=A", "-c", "user.email=a", "commit", "-qm", "m"]):
         process = await asyncio.create_subprocess_exec("git", "-C", str(workspace), *arguments)
@@ -306,7 +307,7 @@ async def test_fault_43_the_workspaces_own_environment_works(box: Boxes, workspa
 
 
 async def test_fault_58_a_secret_in_a_folder_of_dependencies(box: Boxes, workspace: Path) -> None:
-    """docs/faults.md 58: files that look like secrets cannot be read there, except files of installed packages."""
+    """docs/faults.md 58: files that look like secrets cannot be read, except keys and certificates inside packages."""
     hidden = (
         *("node_modules/.env", "node_modules/a/.env", "node_modules/@s/a/sub/.npmrc", "node_modules/server.key"),
         *(".venv/.env", ".venv/lib/python3.12/site-packages/auth.json", ".venv/pip/.netrc", "venv/id_rsa"),

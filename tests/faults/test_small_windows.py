@@ -57,13 +57,13 @@ def fitting_requests(api: FakeApi, window: int, server: str) -> list[Request]:
     return [request for request in api.requests if fake.refusal(request.body) is None]
 
 
-# one lets the window cut the answer, one reserves space for it, one has a plain string as its error, one names no size
+# in this order: the window cuts the answer; space is reserved for it; the error is a plain string; it names no size
 @pytest.mark.parametrize("window", [4096, 8192])
 @pytest.mark.parametrize("server", ["llama.cpp", "vLLM 0.15", "LM Studio", "Amazon Bedrock"])
 async def test_fault_80_a_task_is_done_in_a_small_window(
     connect: Connect, workspace: Path, server: str, window: int
 ) -> None:
-    """docs/faults.md 80: in a window of 4k and of 8k, with files that are longer than it, and maxTokens unchanged."""
+    """docs/faults.md 80: 4k or 8k tokens are enough, even with a file that is longer and a `maxTokens` of 32,000."""
     write_files(workspace)
     names_size = REFUSALS[server].get("names", True)
     with FakeApi([played(TASK)] * 20, window=FakeWindow(window, server)) as api:
@@ -85,7 +85,7 @@ async def test_fault_80_a_task_is_done_in_a_small_window(
 async def test_fault_80_a_long_conversation_learns_the_window_from_the_refusal(
     connect: Connect, workspace: Path
 ) -> None:
-    """docs/faults.md 80: the model changes, and the conversation is only shortened until it fits the new window."""
+    """docs/faults.md 80: if the next model has a small window, the conversation is shortened only until it fits."""
     write_files(workspace)
     read = [Call("read_file", {"path": "long.txt", "limit": 300, "offset": n * 300 + 1}) for n in range(5)]
     with FakeApi([played(read)] * 6) as api:
@@ -105,7 +105,7 @@ async def test_fault_80_a_long_conversation_learns_the_window_from_the_refusal(
 
 
 async def test_fault_80_a_window_that_was_made_larger_is_used(connect: Connect, workspace: Path) -> None:
-    """docs/faults.md 80: a window that was learned applies to one run, since the server may be restarted."""
+    """docs/faults.md 80: a learned window applies to one run, since the model's server may get a larger one."""
     write_files(workspace)
     read = [Call("read_file", {"path": "long.txt", "limit": 300, "offset": n * 300 + 1}) for n in range(4)]
     with FakeApi([played(read)] * 20, window=FakeWindow(4096)) as api:

@@ -57,8 +57,8 @@ def slow_sdk(folder: Path) -> Iterator[tuple[dict[str, str], Callable[[], None]]
 async def test_fault_63_64_stops_and_tasks_while_the_sdk_is_imported(connect: Connect, tmp_path: Path) -> None:
     """docs/faults.md 63 and 64: the import hangs.
 
-    Two tasks that start together are accepted, a stop is answered, the next task of its session is accepted at
-    once, and requests are answered. After the import, the other two tasks are done.
+    Two tasks that start together are accepted, a stop of the first is answered, the next task of the first's session is
+    accepted at once, and requests are answered. After the import, the two tasks that were not stopped are done.
     """
     with FakeApi([HERE] * 3) as api, slow_sdk(tmp_path / "shadow") as (env, release):
         client = connect(api)
@@ -86,7 +86,7 @@ async def test_fault_63_64_stops_and_tasks_while_the_sdk_is_imported(connect: Co
 
 
 async def test_fault_63_a_blocked_process_ends_after_its_client() -> None:
-    """docs/faults.md 63: even if its event loop is blocked when stdin ends."""
+    """docs/faults.md 63: the process ends even if its event loop is blocked when stdin ends."""
     code = """
 import asyncio, sys, threading
 from fairlead.lsp.transport import StdioFrames

@@ -1,4 +1,4 @@
-"""docs/faults.md 15 to 25: streams, cancellation and keys, against the strict fake API and the real server process."""
+"""docs/faults.md 17 to 20 and 25: streams, stops and keys, with the strict fake API and the real server process."""
 
 import asyncio
 import threading
@@ -28,7 +28,7 @@ async def still_works(client: Client, api: FakeApi, session: str) -> None:
 
 @pytest.mark.parametrize("how", ["close", "drop", "reset"])
 async def test_fault_17_a_connection_that_breaks_after_some_text(connect: Connect, how: Any) -> None:
-    """docs/faults.md 17: bounded retries, no text twice, and the retry is reported."""
+    """docs/faults.md 17: the request is sent again, no text appears twice, and the retry is reported."""
     turn = Turn((Text("One two three four five."),), chunk=4)
     with FakeApi(turns=[Cut(turn, after=6, how=how), turn]) as api:
         async with connect(api) as client:
@@ -63,7 +63,7 @@ async def test_fault_17_the_tokens_of_a_broken_answer_count_once(connect: Connec
 
 
 async def test_fault_18_overloaded_twice_then_fine(connect: Connect) -> None:
-    """docs/faults.md 18: 529 twice, then an answer."""
+    """docs/faults.md 18: after two responses with status 529, a third request is sent and the run ends normally."""
     with FakeApi(turns=[OVERLOADED, OVERLOADED, DONE]) as api:
         async with connect(api) as client:
             result = await client.run()
@@ -82,7 +82,7 @@ async def test_fault_18_always_overloaded_ends_with_a_clear_error(connect: Conne
 
 
 async def test_fault_19_an_error_event_inside_an_answer_is_retried(connect: Connect) -> None:
-    """docs/faults.md 19: `event: error` in a response with status 200."""
+    """docs/faults.md 19: after an `event: error` in a response with status 200, no text and no call appears twice."""
     turn = Turn((Text("All of it."), Call("search", {"pattern": "x"})))
     with FakeApi(turns=[MidStreamError(turn, after=4), turn, DONE]) as api:
         async with connect(api) as client:
@@ -179,7 +179,7 @@ async def test_fault_20_cancel_at_every_event_of_a_stream(connect: Connect) -> N
 
 
 async def test_fault_20_the_tokens_of_a_stopped_answer_are_counted(connect: Connect) -> None:
-    """docs/faults.md 20: an event and the result contain them, because the API charges them."""
+    """docs/faults.md 20: an event and the result contain them, because the API charges for them."""
     turn = Turn((Text("y" * 400),), chunk=100, usage={"input_tokens": 1000, "output_tokens": 90})
     with FakeApi(turns=[Wait(turn, threading.Event(), len(event_names(turn)) - 3)]) as api:
         async with connect(api) as client:
@@ -249,7 +249,7 @@ async def test_fault_25_a_wrong_key(workspace: Path) -> None:
 
 
 async def test_fault_25_no_network(workspace: Path) -> None:
-    """docs/faults.md 25: bounded retries, then one message with the address that could not be reached."""
+    """docs/faults.md 25: the run ends with an error that names the address that could not be reached."""
     env = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
     async with Client(workspace, env=env) as client:
         result = await client.run()
@@ -259,7 +259,7 @@ async def test_fault_25_no_network(workspace: Path) -> None:
 
 @pytest.mark.parametrize("name", ["127.0.0.1", "localhost"])
 async def test_a_server_on_this_machine_is_asked_without_a_proxy(workspace: Path, name: str) -> None:
-    """A proxy could not reach it, and many users do not set NO_PROXY."""
+    """A proxy could not reach such a server, and many users do not set NO_PROXY."""
     with FakeApi(turns=[DONE]) as api:
         url = api.url.replace("127.0.0.1", name)
         async with Client(workspace, env={**through("http://127.0.0.1:9"), "ANTHROPIC_BASE_URL": url}) as client:
@@ -317,7 +317,7 @@ async def test_thinking_in_tags_is_shown_as_thinking_and_not_sent_back(connect: 
 
 
 async def test_a_server_without_caching_and_thinking_works(workspace: Path) -> None:
-    """A Messages API server that knows neither field: both are left out from then on."""
+    """A server that does not know these fields refuses them; they are left out from then on."""
     with FakeApi(
         turns=[Turn((Call("search", {"pattern": "x"}),)), DONE], plain=True, require_key=False, alternate=True
     ) as api:

@@ -47,7 +47,7 @@ WRONG: list[tuple[str, Any, int]] = [
 
 
 async def test_fault_44_each_wrong_request_gets_its_code(workspace: Path) -> None:
-    """docs/faults.md 44: wrong params, unknown session, unknown method; no traceback; the server still answers."""
+    """docs/faults.md 44: each error has its code and a message without a traceback. The server still answers."""
     async with Client(workspace) as client:
         session = (await client.request("agent/sessions/create", {}))["sessionId"]
         for method, params, code in WRONG:
@@ -98,7 +98,7 @@ INVALID: dict[bytes, int] = {
 
 
 async def test_fault_45_invalid_json_in_a_good_frame(workspace: Path) -> None:
-    """docs/faults.md 45: answered with its code and id null; the next request works."""
+    """docs/faults.md 45: the answer has the error's code and the id null, and the next request works."""
     async with Client(workspace) as client:
         for number, (body, code) in enumerate(INVALID.items(), start=1):
             client.send_raw(body)
@@ -121,7 +121,7 @@ async def test_fault_45_invalid_json_in_a_good_frame(workspace: Path) -> None:
     ],
 )
 async def test_fault_45_a_wrong_frame_ends_the_process(workspace: Path, stream: bytes) -> None:
-    """docs/faults.md 45: after a wrong Content-Length or half a frame, the exit code is not 0; it never hangs."""
+    """docs/faults.md 45: after a wrong header or half a frame, the process ends, with an exit code other than 0."""
     client = Client(workspace)
     await client.start()
     assert client.process.stdin is not None
@@ -134,7 +134,7 @@ async def test_fault_45_a_wrong_frame_ends_the_process(workspace: Path, stream: 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the memory with ulimit")
 @pytest.mark.parametrize("length", [b"260000000", b"260000000000"])
 async def test_fault_45_an_impossible_length_ends_the_process(workspace: Path, length: bytes) -> None:
-    """docs/faults.md 45: at once, although the client keeps its end open."""
+    """docs/faults.md 45: the process ends at once, although the client keeps its end of the pipe open."""
     client = Client(workspace)
     client.command = ["sh", "-c", 'ulimit -v 300000; exec "$0" "$@"', *client.command]
     await client.start()
@@ -192,7 +192,7 @@ async def test_a_client_that_only_stops_reading_ends_the_server_too(workspace: P
 async def test_fault_44_a_cancel_with_an_impossible_id(
     workspace: Path, capfd: pytest.CaptureFixture[str], replay: Replay
 ) -> None:
-    """docs/faults.md 44: ignored, without a traceback in the log."""
+    """docs/faults.md 44: such a cancel is ignored, without a traceback in the log."""
     async with Client(workspace, settings=replay({"text": "Done."})) as client:
         client.send({"id": 1, "method": "agent/runTask", "params": {"prompt": "go"}})
         for odd in ([1], {"a": 1}, None, 1.5, True):  # True == 1 in Python
@@ -205,7 +205,9 @@ async def test_fault_44_a_cancel_with_an_impossible_id(
 
 
 async def test_fault_40_the_finest_log_contains_no_password(workspace: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """docs/faults.md 40: although the SDK logs the address of each request, and any header that it could not send."""
+    """docs/faults.md 40: passwords and keys are removed, although the SDK logs the address of each request, and any
+    header that it could not send.
+    """
     with FakeApi([Turn((Text("Done."),))], require_key=False) as api:
         address = api.url.removeprefix("http://")
         urls = {f"http://user:PRIVATE-1@{address}": "end_turn", "http://user:PRIVATE-2@127.0.0.1:9": "error"}
@@ -213,7 +215,10 @@ async def test_fault_40_the_finest_log_contains_no_password(workspace: Path, cap
             env = {"FAIRLEAD_LOG": "DEBUG", "ANTHROPIC_API_KEY": "PRIVATE-3", "ANTHROPIC_BASE_URL": url}
             async with Client(workspace, env=env) as client:
                 assert (await client.run())["stopReason"] == stop_reason
-    assert "PRIVATE" not in capfd.readouterr().err
+                await client.error("workspace/executeCommand", "nope")
+    log = capfd.readouterr().err
+    assert log.count("INFO fairlead.lsp.rpc") == len(urls)
+    assert "PRIVATE" not in log
 
 
 async def test_fault_40_the_sdks_own_log_is_silent(workspace: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -251,7 +256,7 @@ async def test_a_log_level_in_any_spelling(
 
 
 async def test_no_folder_and_a_file_instead_of_one(tmp_path: Path) -> None:
-    """Bad input: no open folder, or a workspace that is a file: -32803 with the reason."""
+    """Bad input: if no folder is open or the workspace is a file, the error is -32803 with the reason."""
     async with Client(None) as client:
         error = await client.error("agent/runTask", {"prompt": "x"})
         assert error.code == -32803 and "No folder is open" in error.message
@@ -263,7 +268,7 @@ async def test_no_folder_and_a_file_instead_of_one(tmp_path: Path) -> None:
 
 
 async def test_a_replay_file_with_a_mistake(workspace: Path, tmp_path: Path) -> None:
-    """Bad input: the line and the reason, as the run's error; after the file is corrected, the same session works."""
+    """Bad input: the run's error names the line and the reason. After the file is corrected, the same session works."""
     file = tmp_path / "bad.yaml"
     file.write_text("replay: 1\nturns:\n  - text: a\n    cals: []\n")
     async with Client(workspace, settings={"replay": str(file)}) as client:
