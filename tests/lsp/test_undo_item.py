@@ -73,6 +73,30 @@ async def test_binary_files_and_permissions_that_an_item_changed_are_undone(work
         assert set(await undo_item(client, session, "1")) == {"logo.png", "run.sh", "both.sh"}
 
 
+@pytest.mark.usefixtures("sandboxed")
+async def test_an_earlier_accept_of_the_file_as_a_whole_stays(workspace: Path, replay: Replay) -> None:
+    """The permissions that the item set, with which a line of another item was accepted, and that line."""
+    script = workspace / "run.sh"
+    script.write_text("one\ntwo\nthree\n")
+    settings = replay(
+        {"calls": [plan("pending", "in_progress"), edit("run.sh", "one", "1")]},
+        {"calls": [plan("in_progress", "completed"), {"bash": {"command": "chmod +x run.sh"}}]},
+        {"text": "."},
+        {"calls": [edit("run.sh", "three", "3")]},
+        {"text": "."},
+    )
+    async with Client(workspace, settings=settings) as client:
+        session = (await client.run())["sessionId"]
+        accept = {"sessionId": session, "target": {"all": True}}
+        await client.request("agent/edits/accept", accept)
+        await client.run(sessionId=session)
+        await client.request("agent/edits/accept", accept)
+        assert script.read_text() == "1\ntwo\n3\n"
+        assert await undo_item(client, session, "1") == {"run.sh": ("applied", "")}
+        assert script.read_text() == "1\ntwo\nthree\n"
+        assert script.stat().st_mode & 0o100
+
+
 async def test_a_new_file_that_another_item_changed_stays(workspace: Path, replay: Replay) -> None:
     """The message says that the file was changed since. After the undo of the later item, the file can be removed."""
     settings = replay(

@@ -99,16 +99,16 @@ def _edit(session: Session, path: Path, accepts: list[FileDecision], item_id: st
     Raises:
         CannotUndo: it would lose later changes, or the file cannot be read; as for `inverse_edit` if that is used.
     """
-    last = accepts[-1]
-    if last.before.decided_as_whole:
-        return inverse_edit(session, last, CHANGED_AGAIN)
+    if accepts[-1].before.decided_as_whole:
+        return inverse_edit(session, accepts[-1], CHANGED_AGAIN)
+    by_hunk = [accepted for accepted in accepts if not accepted.before.decided_as_whole]
     session.files.user_files.invalidate(path)
     current = read_text(session, path)
     name = session.roots.relative(path)
     if current is None:
         raise CannotUndo(CHANGED_AGAIN.format(name=name))
     text = current
-    for accepted in reversed(accepts):
+    for accepted in reversed(by_hunk):
         without = _text_without_item(accepted.before, accepted.after, item_id)
         try:
             text = merged(accepted.after.current or "", text, without)
@@ -119,7 +119,7 @@ def _edit(session: Session, path: Path, accepts: list[FileDecision], item_id: st
 
 
 def _text_without_item(before: Proposal, after: Proposal, item_id: str) -> str:
-    """The user's file as it would be if an accept had left out one item's hunks."""
+    """The user's file as it would be if an accept by hunk had left out one item's hunks."""
     others = (after.decided - before.decided) - before.hunks_of(item_id)
     regions = [region for region in before.regions_of_hunks(others) if region.side in ("theirs", "conflict")]
     return cs.accepted(replace(before, decided=frozenset()), regions).current or ""
