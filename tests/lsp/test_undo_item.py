@@ -118,3 +118,29 @@ async def test_a_new_file_that_another_item_changed_stays(workspace: Path, repla
         assert (workspace / "new.txt").read_text() == "one\n"
         assert await undo_item(client, session, "1") == {"new.txt": ("applied", "")}
         assert files(workspace) == {}
+
+
+async def test_what_was_undone_is_not_undone_again(workspace: Path, replay: Replay) -> None:
+    """Another item makes the same change later, and keeps it. An undo of the undo makes the change the item's again."""
+    (workspace / "a.txt").write_text("one\n")
+    change = edit("a.txt", "one", "1")
+    settings = replay(
+        {"calls": [plan("in_progress", "pending"), change]},
+        {"text": "."},
+        {"calls": [plan("completed", "in_progress"), change]},
+        {"text": "."},
+    )
+    async with Client(workspace, settings=settings) as client:
+        session = (await client.run())["sessionId"]
+        accept = {"sessionId": session, "target": {"all": True}}
+        await client.request("agent/edits/accept", accept)
+        assert await undo_item(client, session, "1") == {"a.txt": ("applied", "")}
+        await client.request("agent/edits/undo", {"sessionId": session})
+        assert await undo_item(client, session, "1") == {"a.txt": ("applied", "")}
+        await client.run(sessionId=session)
+        await client.request("agent/edits/accept", accept)
+        error = await client.error("agent/edits/undo", {"sessionId": session, "item": "1"})
+        assert (error.code, error.message) == (-32803, "There is no accepted change of this step to undo.")
+        assert (workspace / "a.txt").read_text() == "1\n"
+        assert await undo_item(client, session, "2") == {"a.txt": ("applied", "")}
+        assert (workspace / "a.txt").read_text() == "one\n"

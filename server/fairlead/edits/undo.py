@@ -41,6 +41,11 @@ class FileDecision:
         return None if self.before.decided_as_whole else self.after.decided - self.before.decided
 
     @property
+    def as_whole(self) -> bool:
+        """Whether the change of the file can only be undone as a whole."""
+        return self.before.decided_as_whole
+
+    @property
     def inverse(self) -> "FileDecision":
         """The decision that undoes this one in the file."""
         return replace(self, before=self.after, after=self.before, raw_before=self.raw_after, raw_after=self.raw_before)

@@ -1,9 +1,11 @@
 """Undoes the accepted changes of one plan item, although there may be later decisions, which stay."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from fairlead.edits import changeset as cs
+from fairlead.edits.item_accepts import ItemAccepts, accepts_to_undo
 from fairlead.edits.merge import MergeConflict, merged
 from fairlead.edits.proposal import Proposal, Raw, empty_proposal
 from fairlead.edits.undo import CannotUndo, Decision, FileDecision
@@ -14,6 +16,7 @@ from fairlead.session.review.undo import inverse_edit, read_text
 from fairlead.session.session import Session
 from fairlead.workspace.editor import FileEdit
 
+NOTHING_TO_UNDO = "There is no accepted change of this step to undo."
 CHANGED_AGAIN = "{name} was changed again since. Undo that first, or edit the file yourself."
 SAME_LINES_CHANGED = "{name}: the same lines were changed again since. Undo that first, or edit the file yourself."
 
@@ -28,25 +31,23 @@ async def undo_item(session: Session, item_id: str) -> list[HunkOutcome]:
     It fails if the file was changed later in any way. An earlier accept of a file as a whole stays.
 
     Raises:
-        RequestRefused: no change of this item was accepted, or the accepts were undone.
+        RequestRefused: no change of this item was accepted, or all were undone.
     """
     async with session.review():
         await session.files.observe_all()
-        accepts: dict[str, list[FileDecision]] = {}
+        accepts = ItemAccepts()
         for decision in session.decisions.done:
-            for file in decision.files if decision.kind == "accept" else ():
-                if item_id in file.before.item_ids:
-                    accepts.setdefault(file.before.path, []).append(file)
-        if not accepts:
-            raise RequestRefused("No change of this step was accepted, so there is nothing to undo.")
+            accepts.add(decision)
         outcomes: list[HunkOutcome] = []
         edits: list[FileEdit] = []
-        for path, files in accepts.items():
+        for path, files in accepts.of(item_id).items():
             try:
-                edits.append(_edit(session, Path(path), files, item_id))
+                edits.append(_edit(session, Path(path), accepts_to_undo(files), item_id))
             except CannotUndo as error:
                 outcomes.append(HunkOutcome(Path(path), None, "failed", str(error)))
         edits = [edit for edit in edits if _has_effect(session, edit)]
+        if not edits and not outcomes:
+            raise RequestRefused(NOTHING_TO_UNDO)
         label = f"Undo step {item_id}"
         parts = [[(part, raw_on_disk(session, part)) for part in _parts(edit)] for edit in edits]
         undone: list[FileDecision] = []
@@ -90,25 +91,24 @@ def _proposal_after(before: Proposal, text: str | None) -> Proposal:
     return empty_proposal(before.path, text) if before.is_settled else before.rebased(text)
 
 
-def _edit(session: Session, path: Path, accepts: list[FileDecision], item_id: str) -> FileEdit:
-    """The edit that undoes an item's part in these accepts of a file, or the last one if that was as a whole.
+def _edit(session: Session, path: Path, accepts: Sequence[FileDecision], item_id: str) -> FileEdit:
+    """The edit that undoes an item's part in these accepts of a file.
 
     Args:
-        accepts: the oldest first.
+        accepts: those of `accepts_to_undo`.
 
     Raises:
         CannotUndo: it would lose later changes, or the file cannot be read; as for `inverse_edit` if that is used.
     """
-    if accepts[-1].before.decided_as_whole:
+    if accepts[-1].as_whole:
         return inverse_edit(session, accepts[-1], CHANGED_AGAIN)
-    by_hunk = [accepted for accepted in accepts if not accepted.before.decided_as_whole]
     session.files.user_files.invalidate(path)
     current = read_text(session, path)
     name = session.roots.relative(path)
     if current is None:
         raise CannotUndo(CHANGED_AGAIN.format(name=name))
     text = current
-    for accepted in reversed(by_hunk):
+    for accepted in reversed(accepts):
         without = _text_without_item(accepted.before, accepted.after, item_id)
         try:
             text = merged(accepted.after.current or "", text, without)
