@@ -144,3 +144,19 @@ async def test_what_was_undone_is_not_undone_again(workspace: Path, replay: Repl
         assert (workspace / "a.txt").read_text() == "1\n"
         assert await undo_item(client, session, "2") == {"a.txt": ("applied", "")}
         assert (workspace / "a.txt").read_text() == "one\n"
+
+
+async def test_a_file_that_the_user_had_deleted_is_deleted_again(workspace: Path, replay: Replay) -> None:
+    """The accept of a change to it restored the file. Its undo, and the undo of that, leave no empty file."""
+    (workspace / "a.txt").write_text("one\n")
+    settings = replay({"calls": [plan("in_progress"), edit("a.txt", "one", "1")]}, {"text": "."})
+    async with Client(workspace, settings=settings) as client:
+        session = (await client.run())["sessionId"]
+        (workspace / "a.txt").unlink()
+        accept = {"sessionId": session, "target": {"all": True}, "resolution": "proposed"}
+        await client.request("agent/edits/accept", accept)
+        assert (workspace / "a.txt").read_text() == "1\n"
+        assert await undo_item(client, session, "1") == {"a.txt": ("applied", "")}
+        assert files(workspace) == {}
+        await client.request("agent/edits/undo", {"sessionId": session})
+        assert (workspace / "a.txt").read_text() == "1\n"

@@ -42,8 +42,8 @@ class FileDecision:
 
     @property
     def as_whole(self) -> bool:
-        """Whether the change of the file can only be undone as a whole."""
-        return self.before.decided_as_whole
+        """Whether the change of the file can only be undone as a whole: also if it restored a deleted file."""
+        return self.before.decided_as_whole or self.before.deleted_by_user
 
     @property
     def inverse(self) -> "FileDecision":
