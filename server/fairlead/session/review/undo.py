@@ -201,10 +201,10 @@ def inverse_edit(session: Session, decision: FileDecision, changed: str = CHANGE
     edit = FileEdit(now_at, decision.after.current, decision.before.current, buffer.version if buffer else None)
     after_path = decision.after.new_path
     move_to = path if new_path is not None else Path(after_path) if after_path is not None else None
-    if move_to is not None:
+    if move_to is not None and edit.new is not None:
         if read_text(session, move_to) is not None:
             raise CannotUndo(f"{session.roots.relative(move_to)} exists again. Move it away first.")
-        edit = replace(edit, new_path=move_to)
+        edit = replace(edit, path=move_to) if edit.old is None else replace(edit, new_path=move_to)
     raw = decision.raw_before
     return replace(edit, data=raw.data, mode=raw.mode, bom=raw.bom)
 
