@@ -161,21 +161,20 @@ def _file_undo(session: Session, decision: FileDecision, changed: str) -> _FileU
     """How to undo a decision on a file, which the decision may have moved.
 
     Raises:
-        CannotUndo: as for `revert` and `inverse_edit`, or the agent now proposes another file at the path of the
-            proposal.
+        CannotUndo: as for `revert` and `inverse_edit`, or the agent proposes another file at a path of the proposal.
     """
     path, new_path = Path(decision.after.path), decision.before.new_path
     now_at = Path(new_path) if decision.in_file and new_path is not None else path
     name = session.roots.relative(now_at)
     _check_open(session, now_at, path)
     session.files.user_files.invalidate(now_at)
-    current = read_text(session, now_at)
-    now = session.files.proposal(path) or (session.files.proposal(now_at) if now_at != path else None)
-    proposal = revert(decision, now, current, name, changed)
-    other = session.files.changes.for_target(proposal.target)
-    if other is not None and other.path not in (str(path), str(now_at)):
-        taken = session.roots.relative(Path(proposal.target))
-        raise CannotUndo(f"{taken}: the agent now proposes another file at this path, so this cannot be undone.")
+    now = session.files.proposal(now_at)
+    proposal = revert(decision, now, read_text(session, now_at), name, changed)
+    changes, target = session.files.changes, proposal.target
+    for taken, other in ((proposal.path, changes.get(proposal.path)), (target, changes.for_target(target))):
+        if other is not None and other is not now:
+            name = session.roots.relative(Path(taken))
+            raise CannotUndo(f"{name}: the agent now proposes another file at this path, so this cannot be undone.")
     return _FileUndo(decision, proposal, inverse_edit(session, decision, changed) if decision.in_file else None)
 
 
