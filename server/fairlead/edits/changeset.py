@@ -168,7 +168,8 @@ def rename(changes: Changeset, path: str, new_path: str, current: str | None, au
     changes, origin = _with_next_origin(changes, author)
     old = changes.for_target(path) or empty_proposal(path, current)
     if old.kind == "create":
-        return changes.without(old.path).with_proposal(replace(old, path=new_path, file_origin=origin))
+        created = replace(old, path=new_path, current=None, file_origin=origin)  # there is no file at the new path
+        return changes.without(old.path).with_proposal(created)
     moved = replace(old, new_path=None if new_path == old.path else new_path, file_origin=origin)
     return changes.with_proposal(moved)
 
