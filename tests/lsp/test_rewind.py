@@ -119,6 +119,26 @@ async def test_proposals_are_as_they_were(workspace: Path, connect: Connect) -> 
         assert api.refusals == []
 
 
+async def test_a_rejection_is_undone_although_the_agent_proposed_something_else_since(
+    workspace: Path, connect: Connect
+) -> None:
+    """After the rewind, the agent can propose the rejected change again. Its other proposal is discarded."""
+    (workspace / "a.txt").write_text(ONE)
+    change = replaced("one", "1")
+    turns = [says("First."), change, says("Second."), replaced("one", "uno"), says("Third."), change, says("Fourth.")]
+    with FakeApi(turns=turns) as api:
+        async with connect(api) as client:
+            session = (await client.run("One."))["sessionId"]
+            await client.run("Two.", sessionId=session)
+            before = await opened(client, session)
+            await client.request("agent/edits/reject", {"sessionId": session, "target": {"all": True}})
+            await client.run("Three.", sessionId=session)
+            assert (await rewind(client, session, "Two."))["kept"] == []
+            await client.run("Two, again.", sessionId=session)
+            assert (await opened(client, session))["edits"]["files"] == before["edits"]["files"]
+        assert api.refusals == []
+
+
 async def test_text_that_the_user_changed_since_stays(workspace: Path, replay: Replay) -> None:
     """Accepted text that cannot be undone stays, with the reason; the other files of the decision are undone."""
     (workspace / "a.txt").write_text("one\n")

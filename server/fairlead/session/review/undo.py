@@ -88,11 +88,11 @@ async def undo_later(session: Session, count: int) -> list[HunkOutcome]:
     for index in reversed(range(count, len(done))):
         decision = done[index]
         label = f"Undo {decision.label}"
-        found, undone = await _undo(session, decision, label, CHANGED_SINCE_DECISION, all_or_nothing=False)
+        found, _ = await _undo(session, decision, label, CHANGED_SINCE_DECISION, all_or_nothing=False)
         await session.files.observe_closely(_paths(decision))
         outcomes += found
-        if decision.kind == "reject":
-            _forget_rejections(session, [decision.files[undone_at] for undone_at in undone], done[:index])
+        if decision.kind == "reject":  # also where the proposal has changed since: the rewind discards that
+            _forget_rejections(session, decision.files, done[:index])
     return outcomes
 
 
