@@ -112,6 +112,17 @@ def test_a_moved_file_is_proposed_as_a_rename(harness: SessionHarness) -> None:
     assert harness.tree == {"sub/new.py": "text\n"}
 
 
+def test_a_moved_file_that_became_executable_keeps_that(harness: SessionHarness) -> None:
+    """After `mv run.in run.sh; chmod +x run.sh`. A rename would have the old permissions."""
+    (harness.folder / "run.in").write_text("ls\n")
+    moved = Change("run.sh", None, Entry(b"ls\n", 0o755))
+    report = capture_changes(harness, change("run.in", b"ls\n", None), moved)
+    assert report == ["The command's changes are proposed for review: deleted run.in, new run.sh (+1 -0)."]
+    assert harness.accept() == ["applied", "applied"]
+    assert harness.tree == {"run.sh": "ls\n"}
+    assert (harness.folder / "run.sh").stat().st_mode & 0o100
+
+
 def test_deleted_and_new_files_and_a_folder_in_place_of_a_file(harness: SessionHarness) -> None:
     (harness.folder / "gone").write_text("1\n")
     (harness.folder / "thing").write_text("2\n")

@@ -125,13 +125,24 @@ async def propose_changes(files: Files, changes: Changes, roots: Roots, author: 
 
 
 def _renames(changes: Sequence[Change]) -> Iterator[tuple[str, Change]]:
-    """The old path of each renamed file, with the change that creates the same bytes elsewhere. Skips empty files."""
-    deleted = {change.before.data: change for change in changes if change.after is None and change.before is not None}
+    """The old path of each renamed file, with the change that creates the same bytes elsewhere. Skips empty files.
+
+    A file that became executable, or no longer is, is not renamed but deleted and created, with its new permissions.
+    """
+    deleted = {
+        (change.before.data, _is_executable(change.before)): change
+        for change in changes
+        if change.after is None and change.before is not None
+    }
     for change in changes:
         if change.before is None and change.after is not None and change.after.data:
-            old = deleted.pop(change.after.data, None)
+            old = deleted.pop((change.after.data, _is_executable(change.after)), None)
             if old is not None:
                 yield old.path, change
+
+
+def _is_executable(entry: Entry) -> bool:
+    return entry.mode is not None and bool(entry.mode & 0o100)
 
 
 async def _propose_change(files: Files, change: Change, path: Path, author: Author) -> list[str]:
