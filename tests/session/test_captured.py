@@ -214,6 +214,23 @@ def test_a_file_becomes_executable(harness: SessionHarness, content: bytes) -> N
     assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"#!/bin/sh\n", 0o644)
 
 
+@pytest.mark.parametrize("old", [None, b"#!/bin/sh\n"], ids=["a new file", "an existing file"])
+def test_a_script_stays_executable_when_a_later_command_changes_it(harness: SessionHarness, old: bytes | None) -> None:
+    """The later command does not change the permissions that are proposed already. A third one withdraws them."""
+    path = harness.folder / "run.sh"
+    if old is not None:
+        path.write_bytes(old)
+        path.chmod(0o644)
+    first, second = b"#!/bin/sh\nls\n", b"#!/bin/sh\nls -l\n"
+    capture_changes(harness, change("run.sh", old, first, 0o755))
+    capture_changes(harness, Change("run.sh", Entry(first, 0o755), Entry(second)))
+    assert proposed_entries(harness.session.files) == {"run.sh": Entry(second, 0o755)}
+    capture_changes(harness, change("run.sh", second, second, 0o644))
+    assert proposed_entries(harness.session.files) == {"run.sh": Entry(second)}
+    assert harness.accept() == ["applied"]
+    assert stat.S_IMODE(path.stat().st_mode) & 0o111 == 0
+
+
 def test_a_new_script_is_executable_at_once(harness: SessionHarness) -> None:
     capture_changes(harness, change("run.sh", None, b"#!/bin/sh\n", 0o755))
     assert harness.accept() == ["applied"]

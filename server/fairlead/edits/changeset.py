@@ -135,7 +135,8 @@ def propose(
     file_origin = origin if old.proposed is None else old.file_origin
     new = replace(old, file_origin=file_origin).with_text(proposed, origin)
     if raw is not None:
-        new = replace(new, raw=raw, file_origin=origin if raw != PLAIN and new.kind == "modify" else new.file_origin)
+        changes_raw = raw not in (PLAIN, old.raw) and new.kind == "modify"
+        new = replace(new, raw=raw, file_origin=origin if changes_raw else new.file_origin)
     return changes.with_proposal(new)
 
 
