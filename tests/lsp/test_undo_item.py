@@ -22,9 +22,15 @@ def plan(*statuses: str) -> Json:
     return {"todo": {"items": [{"content": f"Step {n}", "status": status} for n, status in enumerate(statuses, 1)]}}
 
 
-def files(workspace: Path) -> dict[str, tuple[bytes, int]]:
-    """The bytes and the permissions of each file."""
-    return {path.name: (path.read_bytes(), path.stat().st_mode & 0o777) for path in workspace.iterdir()}
+def files(workspace: Path) -> dict[str, tuple[bytes | None, int]]:
+    """The bytes and the permissions of each file and folder; None: it is a folder."""
+    return {
+        path.relative_to(workspace).as_posix(): (
+            path.read_bytes() if path.is_file() else None,
+            path.stat().st_mode & 0o777,
+        )
+        for path in workspace.rglob("*")
+    }
 
 
 async def undo_item(client: Client, session: str, item_id: str) -> dict[str, tuple[str, str]]:
@@ -50,11 +56,14 @@ async def check_round_trip(client: Client, workspace: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions are POSIX")
 async def test_files_that_an_item_moved_and_deleted_come_back(workspace: Path, replay: Replay) -> None:
-    """Byte for byte and with their permissions, however often the undo is undone and redone."""
+    """Byte for byte and with their permissions, however often that is undone and redone. New folders are removed."""
     for name in ("moved.txt", "deleted.txt"):
         (workspace / name).write_bytes("été\n".encode("latin-1"))
         (workspace / name).chmod(0o750)
-    calls = [{"rename_file": {"path": "moved.txt", "new_path": "new.txt"}}, {"delete_file": {"path": "deleted.txt"}}]
+    calls: list[Json] = [
+        {"rename_file": {"path": "moved.txt", "new_path": "new/folder/new.txt"}},
+        {"delete_file": {"path": "deleted.txt"}},
+    ]
     settings = replay({"calls": [plan("in_progress"), *calls]}, {"text": "."})
     async with Client(workspace, settings=settings) as client:
         await check_round_trip(client, workspace)

@@ -151,7 +151,7 @@ async def _undo(
             outcomes.append(HunkOutcome(path, None, "failed", result.message))
             continue
         _set_proposal(session, file)
-        _remove_empty(file.decision.folders)
+        remove_empty_folders(file.decision.folders)
         indexes.append(index)
         outcomes.append(HunkOutcome(path, None, "applied", result.message if result else ""))
     return outcomes, indexes
@@ -215,7 +215,7 @@ def _check_open(session: Session, *paths: Path) -> None:
         raise CannotUndo(f"The folder of {closed} is not part of the workspace anymore. Add it again first.")
 
 
-def _remove_empty(folders: Sequence[str]) -> None:
+def remove_empty_folders(folders: Sequence[str]) -> None:
     """Removes the folders that were created for a file, up to the first that is not empty."""
     with contextlib.suppress(OSError):
         for folder in folders:

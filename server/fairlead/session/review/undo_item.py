@@ -12,7 +12,7 @@ from fairlead.edits.undo import CannotUndo, Decision, FileDecision
 from fairlead.session.errors import RequestRefused
 from fairlead.session.review.apply import apply_edits, raw_on_disk
 from fairlead.session.review.target import HunkOutcome
-from fairlead.session.review.undo import inverse_edit, read_text
+from fairlead.session.review.undo import inverse_edit, read_text, remove_empty_folders
 from fairlead.session.session import Session
 from fairlead.workspace.editor import FileEdit
 
@@ -40,22 +40,29 @@ async def undo_item(session: Session, item_id: str) -> list[HunkOutcome]:
             accepts.add(decision)
         outcomes: list[HunkOutcome] = []
         edits: list[FileEdit] = []
+        folders: list[tuple[str, ...]] = []
         for path, files in accepts.of(item_id).items():
+            concerned = accepts_to_undo(files)
             try:
-                edits.append(_edit(session, Path(path), accepts_to_undo(files), item_id))
+                edit = _edit(session, Path(path), concerned, item_id)
             except CannotUndo as error:
                 outcomes.append(HunkOutcome(Path(path), None, "failed", str(error)))
-        edits = [edit for edit in edits if _has_effect(session, edit)]
+                continue
+            if _has_effect(session, edit):
+                edits.append(edit)
+                folders.append(concerned[-1].folders)
         if not edits and not outcomes:
             raise RequestRefused(NOTHING_TO_UNDO)
         label = f"Undo step {item_id}"
         parts = [[(part, raw_on_disk(session, part)) for part in _parts(edit)] for edit in edits]
         undone: list[FileDecision] = []
         results = await apply_edits(session, label, edits) if edits else []
-        for edit, its_parts, result in zip(edits, parts, results, strict=True):
+        for edit, its_folders, its_parts, result in zip(edits, folders, parts, results, strict=True):
             outcomes.append(HunkOutcome(edit.target, None, "applied" if result.done else "failed", result.message))
             if result.done:
-                undone += (_decision(session, part, raw_before, result.actual_text) for part, raw_before in its_parts)
+                decisions = (_decision(session, part, raw, result.actual_text) for part, raw in its_parts)
+                undone += (replace(decision, folders=its_folders) for decision in decisions)
+                remove_empty_folders(its_folders)
         if undone:
             session.decision_history.add(Decision("undo", label, tuple(undone), item_id=item_id))
             session.feedback.undone(f"the accepted changes of step #{item_id}")
