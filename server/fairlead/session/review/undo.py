@@ -163,8 +163,8 @@ def _file_undo(session: Session, decision: FileDecision, changed: str) -> _FileU
     Raises:
         CannotUndo: as for `revert` and `inverse_edit`, or the agent proposes another file at a path of the proposal.
     """
-    path, new_path = Path(decision.after.path), decision.before.new_path
-    now_at = Path(new_path) if decision.in_file and new_path is not None else path
+    path = Path(decision.after.path)
+    now_at = Path(decision.accepted_rename or path)
     name = session.roots.relative(now_at)
     _check_open(session, now_at, path)
     session.files.user_files.invalidate(now_at)
@@ -188,8 +188,8 @@ def inverse_edit(session: Session, decision: FileDecision, changed: str = CHANGE
         CannotUndo: the file has changed since the decision, cannot be read or is reached through a link, another file
             is at its old path, or its folder was removed from the workspace.
     """
-    path, new_path = Path(decision.after.path), decision.before.new_path
-    now_at = Path(new_path) if new_path is not None else path
+    path, renamed_to = Path(decision.after.path), decision.accepted_rename
+    now_at = Path(renamed_to or path)
     name = session.roots.relative(now_at)
     _check_open(session, now_at, path)
     if read_text(session, now_at) != decision.after.current:
@@ -198,9 +198,9 @@ def inverse_edit(session: Session, decision: FileDecision, changed: str = CHANGE
         raise CannotUndo(f"{name} now leads elsewhere, through a symbolic link. Restore it first.")
     buffer = session.files.user_files.buffer(now_at)
     edit = FileEdit(now_at, decision.after.current, decision.before.current, buffer.version if buffer else None)
-    after_path = decision.after.new_path
-    move_to = path if new_path is not None else Path(after_path) if after_path is not None else None
-    if move_to is not None and edit.new is not None:
+    other_path = decision.inverse.accepted_rename if renamed_to is None else path
+    if other_path is not None and edit.new is not None:
+        move_to = Path(other_path)
         if read_text(session, move_to) is not None:
             raise CannotUndo(f"{session.roots.relative(move_to)} exists again. Move it away first.")
         edit = replace(edit, path=move_to) if edit.old is None else replace(edit, new_path=move_to)

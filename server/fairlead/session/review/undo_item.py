@@ -20,6 +20,8 @@ NOTHING_TO_UNDO = "There is no accepted change of this step to undo."
 CHANGED_AGAIN = "{name} was changed again since. Undo that first, or edit the file yourself."
 SAME_LINES_CHANGED = "{name}: the same lines were changed again since. Undo that first, or edit the file yourself."
 
+RENAMED_TO = "{name}: the agent proposes to rename a file to this path. Reject that first."
+
 
 async def undo_item(session: Session, item_id: str) -> list[HunkOutcome]:
     """Removes an item's accepted changes from the files. This is itself a decision that can be undone.
@@ -105,10 +107,14 @@ def _edit(session: Session, path: Path, accepts: Sequence[FileDecision], item_id
         accepts: those of `accepts_to_undo`.
 
     Raises:
-        CannotUndo: it would lose later changes, or the file cannot be read; as for `inverse_edit` if that is used.
+        CannotUndo: it would lose later changes, or the file cannot be read; as for `inverse_edit` if that is used; or
+            the agent proposes to rename a file to the path of a restored one.
     """
     if accepts[-1].as_whole:
-        return inverse_edit(session, accepts[-1], CHANGED_AGAIN)
+        edit = inverse_edit(session, accepts[-1], CHANGED_AGAIN)
+        if edit.adds_path and str(edit.target) in session.files.changes.renamed:
+            raise CannotUndo(RENAMED_TO.format(name=session.roots.relative(edit.target)))
+        return edit
     session.files.user_files.invalidate(path)
     current = read_text(session, path)
     name = session.roots.relative(path)
