@@ -1,5 +1,6 @@
 """The undo of a plan item between other decisions: a model of one file, and properties of several files."""
 
+import contextlib
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -268,22 +269,31 @@ def test_the_undo_of_an_item_can_be_undone_and_ends(tree: dict[str, str], steps:
             (folder / name).write_text(text)
         harness = SessionHarness(folder)
         for step in steps:
-            match step:
-                case "accept" | "reject" | "undo" | "redo" as decision, *name:
-                    getattr(harness, decision)(*name)
-                case "type", name, text if harness.view(name) is not None and (folder / name).is_file():
-                    (folder / name).write_text(text)
-                    run_sync(harness.session.files.observe_all())
-                case "undo_item", item:
-                    undo_completely(harness, item)
-                case "write_file", item, name, text:
-                    call(harness, item, "write_file", path=name, content=text)
-                case "delete_file", item, name:
-                    call(harness, item, "delete_file", path=name)
-                case "rename_file", item, name, new:
-                    call(harness, item, "rename_file", path=name, new_path=new)
-                case _:
-                    pass
+            if step[0] == "undo_item":
+                undo_completely(harness, step[1])
+            else:
+                play(harness, step)
+
+
+def play(harness: SessionHarness, step: tuple[Any, ...]) -> None:
+    """Takes one of `FILE_STEPS`."""
+    match step:
+        case "accept" | "reject" | "undo" | "redo" as decision, *name:
+            getattr(harness, decision)(*name)
+        case "type", name, text if harness.view(name) is not None and (harness.folder / name).is_file():
+            (harness.folder / name).write_text(text)
+            run_sync(harness.session.files.observe_all())
+        case "undo_item", item:
+            with contextlib.suppress(RequestRefused):
+                run_sync(undo_item(harness.session, item))
+        case "write_file", item, name, text:
+            call(harness, item, "write_file", path=name, content=text)
+        case "delete_file", item, name:
+            call(harness, item, "delete_file", path=name)
+        case "rename_file", item, name, new:
+            call(harness, item, "rename_file", path=name, new_path=new)
+        case _:
+            pass
 
 
 def call(harness: SessionHarness, item: str, tool: str, **given: str) -> None:

@@ -1,7 +1,8 @@
 """Undoes and redoes decisions, the last one first.
 
-`undo` and `redo` change nothing if a file of the decision has changed since. A rewind (`undo_later`) skips such files.
-If an edit of a file fails, both continue with the other files.
+`undo` and `redo` change nothing if a file of the decision has changed since. A rewind (`undo_later`) skips such files,
+and ignores what the agent has proposed since, which it discards. If an edit of a file fails, both continue with the
+other files.
 """
 
 import contextlib
@@ -78,21 +79,38 @@ def _paths(decision: Decision) -> list[Path]:
 
 
 async def undo_later(session: Session, count: int) -> list[HunkOutcome]:
-    """Undoes all decisions after the first `count`, the last one first, in each file where that is possible.
+    """Undoes all decisions after the first `count` in the user's files, the last one first, where that is possible.
 
-    The caller holds `session.reviewing`. The log of decisions does not change. A file that stays as it is has the
-    outcome `failed`, with the reason.
+    The caller holds `session.reviewing`, and then replaces the proposals and the log of decisions, which do not change
+    here. A file that stays as it is has the outcome `failed`, with the reason.
     """
     outcomes: list[HunkOutcome] = []
     done = session.decisions.done
     for index in reversed(range(count, len(done))):
-        decision = done[index]
-        label = f"Undo {decision.label}"
-        found, _ = await _undo(session, decision, label, CHANGED_SINCE_DECISION, all_or_nothing=False)
-        await session.files.observe_closely(_paths(decision))
-        outcomes += found
-        if decision.kind == "reject":  # also where the proposal has changed since: the rewind discards that
-            _forget_rejections(session, decision.files, done[:index])
+        outcomes += await _undo_in_files(session, done[index])
+        if done[index].kind == "reject":
+            _forget_rejections(session, done[index].files, done[:index])
+    return outcomes
+
+
+async def _undo_in_files(session: Session, decision: Decision) -> list[HunkOutcome]:
+    """Undoes a decision in each of the user's files that it changed, where that is possible."""
+    outcomes: list[HunkOutcome] = []
+    undone: list[tuple[FileDecision, FileEdit]] = []
+    yielder = Yielder()
+    for file in (file for file in decision.files if file.in_file):
+        await yielder.yield_if_due()
+        try:
+            undone.append((file, inverse_edit(session, file)))
+        except CannotUndo as error:
+            outcomes.append(HunkOutcome(Path(file.after.target), None, "failed", str(error)))
+    results = await apply_edits(session, f"Undo {decision.label}", [edit for _, edit in undone])
+    for (file, _), result in zip(undone, results, strict=True):
+        if result.done:
+            remove_empty_folders(file.folders)
+        outcome = "applied" if result.done else "failed"
+        outcomes.append(HunkOutcome(Path(file.after.target), None, outcome, result.message))
+    await session.files.observe_closely(_paths(decision))
     return outcomes
 
 
@@ -108,43 +126,36 @@ def _forget_rejections(session: Session, undone: Sequence[FileDecision], others:
         rejections.forget(file.before, file.hunk_ids, still_rejected)
 
 
-async def _undo(
-    session: Session, decision: Decision, label: str, changed: str, *, all_or_nothing: bool = True
-) -> tuple[list[HunkOutcome], list[int]]:
+async def _undo(session: Session, decision: Decision, label: str, changed: str) -> tuple[list[HunkOutcome], list[int]]:
     """Undoes a decision; returns the outcomes and the indexes of the files that were undone.
 
     Does not read the files again afterwards, so that the caller can first record what was undone.
 
     Args:
         changed: the message if the user's file has other text (`revert`).
-        all_or_nothing: whether to undo nothing if that is no longer possible in one of the files.
 
     Raises:
-        RequestRefused: `all_or_nothing`, and that is not possible in one of the files, or no file could be edited;
-            nothing was done.
+        RequestRefused: it is no longer possible in one of the files, or no file could be edited; nothing was done.
     """
     await session.files.observe_closely(_paths(decision))
-    outcomes: list[HunkOutcome] = []
-    files: list[tuple[int, _FileUndo]] = []
+    files: list[_FileUndo] = []
     yielder = Yielder()
-    for index, file_decision in enumerate(decision.files):
+    for file_decision in decision.files:
         await yielder.yield_if_due()
         try:
-            files.append((index, _file_undo(session, file_decision, changed)))
+            files.append(_file_undo(session, file_decision, changed))
         except CannotUndo as error:
-            if all_or_nothing:
-                raise RequestRefused(f"Nothing was changed, because later changes would be lost. {error}") from error
-            if file_decision.in_file:  # otherwise nothing of it is in the user's file
-                outcomes.append(HunkOutcome(Path(file_decision.after.target), None, "failed", str(error)))
-    edits = [file.edit for _, file in files if file.edit is not None]
+            raise RequestRefused(f"Nothing was changed, because later changes would be lost. {error}") from error
+    edits = [file.edit for file in files if file.edit is not None]
     edit_results = iter(await apply_edits(session, label, edits) if edits else [])
-    results = [next(edit_results) if file.edit is not None else None for _, file in files]
+    results = [next(edit_results) if file.edit is not None else None for file in files]
     failed = [result for result in results if result is not None and not result.done]
-    if all_or_nothing and failed and len(failed) == len(edits):
+    if failed and len(failed) == len(edits):
         raise RequestRefused(f"Nothing was changed. {failed[0].message}")
+    outcomes: list[HunkOutcome] = []
     indexes: list[int] = []
     yielder = Yielder(ignores_cancellation=True)
-    for (index, file), result in zip(files, results, strict=True):
+    for index, (file, result) in enumerate(zip(files, results, strict=True)):
         await yielder.yield_if_due()
         path = Path(file.proposal.path)
         if result is not None and not result.done:
@@ -192,6 +203,7 @@ def inverse_edit(session: Session, decision: FileDecision, changed: str = CHANGE
     now_at = Path(renamed_to or path)
     name = session.roots.relative(now_at)
     _check_open(session, now_at, path)
+    session.files.user_files.invalidate(now_at)
     if read_text(session, now_at) != decision.after.current:
         raise CannotUndo(changed.format(name=name))
     if not session.roots.leads_to_itself(now_at):
