@@ -350,6 +350,14 @@ def test_a_reverted_rename_belongs_to_no_item() -> None:
     assert (back.kind, back.proposed, back.file_origin, back.item_ids) == ("modify", "b\n", None, ("1",))
 
 
+def test_a_new_file_that_is_renamed_leaves_its_conflict_behind() -> None:
+    """The user created another file at its earlier path. There is none at the new path."""
+    changes = cs.observe(proposed(None, "agent\n"), PATH, "user\n")
+    assert the(changes).in_conflict
+    changes = cs.rename(changes, PATH, OTHER, None, Author())
+    assert [(each.path, each.proposed, each.in_conflict) for each in changes] == [(OTHER, "agent\n", False)]
+
+
 def test_a_created_file_that_was_accepted_is_modified_from_then_on() -> None:
     """The next proposal for it has the accepted text as its base."""
     changes = proposed(None, "a\n")

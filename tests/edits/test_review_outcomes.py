@@ -3,7 +3,7 @@
 from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.origins import Author
-from fairlead.edits.proposal import Proposal, empty_proposal
+from fairlead.edits.proposal import Proposal, Raw, empty_proposal
 from fairlead.edits.review_outcomes import ReviewCount, count_review, hunk_outcomes
 from fairlead.edits.undo import Decision, DecisionLog, FileDecision
 
@@ -59,6 +59,30 @@ def test_a_later_change_is_undone_without_the_new_file() -> None:
     log = undo(log, "1", "one\ntwo\n", "one\n")
     assert outcomes(changes, log) == [("accepted", "1", False), ("accepted", "1", True), ("undone", "1", True)]
     assert count_review(changes, log) == ReviewCount(1, 1)
+
+
+def test_a_new_file_stays_accepted_when_its_permissions_are_undone() -> None:
+    """Both were accepted as a whole, for the same item; only the later accept is undone, and then the earlier one."""
+    changes = propose(Changeset(), "one\n", FIRST)
+    changes, log = accept(changes, DecisionLog(), proposal(changes))
+    changes = cs.capture(changes, PATH, "one\n", "one\n", FIRST, Raw(mode=0o755))
+    changes, log = accept(changes, log, proposal(changes))
+    log = undo(log, "1", "one\n", "one\n")
+    assert outcomes(changes, log) == [("accepted", "1", False), ("accepted", "1", True), ("undone", "1", False)]
+    log = undo(log, "1", "one\n", None)
+    assert {outcome for outcome, _, _ in outcomes(changes, log)} == {"undone"}
+
+
+def test_an_undone_rename_is_about_the_same_file_as_before() -> None:
+    """The outcomes name the path that the file has again."""
+    changes = propose(Changeset(), "one\n", FIRST, current="zero\n")
+    changes, log = accept(changes, DecisionLog(), proposal(changes))
+    changes = cs.rename(changes, PATH, "b.txt", "one\n", FIRST)
+    changes, log = accept(changes, log, proposal(changes))
+    log = undo(log, "1", None, "one\n")
+    log = undo(log, "1", "one\n", "zero\n")
+    assert {each.file for each in hunk_outcomes(changes, log)} == {PATH}
+    assert count_review(changes, log) == ReviewCount(0, 0)
 
 
 def test_a_new_file_is_not_left_to_review_after_it_was_accepted() -> None:

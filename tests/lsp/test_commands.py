@@ -68,7 +68,10 @@ async def test_tests_run_on_the_edits_before_a_line_is_accepted(workspace: Path,
 
 
 async def test_changes_by_a_command_are_proposed_under_its_step(workspace: Path, replay: Replay) -> None:
-    """A formatter, a generator, `git mv`, a deletion, a picture, `chmod`: the files do not change until the accept."""
+    """A formatter, a generator, `git mv`, a deletion, a picture, `chmod`: the files do not change until the accept.
+
+    A command that changes the text of a file does not reset the permissions that an earlier one set.
+    """
     (workspace / "style.py").write_text("x=1\n")
     (workspace / "old name.py").write_text("# 問候\n" * 3)
     (workspace / "gone").write_text("x\n")
@@ -85,6 +88,7 @@ async def test_changes_by_a_command_are_proposed_under_its_step(workspace: Path,
         "git mv 'old name.py' 'new name.py'",
         "rm gone && printf '\\211PNG\\0' > logo.png && chmod +x run.sh",
         "cat build/out",
+        "sed -i 's/ls/ls -l/' run.sh",
     ]
     settings = replay({"calls": [plan]}, {"calls": [bash(command) for command in commands]}, {"text": "Done."})
     async with Client(workspace, settings=settings) as client:
@@ -112,6 +116,7 @@ async def test_changes_by_a_command_are_proposed_under_its_step(workspace: Path,
     names = sorted(path.name for path in workspace.iterdir())
     assert names == [".git", ".gitignore", "gen", "logo.png", "new name.py", "run.sh", "style.py"]
     assert (workspace / "logo.png").read_bytes() == b"\x89PNG\0"
+    assert (workspace / "run.sh").read_text() == "ls -l\n"
     assert (workspace / "run.sh").stat().st_mode & 0o111
 
 

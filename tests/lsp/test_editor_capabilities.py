@@ -215,8 +215,6 @@ class _Case:
             return
         assert not self._must_refuse(), self._about
         self._check_after(outcome.message)
-        if self._typed:
-            return
         after = self._state()
         for step, expected in ((undo.undo, before), (undo.redo, after), (undo.undo, before)):
             try:

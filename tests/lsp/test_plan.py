@@ -201,4 +201,4 @@ async def test_a_step_can_be_undone_after_later_changes(workspace: Path, replay:
         assert (workspace / "a.txt").read_text() == undone.replace("line 3\n", "LINE 3\n")
         assert (workspace / "new.txt").read_text() == "new\n"
         none = await client.error("agent/edits/undo", {"sessionId": session, "item": "9"})
-        assert (none.code, "No change of this step" in none.message) == (-32803, True)
+        assert (none.code, "no accepted change of this step" in none.message) == (-32803, True)

@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import pytest
+
 from support.calls import edit, write
-from support.client import Client, Refuse, uri_path
+from support.client import EDITOR, NOTHING, Client, Json, Refuse, uri_path
 from support.other_program import replace_text
 
 Replay = Callable[..., dict[str, Any]]
@@ -320,3 +322,20 @@ async def test_many_closed_files_are_not_opened_in_the_editor(workspace: Path, r
             [change] = client.last("workspace/applyEdit")["edit"]["documentChanges"]
             assert change["textDocument"]["uri"] == (workspace / "f3.txt").as_uri()
         assert len(client.all("workspace/applyEdit")) == 3
+
+
+@pytest.mark.parametrize("capabilities", [EDITOR, NOTHING], ids=["by the editor", "by the server"])
+async def test_a_deleted_file_is_restored_at_its_new_path(workspace: Path, replay: Replay, capabilities: Json) -> None:
+    """The user deleted a file after the agent proposed to rename it. The accept can be undone and redone."""
+    old, new = workspace / "old.txt", workspace / "new.txt"
+    old.write_text("1\n")
+    settings = replay({"calls": [{"rename_file": {"path": "old.txt", "new_path": "new.txt"}}]}, {"text": "."})
+    async with Client(workspace, settings=settings, capabilities=capabilities) as client:
+        session = (await client.run())["sessionId"]
+        old.unlink()
+        accept = {"target": {"all": True}, "resolution": "proposed"}
+        for method, given, exists in (("accept", accept, True), ("undo", {}, False), ("redo", {}, True)):
+            review = await client.request(f"agent/edits/{method}", {"sessionId": session, **given})
+            assert [outcome["outcome"] for outcome in review["outcomes"]] == ["applied"], review["outcomes"]
+            assert list(workspace.iterdir()) == ([new] if exists else [])
+        assert new.read_text() == "1\n"

@@ -10,7 +10,7 @@ import pytest
 
 from faults.test_review_faults import parts
 from lsp.restarts import kill
-from support.calls import edit
+from support.calls import edit, write
 from support.client import Client
 from support.fake_api import Call, FakeApi, Text, Turn, Wait
 
@@ -117,6 +117,47 @@ async def test_proposals_are_as_they_were(workspace: Path, connect: Connect) -> 
             await client.run("One.", sessionId=session)
             assert (await opened(client, session))["edits"]["files"] == before["edits"]["files"]
         assert api.refusals == []
+
+
+async def test_a_rejection_is_undone_although_the_agent_proposed_something_else_since(
+    workspace: Path, connect: Connect
+) -> None:
+    """After the rewind, the agent can propose the rejected change again. Its other proposal is discarded."""
+    (workspace / "a.txt").write_text(ONE)
+    change = replaced("one", "1")
+    turns = [says("First."), change, says("Second."), replaced("one", "uno"), says("Third."), change, says("Fourth.")]
+    with FakeApi(turns=turns) as api:
+        async with connect(api) as client:
+            session = (await client.run("One."))["sessionId"]
+            await client.run("Two.", sessionId=session)
+            before = await opened(client, session)
+            await client.request("agent/edits/reject", {"sessionId": session, "target": {"all": True}})
+            await client.run("Three.", sessionId=session)
+            assert (await rewind(client, session, "Two."))["kept"] == []
+            await client.run("Two, again.", sessionId=session)
+            assert (await opened(client, session))["edits"]["files"] == before["edits"]["files"]
+        assert api.refusals == []
+
+
+async def test_accepted_text_is_undone_although_the_agent_proposes_to_change_it_again(
+    workspace: Path, replay: Replay
+) -> None:
+    """That proposal is discarded. A new file that the agent proposes to change again is removed."""
+    (workspace / "a.txt").write_text(ONE)
+    settings = replay(
+        {"calls": [edit("a.txt", "one", "1"), write("new.txt", "new\n")]},
+        {"text": "First."},
+        {"calls": [edit("a.txt", "1", "uno"), edit("new.txt", "new", "newer")]},
+        {"text": "Second."},
+    )
+    async with Client(workspace, settings=settings) as client:
+        session = (await client.run("One."))["sessionId"]
+        await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
+        await client.run("Two.", sessionId=session)
+        assert (await rewind(client, session, "One."))["kept"] == []
+        assert [path.name for path in workspace.iterdir()] == ["a.txt"]
+        assert (workspace / "a.txt").read_text() == ONE
+        assert (await opened(client, session))["edits"]["files"] == []
 
 
 async def test_text_that_the_user_changed_since_stays(workspace: Path, replay: Replay) -> None:

@@ -22,9 +22,15 @@ def plan(*statuses: str) -> Json:
     return {"todo": {"items": [{"content": f"Step {n}", "status": status} for n, status in enumerate(statuses, 1)]}}
 
 
-def files(workspace: Path) -> dict[str, tuple[bytes, int]]:
-    """The bytes and the permissions of each file."""
-    return {path.name: (path.read_bytes(), path.stat().st_mode & 0o777) for path in workspace.iterdir()}
+def files(workspace: Path) -> dict[str, tuple[bytes | None, int]]:
+    """The bytes and the permissions of each file and folder; None: it is a folder."""
+    return {
+        path.relative_to(workspace).as_posix(): (
+            path.read_bytes() if path.is_file() else None,
+            path.stat().st_mode & 0o777,
+        )
+        for path in workspace.rglob("*")
+    }
 
 
 async def undo_item(client: Client, session: str, item_id: str) -> dict[str, tuple[str, str]]:
@@ -50,11 +56,17 @@ async def check_round_trip(client: Client, workspace: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions are POSIX")
 async def test_files_that_an_item_moved_and_deleted_come_back(workspace: Path, replay: Replay) -> None:
-    """They have the same bytes and permissions as before, however often the undo is undone and redone."""
+    """They have the same bytes and permissions as before, however often the undo is undone and redone.
+
+    New folders are removed.
+    """
     for name in ("moved.txt", "deleted.txt"):
         (workspace / name).write_bytes("été\n".encode("latin-1"))
         (workspace / name).chmod(0o750)
-    calls = [{"rename_file": {"path": "moved.txt", "new_path": "new.txt"}}, {"delete_file": {"path": "deleted.txt"}}]
+    calls: list[Json] = [
+        {"rename_file": {"path": "moved.txt", "new_path": "new/folder/new.txt"}},
+        {"delete_file": {"path": "deleted.txt"}},
+    ]
     settings = replay({"calls": [plan("in_progress"), *calls]}, {"text": "."})
     async with Client(workspace, settings=settings) as client:
         await check_round_trip(client, workspace)
@@ -71,6 +83,30 @@ async def test_binary_files_and_permissions_that_an_item_changed_are_undone(work
         await check_round_trip(client, workspace)
         session = client.events()[0]["sessionId"]
         assert set(await undo_item(client, session, "1")) == {"logo.png", "run.sh", "both.sh"}
+
+
+@pytest.mark.usefixtures("sandboxed")
+async def test_an_earlier_accept_of_the_file_as_a_whole_stays(workspace: Path, replay: Replay) -> None:
+    """The permissions that the item set, with which a line of another item was accepted, and that line."""
+    script = workspace / "run.sh"
+    script.write_text("one\ntwo\nthree\n")
+    settings = replay(
+        {"calls": [plan("pending", "in_progress"), edit("run.sh", "one", "1")]},
+        {"calls": [plan("in_progress", "completed"), {"bash": {"command": "chmod +x run.sh"}}]},
+        {"text": "."},
+        {"calls": [edit("run.sh", "three", "3")]},
+        {"text": "."},
+    )
+    async with Client(workspace, settings=settings) as client:
+        session = (await client.run())["sessionId"]
+        accept = {"sessionId": session, "target": {"all": True}}
+        await client.request("agent/edits/accept", accept)
+        await client.run(sessionId=session)
+        await client.request("agent/edits/accept", accept)
+        assert script.read_text() == "1\ntwo\n3\n"
+        assert await undo_item(client, session, "1") == {"run.sh": ("applied", "")}
+        assert script.read_text() == "1\ntwo\nthree\n"
+        assert script.stat().st_mode & 0o100
 
 
 async def test_a_new_file_that_another_item_changed_stays(workspace: Path, replay: Replay) -> None:
@@ -94,3 +130,45 @@ async def test_a_new_file_that_another_item_changed_stays(workspace: Path, repla
         assert (workspace / "new.txt").read_text() == "one\n"
         assert await undo_item(client, session, "1") == {"new.txt": ("applied", "")}
         assert files(workspace) == {}
+
+
+async def test_what_was_undone_is_not_undone_again(workspace: Path, replay: Replay) -> None:
+    """Another item makes the same change later, and keeps it. An undo of the undo makes the change the item's again."""
+    (workspace / "a.txt").write_text("one\n")
+    change = edit("a.txt", "one", "1")
+    settings = replay(
+        {"calls": [plan("in_progress", "pending"), change]},
+        {"text": "."},
+        {"calls": [plan("completed", "in_progress"), change]},
+        {"text": "."},
+    )
+    async with Client(workspace, settings=settings) as client:
+        session = (await client.run())["sessionId"]
+        accept = {"sessionId": session, "target": {"all": True}}
+        await client.request("agent/edits/accept", accept)
+        assert await undo_item(client, session, "1") == {"a.txt": ("applied", "")}
+        await client.request("agent/edits/undo", {"sessionId": session})
+        assert await undo_item(client, session, "1") == {"a.txt": ("applied", "")}
+        await client.run(sessionId=session)
+        await client.request("agent/edits/accept", accept)
+        error = await client.error("agent/edits/undo", {"sessionId": session, "item": "1"})
+        assert (error.code, error.message) == (-32803, "There is no accepted change of this step to undo.")
+        assert (workspace / "a.txt").read_text() == "1\n"
+        assert await undo_item(client, session, "2") == {"a.txt": ("applied", "")}
+        assert (workspace / "a.txt").read_text() == "one\n"
+
+
+async def test_a_file_that_the_user_had_deleted_is_deleted_again(workspace: Path, replay: Replay) -> None:
+    """The accept of a change to it restored the file. Its undo, and the undo of that, leave no empty file."""
+    (workspace / "a.txt").write_text("one\n")
+    settings = replay({"calls": [plan("in_progress"), edit("a.txt", "one", "1")]}, {"text": "."})
+    async with Client(workspace, settings=settings) as client:
+        session = (await client.run())["sessionId"]
+        (workspace / "a.txt").unlink()
+        accept = {"sessionId": session, "target": {"all": True}, "resolution": "proposed"}
+        await client.request("agent/edits/accept", accept)
+        assert (workspace / "a.txt").read_text() == "1\n"
+        assert await undo_item(client, session, "1") == {"a.txt": ("applied", "")}
+        assert files(workspace) == {}
+        await client.request("agent/edits/undo", {"sessionId": session})
+        assert (workspace / "a.txt").read_text() == "1\n"

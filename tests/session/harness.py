@@ -78,6 +78,8 @@ class SessionHarness:
         checks = own_checks(files, commands, approvals)
         self._tools = tool_table(files, self.session.plan, approvals, commands, checks)
         self._calls = 0
+        self.item_id = "1"
+        """The plan item under which the agent calls tools."""
 
     def call(self, name: str, **given: Any) -> str | None:
         """Calls a tool; None if the result is an error.
@@ -88,7 +90,7 @@ class SessionHarness:
         check_input(tool.spec.input_schema, given)
         self._calls += 1
         try:
-            return run_sync(tool.run(given, RunningCall(f"call-{self._calls}", "1", print)))
+            return run_sync(tool.run(given, RunningCall(f"call-{self._calls}", self.item_id, print)))
         except ToolError as error:
             return self.call(name, **given) if "Send the same call again" in str(error) else None
 

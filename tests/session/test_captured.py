@@ -111,6 +111,17 @@ def test_a_moved_file_is_proposed_as_a_rename(harness: SessionHarness) -> None:
     assert harness.tree == {"sub/new.py": "text\n"}
 
 
+def test_a_moved_file_that_became_executable_keeps_that(harness: SessionHarness) -> None:
+    """After `mv run.in run.sh; chmod +x run.sh`. A rename would have the old permissions."""
+    (harness.folder / "run.in").write_text("ls\n")
+    moved = Change("run.sh", None, Entry(b"ls\n", 0o755))
+    report = capture_changes(harness, change("run.in", b"ls\n", None), moved)
+    assert report == ["The command's changes are proposed for review: deleted run.in, new run.sh (+1 -0)."]
+    assert harness.accept() == ["applied", "applied"]
+    assert harness.tree == {"run.sh": "ls\n"}
+    assert (harness.folder / "run.sh").stat().st_mode & 0o100
+
+
 def test_deleted_and_new_files_and_a_folder_in_place_of_a_file(harness: SessionHarness) -> None:
     (harness.folder / "gone").write_text("1\n")
     (harness.folder / "thing").write_text("2\n")
@@ -200,6 +211,23 @@ def test_a_file_becomes_executable(harness: SessionHarness, content: bytes) -> N
     assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (content, 0o755)
     assert harness.undo()
     assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"#!/bin/sh\n", 0o644)
+
+
+@pytest.mark.parametrize("old", [None, b"#!/bin/sh\n"], ids=["a new file", "an existing file"])
+def test_a_script_stays_executable_when_a_later_command_changes_it(harness: SessionHarness, old: bytes | None) -> None:
+    """The later command does not change the permissions that are proposed already. A third one withdraws them."""
+    path = harness.folder / "run.sh"
+    if old is not None:
+        path.write_bytes(old)
+        path.chmod(0o644)
+    first, second = b"#!/bin/sh\nls\n", b"#!/bin/sh\nls -l\n"
+    capture_changes(harness, change("run.sh", old, first, 0o755))
+    capture_changes(harness, Change("run.sh", Entry(first, 0o755), Entry(second)))
+    assert proposed_entries(harness.session.files) == {"run.sh": Entry(second, 0o755)}
+    capture_changes(harness, change("run.sh", second, second, 0o644))
+    assert proposed_entries(harness.session.files) == {"run.sh": Entry(second)}
+    assert harness.accept() == ["applied"]
+    assert stat.S_IMODE(path.stat().st_mode) & 0o111 == 0
 
 
 def test_a_new_script_is_executable_at_once(harness: SessionHarness) -> None:

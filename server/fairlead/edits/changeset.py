@@ -135,7 +135,8 @@ def propose(
     file_origin = origin if old.proposed is None else old.file_origin
     new = replace(old, file_origin=file_origin).with_text(proposed, origin)
     if raw is not None:
-        new = replace(new, raw=raw, file_origin=origin if raw != PLAIN and new.kind == "modify" else new.file_origin)
+        changes_raw = raw not in (PLAIN, old.raw) and new.kind == "modify"
+        new = replace(new, raw=raw, file_origin=origin if changes_raw else new.file_origin)
     return changes.with_proposal(new)
 
 
@@ -168,7 +169,8 @@ def rename(changes: Changeset, path: str, new_path: str, current: str | None, au
     changes, origin = _with_next_origin(changes, author)
     old = changes.for_target(path) or empty_proposal(path, current)
     if old.kind == "create":
-        return changes.without(old.path).with_proposal(replace(old, path=new_path, file_origin=origin))
+        created = replace(old, path=new_path, current=None, file_origin=origin)  # there is no file at the new path
+        return changes.without(old.path).with_proposal(created)
     moved = replace(old, new_path=None if new_path == old.path else new_path, file_origin=origin)
     return changes.with_proposal(moved)
 

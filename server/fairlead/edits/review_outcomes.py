@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Literal
 
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.diff import Hunk, HunkPosition
+from fairlead.edits.item_accepts import ItemAccepts
 from fairlead.edits.origins import Origin
 from fairlead.edits.proposal import Proposal
 from fairlead.edits.undo import DecisionLog, FileDecision
@@ -74,20 +76,20 @@ def hunk_outcomes(changes: Changeset, decisions: DecisionLog) -> list[ReviewOutc
 
 def _all_outcomes(changes: Changeset, decisions: DecisionLog) -> list[ReviewOutcome]:
     """As `hunk_outcomes`, with duplicates."""
-    found: list[ReviewOutcome] = []
+    found: list[tuple[FileDecision, ReviewOutcome]] = []
+    accepts = ItemAccepts()
     for decision in decisions.done:
+        for undone in accepts.add(decision):
+            found = [(file, _after_undo(file, result, undone, decision.item_id)) for file, result in found]
         for file in decision.files:
             if decision.kind == "accept":
-                found += _decided(file, "accepted")
+                found += ((file, result) for result in _decided(file, "accepted"))
                 if file.before.new_path is not None:
-                    found = [_moved(result, file.before) for result in found]
+                    found = [(each, _moved(result, file.before.path, file.before.target)) for each, result in found]
             elif decision.kind == "reject":
-                found += _decided(file, "rejected")
-            elif decision.kind == "undo":
-                found = _undone(found, file.before.path, decision.item_id)
-    for proposal in changes:
-        found += _outcomes(proposal, _authored(proposal), "review")
-    return found
+                found += ((file, result) for result in _decided(file, "rejected"))
+    pending = (_outcomes(proposal, _authored(proposal), "review") for proposal in changes)
+    return [*(result for _, result in found), *chain.from_iterable(pending)]
 
 
 def _decided(file: FileDecision, outcome: ReviewStatus) -> list[ReviewOutcome]:
@@ -124,20 +126,14 @@ def _outcomes(proposal: Proposal, changes: Iterable[_AuthoredChange], outcome: R
     ]
 
 
-def _moved(result: ReviewOutcome, accepted: Proposal) -> ReviewOutcome:
-    return replace(result, file=accepted.target) if result.file == accepted.path else result
+def _moved(result: ReviewOutcome, path: str, new_path: str) -> ReviewOutcome:
+    return replace(result, file=new_path) if result.file == path else result
 
 
-def _undone(found: list[ReviewOutcome], path: str, item_id: str | None) -> list[ReviewOutcome]:
-    """Marks the accepted changes of an item in a file as undone.
-
-    If the last of them was decided as a whole, instead marks the changes of the file that were decided as a whole,
-    whoever made them.
-    """
-    accepted = [result for result in found if (result.file, result.outcome) == (path, "accepted")]
-    of_item = [result for result in accepted if result.item_id == item_id]
-    whole = bool(of_item) and of_item[-1].decided_as_whole
-    undone = {
-        result for result in accepted if result.decided_as_whole == whole and (whole or result.item_id == item_id)
-    }
-    return [replace(result, outcome="undone") if result in undone else result for result in found]
+def _after_undo(file: FileDecision, result: ReviewOutcome, undone: FileDecision, item_id: str | None) -> ReviewOutcome:
+    """The result of a decision on a file after a plan item was undone in an accept."""
+    if file is undone and (file.as_whole or result.item_id == item_id):
+        result = replace(result, outcome="undone")
+    if undone.before.new_path is not None:
+        result = _moved(result, undone.before.target, undone.before.path)
+    return result

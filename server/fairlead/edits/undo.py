@@ -42,6 +42,19 @@ class FileDecision:
         return None if self.before.decided_as_whole else self.after.decided - self.before.decided
 
     @property
+    def as_whole(self) -> bool:
+        """Whether the change of the file can only be undone as a whole: also if it restored a deleted file."""
+        return self.before.decided_as_whole or self.before.deleted_by_user
+
+    @property
+    def accepted_rename(self) -> str | None:
+        """The path to which the accept of a rename moved the user's file; None for any other decision.
+
+        A rename that was proposed before and after the decision was not accepted.
+        """
+        return self.before.new_path if self.in_file and self.before.new_path != self.after.new_path else None
+
+    @property
     def inverse(self) -> "FileDecision":
         """The decision that undoes this one in the file."""
         return replace(self, before=self.after, after=self.before, raw_before=self.raw_after, raw_after=self.raw_before)

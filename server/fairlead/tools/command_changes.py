@@ -8,7 +8,7 @@ from fairlead.display import escape_to_one_line
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.diff import hunks
 from fairlead.edits.origins import Author
-from fairlead.edits.proposal import Raw
+from fairlead.edits.proposal import Proposal, Raw
 from fairlead.shell.layer import Change, Changes, Entry
 from fairlead.workspace.disk import DiskText, decode_or_describe, new_file, read_bytes
 from fairlead.workspace.errors import WorkspaceError
@@ -128,13 +128,24 @@ async def propose_changes(files: Files, changes: Changes, roots: Roots, author: 
 
 
 def _renames(changes: Sequence[Change]) -> Iterator[tuple[str, Change]]:
-    """The old path of each renamed file, with the change that creates the same bytes elsewhere. Skips empty files."""
-    deleted = {change.before.data: change for change in changes if change.after is None and change.before is not None}
+    """The old path of each renamed file, with the change that creates the same bytes elsewhere. Skips empty files.
+
+    A file that became executable, or no longer is, is not renamed but deleted and created, with its new permissions.
+    """
+    deleted = {
+        (change.before.data, _is_executable(change.before)): change
+        for change in changes
+        if change.after is None and change.before is not None
+    }
     for change in changes:
         if change.before is None and change.after is not None and change.after.data:
-            old = deleted.pop(change.after.data, None)
+            old = deleted.pop((change.after.data, _is_executable(change.after)), None)
             if old is not None:
                 yield old.path, change
+
+
+def _is_executable(entry: Entry) -> bool:
+    return entry.mode is not None and bool(entry.mode & 0o100)
 
 
 async def _propose_change(files: Files, change: Change, path: Path, author: Author) -> list[str]:
@@ -150,9 +161,9 @@ async def _propose_change(files: Files, change: Change, path: Path, author: Auth
     is_shown_differently = disk is not None and document is not None and document.text != disk.text
     if is_shown_differently and files.user_files.is_shown_as_saved(path):  # the command saw the bytes on disk
         files.user_files.check_can_hold(path, after.text)
-    raw = Raw(mode=_new_mode(path, change.after.mode))
-    raw = replace(raw, bom=disk is None and bool(after.bom)) if is_text_edit else replace(raw, data=change.after.data)
     old = files.changes.for_target(str(path))
+    raw = Raw(mode=_new_mode(path, old, change.after.mode))
+    raw = replace(raw, bom=disk is None and bool(after.bom)) if is_text_edit else replace(raw, data=change.after.data)
     await files.capture(path, before, after.text, author, raw)
     new = files.changes.for_target(str(path))
     if new is old:
@@ -191,11 +202,17 @@ def _has_same_format(after: DiskText, disk: DiskText) -> bool:
     return after.encoding != "binary" and (after.encoding, after.bom) == (disk.encoding, disk.bom)
 
 
-def _new_mode(path: Path, mode: int | None) -> int | None:
-    """The permission bits if they change whether the file is executable, else None: Git ignores the other bits."""
+def _new_mode(path: Path, known: Proposal | None, mode: int | None) -> int | None:
+    """The permission bits to propose if they change whether the file is executable: Git ignores the other bits.
+
+    Args:
+        known: what is proposed for the file already.
+        mode: the permission bits that the command left; None: it did not change them.
+    """
     if mode is None:
-        return None
-    executable = path.is_file() and bool(path.stat().st_mode & 0o100)
+        return known.raw.mode if known is not None else None
+    on_disk = Path(known.path) if known is not None else path
+    executable = on_disk.is_file() and bool(on_disk.stat().st_mode & 0o100)
     return mode & 0o777 if bool(mode & 0o100) != executable else None
 
 

@@ -20,7 +20,7 @@ from fairlead.workspace.disk import DiskText, new_file, read_bytes
 from fairlead.workspace.editor import FileEdit
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.long_work import Yielder
-from fairlead.workspace.user_files import is_blank
+from fairlead.workspace.user_files import encoded, is_blank
 from fairlead.workspace.write import FileChange, FileWriter
 
 WRITTEN_BY_SERVER = "Fairlead wrote the file directly, because an editor would not preserve {what}."
@@ -89,17 +89,29 @@ def raw_on_disk(session: Session, edit: FileEdit) -> Raw:
     """What an undo or redo of the edit must restore besides text: permissions, and bytes if the edit replaces them.
 
     Call it before the edit for an undo, and afterwards for a redo. `PLAIN` if the edit changes only text or moves the
-    file, or if the file does not exist or cannot be read.
+    file, or if the file does not exist or cannot be read. Unsaved changes count as saved.
     """
     replaces_bytes = edit.operation in ("create", "delete") or edit.data is not None
     if not replaces_bytes and edit.mode is None:
         return PLAIN
     try:
         mode = edit.path.stat().st_mode & 0o7777
-        root = session.roots.folder_of(edit.path)
-        return Raw(read_bytes(edit.path, root and root.path) if replaces_bytes else None, mode)
+        return Raw(_bytes_as_saved(session, edit.path) if replaces_bytes else None, mode)
     except (WorkspaceError, OSError):
         return PLAIN
+
+
+def _bytes_as_saved(session: Session, path: Path) -> bytes | None:
+    """The bytes of a file, or those that saving its unsaved changes would write; None if there is no file.
+
+    Raises:
+        WorkspaceError: the file cannot be read.
+    """
+    user_files, root = session.files.user_files, session.roots.folder_of(path)
+    buffer, disk = user_files.buffer(path), user_files.on_disk(path)
+    if buffer is None or disk is None or disk.encoding == "binary" or user_files.is_shown_as_saved(path):
+        return read_bytes(path, root and root.path)
+    return encoded(buffer.text, disk)
 
 
 def _route(session: Session, edit: FileEdit, is_bulk: bool) -> Route:

@@ -158,12 +158,13 @@ def _prepare(
         selection = replace(selection, hunk_ids=accepted)
     after = cs.accepted(proposal, regions)
     buffer = session.files.user_files.buffer(selection.path)
+    is_moved = proposal.new_path is not None and not proposal.deleted_by_user
     edit = FileEdit(
-        selection.path,
+        selection.path if is_moved else Path(proposal.target),
         old=proposal.current,
         new=after.current,
         version=buffer.version if buffer is not None else None,
-        new_path=Path(proposal.new_path) if proposal.new_path is not None else None,
+        new_path=Path(proposal.target) if is_moved else None,
         data=proposal.raw.data,
         mode=proposal.raw.mode,
         bom=proposal.raw.bom,

@@ -1,7 +1,8 @@
 """Undoes and redoes decisions, the last one first.
 
-`undo` and `redo` change nothing if a file of the decision has changed since. A rewind (`undo_later`) skips such files.
-If the edit of one file fails, the other files are still undone or redone.
+`undo` and `redo` change nothing if a file of the decision has changed since. A rewind (`undo_later`) skips such files,
+and ignores what the agent has proposed since, which it discards. If an edit of a file fails, both continue with the
+other files.
 """
 
 import contextlib
@@ -78,21 +79,38 @@ def _paths(decision: Decision) -> list[Path]:
 
 
 async def undo_later(session: Session, count: int) -> list[HunkOutcome]:
-    """Undoes all decisions after the first `count`, the last one first, in each file where that is possible.
+    """Undoes all decisions after the first `count` in the user's files, the last one first, where that is possible.
 
-    The caller holds `session.reviewing`. The log of decisions does not change. A file of the user that should change
-    but stays as it is has the outcome `failed`, with the reason.
+    The caller holds `session.reviewing`, and then replaces the proposals and the log of decisions, which do not change
+    here. A file that stays as it is has the outcome `failed`, with the reason.
     """
     outcomes: list[HunkOutcome] = []
     done = session.decisions.done
     for index in reversed(range(count, len(done))):
-        decision = done[index]
-        label = f"Undo {decision.label}"
-        found, undone = await _undo(session, decision, label, CHANGED_SINCE_DECISION, all_or_nothing=False)
-        await session.files.observe_closely(_paths(decision))
-        outcomes += found
-        if decision.kind == "reject":
-            _forget_rejections(session, [decision.files[undone_at] for undone_at in undone], done[:index])
+        outcomes += await _undo_in_files(session, done[index])
+        if done[index].kind == "reject":
+            _forget_rejections(session, done[index].files, done[:index])
+    return outcomes
+
+
+async def _undo_in_files(session: Session, decision: Decision) -> list[HunkOutcome]:
+    """Undoes a decision in each of the user's files that it changed, where that is possible."""
+    outcomes: list[HunkOutcome] = []
+    undone: list[tuple[FileDecision, FileEdit]] = []
+    yielder = Yielder()
+    for file in (file for file in decision.files if file.in_file):
+        await yielder.yield_if_due()
+        try:
+            undone.append((file, inverse_edit(session, file)))
+        except CannotUndo as error:
+            outcomes.append(HunkOutcome(Path(file.after.target), None, "failed", str(error)))
+    results = await apply_edits(session, f"Undo {decision.label}", [edit for _, edit in undone])
+    for (file, _), result in zip(undone, results, strict=True):
+        if result.done:
+            remove_empty_folders(file.folders)
+        outcome = "applied" if result.done else "failed"
+        outcomes.append(HunkOutcome(Path(file.after.target), None, outcome, result.message))
+    await session.files.observe_closely(_paths(decision))
     return outcomes
 
 
@@ -108,50 +126,43 @@ def _forget_rejections(session: Session, undone: Sequence[FileDecision], others:
         rejections.forget(file.before, file.hunk_ids, still_rejected)
 
 
-async def _undo(
-    session: Session, decision: Decision, label: str, changed: str, *, all_or_nothing: bool = True
-) -> tuple[list[HunkOutcome], list[int]]:
+async def _undo(session: Session, decision: Decision, label: str, changed: str) -> tuple[list[HunkOutcome], list[int]]:
     """Undoes a decision; returns the outcomes and the indexes of the files that were undone.
 
     Does not read the files again afterwards, so that the caller can first record what was undone.
 
     Args:
         changed: the message if the user's file has other text (`revert`).
-        all_or_nothing: whether to undo nothing if the decision can no longer be undone in one of the files.
 
     Raises:
-        RequestRefused: `all_or_nothing` is set, and the decision cannot be undone in one of the files, or no file could
-            be edited. Nothing was done.
+        RequestRefused: it is no longer possible in one of the files, or no file could be edited; nothing was done.
     """
     await session.files.observe_closely(_paths(decision))
-    outcomes: list[HunkOutcome] = []
-    files: list[tuple[int, _FileUndo]] = []
+    files: list[_FileUndo] = []
     yielder = Yielder()
-    for index, file_decision in enumerate(decision.files):
+    for file_decision in decision.files:
         await yielder.yield_if_due()
         try:
-            files.append((index, _file_undo(session, file_decision, changed)))
+            files.append(_file_undo(session, file_decision, changed))
         except CannotUndo as error:
-            if all_or_nothing:
-                raise RequestRefused(f"Nothing was changed, because later changes would be lost. {error}") from error
-            if file_decision.in_file:  # otherwise the decision did not change the user's file
-                outcomes.append(HunkOutcome(Path(file_decision.after.target), None, "failed", str(error)))
-    edits = [file.edit for _, file in files if file.edit is not None]
+            raise RequestRefused(f"Nothing was changed, because later changes would be lost. {error}") from error
+    edits = [file.edit for file in files if file.edit is not None]
     edit_results = iter(await apply_edits(session, label, edits) if edits else [])
-    results = [next(edit_results) if file.edit is not None else None for _, file in files]
+    results = [next(edit_results) if file.edit is not None else None for file in files]
     failed = [result for result in results if result is not None and not result.done]
-    if all_or_nothing and failed and len(failed) == len(edits):
+    if failed and len(failed) == len(edits):
         raise RequestRefused(f"Nothing was changed. {failed[0].message}")
+    outcomes: list[HunkOutcome] = []
     indexes: list[int] = []
     yielder = Yielder(ignores_cancellation=True)
-    for (index, file), result in zip(files, results, strict=True):
+    for index, (file, result) in enumerate(zip(files, results, strict=True)):
         await yielder.yield_if_due()
         path = Path(file.proposal.path)
         if result is not None and not result.done:
             outcomes.append(HunkOutcome(path, None, "failed", result.message))
             continue
         _set_proposal(session, file)
-        _remove_empty(file.decision.folders)
+        remove_empty_folders(file.decision.folders)
         indexes.append(index)
         outcomes.append(HunkOutcome(path, None, "applied", result.message if result else ""))
     return outcomes, indexes
@@ -161,21 +172,20 @@ def _file_undo(session: Session, decision: FileDecision, changed: str) -> _FileU
     """How to undo a decision on a file, which the decision may have moved.
 
     Raises:
-        CannotUndo: as for `revert` and `inverse_edit`, or the agent now proposes another file at the path of the
-            proposal.
+        CannotUndo: as for `revert` and `inverse_edit`, or the agent proposes another file at a path of the proposal.
     """
-    path, new_path = Path(decision.after.path), decision.before.new_path
-    now_at = Path(new_path) if decision.in_file and new_path is not None else path
+    path = Path(decision.after.path)
+    now_at = Path(decision.accepted_rename or path)
     name = session.roots.relative(now_at)
     _check_open(session, now_at, path)
     session.files.user_files.invalidate(now_at)
-    current = read_text(session, now_at)
-    now = session.files.proposal(path) or (session.files.proposal(now_at) if now_at != path else None)
-    proposal = revert(decision, now, current, name, changed)
-    other = session.files.changes.for_target(proposal.target)
-    if other is not None and other.path not in (str(path), str(now_at)):
-        taken = session.roots.relative(Path(proposal.target))
-        raise CannotUndo(f"{taken}: the agent now proposes another file at this path, so this cannot be undone.")
+    now = session.files.proposal(now_at)
+    proposal = revert(decision, now, read_text(session, now_at), name, changed)
+    changes, target = session.files.changes, proposal.target
+    for taken, other in ((proposal.path, changes.get(proposal.path)), (target, changes.for_target(target))):
+        if other is not None and other is not now:
+            name = session.roots.relative(Path(taken))
+            raise CannotUndo(f"{name}: the agent now proposes another file at this path, so this cannot be undone.")
     return _FileUndo(decision, proposal, inverse_edit(session, decision, changed) if decision.in_file else None)
 
 
@@ -189,22 +199,23 @@ def inverse_edit(session: Session, decision: FileDecision, changed: str = CHANGE
         CannotUndo: the file has changed since the decision, cannot be read or is reached through a link, another file
             is at its old path, or its folder was removed from the workspace.
     """
-    path, new_path = Path(decision.after.path), decision.before.new_path
-    now_at = Path(new_path) if new_path is not None else path
+    path, renamed_to = Path(decision.after.path), decision.accepted_rename
+    now_at = Path(renamed_to or path)
     name = session.roots.relative(now_at)
     _check_open(session, now_at, path)
+    session.files.user_files.invalidate(now_at)
     if read_text(session, now_at) != decision.after.current:
         raise CannotUndo(changed.format(name=name))
     if not session.roots.leads_to_itself(now_at):
         raise CannotUndo(f"{name} now leads elsewhere, through a symbolic link. Restore it first.")
     buffer = session.files.user_files.buffer(now_at)
     edit = FileEdit(now_at, decision.after.current, decision.before.current, buffer.version if buffer else None)
-    after_path = decision.after.new_path
-    move_to = path if new_path is not None else Path(after_path) if after_path is not None else None
-    if move_to is not None:
+    other_path = decision.inverse.accepted_rename if renamed_to is None else path
+    if other_path is not None and edit.new is not None:
+        move_to = Path(other_path)
         if read_text(session, move_to) is not None:
             raise CannotUndo(f"{session.roots.relative(move_to)} exists again. Move it away first.")
-        edit = replace(edit, new_path=move_to)
+        edit = replace(edit, path=move_to) if edit.old is None else replace(edit, new_path=move_to)
     raw = decision.raw_before
     return replace(edit, data=raw.data, mode=raw.mode, bom=raw.bom)
 
@@ -216,8 +227,8 @@ def _check_open(session: Session, *paths: Path) -> None:
         raise CannotUndo(f"The folder of {closed} is not part of the workspace anymore. Add it again first.")
 
 
-def _remove_empty(folders: Sequence[str]) -> None:
-    """Removes the folders that were created for a file, the innermost first, until one is not empty."""
+def remove_empty_folders(folders: Sequence[str]) -> None:
+    """Removes the folders that were created for a file, up to the first that is not empty."""
     with contextlib.suppress(OSError):
         for folder in folders:
             Path(folder).rmdir()

@@ -1,21 +1,26 @@
 """Undoes the accepted changes of one plan item. Later decisions stay in effect."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from fairlead.edits import changeset as cs
+from fairlead.edits.item_accepts import ItemAccepts, accepts_to_undo
 from fairlead.edits.merge import MergeConflict, merged
 from fairlead.edits.proposal import Proposal, Raw, empty_proposal
 from fairlead.edits.undo import CannotUndo, Decision, FileDecision
 from fairlead.session.errors import RequestRefused
 from fairlead.session.review.apply import apply_edits, raw_on_disk
 from fairlead.session.review.target import HunkOutcome
-from fairlead.session.review.undo import inverse_edit, read_text
+from fairlead.session.review.undo import inverse_edit, read_text, remove_empty_folders
 from fairlead.session.session import Session
 from fairlead.workspace.editor import FileEdit
 
+NOTHING_TO_UNDO = "There is no accepted change of this step to undo."
 CHANGED_AGAIN = "{name} has been changed again since. Undo that first, or edit the file yourself."
 SAME_LINES_CHANGED = "{name}: the same lines have been changed again since. Undo that first, or edit the file yourself."
+
+RENAMED_TO = "{name}: the agent proposes to rename a file to this path. Reject that first."
 
 
 async def undo_item(session: Session, item_id: str) -> list[HunkOutcome]:
@@ -28,33 +33,38 @@ async def undo_item(session: Session, item_id: str) -> list[HunkOutcome]:
     file was changed later in any way. If the item has later accepts of the file, those are undone, and it stays.
 
     Raises:
-        RequestRefused: no change of this item was accepted, or the accepts were undone.
+        RequestRefused: no change of this item was accepted, or all were undone.
     """
     async with session.review():
         await session.files.observe_all()
-        accepts: dict[str, list[FileDecision]] = {}
+        accepts = ItemAccepts()
         for decision in session.decisions.done:
-            for file in decision.files if decision.kind == "accept" else ():
-                if item_id in file.before.item_ids:
-                    accepts.setdefault(file.before.path, []).append(file)
-        if not accepts:
-            raise RequestRefused("No change of this step was accepted, so there is nothing to undo.")
+            accepts.add(decision)
         outcomes: list[HunkOutcome] = []
         edits: list[FileEdit] = []
-        for path, files in accepts.items():
+        folders: list[tuple[str, ...]] = []
+        for path, files in accepts.of(item_id).items():
+            concerned = accepts_to_undo(files)
             try:
-                edits.append(_edit(session, Path(path), files, item_id))
+                edit = _edit(session, Path(path), concerned, item_id)
             except CannotUndo as error:
                 outcomes.append(HunkOutcome(Path(path), None, "failed", str(error)))
-        edits = [edit for edit in edits if _has_effect(session, edit)]
+                continue
+            if _has_effect(session, edit):
+                edits.append(edit)
+                folders.append(concerned[-1].folders)
+        if not edits and not outcomes:
+            raise RequestRefused(NOTHING_TO_UNDO)
         label = f"Undo step {item_id}"
         parts = [[(part, raw_on_disk(session, part)) for part in _parts(edit)] for edit in edits]
         undone: list[FileDecision] = []
         results = await apply_edits(session, label, edits) if edits else []
-        for edit, its_parts, result in zip(edits, parts, results, strict=True):
+        for edit, its_folders, its_parts, result in zip(edits, folders, parts, results, strict=True):
             outcomes.append(HunkOutcome(edit.target, None, "applied" if result.done else "failed", result.message))
             if result.done:
-                undone += (_decision(session, part, raw_before, result.actual_text) for part, raw_before in its_parts)
+                decisions = (_decision(session, part, raw, result.actual_text) for part, raw in its_parts)
+                undone += (replace(decision, folders=its_folders) for decision in decisions)
+                remove_empty_folders(its_folders)
         if undone:
             session.decision_history.add(Decision("undo", label, tuple(undone), item_id=item_id))
             session.feedback.undone(f"the accepted changes of step #{item_id}")
@@ -90,20 +100,21 @@ def _proposal_after(before: Proposal, text: str | None) -> Proposal:
     return empty_proposal(before.path, text) if before.is_settled else before.rebased(text)
 
 
-def _edit(session: Session, path: Path, accepts: list[FileDecision], item_id: str) -> FileEdit:
+def _edit(session: Session, path: Path, accepts: Sequence[FileDecision], item_id: str) -> FileEdit:
     """The edit that undoes an item's part in these accepts of a file.
 
-    If the last accept was of the file as a whole, undoes only that one, with the changes of all items.
-
     Args:
-        accepts: the oldest first.
+        accepts: those of `accepts_to_undo`.
 
     Raises:
-        CannotUndo: later changes would be lost, or the file cannot be read; as for `inverse_edit` if that is used.
+        CannotUndo: it would lose later changes, or the file cannot be read; as for `inverse_edit` if that is used; or
+            the agent proposes to rename a file to the path of a restored one.
     """
-    last = accepts[-1]
-    if last.before.decided_as_whole:
-        return inverse_edit(session, last, CHANGED_AGAIN)
+    if accepts[-1].as_whole:
+        edit = inverse_edit(session, accepts[-1], CHANGED_AGAIN)
+        if edit.adds_path and str(edit.target) in session.files.changes.renamed:
+            raise CannotUndo(RENAMED_TO.format(name=session.roots.relative(edit.target)))
+        return edit
     session.files.user_files.invalidate(path)
     current = read_text(session, path)
     name = session.roots.relative(path)
@@ -121,7 +132,7 @@ def _edit(session: Session, path: Path, accepts: list[FileDecision], item_id: st
 
 
 def _text_without_item(before: Proposal, after: Proposal, item_id: str) -> str:
-    """The text that the user's file would have if an accept had left out one item's hunks."""
+    """The user's file as it would be if an accept by hunk had left out one item's hunks."""
     others = (after.decided - before.decided) - before.hunks_of(item_id)
     regions = [region for region in before.regions_of_hunks(others) if region.side in ("theirs", "conflict")]
     return cs.accepted(replace(before, decided=frozenset()), regions).current or ""

@@ -1,0 +1,50 @@
+"""A rewind after any sequence of proposals and decisions."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+from hypothesis import given, settings
+
+from fairlead.session.rewind import rewind
+from session.harness import SessionHarness, run_sync
+from session.test_undo_steps import FILE_STEPS, NAME, TEXT, play, seen
+
+
+@settings(max_examples=200)
+@given(st.dictionaries(NAME, TEXT, max_size=3), FILE_STEPS, FILE_STEPS)
+def test_a_rewind_restores_the_files_and_the_proposals(
+    tree: dict[str, str], before: list[tuple[Any, ...]], after: list[tuple[Any, ...]]
+) -> None:
+    """docs/protocol.md, `agent/sessions/rewind`: an earlier decision that the user has undone since stays undone."""
+    with tempfile.TemporaryDirectory() as home:
+        folder = Path(home)
+        for name, text in tree.items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text(text)
+        harness = SessionHarness(folder)
+        session = harness.session
+        trees = {0: harness.tree}  # by the number of decisions
+        for step in without_typing(before):
+            play(harness, step)
+            trees[len(session.decisions.done)] = harness.tree
+        checkpoint = session.decision_history.add_checkpoint(session.snapshot(), "prompt")
+        then, earlier = seen(harness), session.decisions.done
+        left = len(earlier)
+        for step in without_typing(after):
+            count = len(session.decisions.done)
+            play(harness, step)
+            if step[0] != "redo" and len(session.decisions.done) > count:
+                left = min(left, count)  # what was undone cannot be redone anymore
+        left = min(left, len(session.decisions.done))
+        result = run_sync(rewind(session, checkpoint))
+        assert (result.not_undone, session.decisions.done) == ((), earlier[:left])
+        assert harness.tree == trees[left]
+        if left == len(earlier):
+            assert seen(harness) == then
+
+
+def without_typing(steps: list[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    return (step for step in steps if step[0] != "type")
