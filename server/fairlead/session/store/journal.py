@@ -10,7 +10,7 @@ import json
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -243,11 +243,16 @@ class Journals:
                 lock.release()
                 log.warning("a session was not moved: %s", error)
 
-    def scan(self) -> Iterator[JournalInfo]:
-        """The journals in the folder, the most recently written first. Reports unreadable ones to the user."""
+    def scan(self, known: Container[str] = ()) -> Iterator[JournalInfo]:
+        """The journals in the folder, the most recently written first. Reports unreadable ones to the user.
+
+        Args:
+            known: the ids of journals to leave out.
+        """
         if self.folder is None or not self.folder.is_dir():
             return
-        for path in sorted(self.folder.glob("*.jsonl"), key=_written_at, reverse=True):
+        found = [path for path in self.folder.glob("*.jsonl") if path.stem not in known]
+        for path in sorted(found, key=_written_at, reverse=True):
             try:
                 yield reader.inspect(path)
             except FileNotFoundError:  # another process has deleted it
@@ -255,6 +260,18 @@ class Journals:
             except (OSError, ValueError) as error:
                 # without its title, because it may belong to another workspace
                 self.warn_unreadable(path.stem, _unreadable(path.stem, path, error))
+
+    def is_open_elsewhere(self, info: JournalInfo) -> bool:
+        """Whether a `Journal` has a session open, usually one of another process. Takes the lock for a moment."""
+        path = self._scanned_path(info).with_suffix(".lock")
+        try:
+            if path.exists():
+                Lock(path).release()
+        except Locked:
+            return True
+        except OSError as error:  # as in `open`, where the session can be read without its lock
+            log.warning("a lock cannot be read: %s", error)
+        return False
 
     def read(self, info: JournalInfo) -> SessionState:
         """Reads a journal without locking it.
