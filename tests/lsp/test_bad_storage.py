@@ -1,6 +1,8 @@
 """A storage folder that cannot be written, is full or has unreadable files is reported, and no session is lost."""
 
 import asyncio
+import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -140,6 +142,32 @@ async def test_a_damaged_file_hides_no_other_session(workspace: Path, replay: Re
         messages = [one["message"] for one in client.all("window/showMessage")]
         reported = damaged.read_text() == before and "cannot be read" in " ".join(messages)
         assert len(rows) == 2 or reported, "neither listed nor reported"
+
+
+async def test_fault_65_an_unreadable_file_is_reported_once(workspace: Path, replay: Replay, storage: Path) -> None:
+    """docs/faults.md 65: only the first of the servers that find it reports it, until it changes."""
+    folder = storage / "sessions"
+    folder.mkdir(parents=True)
+    damaged = folder / "damaged.jsonl"
+    damaged.write_text(f'{{"format":1,"id":"damaged","root":"{workspace}"}}\n{{"plan": 3}}\n')
+    later = folder / "later.jsonl"
+    later.write_text('{"format": 99}\n')
+    assert await reported(workspace, replay({"text": "."}), storage) == ["later", "damaged"]
+    assert await reported(workspace, replay({"text": "."}), storage) == []
+    later.write_text('{"format": 100}\n')
+    assert await reported(workspace, replay({"text": "."}), storage) == ["later"]
+    later.unlink()
+    os.utime(folder / "later.reported", (0, 1))
+    assert await reported(workspace, replay({"text": "."}), storage) == []
+    assert [path.name for path in sorted(folder.iterdir())] == ["damaged.jsonl", "damaged.lock", "damaged.reported"]
+
+
+async def reported(workspace: Path, settings: Json, storage: Path) -> list[str]:
+    """The ids of the sessions that a new server reports as unreadable."""
+    async with Client(workspace, settings=settings, storage=storage) as client:
+        assert await listed(client) == {}
+        messages = [one["message"] for one in client.all("window/showMessage")]
+    return [match[1] for text in messages if (match := re.search(r"The session (\w+) cannot be read", text))]
 
 
 async def test_files_that_cannot_be_read_are_left_alone(workspace: Path, replay: Replay, storage: Path) -> None:

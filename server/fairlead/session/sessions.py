@@ -199,7 +199,7 @@ class Sessions:
         except (OSError, ValueError) as error:
             if not isinstance(error, FileNotFoundError):  # otherwise another process has deleted it
                 reason = await self._unreadable_reason(info.id, error)
-                self._context.journals.warn_unreadable(info.id, reason)
+                self._context.journals.report_unreadable(info.id, reason)
             self._forget(info.id)
 
     async def _list_unsettled(self, info: JournalInfo) -> None:

@@ -10,7 +10,7 @@ import json
 import logging
 import os
 import time
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,7 +31,7 @@ SMALL_BYTES = 1_000_000  # smaller journals are not rewritten
 
 UNREADABLE = (
     "The session {name} cannot be read: {reason}. Its file stays unchanged: {path}. "
-    "If a newer version of Fairlead wrote it, update Fairlead; otherwise move the file away to hide this message."
+    "If a newer version of Fairlead wrote it, update Fairlead; otherwise you can move the file away."
 )
 MAX_REASON = 200  # characters
 
@@ -215,7 +215,8 @@ class Journals:
     """Seconds since an arbitrary start."""
     former_folder: Path | None = None
     """Where the client saved its sessions before. `adopt_former` moves their journals to `folder`."""
-    _warned: set[str] = field(default_factory=set[str])
+    _unreadable: set[str] = field(default_factory=set[str])
+    """The ids of the journals that this process has reported as unreadable."""
 
     def new(self, session_id: str, *folders: str) -> Journal:
         """The journal of a new session in a workspace with these folders. Its file is created with the first entry."""
@@ -243,15 +244,18 @@ class Journals:
                 lock.release()
                 log.warning("a session was not moved: %s", error)
 
-    def scan(self, known: Container[str] = ()) -> Iterator[JournalInfo]:
-        """The journals in the folder, the most recently written first. Reports unreadable ones to the user.
+    def scan(self, known: Collection[str] = ()) -> Iterator[JournalInfo]:
+        """The journals in the folder, the most recently written first. Reports unreadable ones (`report_unreadable`).
+
+        Leaves out those that this process has reported.
 
         Args:
             known: the ids of journals to leave out.
         """
         if self.folder is None or not self.folder.is_dir():
             return
-        found = [path for path in self.folder.glob("*.jsonl") if path.stem not in known]
+        skipped = {*known, *self._unreadable}
+        found = [path for path in self.folder.glob("*.jsonl") if path.stem not in skipped]
         for path in sorted(found, key=_written_at, reverse=True):
             try:
                 yield reader.inspect(path)
@@ -259,7 +263,7 @@ class Journals:
                 continue
             except (OSError, ValueError) as error:
                 # without its title, because it may belong to another workspace
-                self.warn_unreadable(path.stem, _unreadable(path.stem, path, error))
+                self.report_unreadable(path.stem, _unreadable(path.stem, path, error))
 
     def is_open_elsewhere(self, info: JournalInfo) -> bool:
         """Whether a `Journal` has a session open, usually one of another process. Takes the lock for a moment."""
@@ -337,7 +341,7 @@ class Journals:
         """
         if self.folder is None:
             return
-        for path in [*self.folder.glob("*.lock"), *self.folder.glob("*.new")]:
+        for path in [each for kind in ("lock", "new", "reported") for each in self.folder.glob(f"*.{kind}")]:
             if path.with_suffix(".jsonl").exists() or not 0 < _written_at(path) < before:
                 continue
             with contextlib.suppress(OSError, Locked):
@@ -345,13 +349,17 @@ class Journals:
                 if path.with_suffix(".jsonl").exists():
                     lock.release()
                 else:
-                    path.with_suffix(".new").unlink(missing_ok=True)
+                    for kind in (".new", ".reported"):
+                        path.with_suffix(kind).unlink(missing_ok=True)
                     lock.remove()
 
-    def warn_unreadable(self, session_id: str, reason: str) -> None:
-        """Shows the user once that a session cannot be read."""
-        if session_id not in self._warned:
-            self._warned.add(session_id)
+    def report_unreadable(self, session_id: str, reason: str) -> None:
+        """Tells the user that a session cannot be read, once for all processes until its file changes."""
+        path = self._path(session_id)
+        assert path is not None
+        self._unreadable.add(session_id)
+        log.warning("%s", reason)
+        if files.note_report(path):
             self.warn(reason)
 
     def unreadable_reason(self, session_id: str, error: Exception) -> str:
