@@ -19,6 +19,7 @@ from fairlead.session.store import journal_files as files
 from fairlead.session.store import reader
 from fairlead.session.store.codec import Json
 from fairlead.session.store.entries import EntryEncoder
+from fairlead.session.store.former_folder import move_journals
 from fairlead.session.store.lock import Lock, Locked
 from fairlead.session.store.reader import FORMAT, JournalInfo
 from fairlead.session.store.saving_messages import NOT_SAVED, SAVED_AGAIN
@@ -228,21 +229,8 @@ class Journals:
 
     def adopt_former(self) -> None:
         """Moves the journals of the former folder to this one, apart from those that another process has open."""
-        if self.folder is None or self.former_folder is None:
-            return
-        for path in self.former_folder.glob("*.jsonl"):
-            try:
-                lock = Lock(path.with_suffix(".lock"))
-            except (OSError, Locked) as error:
-                log.warning("a session was not moved: %s", error)
-                continue
-            try:
-                self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-                path.rename(self.folder / path.name)
-                lock.remove()
-            except OSError as error:
-                lock.release()
-                log.warning("a session was not moved: %s", error)
+        if self.folder is not None and self.former_folder is not None:
+            move_journals(self.former_folder, self.folder)
 
     def scan(self, known: Collection[str] = ()) -> Iterator[JournalInfo]:
         """The journals in the folder, the most recently written first. Reports unreadable ones (`report_unreadable`).
