@@ -183,9 +183,7 @@ export function activate(context: vscode.ExtensionContext): void {
     previewChange: (params: Parameters<Preview["show"]>[0]) => preview.show(params),
     stopSession: ({ sessionId }: SessionNode) => runs.stop(sessionId),
     retryRun: ({ sessionId }: WaitingNode) => runs.retryFailed(sessionId),
-    showSession: ({ sessionId }: Pick<SessionNode, "sessionId">) => {
-      sessions.show(sessionId);
-    },
+    showSession: ({ sessionId }: Pick<SessionNode, "sessionId">) => sessions.show(sessionId),
     continueSession: (node?: SessionNode) => sessions.continueSession(node?.sessionId),
     deleteSession: (node: SessionNode) => sessions.delete(node),
     reviewStep: ({ sessionId, item }: StepNode) => diffs.openStepDiffs(sessionId, item.id, item.content),

@@ -239,6 +239,11 @@ export interface SessionRow {
   readonly completed: number;
   readonly total: number;
   readonly pendingFiles: number;
+  /**
+   * Whether another window or terminal has it open: the server refuses requests for it until that one is closed. The
+   * other fields may then be out of date.
+   */
+  readonly openElsewhere: boolean;
 }
 
 export interface SessionList {

@@ -26,7 +26,7 @@ export class Store {
   private readonly eventListeners = new Set<(event: AgentEvent) => void>();
   /**
    * The id of the session that the views show. Null: none, and the next task begins a new session. Undefined: the first
-   * session that the server reports becomes the active one.
+   * session that the server reports becomes the active one, unless another window has it open.
    */
   private activeId: string | null | undefined;
   /**
@@ -114,11 +114,14 @@ export class Store {
   setRows(rows: readonly SessionRow[]): void {
     const rowsById = new Map(rows.map((row) => [row.sessionId, row]));
     for (const id of new Set([...this.byId.keys(), ...rowsById.keys()])) {
-      const [session, row] = [this.getOrCreate(id), rowsById.get(id)];
+      const row = rowsById.get(id);
+      const session = this.getOrCreate(id, row?.openElsewhere !== true);
       if (JSON.stringify(row) === JSON.stringify(session.row)) continue;
+      const wasElsewhere = session.row?.openElsewhere === true;
       session.row = row;
       session.title ||= row?.title ?? "";
       this.emit("list", session);
+      if (wasElsewhere && row?.openElsewhere === false && this.activeId === undefined) this.show(id);
     }
   }
 
@@ -144,12 +147,16 @@ export class Store {
     this.emit("run", session);
   }
 
-  /** Removes a deleted session. If it was the active one, the newest of the other sessions becomes active. */
+  /**
+   * Removes a deleted session. If it was the active one, the newest of the other sessions becomes active, unless another
+   * window has it open.
+   */
   remove(id: string): void {
     const session = this.byId.get(id);
     if (!session) return;
     this.byId.delete(id);
-    if (this.activeId === id) this.activeId = (this.listed[0] ?? this.sessions.at(-1))?.id;
+    const isHere = ({ row }: Session): boolean => row?.openElsewhere !== true;
+    if (this.activeId === id) this.activeId = (this.listed.find(isHere) ?? this.sessions.filter(isHere).at(-1))?.id;
     this.emit("sessions", session);
   }
 
@@ -317,12 +324,13 @@ export class Store {
     for (const listener of this.eventListeners) listener(event);
   }
 
-  private getOrCreate(id: string): Session {
+  /** `canBeActive`: whether a new session becomes the active one if there is none. */
+  private getOrCreate(id: string, canBeActive = true): Session {
     let session = this.byId.get(id);
     if (!session) {
       session = newSession(id);
       this.byId.set(id, session);
-      if (this.activeId === undefined) this.activeId = id;
+      if (this.activeId === undefined && canBeActive) this.activeId = id;
     }
     return session;
   }

@@ -84,6 +84,7 @@ test("a pause is shown with its reason until the session continues, even after a
       completed: 0,
       total: 0,
       pendingFiles: 0,
+      openElsewhere: false,
     },
   ]);
   assert.match(pauseReason(later.get("s")) ?? "", /before it finished/);

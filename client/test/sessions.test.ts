@@ -3,13 +3,13 @@ import { test } from "node:test";
 import { entryView } from "../src/conversation/entryViews";
 import type { AgentEvent, ApproveParams, AskParams, OpenedSession } from "../src/protocol";
 import type { Edits, Plan, SessionList } from "../src/protocolStates";
-import { isReadyToGo } from "../src/questions/waiting";
+import { isReadyToGo, pauseReason } from "../src/questions/waiting";
 import { ago, sessionNodes } from "../src/sessions/sessionRows";
 import { Store } from "../src/state";
 import { golden, params } from "./goldens";
 
 const list = params<SessionList>("sessions").sessions;
-const [first, second] = list.map(({ sessionId }) => sessionId) as [string, string];
+const [first, second, elsewhere] = list.map(({ sessionId }) => sessionId) as [string, string, string];
 const now = Date.parse(list[0]?.updatedAt ?? "") + 5 * 60_000;
 
 function listed(): Store {
@@ -33,6 +33,31 @@ test("a session's row shows its state, its progress, the files to review, its ag
   );
 });
 
+test("a session that another window has open is listed without its state, which may be out of date", () => {
+  const store = listed();
+  const row = sessionNodes(store.listed, store.active, now)[2];
+  assert.deepEqual(
+    [row?.label, row?.description, row?.icon, row?.state],
+    ["Opened in another window", "open in another window", "lock", "elsewhere"],
+  );
+  assert.equal(row?.screenReaderLabel, "Opened in another window, open in another window");
+});
+
+test("a session becomes active only when no other window has it open anymore", () => {
+  const store = new Store();
+  const changes: string[] = [];
+  store.onChange((change) => changes.push(change));
+  const row = list[2];
+  assert.ok(row);
+  store.setRows([row]);
+  assert.deepEqual([store.active, store.listed.length], [undefined, 1]);
+  store.setRows([{ ...row, state: "paused" }]);
+  assert.equal(pauseReason(store.get(elsewhere)), undefined);
+  store.setRows([{ ...row, state: "paused", openElsewhere: false }]);
+  assert.deepEqual([store.active?.id, changes.at(-1)], [elsewhere, "sessions"]);
+  assert.match(pauseReason(store.active) ?? "", /before it finished/);
+});
+
 test("the row of a session that waits for the user says so first, and a completed plan has its own icon", () => {
   const store = listed();
   store.startRun(first, "One");
@@ -41,12 +66,12 @@ test("the row of a session that waits for the user says so first, and a complete
   store.setRows(list.map((row) => ({ ...row, state: "idle", completed: row.total })));
   assert.deepEqual(
     sessionNodes(store.listed, undefined, now).map(({ icon }) => icon),
-    ["question", "circle-outline"],
+    ["question", "circle-outline", "lock"],
   );
   store.endRun(first, 1, { stopReason: "end_turn", message: "", record: "" });
   assert.deepEqual(
     sessionNodes(store.listed, undefined, now).map(({ icon }) => icon),
-    ["pass", "circle-outline"],
+    ["pass", "circle-outline", "lock"],
   );
 });
 
@@ -113,11 +138,11 @@ test("when the server is gone, its runs have ended, and the events of the next r
   assert.equal(store.active?.entries.at(-1)?.kind, "text");
 });
 
-test("when the active session is deleted, the newest other one becomes active", () => {
+test("when the active session is deleted, the newest other one that is open here becomes active", () => {
   const store = listed();
   store.show(first);
   store.remove(first);
-  assert.deepEqual([store.active?.id, store.listed.map(({ id }) => id)], [second, [second]]);
+  assert.deepEqual([store.active?.id, store.listed.map(({ id }) => id)], [second, [second, elsewhere]]);
   store.remove(second);
   assert.equal(store.active, undefined);
 });
@@ -136,7 +161,7 @@ test("later actions of the user or the server do not bring back a deleted sessio
   store.endRun(first, 1, { stopReason: "cancelled", message: "Stopped.", record: "" });
   store.rewind(first, 1);
   assert.equal(store.show(first), false);
-  assert.deepEqual([store.active?.id, store.sessions.map(({ id }) => id)], [second, [second]]);
+  assert.deepEqual([store.active?.id, store.sessions.map(({ id }) => id)], [second, [second, elsewhere]]);
   assert.equal(store.show(second), true);
 });
 

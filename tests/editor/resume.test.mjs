@@ -52,8 +52,8 @@ async function isSaved(text) {
 
 const HOLD = `
 import fcntl, sys
-held = [open(path) for path in sys.argv[1:]]
-for file in held: fcntl.flock(file, fcntl.LOCK_EX)
+held = [open(path, "r+") for path in sys.argv[1:]]
+for file in held: fcntl.lockf(file, fcntl.LOCK_EX)
 print("held", flush=True)
 sys.stdin.read()
 `;
@@ -138,7 +138,7 @@ editorTest("nothing runs without the user; Continue Session finishes the run", a
 });
 
 editorTest(
-  "with everything decided, the session is listed in the next window, and has its plan and conversation once the earlier server has ended",
+  "with everything decided, the session is listed as open in another window, and shown once the earlier server has ended",
   async ({ page, code, workspace }, context) => {
     await page.rowAction(CHANGES, "a.txt", "Accept");
     await page.until("the text on disk", () => fs.readFileSync(path.join(workspace, "a.txt"), "utf8") === "hello\n");
@@ -151,11 +151,15 @@ editorTest(
     await page.reload();
     await page.showContainer("Fairlead");
     await page.runCommand("Fairlead: Focus on Sessions View");
-    await page.rows(SESSIONS, described("0/2"));
-    await page.runCommand("Agent: Show Conversation in Editor");
-    await page.webview().locator("h1", { hasText: "Greet me" }).waitFor();
     await held;
+    const [row] = await page.rows(SESSIONS, described("open in another window"));
+    assert.deepEqual([row.name, row.icon], ["Greet me, open in another window", "lock"]);
+    await page.clickRow(SESSIONS, "Greet me");
+    await page.toast("This session is open in another window or terminal.");
+    await picture(page, "open-elsewhere");
+    await page.runCommand("Agent: Show Conversation in Editor");
     release();
+    await page.rows(SESSIONS, described("0/2"));
     await page.webview().locator("p", { hasText: "All of it is done." }).waitFor();
     await page.rows(PLAN, (all) => all.some(({ label }) => label === "Say goodbye"));
     await picture(page, "at-rest");

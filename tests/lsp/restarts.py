@@ -44,3 +44,8 @@ async def kill(client: Client, *broken_off: asyncio.Future[Any]) -> None:
 async def listed(client: Client) -> dict[str, Json]:
     """The rows of the list of sessions, by title."""
     return {row["title"]: row for row in (await client.request("agent/sessions/list", {}))["sessions"]}
+
+
+async def open_elsewhere(client: Client) -> dict[str, bool]:
+    """Whether another server has each listed session open, by title."""
+    return {title: row["openElsewhere"] for title, row in (await listed(client)).items()}

@@ -1,6 +1,8 @@
 """A storage folder that cannot be written, is full or has unreadable files is reported, and no session is lost."""
 
 import asyncio
+import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -53,6 +55,21 @@ async def test_fault_56_a_full_disk(workspace: Path, replay: Replay, tmp_path: P
         assert len(client.last("agent/edits")["files"]) == 6
         messages = [one["message"] for one in client.all("window/showMessage")]
         assert ["cannot be saved: No space left on device" in text for text in messages] == [True]
+
+
+async def test_a_former_storage_on_another_file_system(workspace: Path, replay: Replay, tmp_path: Path) -> None:
+    """Its sessions are moved, with their proposals."""
+    (workspace / "a.txt").write_text("one\n")
+    former = tmp_path / "former"
+    settings = replay({"calls": edits(("one", "1"))}, {"text": "."})
+    async with Client(workspace, settings=settings, storage=former) as client:
+        session = (await client.run())["sessionId"]
+    client = await with_small_storage(workspace, settings, tmp_path / "small", "size=1m")
+    client.former_storage = former
+    async with client:
+        opened = await client.request("agent/sessions/open", {"sessionId": session})
+        assert len(opened["edits"]["files"]) == 1
+        assert list((former / "sessions").iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -140,6 +157,32 @@ async def test_a_damaged_file_hides_no_other_session(workspace: Path, replay: Re
         messages = [one["message"] for one in client.all("window/showMessage")]
         reported = damaged.read_text() == before and "cannot be read" in " ".join(messages)
         assert len(rows) == 2 or reported, "neither listed nor reported"
+
+
+async def test_fault_65_an_unreadable_file_is_reported_once(workspace: Path, replay: Replay, storage: Path) -> None:
+    """docs/faults.md 65: only the first of the servers that find it reports it, until it changes."""
+    folder = storage / "sessions"
+    folder.mkdir(parents=True)
+    damaged = folder / "damaged.jsonl"
+    damaged.write_text(f'{{"format":1,"id":"damaged","root":"{workspace}"}}\n{{"plan": 3}}\n')
+    later = folder / "later.jsonl"
+    later.write_text('{"format": 99}\n')
+    assert await reported(workspace, replay({"text": "."}), storage) == ["later", "damaged"]
+    assert await reported(workspace, replay({"text": "."}), storage) == []
+    later.write_text('{"format": 100}\n')
+    assert await reported(workspace, replay({"text": "."}), storage) == ["later"]
+    later.unlink()
+    os.utime(folder / "later.reported", (0, 1))
+    assert await reported(workspace, replay({"text": "."}), storage) == []
+    assert [path.name for path in sorted(folder.iterdir())] == ["damaged.jsonl", "damaged.lock", "damaged.reported"]
+
+
+async def reported(workspace: Path, settings: Json, storage: Path) -> list[str]:
+    """The ids of the sessions that a new server reports as unreadable."""
+    async with Client(workspace, settings=settings, storage=storage) as client:
+        assert await listed(client) == {}
+        messages = [one["message"] for one in client.all("window/showMessage")]
+    return [match[1] for text in messages if (match := re.search(r"The session (\w+) cannot be read", text))]
 
 
 async def test_files_that_cannot_be_read_are_left_alone(workspace: Path, replay: Replay, storage: Path) -> None:

@@ -392,8 +392,12 @@ async def test_the_user_saves_a_file_while_a_command_changes_it(workspace: Path,
     assert (workspace / "a").read_text() == "ONE\n2\n3\n4\nfive\n"
 
 
-async def test_an_ended_server_leaves_nothing_of_its_layers(workspace: Path, replay: Replay, tmp_path: Path) -> None:
-    """The layer's folder is removed when the server ends. If the server was killed, the next one removes the folder."""
+@pytest.mark.parametrize("next_storage", ["storage", "later"])
+async def test_an_ended_server_leaves_nothing_of_its_layers(
+    workspace: Path, replay: Replay, tmp_path: Path, next_storage: str
+) -> None:
+    """The layer's folder is removed when the server ends, or by the next server if it was killed. The next server may
+    have another storage folder, and know this one as the former."""
     storage = tmp_path / "storage"
     settings = replay({"calls": [bash("mkdir x; touch x/y")]}, {"text": "Done."})
 
@@ -409,7 +413,8 @@ async def test_an_ended_server_leaves_nothing_of_its_layers(workspace: Path, rep
         client.process.kill()
         await client.process.wait()
     assert layers()
-    async with Client(workspace, settings=settings, storage=storage) as client:
+    storages: Json = {"storage": tmp_path / next_storage, "former_storage": storage}
+    async with Client(workspace, settings=settings, **storages) as client:
         await client.run()
     assert not layers()
 

@@ -5,7 +5,20 @@ import os
 import re
 from pathlib import Path
 
-from lsp.restarts import PLAN, SHOWING, Connect, Json, Replay, edit, edits, journal, journals, kill, listed
+from lsp.restarts import (
+    PLAN,
+    SHOWING,
+    Connect,
+    Json,
+    Replay,
+    edit,
+    edits,
+    journal,
+    journals,
+    kill,
+    listed,
+    open_elsewhere,
+)
 from support.client import Client, WireError
 from support.fake_api import Call, FakeApi, Text, Turn
 
@@ -56,7 +69,8 @@ async def test_another_workspace_does_not_see_the_sessions(
 
 async def test_fault_46_two_windows_share_no_journal(workspace: Path, replay: Replay, storage: Path) -> None:
     """docs/faults.md 46: two servers run on one workspace and one storage. Neither sees proposals or text of the
-    other. When one server has ended, its session becomes available to the other."""
+    other. Each lists the sessions that the other has open, also those that began later, and gets them when the other
+    has ended."""
     (workspace / "a.txt").write_text("one\ntwo\n")
     first = replay({"calls": edits(("one", "ONE"))}, {"text": "."})
     async with Client(workspace, settings=first, capabilities=SHOWING, storage=storage) as one:
@@ -64,15 +78,17 @@ async def test_fault_46_two_windows_share_no_journal(workspace: Path, replay: Re
         second = replay({"calls": edits(("two", "TWO"))}, {"text": "."})
         async with Client(workspace, settings=second, capabilities=SHOWING, storage=storage) as other:
             theirs = (await other.run("The second"))["sessionId"]
-            assert list(await listed(one)) == ["The first"]
-            assert list(await listed(other)) == ["The second"]
+            assert await open_elsewhere(one) == {"The second": True, "The first": False}
+            assert await open_elsewhere(other) == {"The second": False, "The first": True}
+            assert (await listed(other))["The first"]["pendingFiles"] == 1
             assert {edits["sessionId"] for edits in other.all("agent/edits")} == {theirs}
             assert (await other.error("agent/runTask", {"prompt": "x", "sessionId": mine})).code == -32803
             texts = {path.stem: path.read_text() for path in journals(storage)}
             assert ("ONE" in texts[mine], "TWO" in texts[mine]) == (True, False)
             assert ("ONE" in texts[theirs], "TWO" in texts[theirs]) == (False, True)
             await kill(one)
-            await other.until(lambda: "The first" in str(other.last("agent/sessions")))
+            await other.until(lambda: mine in [edits["sessionId"] for edits in other.all("agent/edits")])
+            assert await open_elsewhere(other) == {"The second": False, "The first": False}
             assert {edits["sessionId"] for edits in other.all("agent/edits")} == {mine, theirs}
 
 
@@ -85,13 +101,37 @@ async def test_a_finished_session_can_be_opened_when_the_other_window_has_ended(
     async with Client(workspace, settings=settings, storage=storage) as one:
         mine = (await one.run("The first"))["sessionId"]
         async with Client(workspace, settings=settings, storage=storage) as other:
-            assert list(await listed(other)) == ["The first"]
+            assert await open_elsewhere(other) == {"The first": True}
             assert (await other.error("agent/sessions/open", {"sessionId": mine})).code == -32803
             assert (await other.error("agent/sessions/open", {"sessionId": mine})).code == -32803
             await kill(one)
             await other.until(lambda: other.last("agent/plan"))
             assert len((await other.request("agent/sessions/open", {"sessionId": mine}))["transcript"]) == 3
-            assert list(await listed(other)) == ["The first"]
+            assert await open_elsewhere(other) == {"The first": False}
+
+
+async def test_a_finished_session_that_another_window_opens_later(
+    workspace: Path, replay: Replay, storage: Path
+) -> None:
+    """The next list says so, and so does the list that follows a refused request. A deleted session is not listed. One
+    that nobody requested is only listed when the other window has ended."""
+    settings = replay({"text": "."})
+    async with Client(workspace, settings=settings, storage=storage) as client:
+        opened, deleted = [(await client.run(title))["sessionId"] for title in ("Opened", "Deleted")]
+    options: Json = {"settings": settings, "capabilities": SHOWING, "storage": storage}
+    async with Client(workspace, **options) as other:
+        async with Client(workspace, **options) as one:
+            assert await open_elsewhere(other) == {"Deleted": False, "Opened": False}
+            await one.request("agent/sessions/open", {"sessionId": opened})
+            assert await open_elsewhere(other) == {"Deleted": False, "Opened": True}
+            await one.request("agent/sessions/open", {"sessionId": deleted})
+            assert (await other.error("agent/sessions/open", {"sessionId": deleted})).code == -32803
+            await other.until(lambda: all(row["openElsewhere"] for row in other.last("agent/sessions")["sessions"]))
+            await one.request("agent/sessions/delete", {"sessionId": deleted})
+            assert list(await listed(one)) == ["Opened"]
+            await other.until(lambda: len(other.last("agent/sessions")["sessions"]) == 1)
+        await other.until(lambda: not other.last("agent/sessions")["sessions"][0]["openElsewhere"])
+        assert other.all("agent/plan") == []
 
 
 async def test_a_session_is_listed_once_if_the_request_that_loads_it_is_cancelled(
@@ -142,12 +182,14 @@ async def test_a_client_that_restores_no_session_can_open_any(workspace: Path, r
             row = (await listed(other))["The first"]
             assert row["sessionId"] == mine
             assert (row["state"], row["completed"], row["total"], row["pendingFiles"]) == ("idle", 0, 1, 1)
+            assert row["openElsewhere"]
             refused = await other.error("agent/sessions/open", {"sessionId": mine})
             assert (refused.code, "another window or terminal" in refused.message) == (-32803, True)
             uri = f"fairlead-proposed://{mine}{(workspace / 'a.txt').as_posix()}"
             assert refused.message in (await other.request("workspace/textDocumentContent", {"uri": uri}))["text"]
             await other.run("The second")
             await kill(one)
+            assert not (await listed(other))["The first"]["openElsewhere"]
             assert len((await other.request("agent/sessions/open", {"sessionId": mine}))["edits"]["files"]) == 1
         async with Client(workspace, **options, restore=False) as other:
             assert list(await listed(other)) == ["The second", "The first"]

@@ -244,9 +244,9 @@ async def test_the_list_includes_the_sessions_of_a_folder_that_is_added_while_ot
     async with Client(workspace, settings=settings, storage=storage) as other:
         await other.run("In ws")
         async with Client(workspace, settings=settings, storage=storage) as client:
-            assert await listed(client) == {}
+            assert list(await listed(client)) == ["In ws"]
             change(client, added=[web])
-            assert list(await listed(client)) == ["In web"]
+            assert list(await listed(client)) == ["In ws", "In web"]
 
 
 @pytest.mark.usefixtures("sandboxed")

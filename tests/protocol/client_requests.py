@@ -29,6 +29,7 @@ NO_KEY = "No API key. In a terminal set ANTHROPIC_API_KEY."
 THE_SESSIONS = (
     Row(SESSION, "翻譯問候語", 1_760_000_060.5, "running", 1, 3, 2),
     Row("0a1b2c3d4e5f", "", 1_760_000_000, "paused", 0, 0, 0),
+    Row("00112233aabb", "Opened in another window", 1_759_990_000, "idle", 2, 3, 1, open_elsewhere=True),
 )
 A_TRANSCRIPT = (
     Spoken("user", "翻譯問候語 👋", checkpoint=2),

@@ -49,9 +49,9 @@ export function isWorking(session: Session | undefined): boolean {
  */
 export function pauseReason(session: Session | undefined): string | undefined {
   if (!session || session.running) return undefined;
-  return (
-    session.pause?.reason ?? (session.row?.state === "paused" ? t("The run stopped before it finished.") : undefined)
-  );
+  const { pause, row } = session;
+  const isPausedHere = row?.state === "paused" && !row.openElsewhere;
+  return pause?.reason ?? (isPausedHere ? t("The run stopped before it finished.") : undefined);
 }
 
 /**

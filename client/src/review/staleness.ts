@@ -27,10 +27,10 @@ function sameHunks(seen: FileEdits, file: FileEdits): boolean {
 
 /**
  * Whether a session has nothing left to review, after the sessions of an earlier window were loaded. `isSaved`: whether
- * the session is saved. If it is saved but not in the server's list, the server of the earlier window still has it
- * open, and its proposals come later.
+ * the session is saved. If it is saved but not in the server's list, it could not be read. If the server of the earlier
+ * window still has it open, its proposals come later.
  */
 export function hasNoProposalsLeft(session: Session | undefined, isSaved: boolean): boolean {
   if (!session?.row) return !isSaved;
-  return session.row.pendingFiles === 0 && (session.edits?.files.length ?? 0) === 0;
+  return !session.row.openElsewhere && session.row.pendingFiles === 0 && (session.edits?.files.length ?? 0) === 0;
 }

@@ -65,6 +65,9 @@ export class AgentServer implements vscode.Disposable {
         else void this.notify("workspace/didChangeConfiguration", { settings: this.settings() });
       }),
       vscode.workspace.onDidGrantWorkspaceTrust(() => void this.notify(method.trust, { trusted: true })),
+      vscode.window.onDidChangeWindowState(({ focused }) => {
+        if (focused) void this.findSessions();
+      }),
       context.secrets.onDidChange(({ key }) => {
         if (key === API_KEY_SECRET) void this.client?.then((client) => this.sendCredentials(client));
       }),
@@ -289,6 +292,12 @@ export class AgentServer implements vscode.Disposable {
     } finally {
       this.refetching.delete(sessionId);
     }
+  }
+
+  /** Lets the server search for what the user has done in other windows, if it is running. It sends the new list. */
+  private async findSessions(): Promise<void> {
+    const client = await this.client?.catch(() => undefined);
+    await client?.sendRequest(method.listSessions, {}).catch(() => undefined);
   }
 
   private async notify(name: string, params: unknown): Promise<void> {

@@ -10,7 +10,7 @@ import { savedSessions } from "./savedSessions";
 
 /**
  * Starts the server if there are saved sessions of the open folders. Waits until their list is in the store or the
- * request has failed. Returns the ids of the saved sessions, including those that an earlier server still has open.
+ * request has failed. Returns the ids of the saved sessions.
  */
 export async function restoreSessions(
   context: vscode.ExtensionContext,

@@ -5,22 +5,25 @@ import * as path from "node:path";
 
 /** What follows the id in the file name of a saved session. */
 const SUFFIX = ".jsonl";
-/** The maximum number of bytes to read of a file. Its first line has the paths of the session's folders. */
-const MAX_HEAD_BYTES = 1024 * 1024;
+/**
+ * How many bytes of a file are read to find its first line, which has the paths of the session's folders. The second
+ * number applies only if the first is not enough.
+ */
+const HEAD_BYTES = [4096, 1024 * 1024];
 
 /** Returns the ids of the sessions in `storage` that had at least one of the open folders when they began. */
 export async function savedSessions(storage: string, openFolders: readonly string[]): Promise<string[]> {
   const folder = path.join(storage, "sessions");
   const open = new Set(openFolders.map(comparable));
   const files = await fs.readdir(folder, { withFileTypes: true }).catch(() => []);
-  const found: string[] = [];
-  for (const file of files) {
-    if (!file.isFile() || !file.name.endsWith(SUFFIX)) continue;
-    const folders = await foldersOf(path.join(folder, file.name)).catch((): unknown[] => []);
-    if (folders.some((each) => typeof each === "string" && open.has(comparable(each))))
-      found.push(file.name.slice(0, -SUFFIX.length));
-  }
-  return found;
+  const journals = files.filter((file) => file.isFile() && file.name.endsWith(SUFFIX)).map(({ name }) => name);
+  const areOpen = await Promise.all(
+    journals.map(async (name) => {
+      const folders = await foldersOf(path.join(folder, name)).catch((): unknown[] => []);
+      return folders.some((each) => typeof each === "string" && open.has(comparable(each)));
+    }),
+  );
+  return journals.filter((_, index) => areOpen[index]).map((name) => name.slice(0, -SUFFIX.length));
 }
 
 /** Returns the folders that a session began with. Throws if the file is not readable as a journal. */
@@ -36,10 +39,12 @@ async function foldersOf(file: string): Promise<unknown[]> {
 }
 
 async function firstLine(file: fs.FileHandle): Promise<string> {
-  const lines = file.readLines({ end: MAX_HEAD_BYTES })[Symbol.asyncIterator]();
-  const { value } = (await lines.next()) as { value?: string };
-  await lines.return?.();
-  return value ?? "";
+  for (const size of HEAD_BYTES) {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(size), 0, size, 0);
+    const end = buffer.subarray(0, bytesRead).indexOf("\n");
+    if (end >= 0) return buffer.toString("utf8", 0, end);
+  }
+  return "";
 }
 
 /**

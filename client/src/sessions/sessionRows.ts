@@ -10,7 +10,7 @@ import { capitalized } from "../ui/text";
 
 export interface SessionNode extends Row {
   readonly sessionId: string;
-  readonly state: SessionRow["state"];
+  readonly state: SessionRow["state"] | "elsewhere";
   /** Whether the other views show this session. */
   readonly isShown: boolean;
 }
@@ -22,6 +22,7 @@ const APPEARANCES: Record<SessionRow["state"], Appearance> = {
   idle: { icon: "circle-outline", word: t("idle") },
 };
 const DONE: Appearance = { icon: "pass", color: "charts.green", word: t("done") };
+const ELSEWHERE: Appearance = { icon: "lock", word: t("open in another window") };
 
 /** A row for each listed session, in the same order. `now` is in milliseconds since the epoch. */
 export function sessionNodes(sessions: readonly Session[], shown: Session | undefined, now: number): SessionNode[] {
@@ -29,13 +30,14 @@ export function sessionNodes(sessions: readonly Session[], shown: Session | unde
 }
 
 function node(session: Session, row: SessionRow, isShown: boolean, now: number): SessionNode {
+  const label = session.title || t("New session");
+  if (row.openElsewhere) return elsewhereNode(session.id, label, isShown);
   const look =
     openRequests(session) > 0
       ? WAITING
       : row.state === "idle" && row.total > 0 && row.completed === row.total
         ? DONE
         : APPEARANCES[row.state];
-  const label = session.title || t("New session");
   const count = row.total > 0 ? `${row.completed}/${row.total}` : "";
   const files = row.pendingFiles > 0 ? countText(row.pendingFiles, "file") : "";
   const review = files && t("{0} to review", files);
@@ -62,6 +64,22 @@ function node(session: Session, row: SessionRow, isShown: boolean, now: number):
     ]
       .filter(Boolean)
       .join(", "),
+  };
+}
+
+/** The row of a session whose state only another window knows. */
+function elsewhereNode(sessionId: string, label: string, isShown: boolean): SessionNode {
+  const { icon, word } = ELSEWHERE;
+  return {
+    sessionId,
+    state: "elsewhere",
+    isShown,
+    label,
+    description: word,
+    tooltip: `${label}\n${capitalized(word)}`,
+    icon,
+    color: undefined,
+    screenReaderLabel: [label, isShown ? t("shown") : "", word].filter(Boolean).join(", "),
   };
 }
 

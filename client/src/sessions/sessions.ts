@@ -31,16 +31,21 @@ export class Sessions implements vscode.Disposable {
     this.unsubscribe();
   }
 
-  /** Makes all views show this session. Runs in other sessions continue. */
-  show(sessionId: string): void {
-    this.store.show(sessionId);
+  /**
+   * Makes all views show this session. Runs in other sessions continue. Returns false if another window has it open, as
+   * the user has seen, or if it does not exist anymore.
+   */
+  async show(sessionId: string): Promise<boolean> {
+    // the other window may have closed it just now
+    const isElsewhere = this.store.get(sessionId)?.row?.openElsewhere === true;
+    if (isElsewhere && !(await orShowWarning(() => this.open(sessionId)))) return false;
+    return this.store.show(sessionId);
   }
 
   /** Shows the given session, or an idle one that the user picks. Then asks for another task and runs it there. */
   async continueSession(sessionId?: string): Promise<void> {
     const session = sessionId === undefined ? await this.pickIdleSession() : this.store.get(sessionId);
-    if (!session) return;
-    this.show(session.id);
+    if (!session || !(await this.show(session.id))) return;
     await this.runs.followUp((task) => t("Agent: Continue “{0}”", task));
   }
 
@@ -97,7 +102,7 @@ export class Sessions implements vscode.Disposable {
     if (deleted === undefined) return;
     this.store.remove(sessionId);
     const shown = this.store.active;
-    if (shown) this.show(shown.id);
+    if (shown) this.store.show(shown.id);
   }
 
   private steerable(): Session | undefined {
@@ -106,7 +111,7 @@ export class Sessions implements vscode.Disposable {
   }
 
   private async pickIdleSession(): Promise<Session | undefined> {
-    const idle = this.store.listed.filter(({ running }) => !running);
+    const idle = this.store.listed.filter(({ running, row }) => !running && !row?.openElsewhere);
     if (idle.length === 0) {
       void vscode.window.showInformationMessage(t("There is no session to continue."));
       return undefined;
@@ -127,6 +132,7 @@ export class Sessions implements vscode.Disposable {
    * chosen the session. Only then is a refusal shown.
    */
   private loadTranscript({ id, row, entries }: Session, isChosen: boolean): void {
+    if (row?.openElsewhere && !isChosen) return;
     // a session without a title has not run yet
     if (!row?.title || entries.length > 0 || this.requestedTranscripts.has(id)) return;
     this.requestedTranscripts.add(id);
@@ -134,10 +140,14 @@ export class Sessions implements vscode.Disposable {
   }
 
   private async requestTranscript(sessionId: string, isChosen: boolean): Promise<void> {
-    const open = (): Promise<OpenedSession> => this.server.request(method.openSession, { sessionId });
+    const open = (): Promise<OpenedSession> => this.open(sessionId);
     const opened = await (isChosen ? orShowWarning(open) : open().catch(() => undefined));
     if (opened) this.store.addTranscript(opened);
     else this.requestedTranscripts.delete(sessionId);
+  }
+
+  private open(sessionId: string): Promise<OpenedSession> {
+    return this.server.request(method.openSession, { sessionId });
   }
 }
 

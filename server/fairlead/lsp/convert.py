@@ -51,6 +51,7 @@ def session_row(row: Row) -> states.SessionRowWire:
         "completed": row.completed,
         "total": row.total,
         "pendingFiles": row.pending_files,
+        "openElsewhere": row.open_elsewhere,
     }
 
 

@@ -180,6 +180,7 @@ class SessionRowWire(TypedDict):
     completed: int
     total: int
     pendingFiles: int
+    openElsewhere: bool
 
 
 class SessionsWire(TypedDict):

@@ -1,10 +1,12 @@
 """All sessions of a server, by id."""
 
 import asyncio
+import contextlib
 import logging
 import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from fairlead.agent.events import RunFinished, RunStarted
@@ -34,8 +36,7 @@ class Sessions:
     """Creates, loads, finds and deletes sessions.
 
     A session is loaded (`_sessions`), listed from its journal until a request names it (`_unloaded`), or waiting to be
-    loaded (`_to_load`), usually because another process has it open. If a request names a listed session that another
-    process has open, the session stays listed and also waits to be loaded.
+    loaded (`_to_load`). If another process has it open, it is listed, and may also wait to be loaded.
 
     A session is settled if no run is unfinished and no proposal is undecided.
     """
@@ -58,6 +59,7 @@ class Sessions:
         self._unloaded: dict[str, tuple[JournalInfo, Row]] = {}
         self._to_load: dict[str, JournalInfo] = {}
         self._loading: dict[str, asyncio.Task[None]] = {}
+        self._deleted: set[str] = set()
         self._loader: asyncio.Task[None] | None = None
         self._retry_timer: asyncio.TimerHandle | None = None
         self._loaded_once = asyncio.Event()
@@ -90,8 +92,7 @@ class Sessions:
 
     def _add(self, session: Session) -> Session:
         self._sessions[session.id] = session
-        self._unloaded.pop(session.id, None)
-        self._to_load.pop(session.id, None)
+        self._forget(session.id)
         session.change_folders(self._context.roots)  # they may have changed while the session was loaded
         self._schedule_list()
         return session
@@ -109,9 +110,9 @@ class Sessions:
     def restore(self) -> None:
         """Finds the saved sessions of this workspace: those that were created while one of its folders was open.
 
-        Unsettled sessions are loaded shortly afterwards, or as soon as no other process has them open. Settled ones are
-        only listed, and are loaded when a request names them. If `ServerContext.restores_sessions` is false, unsettled
-        ones are only listed too.
+        Unsettled sessions are loaded shortly afterwards, or as soon as no other process has them open; until then they
+        are listed. Settled ones are only listed, and are loaded when a request names them. If
+        `ServerContext.restores_sessions` is false, unsettled ones are only listed too.
 
         Also removes settled sessions that are too old (`SessionsSettings`), including those of other workspaces, and
         the oldest of those with the same folders if there are too many.
@@ -120,21 +121,36 @@ class Sessions:
             RequestRefused: as `create`.
         """
         roots = self._context.workspace()
-        known = {*self._sessions, *self._unloaded, *self._to_load}
+        known = {*self._sessions, *self._unloaded, *self._to_load, *self._deleted}
         self._context.journals.adopt_former()
         self._context.journals.remove_leftovers(self._context.now() - LEFTOVER_AGE)
-        found = [info for info in self._context.journals.scan() if info.id not in known]
+        found = list(self._context.journals.scan(known))
         paths = set(map(str, roots.paths))
         self._prune_other_workspaces([info for info in found if paths.isdisjoint(info.folders)])
         mine = [info for info in found if not paths.isdisjoint(info.folders)]
         settled = self._prune([info for info in mine if info.summary is not None])
         self._unloaded |= {info.id: (info, settled_row(info)) for info in settled}
+        self._check_locks([*self._unloaded.values()])
         unsettled = {info.id: info for info in mine if info.summary is None}
         if unsettled:
             self._to_load |= unsettled
             self._loaded_once.clear()
+        if self._to_load or self._open_elsewhere():
             self._start_loader()
         self._schedule_list()
+
+    def _open_elsewhere(self) -> list[tuple[JournalInfo, Row]]:
+        """The listed sessions that another process had open when that was last checked."""
+        return [(info, row) for info, row in self._unloaded.values() if row.open_elsewhere]
+
+    def _check_locks(self, listed: Iterable[tuple[JournalInfo, Row]]) -> None:
+        """Finds out which of these sessions other processes have open now."""
+        for info, row in listed:
+            self._unloaded[info.id] = (info, replace(row, open_elsewhere=self._is_open_elsewhere(info)))
+
+    def _is_open_elsewhere(self, info: JournalInfo) -> bool:
+        # while it is being loaded, this process holds its lock
+        return info.id not in self._loading and self._context.journals.is_open_elsewhere(info)
 
     def _start_loader(self) -> None:
         if self._retry_timer is not None:
@@ -144,49 +160,64 @@ class Sessions:
             self._loader = asyncio.ensure_future(self._load_all())
 
     async def _load_all(self) -> None:
-        """Tries once to load each session in `_to_load`. Does so again after a while if some cannot be loaded yet.
+        """Tries once to load each session in `_to_load`. Drops unreadable ones, with a warning.
 
-        Drops unreadable ones, with a warning. If `ServerContext.restores_sessions` is false, only lists the sessions.
+        Does so again after a while if some cannot be loaded yet, or if another process has a listed session open.
         """
         tried = set[str]()
         try:
             # `restore` may add sessions meanwhile
             while untried := [info for info in self._to_load.values() if info.id not in tried]:
                 for info in untried:
-                    await (self._try_load(info) if self._context.restores_sessions else self._list_unloaded(info))
+                    await self._try_load(info)
                     tried.add(info.id)
         finally:
             self._loaded_once.set()
             self._loader = None
+        self._check_locks(self._open_elsewhere())
         self._schedule_list()
-        if self._to_load:
+        if self._to_load or self._open_elsewhere():
             loop = asyncio.get_running_loop()
             self._retry_timer = loop.call_later(LOCK_CHECK_INTERVAL, self._start_loader)
 
-    async def _list_unloaded(self, info: JournalInfo) -> None:
+    async def _try_load(self, info: JournalInfo) -> None:
+        """Loads a session that waits for it, or lists it if another process has it open.
+
+        If `ServerContext.restores_sessions` is false, only lists it.
+        """
         try:
-            row = unsettled_row(info.id, await asyncio.to_thread(self._context.journals.read, info))
-            if info.id not in self._sessions:
-                self._unloaded[info.id] = (info, row)
-        except FileNotFoundError:  # another process has deleted it
+            if not self._context.restores_sessions:
+                await self._list_unsettled(info)
+                self._to_load.pop(info.id, None)
+                return
+            try:
+                await self._load(info)
+            except Locked:
+                if info.id not in self._unloaded:
+                    await self._list_unsettled(info)
+        except RequestRefused:  # the workspace, or the session's folder, cannot be used now
             pass
         except (OSError, ValueError) as error:
-            await self._warn_unreadable(info, error)
-        self._to_load.pop(info.id, None)
+            if not isinstance(error, FileNotFoundError):  # otherwise another process has deleted it
+                reason = await self._unreadable_reason(info.id, error)
+                self._context.journals.report_unreadable(info.id, reason)
+            self._forget(info.id)
 
-    async def _try_load(self, info: JournalInfo) -> None:
-        try:
-            await self._load(info)
-        except (Locked, RequestRefused):  # RequestRefused: the workspace, or the session's folder, cannot be used now
-            return
-        except (OSError, ValueError) as error:
-            if not isinstance(error, FileNotFoundError):
-                await self._warn_unreadable(info, error)
-        self._to_load.pop(info.id, None)
-        self._unloaded.pop(info.id, None)
+    async def _list_unsettled(self, info: JournalInfo) -> None:
+        """Reads a session from its journal, and lists it unless it was loaded meanwhile.
 
-    async def _warn_unreadable(self, info: JournalInfo, error: Exception) -> None:
-        self._context.journals.warn_unreadable(info.id, await self._unreadable_reason(info.id, error))
+        Raises:
+            OSError, ValueError: its journal does not exist anymore, or cannot be read.
+        """
+        state = await asyncio.to_thread(self._context.journals.read, info)
+        if info.id not in self._sessions:
+            row = unsettled_row(info.id, state, open_elsewhere=self._is_open_elsewhere(info))
+            self._unloaded[info.id] = (info, row)
+
+    def _forget(self, session_id: str) -> None:
+        """Removes a session that is not loaded, because it was loaded or cannot be."""
+        self._to_load.pop(session_id, None)
+        self._unloaded.pop(session_id, None)
 
     async def _unreadable_reason(self, session_id: str, error: Exception) -> str:
         return await asyncio.to_thread(self._context.journals.unreadable_reason, session_id, error)
@@ -267,6 +298,7 @@ class Sessions:
         if session.running:
             raise RequestRefused("This session is running. Stop it first, then delete it.")
         del self._sessions[session_id]
+        self._deleted.add(session_id)
         self._schedule_list()
         await session.close()
         async with session.reviewing:
@@ -285,7 +317,7 @@ class Sessions:
             session.change_folders(self._context.roots)
 
     def rows(self) -> tuple[Row, ...]:
-        """The loaded and the listed sessions, the one with the latest run first."""
+        """The list of sessions, the one with the latest run first. Omits those that the server has not yet tried to load."""
         return rows(self, (row for _, row in self._unloaded.values()))
 
     def _schedule_list(self) -> None:
@@ -302,7 +334,12 @@ class Sessions:
             self._on_list(now)
 
     async def rows_when_loaded(self) -> tuple[Row, ...]:
-        """Like `rows`, but first waits until the server has tried to load each saved session that it found."""
+        """Like `rows`, after searching again for sessions that other processes have saved.
+
+        Waits until the server has tried to load each session that it found.
+        """
+        with contextlib.suppress(RequestRefused):  # nothing can be opened now
+            self.restore()
         await self._loaded_once.wait()
         return self.rows()
 
@@ -331,16 +368,17 @@ class Sessions:
         try:
             await self._load(info)
         except Locked as error:
+            if unloaded is not None:
+                self._unloaded[session_id] = (info, replace(unloaded[1], open_elsewhere=True))
             if self._context.restores_sessions:
                 self._to_load[session_id] = info
-                self._start_loader()
+            self._start_loader()  # also sends the list
             raise RequestRefused(OPEN_ELSEWHERE) from error
         except FileNotFoundError:
             self._schedule_list()  # another process has deleted it
         except (OSError, ValueError) as error:
             raise RequestRefused(await self._unreadable_reason(session_id, error)) from error
-        self._to_load.pop(session_id, None)
-        self._unloaded.pop(session_id, None)
+        self._forget(session_id)
 
     def on_document_event(self, path: Path) -> None:
         """Called when the editor reports a change to a document. Updates proposals at most once in `TYPING_DELAY`."""

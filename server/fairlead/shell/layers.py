@@ -18,13 +18,20 @@ from fairlead.workspace.paths import Roots
 class CommandLayers:
     """Opens the layers of a server's sessions.
 
-    `storage` is the front end's folder for our data, which sandboxed commands never see. If it is None, layers are
-    stored in a folder in the user's home. `warn` gets a text for the user if the boxes of a workspace are weaker than
-    docs/sandbox.md promises: once per workspace, when its first layer is opened.
+    `storage` is the front end's folder for our data, which sandboxed commands never see. None: layers are stored in a
+    folder in the home. `warn` gets a text for the user if the boxes of a workspace are weaker than docs/sandbox.md
+    promises: once per workspace, when its first layer is opened. `former_storage` is the folder before `storage`, in
+    which dead servers may have left layers.
     """
 
-    def __init__(self, storage: Path | None, warn: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        storage: Path | None,
+        warn: Callable[[str], None] = lambda _: None,
+        former_storage: Path | None = None,
+    ) -> None:
         self._warn, self._warned = warn, set[Roots]()
+        self._former = former_storage
         self._storage = [storage] if storage is not None else []
         self._state = (storage or platformdirs.user_state_path("fairlead", appauthor=False)) / "layers"
         self._probes: dict[Roots, asyncio.Task[Capability]] = {}
@@ -36,7 +43,13 @@ class CommandLayers:
         """
         found = self._probes.get(roots)
         if found is None or (found.done() and (found.cancelled() or found.exception() or found.result().is_temporary)):
-            found = self._probes[roots] = asyncio.create_task(probe(roots, self._state))
+            found = self._probes[roots] = asyncio.create_task(self._probe(roots))
+        return found
+
+    async def _probe(self, roots: Roots) -> Capability:
+        found = await probe(roots, self._state)
+        if found.layers_folder is not None and self._former is not None:
+            await asyncio.to_thread(_sweep, self._former / "layers")
         return found
 
     async def capability(self, roots: Roots) -> Capability:
@@ -56,3 +69,10 @@ class CommandLayers:
             self._warned.add(roots)
             self._warn(found.weakness)
         return await found.layer(self._storage)
+
+
+def _sweep(layers_folder: Path) -> None:
+    """Removes the layers of dead servers. Runs in a thread, because a layer can be large."""
+    from fairlead.shell.sandbox.layer.layer_folder import sweep  # noqa: PLC0415  imports only on Linux
+
+    sweep(layers_folder)

@@ -44,7 +44,7 @@ def use_initialization(server: AgentServer, initialization: Initialization) -> N
         server.show_info,
         former_folder=former_folder and former_folder / "sessions",
     )
-    server.context.layers = CommandLayers(folder, server.show_warning)
+    server.context.layers = CommandLayers(folder, server.show_warning, former_folder)
     server.lenses.can_refresh = initialization.capabilities.lens_refresh
     server.lenses.has_diffs = initialization.capabilities.diffs
     server.use_settings(initialization.options.get("settings"))

@@ -35,6 +35,8 @@ class Row:
     """The number of items of its plan."""
     pending_files: int
     """The number of files with undecided proposals."""
+    open_elsewhere: bool = False
+    """Whether another process has it open. The other fields are then from when its journal was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +70,12 @@ def settled_row(info: JournalInfo) -> Row:
     return Row(info.id, summary.title, summary.updated, "idle", summary.completed, summary.total, 0)
 
 
-def unsettled_row(session_id: str, state: SessionState) -> Row:
-    """The row of an unloaded session that is not settled. A session that was running is shown as paused."""
+def unsettled_row(session_id: str, state: SessionState, *, open_elsewhere: bool) -> Row:
+    """The row of an unloaded session that is not settled."""
     phase: Phase = "idle" if state.phase == "idle" else "paused"
     plan = state.plan
-    return Row(session_id, state.title, state.updated, phase, plan.completed, len(plan.items), len(state.changes))
+    progress = plan.completed, len(plan.items), len(state.changes)
+    return Row(session_id, state.title, state.updated, phase, *progress, open_elsewhere)
 
 
 def _row(session: Session) -> Row:

@@ -11,7 +11,7 @@ import json
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from fairlead.session.store import journal_files as files
 from fairlead.session.store import reader
 from fairlead.session.store.codec import Json
 from fairlead.session.store.entries import EntryEncoder
+from fairlead.session.store.former_folder import move_journals
 from fairlead.session.store.lock import Lock, Locked
 from fairlead.session.store.reader import FORMAT, JournalInfo
 from fairlead.session.store.saving_messages import NOT_SAVED, SAVED_AGAIN
@@ -32,7 +33,7 @@ SMALL_BYTES = 1_000_000  # smaller journals are not rewritten
 
 UNREADABLE = (
     "The session {name} cannot be read: {reason}. Its file stays unchanged: {path}. "
-    "If a newer version of Fairlead wrote it, update Fairlead; otherwise move the file away to hide this message."
+    "If a newer version of Fairlead wrote it, update Fairlead; otherwise you can move the file away."
 )
 MAX_REASON = 200  # characters of an error in `UNREADABLE`; the rest is cut off
 
@@ -219,7 +220,8 @@ class Journals:
     """Seconds since an arbitrary start."""
     former_folder: Path | None = None
     """Where an earlier version of the client saved its sessions. `adopt_former` moves their journals to `folder`."""
-    _warned: set[str] = field(default_factory=set[str])
+    _unreadable: set[str] = field(default_factory=set[str])
+    """The ids of the journals that this process has reported as unreadable."""
 
     def new(self, session_id: str, *folders: str) -> Journal:
         """The journal of a new session in a workspace with these folders. Its file is created with the first entry."""
@@ -231,34 +233,41 @@ class Journals:
 
     def adopt_former(self) -> None:
         """Moves the journals of the former folder to this one, apart from those that another process has open."""
-        if self.folder is None or self.former_folder is None:
-            return
-        for path in self.former_folder.glob("*.jsonl"):
-            try:
-                lock = Lock(path.with_suffix(".lock"))
-            except (OSError, Locked) as error:
-                log.warning("a session was not moved: %s", error)
-                continue
-            try:
-                self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-                path.rename(self.folder / path.name)
-                lock.remove()
-            except OSError as error:
-                lock.release()
-                log.warning("a session was not moved: %s", error)
+        if self.folder is not None and self.former_folder is not None:
+            move_journals(self.former_folder, self.folder)
 
-    def scan(self) -> Iterator[JournalInfo]:
-        """The journals in the folder, the most recently written first. Reports unreadable ones to the user."""
+    def scan(self, known: Collection[str] = ()) -> Iterator[JournalInfo]:
+        """The journals in the folder, the most recently written first. Reports unreadable ones (`report_unreadable`).
+
+        Leaves out those that this process has reported.
+
+        Args:
+            known: the ids of journals to leave out.
+        """
         if self.folder is None or not self.folder.is_dir():
             return
-        for path in sorted(self.folder.glob("*.jsonl"), key=_written_at, reverse=True):
+        skipped = {*known, *self._unreadable}
+        found = [path for path in self.folder.glob("*.jsonl") if path.stem not in skipped]
+        for path in sorted(found, key=_written_at, reverse=True):
             try:
                 yield reader.inspect(path)
             except FileNotFoundError:  # another process has deleted it
                 continue
             except (OSError, ValueError) as error:
                 # without its title, because it may belong to another workspace
-                self.warn_unreadable(path.stem, _unreadable(path.stem, path, error))
+                self.report_unreadable(path.stem, _unreadable(path.stem, path, error))
+
+    def is_open_elsewhere(self, info: JournalInfo) -> bool:
+        """Whether a `Journal` has a session open, usually one of another process. Takes the lock for a moment."""
+        path = self._scanned_path(info).with_suffix(".lock")
+        try:
+            if path.exists():
+                Lock(path).release()
+        except Locked:
+            return True
+        except OSError as error:  # as in `open`, where the session can be read without its lock
+            log.warning("a lock cannot be read: %s", error)
+        return False
 
     def read(self, info: JournalInfo) -> SessionState:
         """Reads a journal without locking it.
@@ -324,7 +333,7 @@ class Journals:
         """
         if self.folder is None:
             return
-        for path in [*self.folder.glob("*.lock"), *self.folder.glob("*.new")]:
+        for path in [each for kind in ("lock", "new", "reported") for each in self.folder.glob(f"*.{kind}")]:
             if path.with_suffix(".jsonl").exists() or not 0 < _written_at(path) < before:
                 continue
             with contextlib.suppress(OSError, Locked):
@@ -332,13 +341,17 @@ class Journals:
                 if path.with_suffix(".jsonl").exists():
                     lock.release()
                 else:
-                    path.with_suffix(".new").unlink(missing_ok=True)
+                    for kind in (".new", ".reported"):
+                        path.with_suffix(kind).unlink(missing_ok=True)
                     lock.remove()
 
-    def warn_unreadable(self, session_id: str, reason: str) -> None:
-        """Shows the user once that a session cannot be read."""
-        if session_id not in self._warned:
-            self._warned.add(session_id)
+    def report_unreadable(self, session_id: str, reason: str) -> None:
+        """Tells the user that a session cannot be read, once for all processes until its file changes."""
+        path = self._path(session_id)
+        assert path is not None
+        self._unreadable.add(session_id)
+        log.warning("%s", reason)
+        if files.note_report(path):
             self.warn(reason)
 
     def unreadable_reason(self, session_id: str, error: Exception) -> str:

@@ -1,4 +1,7 @@
-"""Writes and removes the files of a journal. A full disk or a kill damages at most the lines that are being added."""
+"""Writes and removes the files of a journal. A full disk or a kill damages at most the lines that are being added.
+
+`ID.reported` notes which content of an unreadable journal the user knows about.
+"""
 
 import os
 from pathlib import Path
@@ -24,13 +27,34 @@ def append(file: int, data: bytes, size: int) -> None:
 
 
 def remove(path: Path) -> None:
-    """Removes a journal if it exists, and the new file that an interrupted rewrite may have left.
+    """Removes a journal if it exists, its note, and the new file that an interrupted rewrite may have left.
 
     Raises:
         OSError: a file cannot be removed.
     """
-    path.unlink(missing_ok=True)
-    path.with_suffix(".new").unlink(missing_ok=True)
+    for each in (path, path.with_suffix(".new"), path.with_suffix(".reported")):
+        each.unlink(missing_ok=True)
+
+
+def note_report(path: Path) -> bool:
+    """Notes that the user is told that a journal cannot be read.
+
+    Returns False if this or another process has noted it already and the file has not changed since.
+    """
+    note = path.with_suffix(".reported")
+    try:
+        status = path.stat()
+        content = f"{status.st_size} {status.st_mtime_ns}".encode()
+        if note.exists() and note.read_bytes() == content:
+            return False
+        note.unlink(missing_ok=True)
+        with open(os.open(note, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(content)
+    except FileExistsError:  # another process has just noted it
+        return False
+    except OSError:  # the folder is not writable
+        pass
+    return True
 
 
 def write_new(path: Path, data: bytes) -> Path:

@@ -230,6 +230,9 @@ function COMMANDS.sessions()
   local client = start()
   S.request(client, 'agent/sessions/list', vim.empty_dict(), function(result)
     local function label(row)
+      if row.openElsewhere then
+        return row.title .. '  (open elsewhere)'
+      end
       return ('%s  %d/%d, %d files to review'):format(row.title, row.completed, row.total, row.pendingFiles)
     end
     vim.ui.select(result.sessions, { prompt = 'Session', format_item = label }, function(row)
