@@ -1,0 +1,41 @@
+// Changes that VS Code would apply but not save: the accept is refused with the reason, and they stay proposed.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { edit, runTask, useAgent } from "./agent.mjs";
+
+const VIEW = "Proposed Changes";
+const BEFORE = "one\ntwo\n";
+
+const editorTest = useAgent([{ calls: [edit("fixed.txt", "two", "TWO")] }, { text: "Proposed." }], {
+  workspace: {
+    "fixed.txt": BEFORE,
+    ".vscode/settings.json": JSON.stringify({ "files.readonlyInclude": { "fixed.txt": true } }),
+  },
+  viewport: { width: 1280, height: 1100 },
+  own: true,
+});
+const read = (workspace, name) => fs.readFileSync(path.join(workspace, name), "utf8");
+const lists = (name) => (rows) => rows.some(({ label }) => label === name);
+
+editorTest(
+  "a file that is read-only in VS Code is not changed on accept, and a message says why",
+  async ({ page, workspace }) => {
+    const refused = "fixed.txt is read-only in VS Code";
+    await runTask(page, "Change the files");
+    await page.toast("Proposed.");
+    for (const state of ["closed", "open"]) {
+      if (state === "open") await page.openFile("fixed.txt");
+      await page.rowAction(VIEW, "fixed.txt", "Accept");
+      await page.toast(refused);
+      await page.closeToast(refused);
+      await page.rows(VIEW, lists("fixed.txt"));
+      assert.equal(read(workspace, "fixed.txt"), BEFORE, state);
+    }
+    await page.editorLines((lines) => lines.join("|") === "one|two|");
+    await page.runCommand("File: Set Active Editor Writeable in Session");
+    await page.rowAction(VIEW, "fixed.txt", "Accept");
+    await page.until("the edit on disk", () => read(workspace, "fixed.txt") === "one\nTWO\n");
+  },
+);
