@@ -79,6 +79,19 @@ editorTest("Enter or Tab completes a mention, and another Enter runs the task", 
   await page.closeToast("First.");
 });
 
+editorTest("a box that replaces another one has its text, and completes mentions", async ({ page }) => {
+  await page.showContainer("Fairlead");
+  await page.runCommand("Agent: Run Task");
+  await page.fillInput("Explain", { title: "Agent: Run Task", accept: false });
+  await page.viewTitleAction("Plan", "Run Task (Plan First)");
+  assert.equal((await page.quickInput("Agent: Run Task (Plan First)")).value, "Explain");
+  await page.fillInput("Explain #gre", { accept: false });
+  await labels(page, "#src/greet.ts");
+  await page.press("Tab");
+  await value(page, "Explain #src/greet.ts ");
+  await page.press("Escape");
+});
+
 editorTest("files that VS Code's search excludes are not suggested", async ({ page, workspace }) => {
   writeFiles(workspace, {
     "src/x.gen.ts": "",

@@ -27,6 +27,7 @@ const OWN = [
   "editor-tasks",
   "problems",
   "saving",
+  "unsavable",
 ];
 const { values, positionals } = parseArgs({
   options: { grep: { type: "string", default: "" }, concurrency: { type: "string" } },

@@ -6,6 +6,7 @@ import * as vscode from "vscode";
 import type { ApplyWorkspaceEditResult, TextDocumentEdit, WorkspaceEdit } from "vscode-languageclient/node";
 import { mismatchReason } from "./digests";
 import type { ApplyEditParams } from "../protocol";
+import { unsavableReason } from "./savable";
 import { allTabs } from "../ui/window";
 
 type Change = NonNullable<WorkspaceEdit["documentChanges"]>[number];
@@ -17,8 +18,8 @@ type Change = NonNullable<WorkspaceEdit["documentChanges"]>[number];
  */
 export async function applyEdit(params: ApplyEditParams, saveAfter: boolean): Promise<ApplyWorkspaceEditResult> {
   const changes = params.edit.documentChanges ?? [];
-  const mismatch = await mismatchReason(params);
-  if (mismatch !== undefined) return refused(mismatch);
+  const problem = (await firstUnsavable(changes)) ?? (await mismatchReason(params));
+  if (problem !== undefined) return refused(problem);
   // no await between here and `applyEdit`, so that VS Code applies the edit to the document versions that were checked
   for (const change of changes) {
     const reason = refusalReason(change);
@@ -38,11 +39,23 @@ export async function applyEdit(params: ApplyEditParams, saveAfter: boolean): Pr
   return { applied: true };
 }
 
+/** Returns why VS Code could not save one of the new texts; undefined if it can save all of them. */
+async function firstUnsavable(changes: readonly Change[]): Promise<string | undefined> {
+  const created = createdUris(changes);
+  const edits = changes.flatMap((change) =>
+    "kind" in change || created.has(change.textDocument.uri) ? [] : unsavableReason(change),
+  );
+  return (await Promise.all(edits)).find((reason) => reason !== undefined);
+}
+
+/** The URIs of the files that the changes create, in the server's notation. */
+function createdUris(changes: readonly Change[]): Set<string> {
+  return new Set(changes.flatMap((change) => ("kind" in change && change.kind === "create" ? [change.uri] : [])));
+}
+
 function workspaceEdit(changes: readonly Change[]): vscode.WorkspaceEdit {
   const edit = new vscode.WorkspaceEdit();
-  const created = new Set(
-    changes.flatMap((change) => ("kind" in change && change.kind === "create" ? [change.uri] : [])),
-  );
+  const created = createdUris(changes);
   for (const change of changes) {
     if (!("kind" in change)) {
       if (!created.has(change.textDocument.uri)) edit.set(vscode.Uri.parse(change.textDocument.uri), textEdits(change));

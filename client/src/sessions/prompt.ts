@@ -57,6 +57,7 @@ export class Prompts {
       updateRows();
     });
     const onValue = (): void => {
+      this.draft = pick.value;
       updateRows();
       if (pick.value.includes("#")) void loadMentionable();
     };
@@ -64,10 +65,11 @@ export class Prompts {
       const completed = completedText(pick.value, chosen, rows);
       if (completed === undefined) return false;
       pick.value = completed;
-      updateRows();
+      onValue();
       return true;
     };
-    this.completeInBox = () => completeWith(pick.activeItems[0]);
+    const completeActive = (): unknown => completeWith(pick.activeItems[0]);
+    this.completeInBox = completeActive;
     pick.onDidChangeValue(onValue);
     onValue();
     const prompt = await new Promise<string | undefined>((resolve) => {
@@ -85,10 +87,13 @@ export class Prompts {
       });
       pick.show();
     });
-    this.draft = prompt === undefined ? pick.value : "";
+    if (prompt !== undefined) this.draft = "";
     pick.dispose();
-    this.completeInBox = () => undefined;
-    setContextKey("completing", false);
+    // not if another box has replaced this one
+    if (this.completeInBox === completeActive) {
+      this.completeInBox = () => undefined;
+      setContextKey("completing", false);
+    }
     return prompt === "" ? undefined : prompt;
   }
 
