@@ -1,6 +1,7 @@
 """Limits that end a run (docs/plan.md L10, L14): repeated calls, budgets, and rounds without progress."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -96,6 +97,28 @@ async def test_l14_a_cost_budget_pauses_the_run(connect: Connect) -> None:
         assert result["stopReason"] == "budget"
         assert "the run cost $0.40, and the budget is $0.35 (setting budget.costUsd)" in result["message"]
         assert api.refusals == []
+
+
+async def test_l14_a_cost_budget_without_a_price_is_reported_once(connect: Connect) -> None:
+    """docs/plan.md L14: for each model whose price is unknown, when a run begins; otherwise nothing is reported."""
+    settings = {"model": "local-1", "budget": {"costUsd": 0.35}}
+    with FakeApi(turns=[DONE] * 5) as api:
+        async with connect(api, settings=settings) as client:
+
+            async def run(**changes: Any) -> list[str]:
+                client.notify("workspace/didChangeConfiguration", {"settings": changes})
+                await client.run()
+                return [message["message"] for message in client.all("window/showMessage")]
+
+            first = await run()
+            assert first == [
+                "Fairlead: The setting budget.costUsd has no effect, because the price of the model “local-1” is "
+                "unknown. Set budget.tokens or budget.minutes instead."
+            ]
+            assert await run() == first
+            assert await run(model="claude-sonnet-5-5") == first
+            assert await run(model="local-2", budget={"costUsd": 0}) == first
+            assert len(await run(budget={"costUsd": 0.35})) == 2
 
 
 async def test_l14_each_run_has_at_least_one_round(connect: Connect) -> None:
