@@ -76,13 +76,15 @@ class ShownPaths:
         settings: Iterable[tuple[Path, str]],
         layers: Sequence[Path],
         private: Sequence[mounts.PrivateFolder],
+        caches: Iterable[mounts.Bind],
         scratch: Path,
         *,
         network: bool,
     ) -> list[mounts.Bind]:
         """The binds, in the order of mounting.
 
-        These are private folders, tools and Git settings in them, layers, read-only parts, replaced and hidden files.
+        These are private folders, caches, tools and Git settings in them, layers, read-only parts, replaced and hidden
+        files.
         The first call lists the files that only root may read; later calls use the same list. The tools are listed
         again if their folders have changed.
 
@@ -91,6 +93,7 @@ class ShownPaths:
             settings: see `settings`.
             layers: where the layers are mounted.
             private: the folders that are private to the box.
+            caches: the binds of the session's caches.
             scratch: the folder of the box's file system in memory. Replacement texts are written next to it.
             network: whether the box has the machine's network.
         """
@@ -105,6 +108,7 @@ class ShownPaths:
             ]
         tools = [*self._tools, *(mounts.resolver_files() if network else [])]
         binds: list[mounts.Bind] = [(f"{scratch}/{folder.name}", str(folder.path), True) for folder in private]
+        binds += caches
         binds += _binds_in_place(tools)
         binds += self._replacements(scratch.parent, gitconfig.user_settings(mounts.home()))
         binds += _binds_in_place(layers, writable=True)

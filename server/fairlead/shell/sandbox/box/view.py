@@ -90,8 +90,11 @@ def mount_scratch(spec: "BoxSpec") -> int:
 
 
 def existing_binds(spec: "BoxSpec") -> "list[tuple[str, str, bool]]":
-    """The binds whose targets still exist. A program's socket, for example, may be gone by now."""
-    return [bind for bind in spec["binds"] if os.path.lexists(bind[1])]
+    """The binds without those over something that is gone by now, such as a program's socket.
+
+    The others are writable: private folders, caches (which are created in a private folder) and layers.
+    """
+    return [bind for bind in spec["binds"] if bind[2] or os.path.lexists(bind[1])]
 
 
 def outer_masks(spec: "BoxSpec") -> "list[tuple[str, str, bool]]":
