@@ -13,8 +13,7 @@ from fairlead.workspace.secrets import RULES, SecretFinder, names_secrets
 
 log = logging.getLogger(__name__)
 
-# of hidden and read-only files in a repository around the workspace: each is a mount, which takes time, and bubblewrap
-# takes about 2,950
+# of hidden and read-only files in a repository around the workspace: each is a mount, which takes time
 _MAX_MOUNTS = 300
 
 
