@@ -59,6 +59,8 @@ FOREIGN = (
     "folder. Edit it with edit_file or write_file, or use `unsandboxed`, if the user allows it.)"
 )
 REFUSALS = ("Permission denied", "Read-only file system", "Device or resource busy")
+# what git prints if it must read or replace a tracked file that is hidden
+GIT_REFUSALS = ("Unable to process path", "unable to unlink old", "not uptodate", "would be overwritten by")
 
 
 class Bash:
@@ -221,7 +223,8 @@ def _hidden_files(names: Collection[str], exit_code: int | None, output: str) ->
     named = map(escape_to_one_line, names[:MAX_NAMED])
     shown = ", ".join([*named, *(["..."] if len(names) > MAX_NAMED else [])])
     what = "1 file that looks like a secret is" if len(names) == 1 else f"{len(names)} files that look like secrets are"
-    return f"({what} hidden from commands: {shown}. `unsandboxed` shows them, if the user allows it.)"
+    git = " Git can neither read nor replace them." if any(words in output for words in GIT_REFUSALS) else ""
+    return f"({what} hidden from commands: {shown}.{git} `unsandboxed` shows them, if the user allows it.)"
 
 
 def _inconclusive(job: Job) -> str:
