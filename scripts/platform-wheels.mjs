@@ -2,10 +2,9 @@
 
 import path from "node:path";
 import { root, venvProgram } from "./process.mjs";
+import { PYTHONS } from "./python.mjs";
 import { runOrThrow } from "./setup.mjs";
 
-// The last one must equal NEWEST in client/src/server/python.ts. 3.15 is missing: tree-sitter has no wheel for it.
-const PYTHONS = ["3.11", "3.12", "3.13", "3.14"];
 /**
  * VS Code's platforms, each with pip's tags for the wheels that run on it. Windows on ARM is missing, because PyYAML
  * has no wheel for it.

@@ -1,8 +1,12 @@
 // Finds a Python that can create the virtual environment, or explains how to get one.
 
+import { readFileSync } from "node:fs";
 import { isWindows, pythonEnvironment, run } from "./process.mjs";
 
-const OLDEST = [3, 11];
+// The minor versions of Python 3, also for client/src/server/python.ts. tree-sitter has no wheel for 3.15 yet.
+const { oldest, newest } = JSON.parse(readFileSync(new URL("python-versions.json", import.meta.url), "utf8"));
+/** The supported versions, newest first. */
+export const PYTHONS = Array.from({ length: newest - oldest + 1 }, (_, index) => `3.${newest - index}`);
 
 // For the Python of a virtual environment, the probe returns the Python that created the environment, because .venv
 // itself may be deleted and created again.
@@ -38,7 +42,7 @@ export async function findPython() {
 
 function candidates() {
   if (process.env.FAIRLEAD_PYTHON) return [[process.env.FAIRLEAD_PYTHON]];
-  const names = ["python3.14", "python3.13", "python3.12", "python3.11", "python3", "python"].map((name) => [name]);
+  const names = [...PYTHONS.map((version) => `python${version}`), "python3", "python"].map((name) => [name]);
   return isWindows ? [...names, ["py", "-3"]] : names;
 }
 
@@ -57,7 +61,8 @@ function objection(found) {
   if (found === undefined) return "does not run as a Python 3";
   const [major, minor] = found.version;
   const version = found.version.join(".");
-  if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])) return `is ${version}: too old`;
+  if (major < 3 || (major === 3 && minor < oldest)) return `is ${version}: too old`;
+  if (major > 3 || minor > newest) return `is ${version}: too new`;
   if (!found.venv) return `is ${version}, without its venv module (Debian, Ubuntu: sudo apt install python3-venv)`;
   return undefined;
 }
@@ -68,7 +73,7 @@ function help(rejected) {
     : "export FAIRLEAD_PYTHON=/path/to/python3.13";
   const unsuitable = rejected.map(([command, reason]) => `  ${command} ${reason}`);
   return [
-    `Fairlead needs Python ${OLDEST.join(".")} or newer.`,
+    `Fairlead needs Python 3.${oldest} to 3.${newest}.`,
     ...(unsuitable.length > 0 ? ["", "Found, but not suitable:", ...unsuitable] : ["", "No Python is on the PATH."]),
     "",
     "Install one:",

@@ -1,11 +1,12 @@
 """Limits that end a run (docs/plan.md L10, L14): repeated calls, budgets, and rounds without progress."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agent.turns import DONE, PLAN, Connect, results, say
-from support.fake_api import Call, FakeApi
+from support.fake_api import Call, Cut, FakeApi, Text
 
 
 async def test_l10_the_same_call_twice_is_not_run_again(connect: Connect, workspace: Path) -> None:
@@ -98,8 +99,30 @@ async def test_l14_a_cost_budget_pauses_the_run(connect: Connect) -> None:
         assert api.refusals == []
 
 
+async def test_l14_a_cost_budget_without_a_price_is_reported_once(connect: Connect) -> None:
+    """docs/plan.md L14: for each model whose price is unknown, when a run begins; otherwise nothing is reported."""
+    settings = {"model": "local-1", "budget": {"costUsd": 0.35}}
+    with FakeApi(turns=[DONE] * 5) as api:
+        async with connect(api, settings=settings) as client:
+
+            async def run(**changes: Any) -> list[str]:
+                client.notify("workspace/didChangeConfiguration", {"settings": changes})
+                await client.run()
+                return [message["message"] for message in client.all("window/showMessage")]
+
+            first = await run()
+            assert first == [
+                "Fairlead: The setting budget.costUsd has no effect, because the price of the model “local-1” is "
+                "unknown. Set budget.tokens or budget.minutes instead."
+            ]
+            assert await run() == first
+            assert await run(model="claude-sonnet-5-5") == first
+            assert await run(model="local-2", budget={"costUsd": 0}) == first
+            assert len(await run(budget={"costUsd": 0.35})) == 2
+
+
 async def test_l14_each_run_has_at_least_one_round(connect: Connect) -> None:
-    """docs/plan.md L14: each prompt gets a round even if the budget is used up at once."""
+    """docs/plan.md L14: each prompt is sent even if the budget is used up at once."""
     look = [say(Call("search", {"pattern": f"x{n}"})) for n in range(2)]
     with FakeApi(turns=[*look, DONE]) as api:
         async with connect(api, settings={"budget": {"minutes": 0.00001}}) as client:
@@ -108,6 +131,21 @@ async def test_l14_each_run_has_at_least_one_round(connect: Connect) -> None:
             assert first["stopReason"] == "budget" and "setting budget.minutes" in first["message"]
             assert (await client.run("continue", **again))["stopReason"] == "budget"
             assert (await client.run("continue", **again))["stopReason"] == "end_turn"
+        assert api.refusals == []
+
+
+async def test_l14_a_broken_answer_is_not_requested_again_if_the_budget_is_used_up(connect: Connect) -> None:
+    """docs/plan.md L14: each attempt costs as much as an answer. Within the budget, the next attempt is made."""
+    answer = say(Text("Done."), usage={"input_tokens": 600})
+    broken = Cut(answer, after=1)
+    with FakeApi(turns=[broken, broken]) as api:
+        async with connect(api, settings={"budget": {"tokens": 1000}}) as client:
+            first = await client.run()
+            assert first["stopReason"] == "budget"
+            assert "the budget is 1,000 (setting budget.tokens)" in first["message"]
+            assert (len(api.requests), len(client.events("retry"))) == (2, 1)
+            api.push(answer)
+            assert (await client.run("continue", sessionId=first["sessionId"]))["stopReason"] == "end_turn"
         assert api.refusals == []
 
 

@@ -24,7 +24,7 @@ from support.sandbox import needs_sandbox
 
 LONG = "x" * 300
 # the names that a layer's folder may contain while no box is open
-WITHOUT_BOXES = {"lock", "no-file", "no-folder", "no-settings", "upper-1"}
+WITHOUT_BOXES = {"caches", "lock", "no-file", "no-folder", "no-settings", "upper-1"}
 
 
 @pytest.fixture(autouse=True)

@@ -384,6 +384,14 @@ async def test_fault_59_a_token_in_settings_of_git(box: Boxes, workspace: Path) 
         assert on_disk(workspace) == before
 
 
+async def test_fault_58_thousands_of_secrets_are_hidden(box: Boxes, workspace: Path) -> None:
+    """docs/faults.md 58: commands run, and none can read the keys of a library's tests, for example."""
+    names = [f"keys/{number}.pem" for number in range(3_000)]
+    write(workspace, dict.fromkeys(names, "HUNTER\n"))
+    ran = await box.run("grep -rhs HUNTER .; ls keys | wc -l", View(hidden=names))
+    assert (ran.code, ran.output) == (0, "3000\n")
+
+
 async def test_fault_52_a_socket_that_disappears_while_a_box_is_made(box: Boxes, workspace: Path) -> None:
     """docs/faults.md 52: commands run even if the socket of another program constantly appears and disappears."""
     stop = threading.Event()

@@ -89,7 +89,7 @@ async def test_a_box_that_is_never_started_leaves_nothing(workspace: Path, tmp_p
         opened = await box.layer.open("true", seen(**{"a.txt": "a"}), background=background)
         assert (await opened.close()).files == []
         left = {path.name for path in box.layer._folder.iterdir()}
-        assert left <= {"lock", "no-file", "no-folder", "no-settings", "upper-1"}
+        assert left <= {"caches", "lock", "no-file", "no-folder", "no-settings", "upper-1"}
         assert list((box.layer._folder / "upper-1").iterdir()) == []
 
 

@@ -142,6 +142,15 @@ async def test_a_command_that_saw_discarded_changes_verifies_nothing(workspace: 
             "echo '# hidden by Fairlead'",
             "3 files that look like secrets are hidden from commands: z.pem, /m/a.key, /m/x.key.",
         ),
+        (
+            """echo "error: unable to unlink old 'm/x.key': Device or resource busy"; exit 128""",
+            "hidden from commands: z.pem, /m/x.key. Git can neither read nor replace them. `unsandboxed` shows them",
+        ),
+        (
+            "echo 'fatal: Unable to process path z.pem'; exit 1",
+            "1 file that looks like a secret is hidden from commands: z.pem. Git can neither read nor replace them. ",
+        ),
+        ("echo 'fatal: bad revision'; exit 128", "hidden from commands: z.pem. `unsandboxed` shows them"),
         ("true", ""),
     ],
 )

@@ -1,5 +1,7 @@
 """`search` and `list_files` leave ignored files out, unless the model names them."""
 
+import re
+
 import pytest
 
 from fairlead.tools.search import Search
@@ -111,7 +113,19 @@ async def test_only_some_ignored_files_are_named(desk: Desk) -> None:
     await desk.call("delete_file", path="logs/0.log")
     expected = IGNORED.format("logs/1.log, logs/2.log, logs/3.log, logs/4.log, logs/5.log, ..")
     assert await desk.call("list_files", path="logs") == f"No files.{expected}"
-    assert await desk.call("search", pattern="needle", path="logs") == f"No matches.{expected}"
+    note = (await desk.call("search", pattern="needle", path="logs")).removeprefix("No matches.")
+    named = re.findall(r"logs/[1-7]\.log", note)
+    assert len(set(named)) == 5
+    assert note == IGNORED.format(", ".join([*named, ".."]))
+
+
+async def test_a_search_ends_at_the_first_match_of_an_ignored_file(desk: Desk) -> None:
+    """A log may contain millions of matches. The result needs only the file's name."""
+    desk.write(".git/HEAD")
+    desk.write(".gitignore", "*.log\n")
+    desk.write("logs/a.log", "x\n" * 4_000_000)
+    expected = IGNORED.format("logs/a.log")
+    assert await desk.call("search", pattern="x", path="logs", context=1) == f"No matches.{expected}"
 
 
 async def test_the_search_in_ignored_files_has_a_time_limit(desk: Desk) -> None:

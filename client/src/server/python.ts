@@ -2,10 +2,11 @@
 
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
+import versions from "../../../scripts/python-versions.json";
 
-export const OLDEST: readonly [number, number] = [3, 11];
-/** The newest Python for which all packages of the server have wheels (`PYTHONS` in scripts/platform-wheels.mjs). */
-export const NEWEST: readonly [number, number] = [3, 14];
+export const OLDEST: readonly [number, number] = [3, versions.oldest];
+/** The newest Python for which all packages of the server have wheels. */
+export const NEWEST: readonly [number, number] = [3, versions.newest];
 const PROBE = "import sys; print('%d.%d %s' % (sys.version_info[0], sys.version_info[1], sys.executable))";
 const TIME_LIMIT = 10_000;
 
@@ -22,7 +23,8 @@ export interface Attempt {
 
 /** The commands to try, best first. */
 export function pythonCommands(platform: NodeJS.Platform): readonly (readonly string[])[] {
-  const newest = ["3.14", "3.13", "3.12", "3.11"];
+  const count = versions.newest - versions.oldest + 1;
+  const newest = Array.from({ length: count }, (_, index) => `3.${versions.newest - index}`);
   if (platform === "win32") return [...newest.map((version) => ["py", `-${version}`]), ["python"], ["python3"]];
   return [["python3"], ...newest.map((version) => [`python${version}`]), ["python"]];
 }

@@ -138,6 +138,8 @@ async def run(agent: Agent, prompt: Sequence[Block]) -> Outcome:
         ending = await run.rounds()
     except asyncio.CancelledError:
         ending = Ending("cancelled", "Stopped.")
+    except _BudgetReached as reached:
+        ending = Ending("budget", f"Paused: {reached}. {NEW_BUDGET}")
     except ModelError as error:
         run.remove_refused_images(error)
         ending = failure(error)
@@ -149,6 +151,10 @@ async def run(agent: Agent, prompt: Sequence[Block]) -> Outcome:
     agent.history.close(f"{run.partial_text}\n\n(The run ended here: {ending.stop_reason}.)".strip())
     agent.emit(RunFinished(ending.stop_reason))
     return Outcome(ending.stop_reason, ending.message, run.usage, ending.error, run.cost)
+
+
+class _BudgetReached(Exception):
+    """The run has used up its budget. The message describes the limit that it has reached."""
 
 
 class _Run:
@@ -200,9 +206,8 @@ class _Run:
         """Asks the model and runs its calls until something ends the run (L1)."""
         for number in range(1, self.agent.limits.max_rounds + 1):
             await asyncio.sleep(0)  # a stop takes effect here even if neither the model nor a tool waits
-            limit = self.reached_limit()
-            if limit is not None and number > 1:  # a run has at least one round, however small its budget
-                return Ending("budget", f"Paused: {limit}. {NEW_BUDGET}")
+            if number > 1:  # a run sends at least one request, however small its budget
+                self.check_budget()
             self.agent.emit(RoundStarted(number))
             reply = await self.ask_model()
             ending = await self.run_calls(reply) if reply.calls else await self.end_turn(reply)
@@ -340,6 +345,7 @@ class _Run:
                     case Used(usage):
                         self.usage += usage
                     case Retrying(attempt, delay, reason):
+                        self.check_budget()
                         agent.emit(Retry(attempt, delay, reason))
                     case Reply():
                         self.record(event, messages)
@@ -428,6 +434,12 @@ class _Run:
 
     def reached_limit(self) -> str | None:
         return self.agent.limits.budget.reached_limit(self.usage, self.cost, self.agent.clock() - self.began)
+
+    def check_budget(self) -> None:
+        """Raises _BudgetReached if the budget is used up."""
+        limit = self.reached_limit()
+        if limit is not None:
+            raise _BudgetReached(limit)
 
     def current_item(self) -> str | None:
         current = self.agent.plan.snapshot().current

@@ -26,7 +26,7 @@ from fairlead.models.clouds import Cloud
 from fairlead.models.endpoint import Endpoint
 from fairlead.models.factory import ModelChoice
 from fairlead.models.messages_api import is_sdk_loaded, load_sdk
-from fairlead.models.prices import price_list
+from fairlead.models.prices import price_list, price_of
 from fairlead.session.events import EditsChanged, SessionEvent
 from fairlead.session.report.listing import Row
 from fairlead.session.server_context import ServerContext
@@ -84,6 +84,17 @@ class AgentServer:
     def show_warning(self, text: str) -> None:
         """Reports a problem that is not the result of a request."""
         self.connection.show_message(types.MessageType.Warning, f"Fairlead: {text}")
+
+    def warn_about_cost_limit(self) -> None:
+        """Reports once for each model that the limit for a run's cost has no effect, if its price is unknown."""
+        settings = self.context.settings
+        name = settings.model
+        if settings.budget.cost_usd <= 0 or settings.replay or price_of(name) is not None:
+            return
+        text = f"The setting budget.costUsd has no effect, because the price of the model “{name}” is unknown."
+        if text not in self._reported:
+            self._reported.add(text)
+            self.show_warning(f"{text} Set budget.tokens or budget.minutes instead.")
 
     def show_info(self, text: str) -> None:
         """Reports that a problem is solved."""

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from pathlib import Path
 
 from fairlead.shell.layer import View
@@ -13,8 +13,7 @@ from fairlead.workspace.secrets import RULES, SecretFinder, names_secrets
 
 log = logging.getLogger(__name__)
 
-# for the hidden and read-only files in a repository around the workspace: each one needs a mount, mounting takes time,
-# and bubblewrap accepts only about 2,950
+# for the hidden and read-only files in a repository around the workspace: each needs a mount, which takes time
 _MAX_MOUNTS = 300
 
 
@@ -32,27 +31,23 @@ class GuardedFiles:
             self._first_search = asyncio.create_task(self.view())
             self._first_search.add_done_callback(_log_failure)
 
-    async def view(self) -> View:
+    async def view(self, apart: Set[str] = frozenset()) -> View:
         """The files on disk as any command sees them: without secrets, and with protected files that it cannot write.
 
         Names are relative to the root.
+
+        Args:
+            apart: folders in which no secrets are searched for, as paths relative to the root.
 
         Raises:
             WorkspaceError: the search failed.
         """
         async with self._searching:
-            found, protected = await asyncio.gather(self._secrets.find(), asyncio.to_thread(self._protected.find))
+            found, protected = await asyncio.gather(self._secrets.find(apart), asyncio.to_thread(self._protected.find))
         read_only = [name for name in protected if not is_repository(name)]
         # removes links to secrets outside of the root from the view, because their targets cannot be hidden
         proposed = dict.fromkeys(found.outside)
-        return View(
-            proposed,
-            found.names,
-            read_only,
-            found.repositories,
-            is_complete=found.is_complete,
-            nested_rules=found.nested_rules,
-        )
+        return View(proposed, found.names, read_only, found.repositories, nested_rules=found.nested_rules)
 
 
 async def guarded_view(roots: Roots, guarded_files: Callable[[Root], GuardedFiles]) -> View:
@@ -66,7 +61,7 @@ async def guarded_view(roots: Roots, guarded_files: Callable[[Root], GuardedFile
     tops = await asyncio.to_thread(enclosing_tops, roots)
     views, around = await asyncio.gather(
         asyncio.gather(*(guarded_files(root).view() for root in roots.folders)),
-        asyncio.gather(*(guarded_files(Root(top)).view() for top in tops), return_exceptions=True),
+        asyncio.gather(*(guarded_files(Root(top)).view(_inside(top, roots)) for top in tops), return_exceptions=True),
     )
     # links that look like secrets and lead outside of their folder, perhaps to a file of the repository around it
     links = [root.real / name for root, view in zip(roots.folders, views, strict=True) for name in view.proposed]
@@ -97,8 +92,6 @@ def _why_hidden(top: Path, found: View | BaseException) -> str:
     """Why a repository around the workspace is hidden, given what the search in it found; empty if it is shown."""
     if not isinstance(found, View):
         return f"the search for secrets failed: {found}"
-    if not found.is_complete:
-        return "it contains more files that look like secrets than can be listed"
     for name in found.nested_rules:
         if names_secrets(top / name):
             return f"the rules in {name}/{RULES} do not apply, so they must be moved to the top of the repository"
@@ -115,28 +108,26 @@ def enclosing_tops(roots: Roots) -> Sequence[Path]:
     return shown_repositories(roots)
 
 
+def _inside(top: Path, roots: Roots) -> frozenset[str]:
+    """The workspace's folders in a repository, relative to its top. Their secrets are searched for separately."""
+    return frozenset(name for root in roots.folders if (name := below(root.real, top)) is not None)
+
+
 def _apart(view: View, top: Path, roots: Roots, targets: Iterable[Path]) -> View:
     """The view of a repository without the workspace's folders in it, whose own rules apply.
 
     Args:
         targets: the targets of the workspace's links that look like secrets.
     """
-    own = tuple(f"{name}/" for root in roots.folders if (name := below(root.real, top)) is not None)
+    own = tuple(f"{name}/" for name in _inside(top, roots))
 
     def apart(names: Iterable[str]) -> list[str]:
         return [name for name in names if not f"{name}/".startswith(own)]
 
-    hidden = [*view.hidden, *(name for target in targets if (name := below(target, top)) is not None)]
-    proposed = dict.fromkeys(apart(view.proposed))
-    repositories = frozenset(apart(view.repositories))
-    return View(
-        proposed,
-        frozenset(apart(hidden)),
-        apart(view.read_only),
-        repositories,
-        is_complete=view.is_complete,
-        nested_rules=apart(view.nested_rules),
-    )
+    hidden = {*view.hidden, *(name for target in targets if (name := below(target, top)) is not None)}
+    proposed, repositories = dict.fromkeys(apart(view.proposed)), frozenset(apart(view.repositories))
+    nested_rules = apart(view.nested_rules)
+    return View(proposed, frozenset(hidden), apart(view.read_only), repositories, nested_rules=nested_rules)
 
 
 def _log_failure(search: asyncio.Task[View]) -> None:

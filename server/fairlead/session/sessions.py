@@ -317,7 +317,7 @@ class Sessions:
             session.change_folders(self._context.roots)
 
     def rows(self) -> tuple[Row, ...]:
-        """The list of sessions, the one with the latest run first. Omits those that the server has not yet tried to load."""
+        """The sessions, the one with the latest run first. Omits those that the server has not tried to load yet."""
         return rows(self, (row for _, row in self._unloaded.values()))
 
     def _schedule_list(self) -> None:

@@ -62,8 +62,6 @@ class View:
     git ignores.
     """
 
-    is_complete: bool = True
-    """Whether the search for hidden files found all of them. It has a limit."""
     nested_rules: Collection[str] = ()
     """The folders below the root with a `.fairleadignore` of their own, which does not apply."""
 

@@ -58,6 +58,8 @@ FOREIGN = (
     "folder. Edit it with edit_file or write_file, or use `unsandboxed`, if the user allows it.)"
 )
 REFUSALS = ("Permission denied", "Read-only file system", "Device or resource busy")
+# what git prints if it must read or replace a tracked file that is hidden
+GIT_REFUSALS = ("Unable to process path", "unable to unlink old", "not uptodate", "would be overwritten by")
 
 
 class Bash:
@@ -216,7 +218,8 @@ def _hidden_files(names: Collection[str], exit_code: int | None, output: str) ->
     one = len(names) == 1
     what = "1 file that looks like a secret is" if one else f"{len(names)} files that look like secrets are"
     them = "it" if one else "them"
-    return f"({what} hidden from commands: {shown}. `unsandboxed` shows {them}, if the user allows that.)"
+    git = " Git can neither read nor replace them." if any(words in output for words in GIT_REFUSALS) else ""
+    return f"({what} hidden from commands: {shown}.{git} `unsandboxed` shows {them}, if the user allows that.)"
 
 
 def _inconclusive(job: Job) -> str:

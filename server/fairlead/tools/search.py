@@ -15,7 +15,7 @@ from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.display import count_of
 from fairlead.tools.globs import glob_filter
-from fairlead.tools.search_scope import WITH_IGNORED, SearchTarget, omitted_ignored, search_scope
+from fairlead.tools.search_scope import MAX_IGNORED, WITH_IGNORED, SearchTarget, omitted_ignored, search_scope
 from fairlead.tools.secret_files import omitted_secrets
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
@@ -91,11 +91,11 @@ class Search:
         matches = glob_filter(input.get("glob"), self._files.roots, [target.path for target in targets])
         is_secret = self._files.secret_filter()
         unsaved = await self._unsaved(targets, texts)
-        options = ["--json", "--context", str(min(input.get("context") or 0, MAX_CONTEXT))]
-        options += ["--ignore-case"] if input.get("ignoreCase") else []
+        pattern = ["--ignore-case"] if input.get("ignoreCase") else []
         # lets $ match before \r\n, but refuses patterns that name \r
-        options += [] if NAMES_CR.search(input["pattern"]) else ["--crlf"]
-        options += ["--regexp", input["pattern"], "--"]
+        pattern += [] if NAMES_CR.search(input["pattern"]) else ["--crlf"]
+        pattern += ["--regexp", input["pattern"], "--"]
+        options = ["--json", "--context", str(min(input.get("context") or 0, MAX_CONTEXT)), *pattern]
         found: list[Found] = []
         secrets = {name for name, text in unsaved.items() if text is not None and matches(name) and is_secret(name)}
 
@@ -116,7 +116,7 @@ class Search:
         omitted_files = ""
         if not any(hit.match for hit in found):
             ignored = [
-                _hits([WITH_IGNORED, *options, target.inner], target.root.path, partial(named, target))
+                _files_with_hits([WITH_IGNORED, *pattern, target.inner], target.root.path, partial(named, target))
                 for target in targets
                 if target.path.exists() and not target.is_whole_folder
             ]
@@ -124,18 +124,21 @@ class Search:
         # counts all secrets in the scope: the number of those with a match would reveal their content
         return _show(sorted(found)) + omitted_files + omitted_secrets(len(secrets))
 
-    async def _omitted_ignored(self, searches: Sequence[AsyncGenerator[Found, None]]) -> str:
+    async def _omitted_ignored(self, searches: Sequence[AsyncGenerator[str, None]]) -> str:
         """Lines about the ignored files with a match, with a leading newline; empty if there are none.
 
-        Folders such as `node_modules` can be very large, so the time for them is limited.
+        Folders such as `node_modules` can be very large, so the time for them is limited, and the search ends when it
+        has found more files than the result names.
         """
         names, is_complete = set[str](), True
         try:
             async with asyncio.timeout(self._ignored_seconds):
-                for hits in searches:
-                    async with aclosing(hits):
-                        async for hit in hits:
-                            names |= {hit.path} if hit.match else set()
+                for found in searches:
+                    async with aclosing(found):
+                        async for name in found:
+                            names.add(name)
+                            if len(names) > MAX_IGNORED:
+                                return omitted_ignored(names)
         except TimeoutError:
             is_complete = False
         return omitted_ignored(names) + ("" if is_complete else NOT_ALL_IGNORED)
@@ -200,6 +203,21 @@ async def _hits(
                 event = json.loads(record)
                 data = event["data"]
                 yield Found(path, data["line_number"] or 0, _shortened(data), event["type"] == "match")
+
+
+async def _files_with_hits(
+    arguments: Sequence[str], cwd: Path, named: Callable[[str], str | None]
+) -> AsyncGenerator[str, None]:
+    """The names of the files in which `rg` finds a line. It reads each file only up to its first match.
+
+    Args:
+        named: as for `_hits`.
+    """
+    async with aclosing(records(["--files-with-matches", "--null", *arguments], cwd, end=b"\0")) as output:
+        async for record in output:
+            name = named(plain_name(record.decode("utf-8", "replace"))) if record else None
+            if name is not None:
+                yield name
 
 
 def _text(value: dict[str, str]) -> str:

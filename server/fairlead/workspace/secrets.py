@@ -8,7 +8,7 @@ import asyncio
 import logging
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -116,8 +116,6 @@ class Secrets:
     """The names that are links to something outside of the root."""
     repositories: frozenset[str] = frozenset()
     """The folders and files that Git takes for a repository; their settings may contain tokens."""
-    is_complete: bool = True
-    """Whether all are listed; False if there are too many."""
     nested_rules: frozenset[str] = frozenset()
     """The folders below the root with a `.fairleadignore` of their own, which does not apply."""
 
@@ -150,46 +148,51 @@ class SecretFinder:
     def __init__(self, root: Path, clock: Callable[[], float] = monotonic) -> None:
         self._root, self._clock = root, clock
         self._rules: IsSecret | None = None
+        self._apart: Set[str] = frozenset()
         self._index: FolderIndex[_Noted] | None = None
         self._in_dependencies: frozenset[str] = frozenset()
-        self._all_dependencies = True
         self._next_search = float("-inf")
 
-    async def find(self) -> Secrets:
+    async def find(self, apart: Set[str] = frozenset()) -> Secrets:
         """The secrets as they are now. Those in folders of dependencies may be up to a minute old.
 
         Do not call it again before it has returned.
+
+        Args:
+            apart: folders that are not searched, as paths relative to the root.
 
         Raises:
             WorkspaceError: the search failed.
         """
         started = self._clock()
-        found, dependencies = await asyncio.to_thread(self._find_outside_dependencies)
+        found, dependencies = await asyncio.to_thread(self._find_outside_dependencies, apart)
         if started >= self._next_search:
-            self._in_dependencies, self._all_dependencies = await _secrets_below(self._root, dependencies)
+            self._in_dependencies = await _secrets_below(self._root, dependencies)
             self._next_search = started + _SEARCH_INTERVAL
-        is_complete = found.is_complete and self._all_dependencies
-        return replace(found, names=found.names | self._in_dependencies, is_complete=is_complete)
+        return replace(found, names=found.names | self._in_dependencies)
 
-    def _find_outside_dependencies(self) -> tuple[Secrets, Sequence[str]]:
+    def _find_outside_dependencies(self, apart: Set[str]) -> tuple[Secrets, Sequence[str]]:
         """The secrets outside of folders of dependencies, and the paths of those folders."""
         rules = secret_path_filter(self._root)
-        if self._index is None or rules is not self._rules:
-            self._rules, self._index = rules, FolderIndex(self._root, partial(_examine, rules))
+        if self._index is None or rules is not self._rules or apart != self._apart:
+            self._rules, self._apart, self._next_search = rules, apart, float("-inf")
+            self._index = FolderIndex(self._root, partial(_examine, rules, apart))
         noted = self._index.current_notes().values()
         real = Path(os.path.realpath(self._root))
         links = [link for each in noted for link in each.links if _is_secret_link(rules, self._root, link)]
-        files = list(islice((name for each in noted for name in each.secrets), _MAX_FILES + 1))
+        files = islice((name for each in noted for name in each.secrets), _MAX_FILES)
         outside = frozenset(link for link in links if not _leads_inside(real, self._root / link))
         repositories = frozenset(name for each in noted for name in each.repositories)
-        names = frozenset((*files[:_MAX_FILES], *links))
+        names = frozenset((*files, *links))
         nested_rules = frozenset(folder for each in noted for folder in each.nested_rules)
-        found = Secrets(names, outside, repositories, len(files) <= _MAX_FILES, nested_rules)
+        found = Secrets(names, outside, repositories, nested_rules)
         return found, [name for each in noted for name in each.dependencies]
 
 
-def _examine(is_secret: IsSecret, folder: str, entries: Entries) -> tuple[_Noted | None, Sequence[str]]:
-    """See `FolderIndex`."""
+def _examine(
+    is_secret: IsSecret, apart: Set[str], folder: str, entries: Entries
+) -> tuple[_Noted | None, Sequence[str]]:
+    """See `FolderIndex`. `apart` are the folders that are not examined."""
     noted, below = _Noted([], [], [], [], []), list[str]()
     if folder and RULES in entries:
         noted.nested_rules.append(folder)
@@ -199,6 +202,8 @@ def _examine(is_secret: IsSecret, folder: str, entries: Entries) -> tuple[_Noted
         path = f"{folder}/{name}" if folder else name
         if name == ".git":
             noted.repositories.append(path)
+        elif path in apart:
+            continue
         elif entry.is_dir(follow_symlinks=False):
             (noted.dependencies.append(path) if name in _DEPENDENCIES else below.append(name))
         elif entry.is_symlink():
@@ -220,8 +225,8 @@ def _leads_inside(real: Path, link: Path) -> bool:
     return target != real and target.is_relative_to(real)
 
 
-async def _secrets_below(root: Path, folders: Sequence[str]) -> tuple[frozenset[str], bool]:
-    """The secrets in folders of dependencies, and whether these are all."""
+async def _secrets_below(root: Path, folders: Sequence[str]) -> frozenset[str]:
+    """The secrets in folders of dependencies."""
     is_secret = secret_path_filter(root)
     globs = secret_globs([root])  # lets ripgrep skip other names quickly
     found: set[str] = set()
@@ -234,8 +239,8 @@ async def _secrets_below(root: Path, folders: Sequence[str]) -> tuple[frozenset[
                 if name and is_secret(name) and not _SHIPPED.search(name.casefold()):
                     found.add(name)
                 if len(found) >= _MAX_FILES:
-                    return frozenset(found), False
-    return frozenset(found), True
+                    return frozenset(found)
+    return frozenset(found)
 
 
 def _read_rules(root: Path) -> bytes:

@@ -39,10 +39,11 @@ async def execute_run(server: AgentServer, session: Session, run: RunParams) -> 
         RequestRefused: as `Session.run`.
     """
 
-    def begin_progress() -> None:
+    def begin() -> None:
+        server.warn_about_cost_limit()
         server.run_progress.begin_run(session.id, run.work_done_token, server.editor.capabilities.progress)
 
-    outcome = await session.run(run.task, begin_progress)
+    outcome = await session.run(run.task, begin)
     return convert.run_result(session.id, outcome, short_record(session.snapshot(), session.evidence.support_by_item))
 
 

@@ -1,8 +1,8 @@
 """The sandboxed layer: commands run on the proposed files, and never write to the user's files (docs/sandbox.md).
 
 Between commands, only a folder outside of the workspace and the shared network remain. The folder contains the upper
-layers, which then hold only files that git ignores. Each command has its own mounts, which its launcher
-(`box/launcher.py`) makes and which end with the launcher.
+layers, which then hold only files that git ignores, and the caches of compilers. Each command has its own mounts, which
+its launcher (`box/launcher.py`) makes and which end with the launcher.
 """
 
 import asyncio
@@ -24,6 +24,7 @@ from fairlead.shell.sandbox.box.ending import END_TIMEOUT, LauncherStatus, end_b
 from fairlead.shell.sandbox.box.loopback import loopback
 from fairlead.shell.sandbox.box.seccomp import seccomp_filter
 from fairlead.shell.sandbox.box.spec import BoxSpec, OverlaySpec, launcher_argv
+from fairlead.shell.sandbox.caches import CompilerCaches
 from fairlead.shell.sandbox.layer import collect_changes, trees
 from fairlead.shell.sandbox.layer.index import assume_rest_unchanged, assume_unchanged
 from fairlead.shell.sandbox.layer.layer_folder import LayerFolder, sweep
@@ -72,6 +73,7 @@ class SandboxLayer:
         try:
             os.chown(self._folder, self._owner.uid, self._owner.gid)
             self._uppers = self._make_uppers("upper", self._overlay_folders.paths)
+            self._caches = CompilerCaches(self._folder, self._owner)
         except OSError:
             self._layer_folder.remove()
             raise
@@ -226,7 +228,13 @@ class SandboxLayer:
             scratch_size=limits.memory // 2,
             scratch_folders=[*((folder.name, folder.mode) for folder in private), ("dev", 0o755)],
             binds=self._shown.binds(
-                view, settings, [Path(layer["target"]) for layer in layers], private, scratch, network=network
+                view,
+                settings,
+                [Path(layer["target"]) for layer in layers],
+                private,
+                self._caches.binds(),
+                scratch,
+                network=network,
             ),
             links=self._shown.links(view, private),
             bubblewrap=self._bubblewrap,
@@ -293,10 +301,11 @@ class SandboxLayer:
         return self._folder / name
 
     def box_failed(self, reason: str) -> NotRun:
-        """The error for a box that could not be made. If the disk is full, clears the upper layers."""
+        """The error for a box that could not be made. If the disk is full, clears the upper layers and the caches."""
         if not is_full(reason):
             return NotRun(f"The command was not run: its sandbox could not be created ({reason}).", reason)
         self._clear()
+        self._caches.clear()
         return NotRun(
             f"The command was not run: no space, or no inode, is left for its sandbox in {self._folder.parent}. The "
             "builds of earlier commands in the sandbox were removed. Try again; if this error occurs again, ask the "

@@ -77,14 +77,15 @@ class ShownPaths:
         settings: Iterable[tuple[Path, str]],
         layers: Sequence[Path],
         private: Sequence[mounts.PrivateFolder],
+        caches: Iterable[mounts.Bind],
         scratch: Path,
         *,
         network: bool,
     ) -> list[mounts.Bind]:
         """The binds, in the order of mounting.
 
-        They come in this order: private folders, tools, the user's harmless Git settings, layers, read-only parts, Git
-        settings without credentials, placeholders of hidden files and folders.
+        They come in this order: private folders, caches, tools, the user's harmless Git settings, layers, read-only
+        parts, Git settings without credentials, placeholders of hidden files and folders.
 
         The first call lists the files that only root may read; later calls use the same list. The tools are listed
         again if their folders have changed.
@@ -94,6 +95,7 @@ class ShownPaths:
             settings: see `settings`.
             layers: where the layers are mounted.
             private: the folders that are private to the box.
+            caches: the binds of the session's caches.
             scratch: the folder of the box's file system in memory. Replacement texts are written next to it.
             network: whether the box has the machine's network.
         """
@@ -108,6 +110,7 @@ class ShownPaths:
             ]
         tools = [*self._tools, *(mounts.resolver_files() if network else [])]
         binds: list[mounts.Bind] = [(f"{scratch}/{folder.name}", str(folder.path), True) for folder in private]
+        binds += caches
         binds += _binds_in_place(tools)
         binds += self._replacements(scratch.parent, gitconfig.user_settings(mounts.home()))
         binds += _binds_in_place(layers, writable=True)

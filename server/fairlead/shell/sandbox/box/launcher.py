@@ -151,13 +151,8 @@ def _init(spec: "BoxSpec", wait: int) -> int:
     monitor = limits.BoxMonitor(spec, view.mount_scratch(spec))
     kernel.mount("proc", "/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
     limits.limit_pids(spec)
-    if spec["bubblewrap"]:
-        for source, target, _ in view.outer_masks(spec):  # here, because bubblewrap fails if a target is gone by then
-            if os.path.lexists(target):
-                tree = kernel.clone_tree(source)
-                kernel.restrict(tree, writable=False)
-                view.attach_if_present(tree, target)
-    else:
+    view.mount_masks(spec)  # not by bubblewrap, which limits their number and fails if a target is gone by then
+    if not spec["bubblewrap"]:
         limits.write_file("/proc/sys/user/max_user_namespaces", "0")
         view.make_view(spec)
     status_read, status_write = os.pipe()
@@ -261,8 +256,7 @@ def _bubblewrap(spec: "BoxSpec", status: int) -> list[str]:
         arguments += ["--ro-bind", "/sys", "/sys"]
     for name in view.MACHINE_PROC:
         arguments += ["--ro-bind-try", f"/proc/{name}", f"/proc/{name}"]
-    masks = view.outer_masks(spec)
-    for source, target, writable in [bind for bind in view.existing_binds(spec) if bind not in masks]:
+    for source, target, writable in view.other_binds(spec):
         arguments += ["--bind" if writable else "--ro-bind", source, target]
     for link_target, path in spec["links"]:
         arguments += ["--symlink", link_target, path]

@@ -91,24 +91,44 @@ def mount_scratch(spec: "BoxSpec") -> int:
     return os.open(folder, os.O_PATH | os.O_DIRECTORY)
 
 
-def existing_binds(spec: "BoxSpec") -> "list[tuple[str, str, bool]]":
-    """The binds whose targets still exist. A program's socket, for example, may be gone by now."""
-    return [bind for bind in spec["binds"] if os.path.lexists(bind[1])]
+def mount_masks(spec: "BoxSpec") -> None:
+    """Mounts the masks, one at a time, because there may be thousands.
+
+    Call it before the view is made, which then contains them. Skips a mask whose target is gone by now, such as a
+    program's socket: there is nothing to hide.
+    """
+    layers = [layer["target"] for layer in spec["layers"]]
+    for source, target, _ in _masks(spec):
+        path = target if _is_in(target, layers) else spec["machine"] + target
+        if os.path.lexists(path):
+            tree = kernel.clone_tree(source)
+            kernel.restrict(tree, writable=False)
+            _attach_if_present(tree, path)
 
 
-def outer_masks(spec: "BoxSpec") -> "list[tuple[str, str, bool]]":
-    """The read-only binds outside of the layers and the box's own folders. Their targets may disappear at any time.
+def other_binds(spec: "BoxSpec") -> "list[tuple[str, str, bool]]":
+    """The binds that are no masks. Leaves out read-only ones whose targets are gone by now."""
+    masks = set(_masks(spec))
+    return [bind for bind in spec["binds"] if bind not in masks and (bind[2] or os.path.lexists(bind[1]))]
+
+
+def _masks(spec: "BoxSpec") -> "list[tuple[str, str, bool]]":
+    """The read-only binds in the layers, and those outside of the box's own folders.
 
     Leaves out binds over folders that contain the scratch file system: they would hide the sources of other binds.
     """
-    own = [layer["target"] for layer in spec["layers"]]
-    own += [target for source, target, _ in spec["binds"] if source.startswith(f"{spec['scratch']}/")]
+    layers = [layer["target"] for layer in spec["layers"]]
+    own = [target for source, target, _ in spec["binds"] if source.startswith(f"{spec['scratch']}/")]
     binds = [bind for bind in spec["binds"] if not (bind[2] or spec["scratch"].startswith(f"{bind[1]}/"))]
-    return [bind for bind in binds if not any(f"{bind[1]}/".startswith(f"{folder}/") for folder in own)]
+    return [bind for bind in binds if _is_in(bind[1], layers) or not _is_in(bind[1], own)]
 
 
-def attach_if_present(tree: int, target: str) -> None:
-    """Mounts a detached tree over a target. If the target is gone by now, closes the tree: there is nothing to hide."""
+def _is_in(path: str, folders: list[str]) -> bool:
+    return any(f"{path}/".startswith(f"{folder}/") for folder in folders)
+
+
+def _attach_if_present(tree: int, target: str) -> None:
+    """Mounts a detached tree over a target. If the target is gone by now, closes the tree."""
     try:
         kernel.attach(tree, target)
     except FileNotFoundError:
@@ -123,8 +143,8 @@ def make_view(spec: "BoxSpec") -> None:
     """
     devices = {name: kernel.clone_tree(f"/dev/{name}") for name in _DEVICES}
     scratch = spec["scratch"]
-    binds = [(f"{scratch}/dev", "/dev", True), *existing_binds(spec)]
-    trees = [(kernel.clone_tree(source), source, target, writable) for source, target, writable in binds]
+    binds = [(f"{scratch}/dev", "/dev", True), *other_binds(spec)]
+    trees = [(kernel.clone_tree(source), target, writable) for source, target, writable in binds]
     if spec["machine"]:
         for name in ("/proc", "/sys"):
             kernel.attach(kernel.clone_tree(name), f"{spec['machine']}{name}")
@@ -137,12 +157,10 @@ def make_view(spec: "BoxSpec") -> None:
             tree = kernel.clone_tree(f"/proc/{name}")
             kernel.restrict(tree, writable=False)
             kernel.attach(tree, f"/proc/{name}")
-    masks = outer_masks(spec)
-    for tree, source, target, writable in trees:
+    for tree, target, writable in trees:
         kernel.restrict(tree, writable=writable)
-        if (source, target, writable) not in masks:
-            _make_mount_point(tree, target)
-        attach_if_present(tree, target)
+        _make_mount_point(tree, target)
+        kernel.attach(tree, target)
         if target == "/dev":
             _fill_dev(devices)
     for link_target, path in spec["links"]:

@@ -121,6 +121,13 @@ def remove_all(folder: str | os.PathLike[str]) -> None:
         remove(os.path.basename(path), parent)
 
 
+def clear(folder: str | os.PathLike[str]) -> None:
+    """Removes the content of one of our folders, as far as it can be removed."""
+    with contextlib.suppress(OSError), opened(folder) as top:
+        for name in os.listdir(top):
+            remove(name, top)
+
+
 def _empty(descriptor: int) -> None:
     """Empties a folder and closes its descriptor.
 

@@ -74,9 +74,7 @@ class UpperLayer:
     def clear(self) -> None:
         """Removes all that can be removed, including builds. For a layer with unknown content, or on a full disk."""
         self.retained = {}
-        with contextlib.suppress(OSError), trees.opened(self.folder) as top:
-            for name in os.listdir(top):
-                trees.remove(name, top)
+        trees.clear(self.folder)
 
     def remove_stale(self) -> None:
         """Removes retained files that the user has changed since, so that commands see the user's version."""
