@@ -5,9 +5,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from fairlead.code.provider import NoAnswer
-from fairlead.code.servers.server import Server
-from fairlead.code.servers.servers import SessionServers
+from fairlead.code.provider import LanguageServer, LanguageServers, NoAnswer
 from fairlead.code.servers.table import ServerSpec
 from fairlead.session.commands import SessionCommands
 from fairlead.session.server_context import ServerContext
@@ -70,7 +68,7 @@ class FolderServers:
     def __init__(
         self,
         files: Files,
-        start: Callable[[Path], SessionServers],
+        start: Callable[[Path], LanguageServers],
         waiting: Callable[[], AbstractContextManager[None]],
     ) -> None:
         """
@@ -79,20 +77,20 @@ class FolderServers:
             waiting: returns a context manager that is entered while a run waits for a server.
         """
         self._files, self._start, self._waiting = files, start, waiting
-        self._by_folder: dict[Path, SessionServers] = {}
+        self._by_folder: dict[Path, LanguageServers] = {}
 
     def name_for(self, path: Path) -> str:
         root = self._files.roots.folder_of(path)
         return self._of(root).name_for(path) if root is not None else ""
 
-    async def server(self, path: Path) -> Server:
+    async def server(self, path: Path) -> LanguageServer:
         with self._waiting():
             return await self._server(path)
 
     async def start(self, path: Path) -> None:
         await self._server(path)
 
-    async def _server(self, path: Path) -> Server:
+    async def _server(self, path: Path) -> LanguageServer:
         for folder in self._by_folder.keys() - {*self._files.roots.paths}:
             closed = self._by_folder.pop(folder, None)
             if closed is not None:
@@ -108,7 +106,7 @@ class FolderServers:
     async def aclose(self) -> None:
         await asyncio.gather(*(servers.aclose() for servers in self._by_folder.values()))
 
-    def _of(self, root: Root) -> SessionServers:
+    def _of(self, root: Root) -> LanguageServers:
         if root.path not in self._by_folder:
             self._by_folder[root.path] = self._start(root.path)
         return self._by_folder[root.path]
