@@ -151,7 +151,7 @@ export class ConversationActions implements vscode.Disposable {
 
   /**
    * Opens a file of the workspace at a line (from 1; null: none), or its diff if the shown session proposes changes for
-   * it. Ignores anything else.
+   * it. Shows a folder in the Explorer. Ignores anything else.
    */
   private async open(uri: vscode.Uri, line: number | null): Promise<void> {
     const session = this.store.active;
@@ -165,19 +165,23 @@ export class ConversationActions implements vscode.Disposable {
     }
     const start = new vscode.Position(Math.max(0, (line ?? 1) - 1), 0);
     const options = { preview: true, ...(line === null ? {} : { selection: new vscode.Range(start, start) }) };
-    try {
-      await vscode.window.showTextDocument(uri, options);
-    } catch {
+    const type = await vscode.workspace.fs.stat(uri).then(
+      (found) => found.type,
+      () => undefined,
+    );
+    if (type === undefined)
       void vscode.window.showInformationMessage(t("{0} cannot be opened.", relative(uri.toString())));
-    }
+    else if ((type & vscode.FileType.Directory) !== 0) await vscode.commands.executeCommand("revealInExplorer", uri);
+    // unlike `showTextDocument`, this also shows a picture
+    else await vscode.commands.executeCommand("vscode.open", uri, options);
   }
 
   /**
-   * Opens the workspace file that a path from the model refers to: the first candidate that exists, or else the first
-   * one. Ignores a path outside of the workspace.
+   * Opens the workspace file or folder that a path from the model refers to: the first candidate that exists, or else
+   * the first one. Ignores a path outside of the workspace.
    */
   private async openPath(path: string, line: number | null): Promise<void> {
-    const uris = urisOfPath(path.replace(/^\.\//, "")).filter((uri) => vscode.workspace.getWorkspaceFolder(uri));
+    const uris = urisOfPath(path.replace(/^\.\/|\/$/g, "")).filter((uri) => vscode.workspace.getWorkspaceFolder(uri));
     const uri = (await firstExisting(uris)) ?? uris[0];
     if (uri) await this.open(uri, line);
   }
