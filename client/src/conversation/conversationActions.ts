@@ -31,6 +31,7 @@ const WHOLE_TEXT_SCHEME = "fairlead-entry";
 
 export class ConversationActions implements vscode.Disposable {
   private readonly texts = new Map<string, string>();
+  private readonly textChanges = new vscode.EventEmitter<vscode.Uri>();
   private readonly registered: vscode.Disposable;
 
   constructor(
@@ -42,12 +43,14 @@ export class ConversationActions implements vscode.Disposable {
     private readonly diffs: Diffs,
   ) {
     this.registered = vscode.workspace.registerTextDocumentContentProvider(WHOLE_TEXT_SCHEME, {
+      onDidChange: this.textChanges.event,
       provideTextDocumentContent: (uri) => this.texts.get(uri.toString()) ?? t("This text is no longer available.\n"),
     });
   }
 
   dispose(): void {
     this.registered.dispose();
+    this.textChanges.dispose();
   }
 
   /** Answers a card with one of its buttons, or with text. */
@@ -193,6 +196,8 @@ export class ConversationActions implements vscode.Disposable {
     const path = entry.kind === "text" ? `/Answer ${index + 1}.md` : `/Output ${index + 1}.txt`;
     const uri = vscode.Uri.from({ scheme: WHOLE_TEXT_SCHEME, authority: session.id, path });
     this.texts.set(uri.toString(), wholeText(entry));
+    // its document may be open with an earlier text: the entry has grown, or has replaced another one after a rewind
+    this.textChanges.fire(uri);
     await vscode.window.showTextDocument(uri, { preview: true });
   }
 
