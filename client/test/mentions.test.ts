@@ -76,6 +76,7 @@ test("the word at the end is completed: keywords first, then files by name, open
   assert.deepEqual(mentions('Fix #"my n'), ['#"my notes.md"']);
   assert.deepEqual(mentions("Fix #file:sel"), ['#"selection"']);
   assert.deepEqual(mentions("Fix #smt"), ["#src/app/main.ts"]);
+  assert.deepEqual(mentions("Fix #.\\src\\app\\"), ["#src/app", "#src/app/main.ts"]);
   for (const text of ["Fix", "Fix #a ", "#12", "C#", "Fix #nothing", ""]) assert.deepEqual(mentions(text), [], text);
 });
 
