@@ -222,6 +222,21 @@ editorTest("files that are dropped from the Explorer become mentions at the curs
   await inView(page, "textarea").fill("");
 });
 
+editorTest("a selection can be mentioned as soon as it is made", async ({ page }) => {
+  const box = inView(page, "textarea");
+  const row = (text) => inView(page, ".completions li", { hasText: text }).first();
+  await page.openFile("greet.py");
+  await page.clickLine("# a greeting");
+  await box.fill("#gre");
+  await row("#greet.py").waitFor();
+  await page.clickLine("# a greeting");
+  await page.press("Shift+Home");
+  await page.statusItem("status.editor.selection", ({ text }) => text.includes("selected"));
+  await box.fill("#sel");
+  await row("#selection").waitFor();
+  await box.fill("");
+});
+
 editorTest("the chips show only what is sent with a task", async ({ page, workspace }) => {
   const chips = (...wanted) =>
     page.until(`the chips ${wanted.join(" and ")}`, async () => {

@@ -2,11 +2,12 @@
 
 import * as vscode from "vscode";
 import { applyCompletion, completionsAt, type Completion } from "./completions";
-import { mentionable, mentionsOf } from "./contextItems";
+import { mentionableAtEachKey, mentionsOf } from "./contextItems";
 import { unfinishedMention, urisIn } from "./mentions";
 
 const SELECTOR = { language: "fairlead-task" };
 const URI_LIST = "text/uri-list";
+const mentionable = mentionableAtEachKey();
 const KINDS: Record<Completion["kind"], vscode.CompletionItemKind> = {
   keyword: vscode.CompletionItemKind.Keyword,
   file: vscode.CompletionItemKind.File,
