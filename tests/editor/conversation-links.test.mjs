@@ -1,4 +1,4 @@
-// What the links and buttons of the conversation open.
+// What the links and buttons of the conversation open, and what its chips show when a file is closed.
 
 import { followUp, runTask, useAgent } from "./agent.mjs";
 
@@ -7,7 +7,7 @@ const PICTURE = Buffer.from(
   "base64",
 );
 // below each other, because a button covers the first line under the pointer
-const LINKS = ["src/a.txt#L2", "./src/", "logo.png", "none.txt"].map((to) => `- [${to}](${to})`).join("\n");
+const LINKS = ["src/a.txt#L2", "./src/", "logo.png", "data.bin", "none.txt"].map((to) => `- [${to}](${to})`).join("\n");
 const read = (path) => ({ calls: [{ read_file: { path } }] });
 const editorTest = useAgent(
   [
@@ -23,6 +23,7 @@ const editorTest = useAgent(
       "src/a.txt": "one\ntwo\n",
       "src/b.txt": "",
       "logo.png": PICTURE,
+      "data.bin": Buffer.from([0, 0, 1, 0xff]),
       "one.txt": "first text\n".repeat(1500),
       "two.txt": "second text\n".repeat(1500),
     },
@@ -71,4 +72,15 @@ editorTest("the whole text of an entry opens, also if it has replaced another on
   await openWhole();
   await shows("second text");
   await page.tab(label);
+});
+
+editorTest("the chip of a file disappears when the file is closed in the background", async ({ page }) => {
+  await page.runCommand("View: Close All Editors");
+  await page.openFile("src/a.txt");
+  await clickLink(page, "data.bin"); // not a text, so that the chip still names the file before
+  await page.tab("data.bin");
+  const chip = inView(page, ".chip", { hasText: "src/a.txt" });
+  await chip.waitFor();
+  await page.runCommand("View: Close Other Editors in Group");
+  await chip.waitFor({ state: "detached" });
 });
