@@ -139,6 +139,20 @@ editorTest(
   },
 );
 
+editorTest("a / command with too much text or too little is not sent, and says why", async ({ page }) => {
+  const box = inView(page, "textarea");
+  for (const [text, problem] of [
+    ["/ask", "Write the task after /ask."],
+    ["/undo this", "/undo takes no text. To send this as a task, begin it with another word."],
+  ]) {
+    await box.fill(`${text} `);
+    await box.press("Enter");
+    await page.toast(problem);
+    await page.closeToast(problem);
+    await page.until("the text again", async () => (await typed(page)) === `${text} `);
+  }
+});
+
 editorTest("a sent task can be edited and sent again, in another mode", async ({ page }) => {
   await inView(page, "textarea").fill("");
   await inView(page, ".entry.prompt", { hasText: "One more" })

@@ -109,7 +109,10 @@ export class ConversationActions implements vscode.Disposable {
     putBack: () => void,
   ): Promise<boolean> {
     const sent = parseSent(text);
-    if (sent.kind === "incomplete") return false;
+    if (sent.kind === "unclear") {
+      void vscode.window.showInformationMessage(sent.problem);
+      return false;
+    }
     if (sent.kind === "command") {
       putBack();
       await vscode.commands.executeCommand(sent.command);
