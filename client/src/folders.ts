@@ -17,12 +17,13 @@ export function urisOfPath(path: string): vscode.Uri[] {
 }
 
 /**
- * Returns the workspace path by which the agent knows a file or folder; the whole path if it is outside of the
- * workspace. Differs from the agent's path if the server has changed the name of its folder (docs/protocol.md,
+ * Returns the workspace path by which the agent knows a file or folder: its name for a workspace folder, and the whole
+ * path if it is outside of the workspace. Differs from the agent's path if the server has changed the name of its folder (docs/protocol.md,
  * Initialize).
  */
 export function workspacePath(uri: vscode.Uri): string {
-  return vscode.workspace.asRelativePath(uri);
+  const folder = vscode.workspace.getWorkspaceFolder(uri);
+  return folder?.uri.toString() === uri.toString() ? folder.name : vscode.workspace.asRelativePath(uri);
 }
 
 /** As `workspacePath`, for a URI from the wire. */

@@ -320,9 +320,12 @@ test("a slash at the start begins a command if there is one with that name; othe
   assert.deepEqual(parseSent("/new do it"), task("do it", "agent", true));
   assert.deepEqual(parseSent("/usr/bin is full"), task("/usr/bin is full"));
   assert.deepEqual(parseSent("/unknown x"), task("/unknown x"));
-  assert.deepEqual(parseSent("/plan "), { kind: "incomplete" });
+  assert.deepEqual(parseSent("/plan "), { kind: "unclear", problem: "Write the task after /plan." });
   assert.deepEqual(parseSent("/review"), { kind: "command", command: "fairlead.reviewAll" });
-  assert.deepEqual(parseSent("/review all"), { kind: "incomplete" });
+  assert.deepEqual(parseSent("/review all"), {
+    kind: "unclear",
+    problem: "/review takes no text. To send this as a task, begin it with another word.",
+  });
   assert.deepEqual(
     slashCompletions("/pl")?.map(({ text }) => text),
     ["/plan "],

@@ -25,6 +25,21 @@ test("a task mentions keywords, files and folders", () => {
   assert.deepEqual(mentionsIn("#file:selection"), [{ kind: "path", paths: ["selection"] }]);
 });
 
+test("in a language without spaces, a mention begins and ends between the words", () => {
+  assert.deepEqual(mentionsIn("解释#src/a.ts的用途，再看（#文档/说明.md）。"), [
+    { kind: "path", paths: ["src/a.ts的用途，再看（", "src/a.ts的用途，再看", "src/a.ts的用途", "src/a.ts"] },
+    { kind: "path", paths: ["文档/说明.md）。", "文档/说明.md）", "文档/说明.md"] },
+  ]);
+  assert.deepEqual(mentionsIn("検査は#changes、#problemsと#selection。"), [
+    { kind: "changes" },
+    { kind: "problems" },
+    { kind: "selection" },
+  ]);
+  assert.deepEqual(mentionsIn("#src/a.ts를 고쳐"), [{ kind: "path", paths: ["src/a.ts를", "src/a.ts"] }]);
+  assert.deepEqual(mentionsIn("Öffne #größe.ts und Menü#a"), [{ kind: "path", paths: ["größe.ts"] }]);
+  assert.deepEqual(mentions("解释#src/a"), ["#src/a.ts", "#src/app", "#src/app/main.ts"]);
+});
+
 test("other text with a # is not a mention", () => {
   for (const text of [
     "C# and a#b",
@@ -61,6 +76,7 @@ test("the word at the end is completed: keywords first, then files by name, open
   assert.deepEqual(mentions('Fix #"my n'), ['#"my notes.md"']);
   assert.deepEqual(mentions("Fix #file:sel"), ['#"selection"']);
   assert.deepEqual(mentions("Fix #smt"), ["#src/app/main.ts"]);
+  assert.deepEqual(mentions("Fix #.\\src\\app\\"), ["#src/app", "#src/app/main.ts"]);
   for (const text of ["Fix", "Fix #a ", "#12", "C#", "Fix #nothing", ""]) assert.deepEqual(mentions(text), [], text);
 });
 

@@ -209,7 +209,9 @@ editorTest("the document of a task completes mentions, and sends the file that w
   await page.page.locator(".suggest-widget .monaco-list-row", { hasText: "#src/greet.ts" }).first().waitFor();
   await picture(page, "task-document");
   await page.press("Enter");
-  await page.editorLines((lines) => lines.join("\n").includes("See #src/greet.ts"));
+  await page.editorLines((lines) => lines.join("\n").includes("See #src/greet.ts "));
+  await page.press("Backspace"); // the space, so that the file is dropped directly after a word
+  await page.editorLines((lines) => lines.join("\n").endsWith("See #src/greet.ts"));
   await page.runCommand("View: Show Explorer");
   const { mouse, keyboard } = page.page;
   await page.page.locator(".explorer-folders-view .monaco-list-row", { hasText: "data.json" }).hover();
@@ -219,7 +221,7 @@ editorTest("the document of a task completes mentions, and sends the file that w
   await mouse.move(end.x + 300, end.y + end.height / 2, { steps: 5 });
   await mouse.up();
   await keyboard.up("Shift");
-  await page.editorLines((lines) => lines.join("\n").includes("#data.json "));
+  await page.editorLines((lines) => lines.join("\n").includes("#src/greet.ts #data.json "));
   await picture(page, "task-document-dropped");
   await page.typeText("", { at: "end" });
   await page.press("ControlOrMeta+Enter");

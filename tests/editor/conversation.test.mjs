@@ -139,6 +139,20 @@ editorTest(
   },
 );
 
+editorTest("a / command with too much text or too little is not sent, and says why", async ({ page }) => {
+  const box = inView(page, "textarea");
+  for (const [text, problem] of [
+    ["/ask", "Write the task after /ask."],
+    ["/undo this", "/undo takes no text. To send this as a task, begin it with another word."],
+  ]) {
+    await box.fill(`${text} `);
+    await box.press("Enter");
+    await page.toast(problem);
+    await page.closeToast(problem);
+    await page.until("the text again", async () => (await typed(page)) === `${text} `);
+  }
+});
+
 editorTest("a sent task can be edited and sent again, in another mode", async ({ page }) => {
   await inView(page, "textarea").fill("");
   await inView(page, ".entry.prompt", { hasText: "One more" })
@@ -223,6 +237,21 @@ editorTest("files that are dropped from the Explorer become mentions at the curs
   await page.runCommand("Notifications: Clear All Notifications"); // the notification covers the prompt
   assert.equal(await typed(page), text);
   await inView(page, "textarea").fill("");
+});
+
+editorTest("a selection can be mentioned as soon as it is made", async ({ page }) => {
+  const box = inView(page, "textarea");
+  const row = (text) => inView(page, ".completions li", { hasText: text }).first();
+  await page.openFile("greet.py");
+  await page.clickLine("# a greeting");
+  await box.fill("#gre");
+  await row("#greet.py").waitFor();
+  await page.clickLine("# a greeting");
+  await page.press("Shift+Home");
+  await page.statusItem("status.editor.selection", ({ text }) => text.includes("selected"));
+  await box.fill("#sel");
+  await row("#selection").waitFor();
+  await box.fill("");
 });
 
 editorTest("the chips show only what is sent with a task", async ({ page, workspace }) => {

@@ -62,6 +62,21 @@ editorTest("the agent works in both folders, and its paths name them", async ({ 
   );
 });
 
+editorTest("a folder of the workspace that is dropped on the prompt is mentioned by its name", async (editor) => {
+  const { page, workspace } = editor;
+  const input = page.webview().locator("textarea");
+  await input.evaluate(
+    (box, list) => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.setData("application/vnd.code.uri-list", list);
+      box.dispatchEvent(new DragEvent("drop", { bubbles: true, cancelable: true, dataTransfer }));
+    },
+    ["api", "web", "api/main.txt"].map((name) => `file://${path.join(path.dirname(workspace), name)}`).join("\n"),
+  );
+  await page.until("the mentions", async () => (await input.inputValue()) === '#api #"Web UI" #api/main.txt ');
+  await input.fill("");
+});
+
 editorTest("a folder that the user removes is not touched anymore", async ({ page, workspace }) => {
   await followUp(page, "Change one");
   await page.toast("One is waiting.");

@@ -51,7 +51,9 @@ export function applyCompletion(text: string, completion: Completion): string {
 
 function pathCompletions(typed: string, { files, open }: Mentionable): Completion[] {
   const openFiles = new Set(open);
-  const wanted = typed.toLowerCase().replace(/^\.\//, "");
+  // as a mention is read
+  const typedPath = typed.replaceAll("\\", "/").replace(/^\.\//, "");
+  const wanted = typedPath.toLowerCase();
   const paths = [
     ...files.map((path) => ({ path, kind: "file" as const })),
     ...(wanted === "" ? [] : foldersOf(files).map((path) => ({ path, kind: "folder" as const }))),
@@ -65,7 +67,7 @@ function pathCompletions(typed: string, { files, open }: Mentionable): Completio
       kind,
       mention: pathMention(path),
       description: kind === "folder" ? t("folder") : path.split("/").slice(0, -1).join("/"),
-      isExact: path === typed.replace(/\/$/, ""),
+      isExact: path === typedPath.replace(/\/$/, ""),
     }));
 }
 

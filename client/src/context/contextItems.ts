@@ -12,6 +12,8 @@ import { hasChanges, uncommittedChanges } from "./git";
 import { mentionsIn, pathMention, type Mention } from "./mentions";
 
 const MAX_FILES = 10_000;
+/** How long a list of the workspace's files is reused while the user types, in milliseconds. */
+const FILES_VALID_MS = 10_000;
 
 /** Returns a context item for each mention in a task. Leaves out a mention that refers to nothing: it is plain text. */
 export async function contextItems(task: string): Promise<ContextItem[]> {
@@ -81,15 +83,29 @@ export async function firstExisting(uris: readonly vscode.Uri[]): Promise<vscode
   return undefined;
 }
 
+/** Returns what can be mentioned now. Searches the workspace for its files, unless they are given. */
+export async function mentionable(files = workspaceFiles()): Promise<Mentionable> {
+  return { files: await files, open: pathsOf(openUris()), keywords: keywords() };
+}
+
+/** Returns a function like `mentionable` for calls at each key: it reuses a list of files for `FILES_VALID_MS`. */
+export function mentionableAtEachKey(): () => Promise<Mentionable> {
+  let last: { readonly files: Promise<string[]>; readonly searchedAt: number } | undefined;
+  return () => {
+    if (!last || Date.now() - last.searchedAt > FILES_VALID_MS)
+      last = { files: workspaceFiles(), searchedAt: Date.now() };
+    return mentionable(last.files);
+  };
+}
+
 /**
- * Returns the files and keywords that can be mentioned now. Searches the workspace for at most `MAX_FILES` files.
- * Leaves out dependencies, and the files that VS Code's own search leaves out.
+ * Returns the paths of at most `MAX_FILES` files of the workspace. Leaves out dependencies, and the files that VS Code's
+ * own search leaves out.
  */
-export async function mentionable(): Promise<Mentionable> {
+async function workspaceFiles(): Promise<string[]> {
   const find = (include: string, exclude: string, limit: number): Thenable<vscode.Uri[]> =>
     vscode.workspace.findFiles(include, exclude, limit);
-  const found = await filesWithoutDependencies(find, searchExcludes(), MAX_FILES);
-  return { files: pathsOf(found), open: pathsOf(openUris()), keywords: keywords() };
+  return pathsOf(await filesWithoutDependencies(find, searchExcludes(), MAX_FILES));
 }
 
 /** Returns the globs of `search.exclude`. VS Code itself applies `files.exclude`. */

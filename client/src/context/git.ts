@@ -4,7 +4,7 @@
 import * as vscode from "vscode";
 import { workspacePath } from "../folders";
 import type { ChangedFile, EditorContext } from "../protocol";
-import { prefixPaths } from "./gitDiffs";
+import { renameFiles } from "./gitDiffs";
 
 interface Change {
   readonly uri: vscode.Uri;
@@ -51,8 +51,8 @@ const STATES: readonly ChangedFile["state"][] = [
 ] as ChangedFile["state"][];
 
 /**
- * Returns the branches, the number of changed files, and at most `MAX_FILES` of these files. Leaves out a repository
- * without a branch or commit. Null if no repository is left, or if VS Code's Git is off or has not started.
+ * Returns the branches, the number of changed files in the workspace, and at most `MAX_FILES` of these files. Leaves out
+ * a repository without a branch or commit. Null if no repository is left, or if VS Code's Git is off or has not started.
  */
 export function gitState(): EditorContext["git"] {
   const repositories = workspaceRepositories().filter(({ repository }) => branchOf(repository) !== "");
@@ -75,20 +75,14 @@ export function hasChanges(): boolean {
 }
 
 /**
- * Returns the uncommitted changes as a diff, in which an untracked file has only a header; empty if there are none,
- * undefined without a repository. Lists at most `MAX_FILES` untracked files of each repository. Rejects if Git cannot
- * read a repository.
+ * Returns the uncommitted changes in the workspace as a diff with workspace paths, in which an untracked file has only a
+ * header; empty if there are none, undefined without a repository. Lists at most `MAX_FILES` untracked files of each
+ * repository. Rejects if Git cannot read a repository.
  */
 export async function uncommittedChanges(): Promise<string | undefined> {
   const repositories = workspaceRepositories();
   if (repositories.length === 0) return undefined;
-  const diffs = await Promise.all(
-    repositories.map(async ({ name, repository }) => {
-      const diff = await uncommittedDiff(repository);
-      return repositories.length === 1 && !isBelowFolder(repository) ? diff : prefixPaths(name, diff);
-    }),
-  );
-  return diffs.join("");
+  return (await Promise.all(repositories.map(({ repository }) => uncommittedDiff(repository)))).join("");
 }
 
 /**
@@ -106,15 +100,25 @@ export function commitInputs(
 async function uncommittedDiff(repository: Repository): Promise<string> {
   await repository.status(); // otherwise `state` can be older than the diffs
   const [staged, unstaged] = await Promise.all([repository.diff(true), repository.diff(false)]);
+  const uriOf = (path: string): vscode.Uri => vscode.Uri.joinPath(repository.rootUri, path);
+  const diffs = [staged, unstaged].map((diff) =>
+    renameFiles(
+      diff,
+      (path) => workspacePath(uriOf(path)),
+      (path) => isInWorkspace(uriOf(path)),
+    ),
+  );
   const untracked = [...changedFiles(repository)].filter(([, status]) => STATES[status] === "untracked");
   const names = untracked.slice(0, MAX_FILES).map(([uri]) => {
-    const name = vscode.Uri.parse(uri).path.slice(repository.rootUri.path.length + 1);
+    const name = workspacePath(vscode.Uri.parse(uri));
     return `diff --git a/${name} b/${name}\nnew file, untracked\n`;
   });
-  return [staged, unstaged, ...names].map((part) => (part === "" || part.endsWith("\n") ? part : `${part}\n`)).join("");
+  return [...diffs, ...names].map((part) => (part === "" || part.endsWith("\n") ? part : `${part}\n`)).join("");
 }
 
-/** Returns the status of the files that differ from the last commit, by URI. */
+const isInWorkspace = (uri: vscode.Uri): boolean => vscode.workspace.getWorkspaceFolder(uri) !== undefined;
+
+/** Returns the status of the workspace's files that differ from the last commit, by URI. */
 function changedFiles({ state }: Repository): ReadonlyMap<string, number> {
   const all = [
     ...state.indexChanges,
@@ -122,7 +126,7 @@ function changedFiles({ state }: Repository): ReadonlyMap<string, number> {
     ...(state.untrackedChanges ?? []),
     ...state.mergeChanges,
   ];
-  return new Map(all.map(({ uri, status }) => [uri.toString(), status]));
+  return new Map(all.filter(({ uri }) => isInWorkspace(uri)).map(({ uri, status }) => [uri.toString(), status]));
 }
 
 /**
@@ -146,15 +150,6 @@ function workspaceRepositories(): { name: string; repository: Repository }[] {
     }
   }
   return [...found.values()];
-}
-
-/**
- * Whether a repository is below a workspace folder. The workspace paths of its files then begin with the repository's
- * workspace path.
- */
-function isBelowFolder({ rootUri }: Repository): boolean {
-  const folder = vscode.workspace.getWorkspaceFolder(rootUri);
-  return folder !== undefined && folder.uri.toString() !== rootUri.toString();
 }
 
 /** Returns the Git extension's API; undefined if VS Code's Git is off or has not started. */

@@ -12,10 +12,15 @@ export type Mention =
    */
   | { readonly kind: "path"; readonly paths: readonly string[] };
 
-// at the start of a word, so that neither `C#` nor the fragment of a URL counts
-const MENTION = /(?<![^\s([{"'])#(file:)?(?:"([^"\n]+)"|([^\s"#]+))/g;
-const UNFINISHED = /(?<![^\s([{"'])#(file:)?(?:"([^"\n]*)|([^\s"#]*))$/;
+// not after a Latin letter, a digit or a sign that opens nothing, so that neither `C#` nor the fragment of a URL counts
+const MENTION = /(?<!(?![([{"'])[!-~]|\p{sc=Latin})#(file:)?(?:"([^"\n]+)"|([^\s"#]+))/gu;
+const UNFINISHED = /(?<!(?![([{"'])[!-~]|\p{sc=Latin})#(file:)?(?:"([^"\n]*)|([^\s"#]*))$/u;
 const PUNCTUATION = /[.,;:!?)\]}'"]$/;
+/**
+ * Where a path may end in a text without spaces: between a name in Latin letters and another script, and before
+ * punctuation that is not ASCII.
+ */
+const POSSIBLE_END = /(?<=[!-.0-~])(?=[^!-~])(?!\p{sc=Latin})|(?!^)(?=[^!-~])(?=\p{P})/gu;
 
 /** Returns the mentions in a text, in order and without duplicates. */
 export function mentionsIn(text: string): Mention[] {
@@ -35,10 +40,15 @@ export function mentionsIn(text: string): Mention[] {
 }
 
 /**
- * Returns the word, and the shorter words that remain when punctuation at its end is removed, because that may belong
- * to the sentence. The longest is first.
+ * Returns the word, and the shorter words at its beginning, because its end may belong to the sentence: punctuation,
+ * and what follows the mention in a language without spaces. The longest is first.
  */
 function possibleWords(word: string): string[] {
+  const ends = [word.length, ...[...word.matchAll(POSSIBLE_END)].map(({ index }) => index).reverse()];
+  return [...new Set(ends.flatMap((end) => withAndWithoutPunctuation(word.slice(0, end))))];
+}
+
+function withAndWithoutPunctuation(word: string): string[] {
   const words = [word];
   while (PUNCTUATION.test(word)) words.push((word = word.slice(0, -1)));
   return words;

@@ -2,11 +2,12 @@
 
 import * as vscode from "vscode";
 import { applyCompletion, completionsAt, type Completion } from "./completions";
-import { mentionable, mentionsOf } from "./contextItems";
+import { mentionableAtEachKey, mentionsOf } from "./contextItems";
 import { unfinishedMention, urisIn } from "./mentions";
 
 const SELECTOR = { language: "fairlead-task" };
 const URI_LIST = "text/uri-list";
+const mentionable = mentionableAtEachKey();
 const KINDS: Record<Completion["kind"], vscode.CompletionItemKind> = {
   keyword: vscode.CompletionItemKind.Keyword,
   file: vscode.CompletionItemKind.File,
@@ -17,9 +18,12 @@ export function registerTaskDocuments(): vscode.Disposable {
   return vscode.Disposable.from(
     vscode.languages.registerCompletionItemProvider(SELECTOR, { provideCompletionItems }, "#", "/"),
     vscode.languages.registerDocumentDropEditProvider(SELECTOR, {
-      provideDocumentDropEdits: async (_document, _position, data) => {
+      provideDocumentDropEdits: async (document, position, data) => {
         const text = mentionsOf(urisIn((await data.get(URI_LIST)?.asString()) ?? ""));
-        return text === undefined ? undefined : new vscode.DocumentDropEdit(text);
+        if (text === undefined) return undefined;
+        const before = document.lineAt(position).text.slice(0, position.character);
+        // directly after a word, the text would not be a mention
+        return new vscode.DocumentDropEdit(/\S$/.test(before) ? ` ${text}` : text);
       },
     }),
   );

@@ -78,6 +78,9 @@ export class Conversation implements vscode.Disposable {
       }),
       vscode.workspace.onDidChangeConfiguration(schedule),
       vscode.window.onDidChangeActiveTextEditor(schedule),
+      // a file that is closed in the background is not sent anymore
+      vscode.window.tabGroups.onDidChangeTabs(schedule),
+      vscode.workspace.onDidCloseTextDocument(schedule),
       vscode.window.onDidChangeTextEditorSelection((event) => {
         // a change with a kind comes from the keyboard, the mouse or a command
         if (event.kind !== undefined) this.cancelFocus();

@@ -31,6 +31,7 @@ const WHOLE_TEXT_SCHEME = "fairlead-entry";
 
 export class ConversationActions implements vscode.Disposable {
   private readonly texts = new Map<string, string>();
+  private readonly textChanges = new vscode.EventEmitter<vscode.Uri>();
   private readonly registered: vscode.Disposable;
 
   constructor(
@@ -42,12 +43,14 @@ export class ConversationActions implements vscode.Disposable {
     private readonly diffs: Diffs,
   ) {
     this.registered = vscode.workspace.registerTextDocumentContentProvider(WHOLE_TEXT_SCHEME, {
+      onDidChange: this.textChanges.event,
       provideTextDocumentContent: (uri) => this.texts.get(uri.toString()) ?? t("This text is no longer available.\n"),
     });
   }
 
   dispose(): void {
     this.registered.dispose();
+    this.textChanges.dispose();
   }
 
   /** Performs the action of a card's button, or answers the card's question. Ignores a blank answer. */
@@ -106,7 +109,10 @@ export class ConversationActions implements vscode.Disposable {
     putBack: () => void,
   ): Promise<boolean> {
     const sent = parseSent(text);
-    if (sent.kind === "incomplete") return false;
+    if (sent.kind === "unclear") {
+      void vscode.window.showInformationMessage(sent.problem);
+      return false;
+    }
     if (sent.kind === "command") {
       putBack();
       await vscode.commands.executeCommand(sent.command);
@@ -151,7 +157,7 @@ export class ConversationActions implements vscode.Disposable {
 
   /**
    * Opens a file of the workspace at a line (from 1; null: none), or its diff if the shown session proposes changes for
-   * it. Ignores anything else.
+   * it. Shows a folder in the Explorer. Ignores anything else.
    */
   private async open(uri: vscode.Uri, line: number | null): Promise<void> {
     const session = this.store.active;
@@ -165,19 +171,23 @@ export class ConversationActions implements vscode.Disposable {
     }
     const start = new vscode.Position(Math.max(0, (line ?? 1) - 1), 0);
     const options = { preview: true, ...(line === null ? {} : { selection: new vscode.Range(start, start) }) };
-    try {
-      await vscode.window.showTextDocument(uri, options);
-    } catch {
+    const type = await vscode.workspace.fs.stat(uri).then(
+      (found) => found.type,
+      () => undefined,
+    );
+    if (type === undefined)
       void vscode.window.showInformationMessage(t("{0} cannot be opened.", relative(uri.toString())));
-    }
+    else if ((type & vscode.FileType.Directory) !== 0) await vscode.commands.executeCommand("revealInExplorer", uri);
+    // unlike `showTextDocument`, this also shows a picture
+    else await vscode.commands.executeCommand("vscode.open", uri, options);
   }
 
   /**
-   * Opens the workspace file that a path from the model refers to: the first candidate that exists, or else the first
-   * one. Ignores a path outside of the workspace.
+   * Opens the workspace file or folder that a path from the model refers to: the first candidate that exists, or else
+   * the first one. Ignores a path outside of the workspace.
    */
   private async openPath(path: string, line: number | null): Promise<void> {
-    const uris = urisOfPath(path.replace(/^\.\//, "")).filter((uri) => vscode.workspace.getWorkspaceFolder(uri));
+    const uris = urisOfPath(path.replace(/^\.\/|\/$/g, "")).filter((uri) => vscode.workspace.getWorkspaceFolder(uri));
     const uri = (await firstExisting(uris)) ?? uris[0];
     if (uri) await this.open(uri, line);
   }
@@ -189,6 +199,8 @@ export class ConversationActions implements vscode.Disposable {
     const path = entry.kind === "text" ? `/Answer ${index + 1}.md` : `/Output ${index + 1}.txt`;
     const uri = vscode.Uri.from({ scheme: WHOLE_TEXT_SCHEME, authority: session.id, path });
     this.texts.set(uri.toString(), wholeText(entry));
+    // its document may be open with an earlier text: the entry has grown, or has replaced another one after a rewind
+    this.textChanges.fire(uri);
     await vscode.window.showTextDocument(uri, { preview: true });
   }
 

@@ -6,17 +6,14 @@ import * as vscode from "vscode";
 import type { ChipView, CompletionView } from "./messages";
 import { slashCompletions } from "./slashCommands";
 import { lineRangeOf, linesLabel } from "../code/taskTexts";
-import { applyCompletion, completionsAt, type Mentionable } from "../context/completions";
-import { mentionable } from "../context/contextItems";
+import { applyCompletion, completionsAt } from "../context/completions";
+import { mentionableAtEachKey } from "../context/contextItems";
 import { activeFile, openUris, type Omission } from "../context/editorContext";
 import { workspacePath } from "../folders";
 import type { ImageItem } from "../protocol";
 import { visibleText } from "../ui/text";
 
 const DRAFT_KEY = "fairlead.conversationDraft";
-/** How long a list of the workspace's files is reused while the user types, in milliseconds. */
-const FILES_VALID_MS = 10_000;
-
 const MAX_PICTURES = 10;
 /** The maximum length of all pictures of a task together, as base64. The server checks it too. */
 const MAX_DATA = (20 * 1024 * 1024 * 4) / 3;
@@ -35,8 +32,7 @@ export class PromptBox {
   /** The pictures that are sent with the next task, by the id of their chip. */
   private readonly pictures = new Map<ChipView["id"], Picture>();
   private pictureCount = 0;
-  /** What can be mentioned, and when the search for it began. */
-  private files: { readonly found: Promise<Mentionable>; readonly at: number } | undefined;
+  private readonly mentionable = mentionableAtEachKey();
 
   /** `onOpen` is called when the prompt is shown, and when the user begins to type into an empty one. */
   constructor(
@@ -124,12 +120,6 @@ export class PromptBox {
         description: completion.description,
         text: applyCompletion(text, completion),
       }));
-  }
-
-  private mentionable(): Promise<Mentionable> {
-    if (!this.files || Date.now() - this.files.at > FILES_VALID_MS)
-      this.files = { found: mentionable(), at: Date.now() };
-    return this.files.found;
   }
 
   private pictureChips(): ChipView[] {

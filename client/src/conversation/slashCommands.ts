@@ -33,8 +33,8 @@ const COMMANDS: readonly SlashCommand[] = [
 export type Sent =
   | { readonly kind: "task"; readonly text: string; readonly mode: Mode | undefined; readonly isNew: boolean }
   | { readonly kind: "command"; readonly command: string }
-  /** The text is missing, or follows a command that takes none. */
-  | { readonly kind: "incomplete" };
+  /** The text is missing, or follows a command that takes none. `problem` tells the user. */
+  | { readonly kind: "unclear"; readonly problem: string };
 
 /** Parses what the user sent. A `/` that does not begin a known command is part of the text, as in a path. */
 export function parseSent(text: string): Sent {
@@ -42,11 +42,13 @@ export function parseSent(text: string): Sent {
   const found = COMMANDS.find((each) => each.name === name);
   const words = rest.trim();
   if (!found) return { kind: "task", text: text.trim(), mode: undefined, isNew: false };
-  if (found.command !== undefined)
-    return words === "" ? { kind: "command", command: found.command } : { kind: "incomplete" };
-  return words === ""
-    ? { kind: "incomplete" }
-    : { kind: "task", text: words, mode: found.mode, isNew: found.isNew ?? false };
+  if (found.command !== undefined) {
+    if (words === "") return { kind: "command", command: found.command };
+    const problem = t("/{0} takes no text. To send this as a task, begin it with another word.", found.name);
+    return { kind: "unclear", problem };
+  }
+  if (words === "") return { kind: "unclear", problem: t("Write the task after /{0}.", found.name) };
+  return { kind: "task", text: words, mode: found.mode, isNew: found.isNew ?? false };
 }
 
 /** Returns the completions of `/` and the beginning of a command's name; undefined if the text is anything else. */
