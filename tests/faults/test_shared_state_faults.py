@@ -242,6 +242,17 @@ def test_fault_52_two_servers_move_the_same_sessions(tmp_path: Path) -> None:
     assert len(list(folder.iterdir())) == 60
 
 
+@pytest.mark.parametrize("spelling", ["sessions", "link", "sessions/../sessions"])
+def test_fault_52_a_former_folder_that_is_the_folder_itself_keeps_its_sessions(tmp_path: Path, spelling: str) -> None:
+    """docs/faults.md 52: whatever the client calls the folder."""
+    made = Journals(tmp_path / "sessions").new(ID, ROOT)
+    made.write(SessionState("Task", "idle", 5.0))
+    made.close()
+    (tmp_path / "link").symlink_to("sessions")
+    move_journals(tmp_path / spelling, tmp_path / "sessions")
+    assert [info.id for info in Journals(tmp_path / "sessions").scan()] == [ID]
+
+
 def test_fault_53_a_killed_servers_journal_is_whole_or_swept(tmp_path: Path) -> None:
     """docs/faults.md 53: killed at any line of creating, rewriting or deleting a journal, a server leaves a session
     that can be opened, or files that are swept; a journal in use stays."""

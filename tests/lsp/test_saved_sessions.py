@@ -5,6 +5,8 @@ import os
 import re
 from pathlib import Path
 
+import pytest
+
 from lsp.restarts import (
     PLAN,
     SHOWING,
@@ -132,6 +134,33 @@ async def test_a_finished_session_that_another_window_opens_later(
             await other.until(lambda: len(other.last("agent/sessions")["sessions"]) == 1)
         await other.until(lambda: not other.last("agent/sessions")["sessions"][0]["openElsewhere"])
         assert other.all("agent/plan") == []
+
+
+@pytest.mark.parametrize("is_seen", [True, False])
+async def test_a_finished_session_that_another_window_continued_is_restored(
+    workspace: Path, replay: Replay, storage: Path, is_seen: bool
+) -> None:
+    """With the changes to review that the other window left, whether or not this one saw the session in use. A session
+    that the other window deleted is no longer listed."""
+    (workspace / "a.txt").write_text("one\n")
+    nothing = replay({"text": "."})
+    async with Client(workspace, settings=nothing, storage=storage) as client:
+        continued, deleted = [(await client.run(title))["sessionId"] for title in ("Continued", "Deleted")]
+    options: Json = {"capabilities": SHOWING, "storage": storage}
+    async with Client(workspace, settings=nothing, **options) as other:
+        assert len(await listed(other)) == 2
+        async with Client(
+            workspace, settings=replay({"calls": edits(("one", "ONE"))}, {"text": "."}), **options
+        ) as one:
+            await one.run("More", sessionId=continued)
+            await one.request("agent/sessions/delete", {"sessionId": deleted})
+            if is_seen:
+                assert await open_elsewhere(other) == {"Continued": True}
+        if not is_seen:
+            await other.request("agent/sessions/list", {})
+        await other.until(lambda: other.all("agent/edits"))
+        [row] = (await listed(other)).values()
+        assert (row["sessionId"], row["pendingFiles"], row["openElsewhere"]) == (continued, 1, False)
 
 
 async def test_a_session_is_listed_once_if_the_request_that_loads_it_is_cancelled(

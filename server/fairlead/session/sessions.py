@@ -120,16 +120,24 @@ class Sessions:
         Raises:
             RequestRefused: as `create`.
         """
-        roots = self._context.workspace()
-        known = {*self._sessions, *self._unloaded, *self._to_load, *self._deleted}
+        self._context.workspace()
         self._context.journals.adopt_former()
         self._context.journals.remove_leftovers(self._context.now() - LEFTOVER_AGE)
-        found = list(self._context.journals.scan(known))
+        self._find()
+
+    def _find(self) -> None:
+        """Finds what other processes have saved, continued or deleted since the last call. Raises as `restore`."""
+        roots = self._context.workspace()
+        found = list(self._context.journals.scan({*self._sessions, *self._to_load, *self._deleted}))
         paths = set(map(str, roots.paths))
         self._prune_other_workspaces([info for info in found if paths.isdisjoint(info.folders)])
         mine = [info for info in found if not paths.isdisjoint(info.folders)]
-        settled = self._prune([info for info in mine if info.summary is not None])
-        self._unloaded |= {info.id: (info, settled_row(info)) for info in settled}
+        settled = [info for info in mine if info.summary is not None]
+        remaining = self._prune(settled)
+        gone = self._unloaded.keys() - {info.id for info in found} - self._to_load.keys()
+        for session_id in gone | {info.id for info in settled}:
+            self._unloaded.pop(session_id, None)
+        self._unloaded |= {info.id: (info, settled_row(info)) for info in remaining}
         self._check_locks([*self._unloaded.values()])
         unsettled = {info.id: info for info in mine if info.summary is None}
         if unsettled:
@@ -174,8 +182,12 @@ class Sessions:
         finally:
             self._loaded_once.set()
             self._loader = None
-        self._check_locks(self._open_elsewhere())
+        held = self._open_elsewhere()
+        self._check_locks(held)
         self._schedule_list()
+        if len(self._open_elsewhere()) < len(held):
+            with contextlib.suppress(RequestRefused):  # the workspace cannot be used now
+                self._find()  # the other process may have continued or deleted the session
         if self._to_load or self._open_elsewhere():
             loop = asyncio.get_running_loop()
             self._retry_timer = loop.call_later(LOCK_CHECK_INTERVAL, self._start_loader)
@@ -200,7 +212,7 @@ class Sessions:
         except (OSError, ValueError) as error:
             if not isinstance(error, FileNotFoundError):  # otherwise another process has deleted it
                 reason = await self._unreadable_reason(info.id, error)
-                self._context.journals.report_unreadable(info.id, reason)
+                self._context.journals.report_unreadable(info.id, reason, error)
             self._forget(info.id)
 
     async def _list_unsettled(self, info: JournalInfo) -> None:
@@ -339,7 +351,7 @@ class Sessions:
         Waits until the server has tried to load each session that it found.
         """
         with contextlib.suppress(RequestRefused):  # nothing can be opened now
-            self.restore()
+            self._find()
         await self._loaded_once.wait()
         return self.rows()
 

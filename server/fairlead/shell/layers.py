@@ -4,6 +4,7 @@ The sandbox is probed once per workspace, and again only if the probe failed tem
 """
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -35,6 +36,8 @@ class CommandLayers:
         self._storage = [storage] if storage is not None else []
         self._state = (storage or platformdirs.user_state_path("fairlead", appauthor=False)) / "layers"
         self._probes: dict[Roots, asyncio.Task[Capability]] = {}
+        self._sweeping: asyncio.Future[None] | None = None
+        """Set once the removal of dead layers in the former storage has begun. Nothing waits for it."""
 
     def start_probe(self, roots: Roots) -> asyncio.Task[Capability]:
         """Starts the probe of a workspace, unless there is one already. Returns its task.
@@ -48,8 +51,8 @@ class CommandLayers:
 
     async def _probe(self, roots: Roots) -> Capability:
         found = await probe(roots, self._state)
-        if found.layers_folder is not None and self._former is not None:
-            await asyncio.to_thread(_sweep, self._former / "layers")
+        if found.layers_folder is not None and self._former is not None and self._sweeping is None:
+            self._sweeping = asyncio.ensure_future(asyncio.to_thread(_sweep, self._former / "layers"))
         return found
 
     async def capability(self, roots: Roots) -> Capability:
@@ -75,4 +78,5 @@ def _sweep(layers_folder: Path) -> None:
     """Removes the layers of dead servers. Runs in a thread, because a layer can be large."""
     from fairlead.shell.sandbox.layer.layer_folder import sweep  # noqa: PLC0415  imports only on Linux
 
-    sweep(layers_folder)
+    with contextlib.suppress(OSError):  # it cannot be read
+        sweep(layers_folder)

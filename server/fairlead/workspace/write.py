@@ -163,7 +163,11 @@ class _Transaction:
         for undo_step in reversed(self._undo_steps):
             with contextlib.suppress(OSError):
                 undo_step()
-        return [(name, folder.path / temporary) for folder, name, temporary in self._set_aside if folder.has(temporary)]
+        return [
+            (name, folder.path / temporary)
+            for folder, name, temporary in self._set_aside
+            if _may_have(folder, temporary)
+        ]
 
     def remove_deleted_files(self) -> None:
         """Removes the files that were set aside. Call it only after all changes were made."""
@@ -203,6 +207,14 @@ def _move_back(folder: Folder, temporary: str, name: str) -> None:
     """Restores a file that was set aside, but never over something that has its name by now."""
     if not folder.has(name):
         folder.move(temporary, name)
+
+
+def _may_have(folder: Folder, name: str) -> bool:
+    """Whether there is an entry of this name, or the system cannot say."""
+    try:
+        return folder.has(name)
+    except OSError:
+        return True
 
 
 def missing_folders(path: Path) -> list[Path]:

@@ -85,7 +85,7 @@ class ProposedProblems:
     def warm(self) -> None:
         """Starts the language servers of the proposed files in the background, so that a later check need not wait.
 
-        Starts each server only once.
+        Starts each server only once between two checks.
         """
         if not self._seconds():
             return
@@ -138,6 +138,8 @@ class ProposedProblems:
             return
         # nothing is new without a proposal, and then no server starts
         groups = self._groups([*proposed, *self._dependents(proposed)] if proposed else [])
+        # a server that was started before may have been stopped since, because nobody needed it
+        self._starts = {key: start for key, start in self._starts.items() if not start.done()}
         self._begin_starts(groups)
         await asyncio.sleep(0)  # lets the starts begin: the time limit would cancel one that the check begins
         checked: dict[Path, _Checked] = {}

@@ -1,5 +1,6 @@
 """Moves journals from the folder in which the client saved its sessions before, also from another file system."""
 
+import contextlib
 import errno
 import logging
 import os
@@ -15,7 +16,11 @@ def move_journals(former: Path, folder: Path) -> None:
     """Moves the journals of a former folder, apart from those that another process has open or moves now.
 
     At every moment, a journal is whole in at least one of the folders. Also removes the locks that killed servers left.
+    Does nothing if both are the same folder.
     """
+    with contextlib.suppress(OSError):  # one of them does not exist
+        if former.samefile(folder):
+            return
     found = {path.with_suffix(".jsonl") for kind in ("jsonl", "lock") for path in former.glob(f"*.{kind}")}
     for path in sorted(found):
         try:

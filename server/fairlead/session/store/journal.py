@@ -10,11 +10,13 @@ import contextlib
 import json
 import logging
 import os
+import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fairlead.display import escape_to_one_line
 from fairlead.session.state import SessionState
 from fairlead.session.store import journal_files as files
 from fairlead.session.store import reader
@@ -255,7 +257,7 @@ class Journals:
                 continue
             except (OSError, ValueError) as error:
                 # without its title, because it may belong to another workspace
-                self.report_unreadable(path.stem, _unreadable(path.stem, path, error))
+                self.report_unreadable(path.stem, _unreadable(path.stem, path, error), error)
 
     def is_open_elsewhere(self, info: JournalInfo) -> bool:
         """Whether a `Journal` has a session open, usually one of another process. Takes the lock for a moment."""
@@ -345,12 +347,19 @@ class Journals:
                         path.with_suffix(kind).unlink(missing_ok=True)
                     lock.remove()
 
-    def report_unreadable(self, session_id: str, reason: str) -> None:
-        """Tells the user that a session cannot be read, once for all processes until its file changes."""
+    def report_unreadable(self, session_id: str, reason: str, error: Exception) -> None:
+        """Tells the user that a session cannot be read, once for all processes until its file changes.
+
+        `scan` does not find it again, unless `error` is the system's, which may be temporary.
+        """
         path = self._path(session_id)
         assert path is not None
-        self._unreadable.add(session_id)
-        log.warning("%s", reason)
+        if not isinstance(error, OSError):
+            self._unreadable.add(session_id)
+        elif sys.platform == "win32":  # the file is locked for a moment while another process replaces or checks it
+            log.warning("%s", escape_to_one_line(reason))
+            return
+        log.warning("%s", escape_to_one_line(reason))
         if files.note_report(path):
             self.warn(reason)
 

@@ -305,11 +305,15 @@ def _sed(words: Sequence[Word]) -> Iterator[Danger]:
             script_next = not script and (value == "--expression" or (value[1:2] != "-" and value.endswith("e")))
 
 
+# a word that stays one word because its expansions are in double quotes; with `@`, as in "$@", it may become several
+_QUOTED = re.compile(r'[\w=,.:/-]*"[^"@]*"', re.S)
+
+
 def _awk(words: Sequence[Word]) -> Iterator[Danger]:
     value_next = seen = False
     for index, word in enumerate(words[1:], 1):
         value = word.value
-        if value_next and value is not None:
+        if value_next and (value is not None or _QUOTED.fullmatch(word.text)):
             value_next = False
         elif value is None:
             if not seen or word.prefix[:1] in ("", "-"):
