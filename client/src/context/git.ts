@@ -70,8 +70,9 @@ function branchOf({ state: { HEAD: head } }: Repository): string {
   return head?.name ?? (head?.commit === undefined ? "" : `no branch, at commit ${head.commit.slice(0, 8)}`);
 }
 
+/** Whether there are uncommitted changes in the workspace. It is fast, because completions need it at each key. */
 export function hasChanges(): boolean {
-  return workspaceRepositories().some(({ repository }) => changedFiles(repository).size > 0);
+  return workspaceRepositories().some(({ repository }) => changesOf(repository).some(({ uri }) => isInWorkspace(uri)));
 }
 
 /**
@@ -119,14 +120,14 @@ async function uncommittedDiff(repository: Repository): Promise<string> {
 const isInWorkspace = (uri: vscode.Uri): boolean => vscode.workspace.getWorkspaceFolder(uri) !== undefined;
 
 /** Returns the status of the workspace's files that differ from the last commit, by URI. */
-function changedFiles({ state }: Repository): ReadonlyMap<string, number> {
-  const all = [
-    ...state.indexChanges,
-    ...state.workingTreeChanges,
-    ...(state.untrackedChanges ?? []),
-    ...state.mergeChanges,
-  ];
-  return new Map(all.filter(({ uri }) => isInWorkspace(uri)).map(({ uri, status }) => [uri.toString(), status]));
+function changedFiles(repository: Repository): ReadonlyMap<string, number> {
+  const inWorkspace = changesOf(repository).filter(({ uri }) => isInWorkspace(uri));
+  return new Map(inWorkspace.map(({ uri, status }) => [uri.toString(), status]));
+}
+
+/** Returns the changes in a repository. May contain a file several times; the last one has the status that counts. */
+function changesOf({ state }: Repository): readonly Change[] {
+  return [...state.indexChanges, ...state.workingTreeChanges, ...(state.untrackedChanges ?? []), ...state.mergeChanges];
 }
 
 /**
