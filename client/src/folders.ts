@@ -18,8 +18,8 @@ export function urisOfPath(path: string): vscode.Uri[] {
 
 /**
  * Returns the workspace path by which the agent knows a file or folder: its name for a workspace folder, and the whole
- * path if it is outside of the workspace. Differs from the agent's path if the server has changed the name of its folder (docs/protocol.md,
- * Initialize).
+ * path if it is outside of the workspace. Differs from the agent's path if the server has changed the name of its
+ * folder (docs/protocol.md, Initialize).
  */
 export function workspacePath(uri: vscode.Uri): string {
   const folder = vscode.workspace.getWorkspaceFolder(uri);

@@ -37,12 +37,25 @@ test("in a language without spaces, a mention begins and ends between the words"
   ]);
   assert.deepEqual(mentionsIn("#src/a.ts를 고쳐"), [{ kind: "path", paths: ["src/a.ts를", "src/a.ts"] }]);
   assert.deepEqual(mentionsIn("Öffne #größe.ts und Menü#a"), [{ kind: "path", paths: ["größe.ts"] }]);
+  assert.deepEqual(mentionsIn("ดูที่#changes"), [{ kind: "changes" }]);
+  assert.deepEqual(mentionsIn("#cafe\u0301.ts"), [{ kind: "path", paths: ["cafe\u0301.ts"] }]);
   assert.deepEqual(mentions("解释#src/a"), ["#src/a.ts", "#src/app", "#src/app/main.ts"]);
+});
+
+test("in a long text without spaces, a mention can mean only a few paths of limited length", () => {
+  const [mention, ...others] = mentionsIn(`解释#src/a.ts的用途${"，再看（这个）。".repeat(500)}`);
+  assert.ok(mention?.kind === "path");
+  assert.equal(mention.paths.length, 20);
+  assert.equal(mention.paths.at(-1), "src/a.ts");
+  assert.ok(mention.paths.every((path) => path.length <= 260));
+  assert.deepEqual(others, []);
+  assert.deepEqual(mentionsIn(`#${"很长".repeat(200)}`), []);
 });
 
 test("other text with a # is not a mention", () => {
   for (const text of [
     "C# and a#b",
+    "cafe\u0301#changes",
     "https://example.com/#top",
     "## Heading",
     "# Heading",

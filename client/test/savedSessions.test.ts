@@ -42,3 +42,30 @@ test("a session is found by a folder with a trailing separator, and by one of ma
   fs.writeFileSync(path.join(folder, "many.jsonl"), journal(...long, "/a"));
   assert.deepEqual((await savedSessions(storage, ["/a/"])).sort(), ["many", "one"]);
 });
+
+test("of many sessions, all are found, and only a part of the files is open at the same time", async (context) => {
+  const storage = fs.mkdtempSync(path.join(os.tmpdir(), "storage-"));
+  context.after(() => {
+    fs.rmSync(storage, { recursive: true });
+  });
+  const folder = path.join(storage, "sessions");
+  fs.mkdirSync(folder);
+  const ids = Array.from({ length: 120 }, (_, number) => String(1000 + number));
+  for (const id of ids) fs.writeFileSync(path.join(folder, `${id}.jsonl`), journal("/a"));
+  const { open } = fs.promises;
+  const opened = new Set<unknown>();
+  let most = 0;
+  context.mock.method(fs.promises, "open", async (file: fs.PathLike) => {
+    opened.add(file);
+    most = Math.max(most, opened.size);
+    const handle = await open(file);
+    const close = handle.close.bind(handle);
+    handle.close = async () => {
+      await close();
+      opened.delete(file);
+    };
+    return handle;
+  });
+  assert.deepEqual((await savedSessions(storage, ["/a"])).sort(), ids);
+  assert.ok(most > 0 && most <= 50, `${String(most)} files were open`);
+});

@@ -1,5 +1,7 @@
 // What the links and buttons of the conversation open, and what its chips show when a file is closed.
 
+import fs from "node:fs";
+import path from "node:path";
 import { followUp, runTask, useAgent } from "./agent.mjs";
 
 const PICTURE = Buffer.from(
@@ -7,7 +9,9 @@ const PICTURE = Buffer.from(
   "base64",
 );
 // below each other, because a button covers the first line under the pointer
-const LINKS = ["src/a.txt#L2", "./src/", "logo.png", "data.bin", "none.txt"].map((to) => `- [${to}](${to})`).join("\n");
+const LINKS = ["src/a.txt#L2", "src/b.txt", "./src/", "logo.png", "data.bin", "none.txt"]
+  .map((to) => `- [${to}](${to})`)
+  .join("\n");
 const read = (path) => ({ calls: [{ read_file: { path } }] });
 const editorTest = useAgent(
   [
@@ -83,4 +87,15 @@ editorTest("the chip of a file disappears when the file is closed in the backgro
   await chip.waitFor();
   await page.runCommand("View: Close Other Editors in Group");
   await chip.waitFor({ state: "detached" });
+});
+
+editorTest("a link shows the unsaved text of a file that was deleted on disk", async ({ page, workspace }) => {
+  await page.openFile("src/b.txt");
+  await page.typeText("unsaved", { at: "start" });
+  await page.tab("b.txt", ({ dirty }) => dirty);
+  await page.openFile("src/a.txt");
+  fs.rmSync(path.join(workspace, "src/b.txt"));
+  await clickLink(page, "src/b.txt");
+  await page.editorLines((lines) => lines.join("|") === "unsaved");
+  await page.runCommand("File: Revert File");
 });

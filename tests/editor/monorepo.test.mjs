@@ -5,6 +5,7 @@ import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { conversationSays, runTask, useAgent } from "./agent.mjs";
+import { temporaryFile } from "./host/temporary.mjs";
 
 // the minimum that Git accepts as a repository
 const repository = (folder) => ({
@@ -30,8 +31,11 @@ const editorTest = useAgent([{ text: "Looks good." }], {
 editorTest("#changes and the state of Git name what changed in the workspace, by its paths", async (editor) => {
   const { page, workspace } = editor;
   const root = path.dirname(workspace);
-  const git = (...args) =>
-    execFileSync("git", ["-c", "user.name=A", "-c", "user.email=a", ...args], { cwd: root, stdio: "ignore" });
+  const config = temporaryFile("config");
+  fs.writeFileSync(config, "[user]\n\tname = A\n\temail = a\n");
+  // not the developer's configuration, which may sign commits or run hooks
+  const env = { ...process.env, GIT_CONFIG_GLOBAL: config, GIT_CONFIG_NOSYSTEM: "1" };
+  const git = (...args) => execFileSync("git", args, { cwd: root, env, stdio: "ignore" });
   git("add", "pkg");
   git("commit", "-m", "First");
   for (const name of ["app/问候.md", "lib/b.txt"]) fs.writeFileSync(path.join(root, "pkg", name), "new\n");

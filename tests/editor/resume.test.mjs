@@ -5,7 +5,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
 import path from "node:path";
-import { ROOT, edit, picture, plan, runTask, useAgent } from "./agent.mjs";
+import { ROOT, edit, picture, plan, runTask, serverPids, useAgent } from "./agent.mjs";
 
 const PLAN = "Plan";
 const SESSIONS = "Sessions";
@@ -58,8 +58,8 @@ print("held", flush=True)
 sys.stdin.read()
 `;
 
-/** Takes the lock of each session when the server that holds it ends, and holds it until `release()`. */
-function holdSessions({ userDataDir }) {
+/** Takes the lock of each session, and holds it until `release()`. Call it while no server runs. */
+async function holdSessions({ userDataDir }) {
   const locks = fs
     .readdirSync(userDataDir, { recursive: true })
     .filter((file) => /sessions.[0-9a-f]+\.lock$/.test(file));
@@ -68,7 +68,8 @@ function holdSessions({ userDataDir }) {
     HOLD,
     ...locks.map((file) => path.join(userDataDir, file)),
   ]);
-  return { held: once(holder.stdout, "data"), release: () => holder.kill("SIGKILL") };
+  await once(holder.stdout, "data");
+  return () => holder.kill("SIGKILL");
 }
 
 editorTest(
@@ -138,7 +139,7 @@ editorTest("nothing runs without the user; Continue Session finishes the run", a
 });
 
 editorTest(
-  "with everything decided, the session is listed as open in another window, and shown once the earlier server has ended",
+  "with everything decided, the session is listed as open in another window, and shown once that has released it",
   async ({ page, code, workspace }, context) => {
     await page.rowAction(CHANGES, "a.txt", "Accept");
     await page.until("the text on disk", () => fs.readFileSync(path.join(workspace, "a.txt"), "utf8") === "hello\n");
@@ -146,12 +147,14 @@ editorTest(
       "the diffs closed",
       async () => !(await page.tabs()).some(({ label }) => label === REVIEW || label.startsWith("a.txt (")),
     );
-    const { held, release } = holdSessions(code);
-    context.after(release);
-    await page.reload();
+    let release;
+    context.after(() => release?.());
+    await page.reload(async () => {
+      await page.until("the end of the server", () => serverPids(code).length === 0);
+      release = await holdSessions(code);
+    });
     await page.showContainer("Fairlead");
     await page.runCommand("Fairlead: Focus on Sessions View");
-    await held;
     const [row] = await page.rows(SESSIONS, described("open in another window"));
     assert.deepEqual([row.name, row.icon], ["Greet me, open in another window", "lock"]);
     await page.clickRow(SESSIONS, "Greet me");

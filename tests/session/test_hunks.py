@@ -48,6 +48,7 @@ class Desk:
 
     def type(self, text: str) -> None:
         self.path.write_text(text)
+        self.session.files.user_files.invalidate(self.path)
         run_sync(self.session.files.observe_all())
 
     def propose(self, text: str) -> None:

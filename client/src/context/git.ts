@@ -70,8 +70,9 @@ function branchOf({ state: { HEAD: head } }: Repository): string {
   return head?.name ?? (head?.commit === undefined ? "" : `no branch, at commit ${head.commit.slice(0, 8)}`);
 }
 
+/** Whether there are uncommitted changes in the workspace. It is fast, because completions need it at each key. */
 export function hasChanges(): boolean {
-  return workspaceRepositories().some(({ repository }) => changedFiles(repository).size > 0);
+  return workspaceRepositories().some(({ repository }) => changesOf(repository).some(filterOf(repository)));
 }
 
 /**
@@ -101,32 +102,59 @@ async function uncommittedDiff(repository: Repository): Promise<string> {
   await repository.status(); // otherwise `state` can be older than the diffs
   const [staged, unstaged] = await Promise.all([repository.diff(true), repository.diff(false)]);
   const uriOf = (path: string): vscode.Uri => vscode.Uri.joinPath(repository.rootUri, path);
+  const isWanted = filterOf(repository);
   const diffs = [staged, unstaged].map((diff) =>
     renameFiles(
       diff,
-      (path) => workspacePath(uriOf(path)),
-      (path) => isInWorkspace(uriOf(path)),
+      (path) => nameIn(repository, uriOf(path)),
+      (path) => isWanted({ uri: uriOf(path) }),
     ),
   );
   const untracked = [...changedFiles(repository)].filter(([, status]) => STATES[status] === "untracked");
   const names = untracked.slice(0, MAX_FILES).map(([uri]) => {
-    const name = workspacePath(vscode.Uri.parse(uri));
+    const name = nameIn(repository, vscode.Uri.parse(uri));
     return `diff --git a/${name} b/${name}\nnew file, untracked\n`;
   });
   return [...diffs, ...names].map((part) => (part === "" || part.endsWith("\n") ? part : `${part}\n`)).join("");
 }
 
+/**
+ * Returns a function that tells whether a changed file of a repository is in the workspace. It accepts all files if
+ * their URIs do not tell.
+ */
+function filterOf(repository: Repository): (change: Pick<Change, "uri">) => boolean {
+  return isRelatedByUri(repository) ? ({ uri }) => isInWorkspace(uri) : () => true;
+}
+
+/** Returns the workspace path of a repository's file, or its path in the repository if URIs do not tell the former. */
+function nameIn(repository: Repository, uri: vscode.Uri): string {
+  return isRelatedByUri(repository) ? workspacePath(uri) : uri.path.slice(folderPrefix(repository.rootUri).length);
+}
+
+/**
+ * Whether a repository contains a workspace folder or lies in one, as their URIs tell. They do not tell if the folder
+ * is opened through a symbolic link: then the repository can have the real path.
+ */
+function isRelatedByUri({ rootUri }: Repository): boolean {
+  // paths that differ only in upper and lower case may be the same
+  const root = folderPrefix(rootUri).toLowerCase();
+  const folders = vscode.workspace.workspaceFolders ?? [];
+  return isInWorkspace(rootUri) || folders.some(({ uri }) => folderPrefix(uri).toLowerCase().startsWith(root));
+}
+
+const folderPrefix = (folder: vscode.Uri): string => folder.path.replace(/\/?$/, "/");
+
 const isInWorkspace = (uri: vscode.Uri): boolean => vscode.workspace.getWorkspaceFolder(uri) !== undefined;
 
 /** Returns the status of the workspace's files that differ from the last commit, by URI. */
-function changedFiles({ state }: Repository): ReadonlyMap<string, number> {
-  const all = [
-    ...state.indexChanges,
-    ...state.workingTreeChanges,
-    ...(state.untrackedChanges ?? []),
-    ...state.mergeChanges,
-  ];
-  return new Map(all.filter(({ uri }) => isInWorkspace(uri)).map(({ uri, status }) => [uri.toString(), status]));
+function changedFiles(repository: Repository): ReadonlyMap<string, number> {
+  const inWorkspace = changesOf(repository).filter(filterOf(repository));
+  return new Map(inWorkspace.map(({ uri, status }) => [uri.toString(), status]));
+}
+
+/** Returns the changes in a repository. May contain a file several times; the last one has the status that counts. */
+function changesOf({ state }: Repository): readonly Change[] {
+  return [...state.indexChanges, ...state.workingTreeChanges, ...(state.untrackedChanges ?? []), ...state.mergeChanges];
 }
 
 /**

@@ -12,15 +12,24 @@ export type Mention =
    */
   | { readonly kind: "path"; readonly paths: readonly string[] };
 
-// not after a Latin letter, a digit or a sign that opens nothing, so that neither `C#` nor the fragment of a URL counts
-const MENTION = /(?<!(?![([{"'])[!-~]|\p{sc=Latin})#(file:)?(?:"([^"\n]+)"|([^\s"#]+))/gu;
-const UNFINISHED = /(?<!(?![([{"'])[!-~]|\p{sc=Latin})#(file:)?(?:"([^"\n]*)|([^\s"#]*))$/u;
+// not after a Latin letter (also one with combining marks), a digit or a sign that opens nothing, so that neither `C#`
+// nor the fragment of a URL counts
+const MENTION = /(?<!(?:(?![([{"'])[!-~]|\p{sc=Latin})\p{M}*)#(file:)?(?:"([^"\n]+)"|([^\s"#]+))/gu;
+const UNFINISHED = /(?<!(?:(?![([{"'])[!-~]|\p{sc=Latin})\p{M}*)#(file:)?(?:"([^"\n]*)|([^\s"#]*))$/u;
 const PUNCTUATION = /[.,;:!?)\]}'"]$/;
 /**
  * Where a path may end in a text without spaces: between a name in Latin letters and another script, and before
  * punctuation that is not ASCII.
  */
-const POSSIBLE_END = /(?<=[!-.0-~])(?=[^!-~])(?!\p{sc=Latin})|(?!^)(?=[^!-~])(?=\p{P})/gu;
+const POSSIBLE_END = /(?<=[!-.0-~])(?=[^!-~])(?![\p{sc=Latin}\p{M}])|(?!^)(?=[^!-~])(?=\p{P})/gu;
+
+/** The maximum length of a mentioned path. A longer word is a sentence in a language without spaces. */
+const MAX_LENGTH = 260;
+/**
+ * The maximum number of paths that a mention can mean, because each is looked up on disk. The shortest are kept: in a
+ * long sentence without spaces, the path ends early.
+ */
+const MAX_PATHS = 20;
 
 /** Returns the mentions in a text, in order and without duplicates. */
 export function mentionsIn(text: string): Mention[] {
@@ -28,11 +37,11 @@ export function mentionsIn(text: string): Mention[] {
   for (const [, isFile, quoted, plain = ""] of text.matchAll(MENTION)) {
     const words = quoted === undefined ? possibleWords(plain) : [quoted];
     const keyword = (isFile ?? quoted) ? undefined : KEYWORDS.find((each) => words.includes(each));
-    const paths = words.map(cleanPath).filter((path) => path !== "");
+    const paths = words.map(cleanPath).filter((path) => path !== "" && path.length <= MAX_LENGTH);
     const mention: Mention | undefined = keyword
       ? { kind: keyword }
       : paths.length > 0
-        ? { kind: "path", paths }
+        ? { kind: "path", paths: paths.slice(-MAX_PATHS) }
         : undefined;
     if (mention) found.set(JSON.stringify(mention), mention);
   }

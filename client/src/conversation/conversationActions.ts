@@ -175,8 +175,7 @@ export class ConversationActions implements vscode.Disposable {
       (found) => found.type,
       () => undefined,
     );
-    if (type === undefined)
-      void vscode.window.showInformationMessage(t("{0} cannot be opened.", relative(uri.toString())));
+    if (type === undefined) await showDocument(uri, options);
     else if ((type & vscode.FileType.Directory) !== 0) await vscode.commands.executeCommand("revealInExplorer", uri);
     // unlike `showTextDocument`, this also shows a picture
     else await vscode.commands.executeCommand("vscode.open", uri, options);
@@ -206,6 +205,15 @@ export class ConversationActions implements vscode.Disposable {
 
   private entry(index: number): Entry | undefined {
     return this.store.active?.entries[index];
+  }
+}
+
+/** Shows a file that is not on disk: if it was deleted, its document can still be open with unsaved changes. */
+async function showDocument(uri: vscode.Uri, options: vscode.TextDocumentShowOptions): Promise<void> {
+  try {
+    await vscode.window.showTextDocument(uri, options);
+  } catch {
+    void vscode.window.showInformationMessage(t("{0} cannot be opened.", relative(uri.toString())));
   }
 }
 

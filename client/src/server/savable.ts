@@ -22,8 +22,11 @@ export async function unsavableReason({ textDocument, edits }: TextDocumentEdit)
   const name = uri.path.split("/").at(-1) ?? "";
   const document = await Promise.resolve(vscode.workspace.openTextDocument(uri)).catch(() => undefined);
   if (!document) return undefined;
-  // saving a clean document does nothing, and fails only if VS Code treats it as read-only: then no edit makes it dirty
-  if (!document.isDirty && !(await document.save()))
+  // saving a clean document does nothing, and returns false if VS Code treats it as read-only, because then no edit
+  // makes it dirty
+  const saved = document.isDirty || (await Promise.resolve(document.save()).catch(() => undefined));
+  // neither a failure nor a document that was closed in the meantime tells whether the file is read-only
+  if (saved === false && !document.isClosed)
     return t("{0} is read-only in VS Code. Make it writable, then try again.", name);
   return encodingProblem(document, name, edits.map((one) => ("newText" in one ? one.newText : "")).join(""));
 }

@@ -10,6 +10,8 @@ const SUFFIX = ".jsonl";
  * number applies only if the first is not enough.
  */
 const HEAD_BYTES = [4096, 1024 * 1024];
+/** How many files are read at the same time. A process can open only a few hundred files on some systems. */
+const BATCH = 50;
 
 /** Returns the ids of the sessions in `storage` that had at least one of the open folders when they began. */
 export async function savedSessions(storage: string, openFolders: readonly string[]): Promise<string[]> {
@@ -17,13 +19,17 @@ export async function savedSessions(storage: string, openFolders: readonly strin
   const open = new Set(openFolders.map(comparable));
   const files = await fs.readdir(folder, { withFileTypes: true }).catch(() => []);
   const journals = files.filter((file) => file.isFile() && file.name.endsWith(SUFFIX)).map(({ name }) => name);
-  const areOpen = await Promise.all(
-    journals.map(async (name) => {
-      const folders = await foldersOf(path.join(folder, name)).catch((): unknown[] => []);
-      return folders.some((each) => typeof each === "string" && open.has(comparable(each)));
-    }),
-  );
-  return journals.filter((_, index) => areOpen[index]).map((name) => name.slice(0, -SUFFIX.length));
+  const isOpen = async (name: string): Promise<boolean> => {
+    const folders = await foldersOf(path.join(folder, name)).catch((): unknown[] => []);
+    return folders.some((each) => typeof each === "string" && open.has(comparable(each)));
+  };
+  const found: string[] = [];
+  for (let start = 0; start < journals.length; start += BATCH) {
+    const batch = journals.slice(start, start + BATCH);
+    const areOpen = await Promise.all(batch.map(isOpen));
+    found.push(...batch.filter((_, index) => areOpen[index]));
+  }
+  return found.map((name) => name.slice(0, -SUFFIX.length));
 }
 
 /** Returns the folders that a session began with. Throws if the file is not readable as a journal. */

@@ -210,9 +210,17 @@ export async function openPage(
       fs.mkdirSync(path.dirname(path.resolve(file)), { recursive: true });
       await page.screenshot({ path: file, animations: "disabled", caret: "hide", timeout: 10_000, ...options });
     },
-    /** Reloads the window, as "Developer: Reload Window" does. */
-    reload: async () => {
-      await page.reload();
+    /**
+     * Reloads the window, as "Developer: Reload Window" does. With `whileClosed`, closes the window, waits for that
+     * function, and opens the window again.
+     */
+    reload: async (whileClosed) => {
+      if (whileClosed) {
+        const address = page.url();
+        await page.goto("about:blank");
+        await whileClosed();
+        await page.goto(address);
+      } else await page.reload();
       await ready();
     },
     close: () => context.close(),
