@@ -35,7 +35,7 @@ async def test_an_incomplete_installation_is_reported(workspace: Path, tmp_path:
     await client.request("initialize", client.initialize_params())
     shown = await client.until(lambda: client.last("window/showMessage"))
     assert shown["type"] == 1
-    assert "Install it again" in shown["message"]
+    assert "Reinstall it" in shown["message"]
     async with asyncio.timeout(30):
         assert await client.process.wait() == 1
     await client.__aexit__(None)

@@ -150,7 +150,7 @@ async def test_a_command_that_saw_discarded_changes_verifies_nothing(workspace: 
             "echo 'fatal: Unable to process path z.pem'; exit 1",
             "1 file that looks like a secret is hidden from commands: z.pem. Git can neither read nor replace them. ",
         ),
-        ("echo 'fatal: bad revision'; exit 128", "hidden from commands: z.pem. `unsandboxed` shows them"),
+        ("echo 'fatal: bad revision'; exit 128", "hidden from commands: z.pem. `unsandboxed` shows it"),
         ("true", ""),
     ],
 )
