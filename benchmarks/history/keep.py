@@ -58,7 +58,7 @@ def reproduction(where: Path, facts: Json, error: Exception, differences: Sequen
 
 
 def log(where: Path, name: str, text: str) -> Path:
-    """Writes only a server's log, for a fault that appears only there."""
+    """Writes only a server's log, for a fault that appears in the log or when the server ends."""
     folder = _folder(where, name)
     (folder / "server.log").write_text(text, encoding="utf-8", errors="backslashreplace")
     return folder

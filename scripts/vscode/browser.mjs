@@ -87,7 +87,7 @@ function withoutProxies(env) {
 // Matches a line of Playwright's report that quotes the browser's own output or says how the browser ended.
 const OWN_LINE = /\[pid=\d+\](?:\[err\]|\[out\]| (?=<process did exit))(.*)/;
 
-// Returns the first line of Playwright's report, and the last 8 different lines in it that are from the browser.
+// Returns the first line of Playwright's report, and the last 8 different lines in it that match OWN_LINE.
 function reasons({ message }) {
   const [first, ...lines] = stripVTControlCharacters(message).split("\n");
   const own = lines.map((line) => OWN_LINE.exec(line)?.[1].trim()).filter(Boolean);

@@ -74,6 +74,18 @@ def test_a_file_that_is_moved_and_then_deleted_is_only_deleted() -> None:
     assert applied({"documentChanges": operations}) == [FileEdit(ROOT / "a.py", FILES[ROOT / "a.py"], None)]
 
 
+def test_a_file_is_moved_to_the_path_of_one_that_the_edit_created_moved_and_deleted() -> None:
+    """It gets the path that the edit names."""
+    operations = [
+        {"kind": "create", "uri": uri("new.py")},
+        {"kind": "rename", "oldUri": uri("new.py"), "newUri": uri("c.py")},
+        {"kind": "delete", "uri": uri("c.py")},
+        {"kind": "rename", "oldUri": uri("a.py"), "newUri": uri("c.py")},
+    ]
+    text = FILES[ROOT / "a.py"]
+    assert applied({"documentChanges": operations}) == [FileEdit(ROOT / "a.py", text, text, new_path=ROOT / "c.py")]
+
+
 def test_an_edit_that_changes_nothing_is_empty() -> None:
     assert applied({"documentChanges": [edits("a.py", change(0, 0, 1, "x"))]}) == []
     assert applied({}) == []

@@ -138,7 +138,7 @@ def test_the_next_task_after_new_begins_a_new_session(workspace: Path, start: St
 
 
 def test_neovim_works_without_the_configuration(workspace: Path, start: Start, tmp_path: Path) -> None:
-    """With nothing but `vim.lsp.start` and commands, a task runs, its plan arrives and its changes are accepted."""
+    """With only `vim.lsp.start`, handlers and commands, a task runs, its plan arrives and its changes are accepted."""
     (workspace / "a.txt").write_text("one\n")
     (workspace / "b.txt").write_text("b\n")
     plan = {"todo": {"items": [{"content": "Do it", "status": "in_progress", "activeForm": "Doing it"}]}}

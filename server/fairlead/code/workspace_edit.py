@@ -61,7 +61,7 @@ def apply_workspace_edit(edit: Any, read: Callable[[Path], str | None], encoding
             del found[moved.target]
             if target.old is not None:
                 raise NoAnswer("The edit deletes a file and puts another one in its place, so it was not proposed.")
-            moved.target, found[target.path] = target.path, moved
+            moved.target, found[target.target] = target.target, moved
         elif kind == "delete":
             file(operation["uri"]).new = None
         else:

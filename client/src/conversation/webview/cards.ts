@@ -12,7 +12,7 @@ export class Cards {
   /** `onFocusLost` is called when an update takes the focus away, because it removes, redraws or moves the card. */
   constructor(private readonly onFocusLost: () => void) {}
 
-  /** Draws the cards. An unchanged card keeps its element, with the typed text and the focus. */
+  /** Draws the cards. An unchanged card keeps its element with the typed text, and the focus too unless it is moved. */
   update(cards: readonly CardView[]): void {
     const hadFocus = this.element.contains(document.activeElement);
     const elements = cards.map((card) => {

@@ -168,7 +168,7 @@ def _after_options(wrapper: Wrapper, words: Sequence[str]) -> Sequence[str]:
         name, equals, _ = word.partition("=")
         is_option = word[:1] == "-"
         if is_option and word == "--":
-            is_option, rest = False, rest[1:]
+            rest = rest[1:]
             break
         if not is_option:
             if not durations and not (wrapper.assignments and _ASSIGNMENT.match(word)):

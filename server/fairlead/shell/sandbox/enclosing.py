@@ -23,7 +23,7 @@ _HOMES = Path("/home")
 
 
 def shown_repositories(roots: Roots) -> list[Path]:
-    """The tops of the work trees around the workspace's folders that commands see, the outer ones first."""
+    """The tops of the work trees around the workspace's folders that commands may see, the outer ones first."""
     reals = [root.real for root in roots.folders]
     if not reals:
         return []
