@@ -69,6 +69,7 @@ class LineServers:
         if self.failure is not None:
             raise self.failure
         await self.allowed.wait()
+        await asyncio.to_thread(bool)  # like a real server, it is never ready at once
         self.started.set()
         return self.only
 

@@ -23,7 +23,7 @@ const PUNCTUATION = /[.,;:!?)\]}'"]$/;
  */
 const POSSIBLE_END = /(?<=[!-.0-~])(?=[^!-~])(?![\p{sc=Latin}\p{M}])|(?!^)(?=[^!-~])(?=\p{P})/gu;
 
-/** The maximum length of a mentioned path. A longer word is a sentence in a language without spaces. */
+/** The maximum length of a mentioned path that is not ASCII and not quoted. A longer one is a sentence without spaces. */
 const MAX_LENGTH = 260;
 /**
  * The maximum number of paths that a mention can mean, because each is looked up on disk. The shortest are kept: in a
@@ -37,7 +37,8 @@ export function mentionsIn(text: string): Mention[] {
   for (const [, isFile, quoted, plain = ""] of text.matchAll(MENTION)) {
     const words = quoted === undefined ? possibleWords(plain) : [quoted];
     const keyword = (isFile ?? quoted) ? undefined : KEYWORDS.find((each) => words.includes(each));
-    const paths = words.map(cleanPath).filter((path) => path !== "" && path.length <= MAX_LENGTH);
+    const maxLength = /[^!-~]/.test(plain) ? MAX_LENGTH : Infinity;
+    const paths = words.map(cleanPath).filter((path) => path !== "" && path.length <= maxLength);
     const mention: Mention | undefined = keyword
       ? { kind: keyword }
       : paths.length > 0

@@ -1,6 +1,6 @@
 """The LSP client of the terminal. It starts its own server, as an editor does.
 
-It imports no LSP library, because the import takes as long as the start of the server.
+It does not import lsprotocol, because the import takes as long as the start of the server.
 """
 
 import asyncio

@@ -123,23 +123,30 @@ class Sessions:
         self._context.workspace()
         self._context.journals.adopt_former()
         self._context.journals.remove_leftovers(self._context.now() - LEFTOVER_AGE)
-        self._find()
+        self._find(prune=True)
 
-    def _find(self) -> None:
-        """Finds what other processes have saved, continued or deleted since the last call. Raises as `restore`."""
+    def _find(self, *, prune: bool = False) -> None:
+        """Finds what other processes have saved, continued or deleted since the last call. Raises as `restore`.
+
+        With `prune`, also removes sessions, but none that is listed: the settings may have changed since.
+        """
         roots = self._context.workspace()
         found = list(self._context.journals.scan({*self._sessions, *self._to_load, *self._deleted}))
         paths = set(map(str, roots.paths))
-        self._prune_other_workspaces([info for info in found if paths.isdisjoint(info.folders)])
         mine = [info for info in found if not paths.isdisjoint(info.folders)]
-        settled = [info for info in mine if info.summary is not None]
-        remaining = self._prune(settled)
-        gone = self._unloaded.keys() - {info.id for info in found} - self._to_load.keys()
-        for session_id in gone | {info.id for info in settled}:
-            self._unloaded.pop(session_id, None)
-        self._unloaded |= {info.id: (info, settled_row(info)) for info in remaining}
+        for session_id in self._unloaded.keys() - self._to_load.keys():
+            if not self._context.journals.exists(session_id):
+                del self._unloaded[session_id]
+        listed = [info for info in mine if info.summary is not None and info.id in self._unloaded]
+        new = [info for info in mine if info.summary is not None and info.id not in self._unloaded]
+        if prune:
+            self._prune_other_workspaces([info for info in found if paths.isdisjoint(info.folders)])
+            new = self._prune(new)
+        self._unloaded |= {info.id: (info, settled_row(info)) for info in (*listed, *new)}
         self._check_locks([*self._unloaded.values()])
-        unsettled = {info.id: info for info in mine if info.summary is None}
+        # what another process has continued is read again when that process has ended
+        held = {info.id for info, _ in self._open_elsewhere()}
+        unsettled = {info.id: info for info in mine if info.summary is None and info.id not in held}
         if unsettled:
             self._to_load |= unsettled
             self._loaded_once.clear()
@@ -188,7 +195,7 @@ class Sessions:
         if len(self._open_elsewhere()) < len(held):
             with contextlib.suppress(RequestRefused):  # the workspace cannot be used now
                 self._find()  # the other process may have continued or deleted the session
-        if self._to_load or self._open_elsewhere():
+        if self._loader is None and (self._to_load or self._open_elsewhere()):  # otherwise `_find` has started one
             loop = asyncio.get_running_loop()
             self._retry_timer = loop.call_later(LOCK_CHECK_INTERVAL, self._start_loader)
 

@@ -138,12 +138,12 @@ class ProposedProblems:
             return
         # nothing is new without a proposal, and then no server starts
         groups = self._groups([*proposed, *self._dependents(proposed)] if proposed else [])
+        late = self._late & self._starting()
         # a server that was started before may have been stopped since, because nobody needed it
         self._starts = {key: start for key, start in self._starts.items() if not start.done()}
         self._begin_starts(groups)
         await asyncio.sleep(0)  # lets the starts begin: the time limit would cancel one that the check begins
         checked: dict[Path, _Checked] = {}
-        late = self._late & self._starting()
         try:
             async with asyncio.timeout(seconds):
                 for key, group in groups.items():

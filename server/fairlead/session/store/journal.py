@@ -223,7 +223,9 @@ class Journals:
     former_folder: Path | None = None
     """Where an earlier version of the client saved its sessions. `adopt_former` moves their journals to `folder`."""
     _unreadable: set[str] = field(default_factory=set[str])
-    """The ids of the journals that this process has reported as unreadable."""
+    """The ids of the journals that are damaged or from a newer version."""
+    _reported: set[str] = field(default_factory=set[str])
+    """The ids of the journals that this process has reported as unreadable, perhaps only for a moment."""
 
     def new(self, session_id: str, *folders: str) -> Journal:
         """The journal of a new session in a workspace with these folders. Its file is created with the first entry."""
@@ -270,6 +272,11 @@ class Journals:
         except OSError as error:  # as in `open`, where the session can be read without its lock
             log.warning("a lock cannot be read: %s", error)
         return False
+
+    def exists(self, session_id: str) -> bool:
+        """Whether a session has a journal, even if it cannot be read now."""
+        path = self._path(session_id)
+        return path is not None and path.exists()
 
     def read(self, info: JournalInfo) -> SessionState:
         """Reads a journal without locking it.
@@ -360,8 +367,9 @@ class Journals:
             log.warning("%s", escape_to_one_line(reason))
             return
         log.warning("%s", escape_to_one_line(reason))
-        if files.note_report(path):
+        if session_id not in self._reported and files.note_report(path):
             self.warn(reason)
+        self._reported.add(session_id)
 
     def unreadable_reason(self, session_id: str, error: Exception) -> str:
         """The message for the user: which session cannot be read, why, and what to do. Reads the whole file."""

@@ -9,8 +9,12 @@ from fairlead.shell.sandbox.box import mounts
 from fairlead.shell.sandbox.layer import trees
 from fairlead.shell.sandbox.layer.upper_layer import Owner
 
-_IN_HOME = (".cache/ccache", ".cache/go-build")
-"""Where ccache and Go have their caches by default. Both allow several processes in a cache, unlike sccache."""
+_IN_HOME = (".cache/ccache",)
+"""Where ccache has its cache by default. It allows several processes in a cache, unlike sccache.
+
+Go's cache is not among them: it contains results of tests, which do not depend on everything that a test reads. A check
+that passes only because of such a result would be false evidence.
+"""
 
 
 class CompilerCaches:

@@ -138,7 +138,7 @@ class SandboxLayer:
         except Exception as error:
             await asyncio.to_thread(self._discard_box, name, foreground=not background)
             if isinstance(error, OSError) or (isinstance(error, ToolError) and is_full(str(error))):
-                raise await asyncio.to_thread(self.box_failed, str(error)) from error
+                raise self.box_failed(str(error)) from error
             raise
 
     def _discard_box(self, name: str, *, foreground: bool) -> None:

@@ -72,8 +72,6 @@ def command_environment(environment: Mapping[str, str], *, network: bool) -> dic
     passed = {name: text for name, text in environment.items() if name in _PASSED_VARIABLES or name.startswith("LC_")}
     if "NODE_OPTIONS" in passed:  # Node does not start without the debugger's file, which a box hides
         passed["NODE_OPTIONS"] = _AUTO_ATTACH.sub("", passed["NODE_OPTIONS"]).strip()
-    # Go's cache, which a session's commands share, also has test results. They do not depend on all that a test reads.
-    passed["GOFLAGS"] = f"{passed.get('GOFLAGS', '')} -count=1".strip()
     return {**passed, **_SET_VARIABLES, **({} if network else _NO_RETRIES), "HOME": str(home())}
 
 
