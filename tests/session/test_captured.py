@@ -188,6 +188,15 @@ def test_a_text_in_another_encoding_keeps_its_bytes(harness: SessionHarness) -> 
     assert (harness.folder / "wide.txt").read_bytes() == data
 
 
+def test_a_file_that_a_command_converts_from_utf_16_keeps_the_bytes_of_the_command(harness: SessionHarness) -> None:
+    """UTF-16 can decode any bytes of an even number, so only the missing byte order mark shows the other encoding."""
+    (harness.folder / "a.txt").write_bytes("\ufeffhello world\n".encode("utf-16-le"))
+    before = (harness.folder / "a.txt").read_bytes()
+    capture_changes(harness, change("a.txt", before, b"hello there\n"))
+    assert harness.accept() == ["applied"]
+    assert (harness.folder / "a.txt").read_bytes() == b"hello there\n"
+
+
 def test_a_new_file_with_a_byte_order_mark_is_text(harness: SessionHarness) -> None:
     """The agent and other commands can edit the file. Commands see the mark, and the accepted file begins with it."""
     mark = b"\xef\xbb\xbf"

@@ -187,9 +187,14 @@ def _on_disk(files: Files, path: Path) -> DiskText | None:
 
 
 def _decode(data: bytes, disk: DiskText | None) -> DiskText:
-    """Decodes bytes in the encoding of the file on disk if possible, else in the one that the bytes suggest."""
+    """Decodes bytes in the encoding of the file on disk if possible, else in the one that the bytes suggest.
+
+    Bytes without the file's byte order mark are in another encoding, although UTF-16 can decode nearly all of them.
+    """
     decoded = decode_or_describe(data, "")
     if disk is None or disk.encoding in ("binary", decoded.encoding) or decoded.encoding == "binary":
+        return decoded
+    if not data.startswith(disk.bom):
         return decoded
     try:
         return DiskText(data[len(disk.bom) :].decode(disk.encoding), disk.encoding, disk.bom)
