@@ -83,8 +83,8 @@ def test_fault_24_whatever_is_cleared_the_history_stays_valid(history: History, 
 
 @given(conversations(), st.integers(0, 60_000))
 def test_fault_24_the_provider_clears_the_same_results_as_we_would(history: History, free: int) -> None:
-    """docs/faults.md 24, docs/plan.md L15: the provider, which is told how many results to keep, leaves the same
-    conversation.
+    """docs/faults.md 24, docs/plan.md L15: if the provider clears results, the request names the number to keep,
+    and the same conversation is left.
     """
     messages = history.messages
     names = [b["name"] for m in messages for b in m["content"] if b["type"] == "tool_use"]

@@ -127,7 +127,7 @@ async def test_p17_a_check_of_the_settings_is_for_steps_whose_commands_change_fi
 
 @pytest.mark.parametrize("check", ["echo x > made.txt", "truncate -s 7G made.txt"])
 async def test_p17_a_check_changes_nothing(workspace: Path, replay: Replay, check: str) -> None:
-    """All files that a check writes are discarded, even gigabytes, and the model is told that they were."""
+    """All files that a check writes are discarded, even gigabytes. The result tells the model so."""
     write_workspace(workspace)
     turns = [{"calls": [todo(*BEGIN, check=check), TICK]}, {"text": "Done."}]
     async with Client(workspace, settings=replay(*turns)) as client:

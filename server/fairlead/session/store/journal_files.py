@@ -37,7 +37,7 @@ def remove(path: Path) -> None:
 
 
 def note_report(path: Path) -> bool:
-    """Notes that the user is told that a journal cannot be read.
+    """Records that the user learns that a journal cannot be read.
 
     Returns False if this or another process has noted it already and the file has not changed since.
     """

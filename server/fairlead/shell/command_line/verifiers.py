@@ -65,7 +65,7 @@ OPTION_VARIABLES = (
 )
 """Variables, as regular expressions, that give options to programs. A line that sets one verifies nothing."""
 
-# `run?ci` stands for `run ci`: a name cannot contain a space, because spaces separate names
+# `run?ci` matches `run ci`: a name cannot contain a space, because spaces separate names
 SCRIPTS = (
     "test test:* test-* tests check check:* check-* lint lint:* build build:* compile compile:* "
     "typecheck typecheck:* type-check types tsc verify validate run?ci run?check run?types"
