@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.edits.changeset import Changeset, changed_paths, propose
+from fairlead.edits.changeset import Changeset, changed_paths, propose, rename
 from fairlead.edits.origins import Author
 from fairlead.edits.per_proposal import PerProposal
 from fairlead.edits.proposal import Proposal
@@ -61,6 +61,32 @@ def test_values_of_items_are_those_of_a_new_computation(sequences: list[list[int
         assert list(kept.of(given_items)) == sequence
         assert computed == given_items[common_prefix_length(last, given_items) :]
         last = given_items
+
+
+@given(st.lists(st.integers(0, 9), max_size=20))
+def test_a_sequence_that_grows_is_not_compared(numbers: list[int]) -> None:
+    """Only the values of its new items are computed, and all values are returned."""
+    computed: list[int] = []
+    kept, growing = PerItem[int, int](lambda number: computed.append(number) or -number), list[int]()
+    for number in numbers:
+        growing.append(number)
+        assert list(kept.of(growing)) == [-each for each in growing]
+    assert computed == numbers
+
+
+@given(st.lists(st.tuples(st.sampled_from(["propose", "rename", "remove"]), paths, paths), max_size=12))
+def test_the_renames_are_those_of_all_proposals(made: list[tuple[str, str, str]]) -> None:
+    """They are kept if a change concerns no rename, and derived again if it does."""
+    changes = Changeset()
+    for kind, path, target in made:
+        if kind == "propose":
+            changes = propose(changes, path, "old\n", f"{target}\n", AUTHOR)
+        elif kind == "rename":
+            changes = rename(changes, path, target, "old\n", AUTHOR)
+        else:
+            changes = changes.without(path)
+        by_target = {proposal.new_path: proposal for proposal in changes if proposal.new_path is not None}
+        assert changes.renamed == by_target
 
 
 @given(steps, st.data())

@@ -27,3 +27,7 @@ class cached_derivation(Generic[T]):  # noqa: N801  used as a decorator
             return self
         found = instance.__dict__[self._name] = self._compute(instance)
         return found
+
+    def copy(self, source: object, target: object) -> None:
+        """Gives `target` the value of `source`. Only if it would compute the same."""
+        target.__dict__[self._name] = self.__get__(source, type(source))

@@ -98,11 +98,15 @@ class Changeset:
 
     def _with_files(self, files: dict[str, Proposal], changed: str) -> "Changeset":
         """The changeset with these proposals. Only the one at the path `changed` may differ."""
-        return replace(
+        changes = replace(
             self,
             files=MappingProxyType(files),
             recent_changes=(*self.recent_changes[1 - _MAX_RECENT_CHANGES :], _RecentChange(changed)),
         )
+        differing = filter(None, (self.files.get(changed), files.get(changed)))
+        if all(proposal.new_path is None for proposal in differing):  # then the renames are the same
+            Changeset.renamed.copy(self, changes)
+        return changes
 
 
 def propose(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence, Set
 from pathlib import Path
 
 from fairlead.shell.layer import View
+from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.paths import Root, Roots, below, real_path
 from fairlead.workspace.protected import ProtectedFiles, is_repository
 from fairlead.workspace.secrets import RULES, SecretFinder, names_secrets
@@ -43,7 +44,10 @@ class GuardedFiles:
             WorkspaceError: the search failed.
         """
         async with self._searching:
-            found, protected = await asyncio.gather(self._secrets.find(apart), asyncio.to_thread(self._protected.find))
+            # One after the other: each makes a short system call per folder, and two threads that do so at once hand
+            # Python's lock to each other at every call, which takes several times as long.
+            found = await self._secrets.find(apart)
+            protected = await asyncio.to_thread(self._protected.find)
         read_only = [name for name in protected if not is_repository(name)]
         # removes links to secrets outside of the root from the view, because their targets cannot be hidden
         proposed = dict.fromkeys(found.outside)
@@ -59,10 +63,9 @@ async def guarded_view(roots: Roots, guarded_files: Callable[[Root], GuardedFile
         guarded_files: returns the guarded files of a folder.
     """
     tops = await asyncio.to_thread(enclosing_tops, roots)
-    views, around = await asyncio.gather(
-        asyncio.gather(*(guarded_files(root).view() for root in roots.folders)),
-        asyncio.gather(*(guarded_files(Root(top)).view(_inside(top, roots)) for top in tops), return_exceptions=True),
-    )
+    # one after the other, for the reason given in `GuardedFiles.view`
+    views = [await guarded_files(root).view() for root in roots.folders]
+    around = [await _view_around(top, roots, guarded_files(Root(top))) for top in tops]
     # links that look like secrets and lead outside of their folder, perhaps to a file of the repository around it
     links = [root.real / name for root, view in zip(roots.folders, views, strict=True) for name in view.proposed]
     targets = [real_path(link) for link in links]
@@ -88,7 +91,15 @@ async def guarded_view(roots: Roots, guarded_files: Callable[[Root], GuardedFile
     )
 
 
-def _why_hidden(top: Path, found: View | BaseException) -> str:
+async def _view_around(top: Path, roots: Roots, files: GuardedFiles) -> View | Exception:
+    """The view of a repository around the workspace, or the error of the search in it."""
+    try:
+        return await files.view(_inside(top, roots))
+    except (WorkspaceError, OSError) as error:
+        return error
+
+
+def _why_hidden(top: Path, found: View | Exception) -> str:
     """Why a repository around the workspace is hidden, given what the search in it found; empty if it is shown."""
     if not isinstance(found, View):
         return f"the search for secrets failed: {found}"
