@@ -112,6 +112,16 @@ async def test_a_finished_session_can_be_opened_when_the_other_window_has_ended(
             assert await open_elsewhere(other) == {"The first": False}
 
 
+async def until_open_elsewhere(client: Client, expected: list[bool]) -> None:
+    """Waits until the latest list of sessions has these values of `openElsewhere`. None may have arrived yet."""
+
+    def found() -> bool:
+        latest = client.all("agent/sessions")[-1:]
+        return [row["openElsewhere"] for sessions in latest for row in sessions["sessions"]] == expected
+
+    await client.until(found)
+
+
 async def test_a_finished_session_that_another_window_opens_later(
     workspace: Path, replay: Replay, storage: Path
 ) -> None:
@@ -128,11 +138,11 @@ async def test_a_finished_session_that_another_window_opens_later(
             assert await open_elsewhere(other) == {"Deleted": False, "Opened": True}
             await one.request("agent/sessions/open", {"sessionId": deleted})
             assert (await other.error("agent/sessions/open", {"sessionId": deleted})).code == -32803
-            await other.until(lambda: all(row["openElsewhere"] for row in other.last("agent/sessions")["sessions"]))
+            await until_open_elsewhere(other, [True, True])
             await one.request("agent/sessions/delete", {"sessionId": deleted})
             assert list(await listed(one)) == ["Opened"]
-            await other.until(lambda: len(other.last("agent/sessions")["sessions"]) == 1)
-        await other.until(lambda: not other.last("agent/sessions")["sessions"][0]["openElsewhere"])
+            await until_open_elsewhere(other, [True])
+        await until_open_elsewhere(other, [False])
         assert other.all("agent/plan") == []
 
 
