@@ -1,6 +1,7 @@
 // Converts between URIs and workspace paths. If the workspace has several folders, a path begins with the name of its
 // folder.
 
+import { realpathSync } from "node:fs";
 import * as vscode from "vscode";
 
 /**
@@ -30,3 +31,32 @@ export function workspacePath(uri: vscode.Uri): string {
 export function relative(uri: string): string {
   return workspacePath(vscode.Uri.parse(uri));
 }
+
+/** Returns the URI of the real path of a file or folder; the URI itself if the path cannot be resolved. */
+export function realUri(uri: vscode.Uri): vscode.Uri {
+  if (uri.scheme !== "file") return uri;
+  try {
+    // `fsPath` makes the letter of a Windows drive lowercase, as in VS Code's other URIs
+    return vscode.Uri.file(vscode.Uri.file(realpathSync.native(uri.fsPath)).fsPath);
+  } catch {
+    return uri;
+  }
+}
+
+/**
+ * Returns a function that converts the URI of a file's real path to the file's URI in the workspace. The two differ if
+ * a workspace folder is opened through a symbolic link. The function returns all other URIs unchanged.
+ */
+export function realToWorkspaceUri(): (uri: vscode.Uri) => vscode.Uri {
+  const links = (vscode.workspace.workspaceFolders ?? [])
+    .map(({ uri }) => ({ uri, real: folderPrefix(realUri(uri)) }))
+    .filter(({ uri, real }) => real !== folderPrefix(uri))
+    .sort((one, other) => other.real.length - one.real.length); // a file belongs to the innermost folder
+  return (uri) => {
+    if (links.length === 0 || vscode.workspace.getWorkspaceFolder(uri)) return uri;
+    const link = links.find(({ real }) => folderPrefix(uri).startsWith(real));
+    return link ? vscode.Uri.joinPath(link.uri, uri.path.slice(link.real.length)) : uri;
+  };
+}
+
+const folderPrefix = ({ path }: vscode.Uri): string => path.replace(/\/?$/, "/");

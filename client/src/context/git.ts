@@ -2,7 +2,7 @@
 // itself.
 
 import * as vscode from "vscode";
-import { workspacePath } from "../folders";
+import { realUri, workspacePath, realToWorkspaceUri } from "../folders";
 import type { ChangedFile, EditorContext } from "../protocol";
 import { renameFiles } from "./gitDiffs";
 
@@ -42,6 +42,14 @@ interface GitExtension {
   getAPI(version: 1): GitApi;
 }
 
+interface WorkspaceRepository {
+  /** The name of the workspace folder in the repository, or the repository's workspace path. */
+  readonly name: string;
+  readonly repository: Repository;
+  /** Returns the URI that a file has in the workspace. Git may know the file by its real path. */
+  readonly workspaceUri: (uri: vscode.Uri) => vscode.Uri;
+}
+
 /** The maximum number of changed files in a context, and of untracked files in the diff of a repository. */
 const MAX_FILES = 20;
 /** The states by the `Status` of the Git extension's API. All later numbers are conflicts. */
@@ -61,7 +69,7 @@ export function gitState(): EditorContext["git"] {
     const branch = branchOf(repository);
     return repositories.length === 1 ? branch : `${branch} (${name})`;
   });
-  const changed = repositories.flatMap(({ repository }) => [...changedFiles(repository)]);
+  const changed = repositories.flatMap((each) => [...changedFiles(each)]);
   const files = changed.slice(0, MAX_FILES).map(([uri, status]) => ({ uri, state: STATES[status] ?? "conflict" }));
   return { branch: branches.join(", "), changed: changed.length, files };
 }
@@ -72,7 +80,9 @@ function branchOf({ state: { HEAD: head } }: Repository): string {
 
 /** Whether there are uncommitted changes in the workspace. It is fast, because completions need it at each key. */
 export function hasChanges(): boolean {
-  return workspaceRepositories().some(({ repository }) => changesOf(repository).some(filterOf(repository)));
+  return workspaceRepositories().some(({ repository, workspaceUri }) =>
+    changesOf(repository).some(({ uri }) => isInWorkspace(workspaceUri(uri))),
+  );
 }
 
 /**
@@ -83,7 +93,7 @@ export function hasChanges(): boolean {
 export async function uncommittedChanges(): Promise<string | undefined> {
   const repositories = workspaceRepositories();
   if (repositories.length === 0) return undefined;
-  return (await Promise.all(repositories.map(({ repository }) => uncommittedDiff(repository)))).join("");
+  return (await Promise.all(repositories.map(uncommittedDiff))).join("");
 }
 
 /**
@@ -98,58 +108,32 @@ export function commitInputs(
   return repositories.map(({ name, repository }) => ({ name, input: repository.inputBox }));
 }
 
-async function uncommittedDiff(repository: Repository): Promise<string> {
+async function uncommittedDiff(each: WorkspaceRepository): Promise<string> {
+  const { repository, workspaceUri } = each;
   await repository.status(); // otherwise `state` can be older than the diffs
   const [staged, unstaged] = await Promise.all([repository.diff(true), repository.diff(false)]);
-  const uriOf = (path: string): vscode.Uri => vscode.Uri.joinPath(repository.rootUri, path);
-  const isWanted = filterOf(repository);
+  const uriOf = (path: string): vscode.Uri => workspaceUri(vscode.Uri.joinPath(repository.rootUri, path));
   const diffs = [staged, unstaged].map((diff) =>
     renameFiles(
       diff,
-      (path) => nameIn(repository, uriOf(path)),
-      (path) => isWanted({ uri: uriOf(path) }),
+      (path) => workspacePath(uriOf(path)),
+      (path) => isInWorkspace(uriOf(path)),
     ),
   );
-  const untracked = [...changedFiles(repository)].filter(([, status]) => STATES[status] === "untracked");
+  const untracked = [...changedFiles(each)].filter(([, status]) => STATES[status] === "untracked");
   const names = untracked.slice(0, MAX_FILES).map(([uri]) => {
-    const name = nameIn(repository, vscode.Uri.parse(uri));
+    const name = workspacePath(vscode.Uri.parse(uri));
     return `diff --git a/${name} b/${name}\nnew file, untracked\n`;
   });
   return [...diffs, ...names].map((part) => (part === "" || part.endsWith("\n") ? part : `${part}\n`)).join("");
 }
 
-/**
- * Returns a function that tells whether a changed file of a repository is in the workspace. It accepts all files if
- * their URIs do not tell.
- */
-function filterOf(repository: Repository): (change: Pick<Change, "uri">) => boolean {
-  return isRelatedByUri(repository) ? ({ uri }) => isInWorkspace(uri) : () => true;
-}
-
-/** Returns the workspace path of a repository's file, or its path in the repository if URIs do not tell the former. */
-function nameIn(repository: Repository, uri: vscode.Uri): string {
-  return isRelatedByUri(repository) ? workspacePath(uri) : uri.path.slice(folderPrefix(repository.rootUri).length);
-}
-
-/**
- * Whether a repository contains a workspace folder or lies in one, as their URIs tell. They do not tell if the folder
- * is opened through a symbolic link: then the repository can have the real path.
- */
-function isRelatedByUri({ rootUri }: Repository): boolean {
-  // paths that differ only in upper and lower case may be the same
-  const root = folderPrefix(rootUri).toLowerCase();
-  const folders = vscode.workspace.workspaceFolders ?? [];
-  return isInWorkspace(rootUri) || folders.some(({ uri }) => folderPrefix(uri).toLowerCase().startsWith(root));
-}
-
-const folderPrefix = (folder: vscode.Uri): string => folder.path.replace(/\/?$/, "/");
-
 const isInWorkspace = (uri: vscode.Uri): boolean => vscode.workspace.getWorkspaceFolder(uri) !== undefined;
 
 /** Returns the status of the workspace's files that differ from the last commit, by URI. */
-function changedFiles(repository: Repository): ReadonlyMap<string, number> {
-  const inWorkspace = changesOf(repository).filter(filterOf(repository));
-  return new Map(inWorkspace.map(({ uri, status }) => [uri.toString(), status]));
+function changedFiles({ repository, workspaceUri }: WorkspaceRepository): ReadonlyMap<string, number> {
+  const changes = changesOf(repository).map(({ uri, status }) => ({ uri: workspaceUri(uri), status }));
+  return new Map(changes.filter(({ uri }) => isInWorkspace(uri)).map(({ uri, status }) => [uri.toString(), status]));
 }
 
 /** Returns the changes in a repository. May contain a file several times; the last one has the status that counts. */
@@ -161,20 +145,20 @@ function changesOf({ state }: Repository): readonly Change[] {
  * Returns the repositories of the workspace's folders, each once: the one that contains a folder, with the folder's name,
  * or else those below it, with their workspace paths. Empty if VS Code's Git is off or has not started.
  */
-function workspaceRepositories(): { name: string; repository: Repository }[] {
+function workspaceRepositories(): WorkspaceRepository[] {
   const api = gitApi();
   if (!api) return [];
-  const found = new Map<string, { name: string; repository: Repository }>();
+  const workspaceUri = realToWorkspaceUri();
+  const found = new Map<string, WorkspaceRepository>();
   for (const { uri, name } of vscode.workspace.workspaceFolders ?? []) {
-    const around = api.getRepository(uri);
-    const all = around
-      ? [{ name, repository: around }]
-      : api.repositories
-          .filter(({ rootUri }) => vscode.workspace.getWorkspaceFolder(rootUri)?.uri.toString() === uri.toString())
-          .map((repository) => ({ name: workspacePath(repository.rootUri), repository }));
-    for (const each of all) {
+    const around = api.getRepository(uri) ?? api.getRepository(realUri(uri));
+    const below = api.repositories
+      .map((repository) => ({ repository, root: workspaceUri(repository.rootUri) }))
+      .filter(({ root }) => vscode.workspace.getWorkspaceFolder(root)?.uri.toString() === uri.toString())
+      .map(({ repository, root }) => ({ name: workspacePath(root), repository }));
+    for (const each of around ? [{ name, repository: around }] : below) {
       const root = each.repository.rootUri.toString();
-      if (!found.has(root)) found.set(root, each);
+      if (!found.has(root)) found.set(root, { ...each, workspaceUri });
     }
   }
   return [...found.values()];
