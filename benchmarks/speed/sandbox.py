@@ -32,6 +32,7 @@ SMALLEST = 2, (100,)
 # by default not /tmp: a folder in memory may not support the sandbox's layers
 PLACE = os.environ.get("TMPDIR", "/var/tmp")
 STATUS = "git status --short"
+TWICE = f"{STATUS} > /dev/null; {STATUS}"
 VIEW = View({"f0/0.txt": Entry(b"proposed\n")})
 
 
@@ -112,17 +113,22 @@ async def measure(figures: Figures, runs: int, sizes: Sequence[int]) -> None:
             programs = {"unshare": "", **({"bubblewrap": found.bubblewrap} if found.bubblewrap else {})}
             layers = {n: await replace(found, bubblewrap=program).layer() for n, program in programs.items()}
             bare_true = 0.0
-            for command in ("true", "echo changed > f0/1.txt", STATUS):
+            totals: dict[str, dict[str, float]] = {}
+            for command in ("true", "echo changed > f0/1.txt", STATUS, TWICE):
                 times = await compare(root, layers, command, runs)
+                totals[command] = {name: all_ for name, (all_, *_) in times.items()}
                 bare = times.pop("bare")[0]
                 bare_true = bare_true or bare
                 if command == STATUS and files == sizes[-1]:
                     status = min(all_ for all_, *_ in times.values())
                     figures.compare(f"`{STATUS}` in {files:,} files", status, "ms", "bare", bare, 1.2)
-                print(f"  {files:>7,} files, `{command}`{'':{30 - len(command)}} bare {bare:6.1f}")
+                print(f"  {files:>7,} files, `{command}`{'':{max(0, 30 - len(command))}} bare {bare:6.1f}")
                 for name, (all_, set_up, ran, read_back) in times.items():
                     parts = f"set-up {set_up:.1f}, run {ran:.1f}, read back {read_back:.1f}"
                     print(f"    {name:<40} {all_:10.1f}  {all_ - bare:+6.1f}  ({parts})")
+            second = {name: totals[TWICE][name] - totals[STATUS][name] for name in totals[TWICE]}
+            shown = ", ".join(f"{name} {taken:.1f}" for name, taken in second.items())
+            print(f"  {files:>7,} files, the second `{STATUS}` in one box (bare: in one shell): {shown}")
             for layer in layers.values():
                 await layer.aclose()
             taken = await through_the_server(root, runs)

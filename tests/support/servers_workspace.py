@@ -25,6 +25,8 @@ TOOLS = {
     "typescript-language-server": REPOSITORY / "node_modules" / ".bin" / "typescript-language-server",
 }
 BAD_SERVER = Path(__file__).parent / "bad_server.py"
+# long, because a busy machine is slow, and servers in a box have a low priority; only a failure takes as long
+PATIENT = Seconds(start=100.0, request=100.0, diagnostics=100.0)
 QUICK = Seconds(request=1.0, diagnostics=1.0, exit=0.5, settle=0.1)
 PARAMS = {"textDocument": {"uri": "file:///a.x"}, "position": {"line": 0, "character": 0}}
 
@@ -146,7 +148,7 @@ class Started:
     ) -> None:
         clock = clock or Clock()
         self._workspace, self.pool = workspace, ServerPool(most, clock.call_later)
-        self.servers = SessionServers(workspace, self.pool, clock, seconds or Seconds())
+        self.servers = SessionServers(workspace, self.pool, clock, seconds or PATIENT)
 
     async def __aenter__(self) -> SessionServers:
         return self.servers
