@@ -195,8 +195,9 @@ def _on_disk(files: Files, path: Path) -> DiskText | None:
 def _decode(data: bytes, disk: DiskText | None) -> DiskText:
     """Decodes bytes in the encoding of the file on disk if possible, else in the one that the bytes suggest.
 
-    It is not in two cases, although the file's encoding may decode the bytes: they lack the file's byte order mark, or
-    they are UTF-8 and not only ASCII, which hardly happens by chance.
+    Bytes in another encoding may look as if they were in the file's: UTF-16 can decode nearly all bytes of an even
+    number, and a single-byte encoding all bytes. So the encoding has changed if the bytes lack the file's byte order
+    mark, or if they are UTF-8 and not only ASCII, which hardly happens by chance.
     """
     decoded = decode_or_describe(data, "")
     if disk is None or disk.encoding in ("binary", decoded.encoding) or decoded.encoding == "binary":
