@@ -11,6 +11,7 @@ from fairlead.edits.changeset import Changeset
 from fairlead.edits.origins import Author
 from fairlead.edits.selection import only, pending
 from fairlead.lsp.documents import Documents
+from fairlead.session.review.apply import MAX_CLOSED_IN_EDITOR
 from fairlead.session.review.undo_item import undo_item
 from fairlead.session.state import SessionState
 from fairlead.session.store.entries import EntryEncoder, read_entries
@@ -273,7 +274,7 @@ def test_a_new_file_with_a_byte_order_mark_is_text(harness: SessionHarness) -> N
     assert (harness.folder / "a.txt").read_bytes() == mark + b"three\n"
 
 
-@pytest.mark.parametrize("content", [b"#!/bin/sh\n", b"#!/bin/sh\necho\n"])
+@pytest.mark.parametrize("content", [b"#!/bin/sh\n", b"#!/bin/sh\necho\n", b"\xef\xbb\xbf#!/bin/sh\n", b"\x7fELF\0"])
 def test_a_file_becomes_executable(harness: SessionHarness, content: bytes) -> None:
     """`chmod +x`, with or without other changes, is proposed, accepted and undone."""
     path = harness.folder / "run.sh"
@@ -284,6 +285,25 @@ def test_a_file_becomes_executable(harness: SessionHarness, content: bytes) -> N
     assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (content, 0o755)
     assert harness.undo()
     assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"#!/bin/sh\n", 0o644)
+
+
+def test_many_files_that_a_command_changed_become_executable(harness: SessionHarness) -> None:
+    """So many closed files are written by the server, not by the editor."""
+    names = [f"{number}.sh" for number in range(MAX_CLOSED_IN_EDITOR + 1)]
+    for name in names:
+        (harness.folder / name).write_bytes(b"ls\n")
+        (harness.folder / name).chmod(0o644)
+    capture_changes(harness, *(change(name, b"ls\n", b"ls -l\n", 0o755) for name in names))
+
+    def files() -> set[tuple[bytes, int]]:
+        return {(path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) for path in harness.folder.iterdir()}
+
+    assert set(harness.accept()) == {"applied"}
+    assert files() == {(b"ls -l\n", 0o755)}
+    assert harness.undo()
+    assert files() == {(b"ls\n", 0o644)}
+    assert harness.redo()
+    assert files() == {(b"ls -l\n", 0o755)}
 
 
 @pytest.mark.parametrize("old", [None, b"#!/bin/sh\n"], ids=["a new file", "an existing file"])
