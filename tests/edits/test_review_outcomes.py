@@ -6,6 +6,7 @@ from fairlead.edits.origins import Author
 from fairlead.edits.proposal import Proposal, Raw, empty_proposal
 from fairlead.edits.review_outcomes import ReviewCount, count_review, hunk_outcomes
 from fairlead.edits.undo import Decision, DecisionLog, FileDecision
+from support.function_calls import function_calls
 
 PATH = "a.txt"
 FIRST, SECOND = Author("1", "call-1"), Author("2", "call-2")
@@ -92,3 +93,25 @@ def test_a_new_file_is_not_left_to_review_after_it_was_accepted() -> None:
     changes, log = accept(later, DecisionLog(), proposal(before))
     assert outcomes(changes, log) == [("accepted", "1", False), ("accepted", "1", True), ("review", "2", True)]
     assert count_review(changes, log) == ReviewCount(1, 2)
+
+
+def undone_renames(count: int) -> DecisionLog:
+    """An accept of that many renamed files, in each of which a line changed too. Then their item was undone."""
+    accepted: list[FileDecision] = []
+    restored: list[FileDecision] = []
+    for path in (f"{number}.txt" for number in range(count)):
+        changes = cs.propose(Changeset(), path, "zero\n", "one\n", FIRST)
+        [before] = cs.rename(changes, path, f"new/{path}", "one\n", FIRST)
+        accepted.append(FileDecision(before, cs.accepted(before, before.regions), True))
+        restored.append(FileDecision(empty_proposal(path, None), empty_proposal(path, "zero\n"), True))
+    log = DecisionLog().with_decision(Decision("accept", "Accept all", tuple(accepted)))
+    return log.with_decision(Decision("undo", "Undo step 1", tuple(restored), item_id="1"))
+
+
+def test_twice_as_many_files_take_about_twice_as_many_steps() -> None:
+    """A step may rename thousands of files, and be undone."""
+    few, many = undone_renames(100), undone_renames(200)
+    steps = function_calls(lambda: hunk_outcomes(Changeset(), few))
+    assert function_calls(lambda: hunk_outcomes(Changeset(), many)) < 2.2 * steps
+    found = {(each.file, each.outcome) for each in hunk_outcomes(Changeset(), few)}
+    assert found == {(f"{number}.txt", "undone") for number in range(100)}

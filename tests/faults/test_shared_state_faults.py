@@ -19,7 +19,7 @@ from fairlead.session.state import SessionState
 from fairlead.session.store import former_folder, journal, journal_files, lock
 from fairlead.session.store.former_folder import move_journals
 from fairlead.session.store.journal import Journals
-from fairlead.session.store.lock import Lock, Locked
+from fairlead.session.store.lock import Lock, Locked, is_held
 from fairlead.shell.sandbox.probe import BUBBLEWRAP
 from support.forks import at_one_moment, killed_at_each_line
 
@@ -129,6 +129,21 @@ def test_fault_52_a_lock_has_one_holder_even_while_it_is_removed(tmp_path: Path)
 
     assert set(at_one_moment(8, many)) == {0}
     assert list(tmp_path.iterdir()) == []
+
+
+def test_fault_52_to_ask_for_a_lock_does_not_take_it(tmp_path: Path) -> None:
+    """docs/faults.md 52: a process that takes its lock is never refused because others ask whether it is held."""
+
+    def many() -> None:
+        own = tmp_path / f"{os.getpid()}.lock"
+        for _ in range(3000):
+            taken = Lock(own)
+            held = [path for path in tmp_path.iterdir() if is_held(path)]
+            assert own in held
+            taken.release()
+
+    assert set(at_one_moment(4, many)) == {0}
+    assert not any(map(is_held, tmp_path.iterdir()))
 
 
 def test_fault_107_a_killed_servers_sessions_are_free_although_its_child_lives(tmp_path: Path) -> None:

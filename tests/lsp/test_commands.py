@@ -7,12 +7,11 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
 
-from support.calls import edit
+from support.calls import bash, edit
 from support.client import EDITOR, Client, Json
 from support.sandbox import capability, needs_sandbox
 
@@ -22,14 +21,6 @@ Replay = Callable[..., Json]
 @pytest.fixture(autouse=True)
 def sandboxed() -> None:
     needs_sandbox()
-
-
-def bash(command: str, **given: Any) -> Json:
-    return {"bash": {"command": command, **given}}
-
-
-def texts(client: Client) -> list[str]:
-    return [event["text"] for event in client.events("tool_finished")]
 
 
 def proposals(client: Client) -> dict[str, str]:
@@ -55,7 +46,7 @@ async def test_tests_run_on_the_edits_before_a_line_is_accepted(workspace: Path,
     settings = replay({"calls": [bash("python3 try.py")]}, {"calls": fix}, {"text": "Done."})
     async with Client(workspace, settings=settings) as client:
         session = (await client.run())["sessionId"]
-        first, _, second = texts(client)
+        first, _, second = client.results()
         assert "AssertionError" in first and "(exit code 1" in first
         assert second.startswith("passed\n") and "(exit code 0" in second
         assert client.all("agent/approve") == []
@@ -103,7 +94,7 @@ async def test_changes_by_a_command_are_proposed_under_its_step(workspace: Path,
         }
         files = client.last("agent/edits")["files"]
         assert all(file["itemIds"] == ["1"] for file in files)
-        results = texts(client)
+        results = client.results()
         assert "proposed for review: style.py (+1 -1)" in results[1]
         assert "only later commands see them: build/." in results[2]
         assert not any("only later commands see them" in result for result in results[3:]), "reported once"
@@ -133,7 +124,7 @@ async def test_a_command_that_needs_more_than_the_sandbox_allows_asks(workspace:
         first, second = client.all("agent/approve")
         assert (first["mode"], "network" in " ".join(first["reasons"])) == ("sandboxed", True)
         assert (second["mode"], "outside the sandbox" in " ".join(second["reasons"])) == ("workspace", True)
-        assert all("no need" in text for text in texts(client))
+        assert all("no need" in text for text in client.results())
         assert proposals(client) == {}
     assert list(workspace.iterdir()) == []
 
@@ -187,114 +178,8 @@ async def test_fault_36_rules_through_the_tool(workspace: Path, replay: Replay) 
     ) as client:
         await client.run()
         assert [asked["command"] for asked in client.all("agent/approve")] == commands[1:-1]
-        assert "do not allow this command" in texts(client)[-1]
+        assert "do not allow this command" in client.results()[-1]
     assert list(workspace.iterdir()) == []
-
-
-async def test_secrets_of_the_workspace_are_hidden_from_commands(workspace: Path, replay: Replay) -> None:
-    """Secrets in deep folders are hidden too. A command neither reads nor changes a secret, and nothing is proposed for
-    it.
-    """
-    (workspace / "app" / "conf").mkdir(parents=True)
-    for name in (".env", "app/conf/server.pem"):
-        (workspace / name).write_text("s3cret\n")
-    (workspace / ".env.example").write_text("KEY=\n")
-    command = "grep -rsc s3cret . ; cat .env.example; echo x > .env; mv app/conf/server.pem x; true"
-    settings = replay({"calls": [bash(command)]}, {"text": "Done."})
-    async with Client(workspace, settings=settings) as client:
-        await client.run()
-        [result] = texts(client)
-        assert "KEY=" in result and not any(line.endswith(":1") for line in result.splitlines())
-        assert proposals(client) == {}
-    assert (workspace / ".env").read_text() == "s3cret\n"
-
-
-async def test_links_that_are_named_like_secrets_are_hidden_with_their_targets(
-    workspace: Path, replay: Replay, tmp_path: Path
-) -> None:
-    """A target within the workspace cannot be read, and a command cannot write through a link that leads outside."""
-    outside = Path("/srv") if os.access("/srv", os.W_OK) else tmp_path
-    elsewhere = outside / f"fairlead-{tmp_path.parent.name}-{tmp_path.name}"
-    elsewhere.write_text("s3cret\n")
-    (workspace / "config").mkdir()
-    (workspace / "config/prod").write_text("s3cret\n")
-    (workspace / ".env").symlink_to("config/prod")
-    (workspace / "a.pem").symlink_to(elsewhere)
-    (workspace / "id_config").symlink_to("config")
-    (workspace / "config/plain").write_text("plain\n")
-    command = "cat .env a.pem config/prod id_config/prod; cat id_config/plain; echo x > a.pem; echo fine > fine"
-    settings = replay({"calls": [bash(command)]}, {"text": "Done."})
-    try:
-        async with Client(workspace, settings=settings) as client:
-            await client.run()
-            [result] = texts(client)
-            assert "s3cret" not in result and "plain\n" in result
-            assert proposals(client) == {"fine": "create"}
-        assert elsewhere.read_text() == "s3cret\n"
-    finally:
-        elsewhere.unlink()
-
-
-async def test_a_secret_that_appears_while_the_question_is_open_is_hidden(workspace: Path, replay: Replay) -> None:
-    """The server determines which files a command may read when the command starts, not when the user is asked."""
-
-    def allow(_: Json) -> Json:
-        (workspace / ".env").write_text("s3cret\n")
-        return {"option": "allow_once"}
-
-    settings = replay({"calls": [bash("cat .env", network=True)]}, {"text": "Done."})
-    async with Client(workspace, settings=settings, answers={"agent/approve": allow}) as client:
-        await client.run()
-        [result] = texts(client)
-        assert "# hidden by Fairlead" in result and "s3cret" not in result
-
-
-async def test_a_failed_command_reports_its_hidden_files(workspace: Path, replay: Replay) -> None:
-    """The note appears if the command failed, was refused access to a hidden file, or printed its placeholder. Without
-    the note, the model would look for the reason in the program.
-    """
-    (workspace / ".env").write_text("s3cret\n")
-    commands = ("cat .env; true", "echo x > .env; true", "exit 1", "cat .env > /dev/null; echo Permission denied")
-    calls = [bash(command) for command in commands]
-    async with Client(workspace, settings=replay({"calls": calls}, {"text": "Done."})) as client:
-        await client.run()
-        line = (
-            "(1 file that looks like a secret is hidden from commands: .env. "
-            "`unsandboxed` shows it, if the user allows that.)"
-        )
-        assert [line in result for result in texts(client)] == [True, True, True, False]
-
-
-async def test_a_failed_command_reports_what_it_cannot_reach(workspace: Path, replay: Replay) -> None:
-    """Servers on this machine need `network`; Docker and snaps need `unsandboxed`. Other commands get no note."""
-    refused = "(exec 3<> /dev/tcp/127.0.0.1/9) 2>&1"
-    docker = "echo Cannot connect to the Docker daemon at unix:///var/run/docker.sock."
-    snap = "echo snap-confine is packaged without necessary permissions and cannot continue"
-    lines = [refused, "echo connect ECONNREFUSED ::1:6379; false", f"{docker}; false", f"{snap}; false"]
-    lines += [f"{refused}; true", snap, "false"]
-    calls = [*map(bash, lines), bash(f"{refused}; false", network=True), bash(f"{docker}; false", unsandboxed=True)]
-    answers = {"agent/approve": lambda _: {"option": "allow_once"}}
-    settings = replay({"calls": calls}, {"text": "Done."})
-    async with Client(workspace, settings=settings, answers=answers) as client:
-        await client.run()
-        hints = [("`network`" in result, "`unsandboxed`" in result) for result in texts(client)]
-        nothing = (False, False)
-        assert hints == [(True, False), (True, False), (False, True), (False, True), *[nothing] * 5]
-
-
-async def test_a_failed_command_reports_files_of_another_group(workspace: Path, replay: Replay) -> None:
-    """The kernel's error ("Value too large for defined data type") does not mention the group, so a note does. Other
-    commands get no note.
-    """
-    if os.geteuid() != 0:
-        pytest.skip("only root can give a file to any group")
-    (workspace / "shared.txt").write_text("ours\n")
-    os.chown(workspace / "shared.txt", -1, 12345)
-    calls = [bash("echo more >> shared.txt"), bash("cat shared.txt")]
-    async with Client(workspace, settings=replay({"calls": calls}, {"text": "Done."})) as client:
-        await client.run()
-        line = "a sandboxed command cannot change a file of another owner or group"
-        assert [line in result for result in texts(client)] == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -336,7 +221,7 @@ async def test_fault_35_protected_files_changed_by_commands_need_approval(worksp
         workspace, settings=settings, answers={"agent/approve": lambda _: {"option": "reject"}}
     ) as client:
         session = (await client.run())["sessionId"]
-        assert "AGENTS.md: Read-only file system" in texts(client)[0]
+        assert "AGENTS.md: Read-only file system" in client.results()[0]
         assert proposals(client) == {".vscode/settings.json": "create", "fine": "create"}
         await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
         assert proposals(client) == {".vscode/settings.json": "create"}
@@ -352,7 +237,7 @@ async def test_commands_see_unsaved_text(workspace: Path, replay: Replay) -> Non
     async with Client(workspace, settings=settings) as client:
         client.notify("textDocument/didOpen", {"textDocument": document})
         await client.run()
-        assert texts(client)[0].startswith("typed\n")
+        assert client.results()[0].startswith("typed\n")
         [file] = client.last("agent/edits")["files"]
         assert (file["additions"], file["deletions"], file["state"]) == (1, 0, "pending")
     assert (workspace / "a").read_text() == "disk\n"
@@ -370,7 +255,7 @@ async def test_commands_see_the_bytes_of_a_saved_document(workspace: Path, repla
         client.open(workspace / "latin", "caf\ufffd\nx\n")
         client.open(workspace / "mixed", "1\n2\nx\n")
         await client.run()
-        [result] = texts(client)
+        [result] = client.results()
         assert result.startswith(" 63 61 66 e9 0a 78 0a 31 0d 0a 32 0a 78 0a\n")
         assert "latin: latin is open in the editor, which would not preserve its encoding (Windows-1252)." in result
         assert "mixed: mixed is open in the editor, which would not preserve its mixed line endings." in result
@@ -387,7 +272,7 @@ async def test_the_user_saves_a_file_while_a_command_changes_it(workspace: Path,
         await client.until(lambda: "ready" in client.text("tool_output"))
         (workspace / "a").write_text("ONE\n2\n3\n4\n5\n")
         session = (await running)["sessionId"]
-        assert "a (it was changed on disk while the command ran)" in texts(client)[0]
+        assert "a (it was changed on disk while the command ran)" in client.results()[0]
         await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
     assert (workspace / "a").read_text() == "ONE\n2\n3\n4\nfive\n"
 
@@ -429,7 +314,7 @@ async def test_a_session_whose_sandbox_could_not_be_created_can_be_deleted(
         await client.request("agent/warm", {})  # answered after the server has tried the sandbox
         (storage / "layers").rmdir()
         sessions = [(await client.run())["sessionId"] for _ in range(2)]
-        assert ["could not be created" in text for text in texts(client)] == [True, True]
+        assert ["could not be created" in text for text in client.results()] == [True, True]
         assert await client.request("agent/sessions/delete", {"sessionId": sessions[0]}) is None
         assert [path.stem for path in (storage / "sessions").glob("*.jsonl")] == sessions[1:]
 

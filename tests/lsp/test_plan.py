@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.calls import edit
+from support.calls import bash, edit
 from support.client import Client
 
 Replay = Callable[..., dict[str, Any]]
@@ -17,10 +17,6 @@ Json = dict[str, Any]
 def todo(*items: tuple[str, str], reason: str = "") -> Json:
     listed = [{"content": content, "status": status} for content, status in items]
     return {"todo": {"items": listed, **({"reason": reason} if reason else {})}}
-
-
-def bash(command: str) -> Json:
-    return {"bash": {"command": command}}
 
 
 ALLOW = {"agent/approve": lambda _: {"option": "allow_once"}}

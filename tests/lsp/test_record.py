@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from support.calls import bash
 from support.client import Client
 from support.sandbox import needs_sandbox
 
@@ -22,10 +23,6 @@ def todo(*items: tuple[str, str]) -> Json:
 
 def edit(path: str, old: str, new: str) -> Json:
     return {"edit_file": {"path": path, "old_text": f"{old}\n", "new_text": f"{new}\n"}}
-
-
-def bash(command: str) -> Json:
-    return {"bash": {"command": command}}
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,6 +34,13 @@ def files(workspace: Path) -> dict[str, tuple[bytes | None, int]]:
     }
 
 
+async def run_and_accept(client: Client, **params: Any) -> str:
+    """Runs the next turns of the recording, and accepts what they propose. Returns the id of the session."""
+    session: str = (await client.run(**params))["sessionId"]
+    await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
+    return session
+
+
 async def undo_item(client: Client, session: str, item_id: str) -> dict[str, tuple[str, str]]:
     """The outcome and the message for each file."""
     review = await client.request("agent/edits/undo", {"sessionId": session, "item": item_id})
@@ -42,8 +50,7 @@ async def undo_item(client: Client, session: str, item_id: str) -> dict[str, tup
 async def check_round_trip(client: Client, workspace: Path) -> None:
     """Accepts everything and undoes the item, then undoes and redoes this undo. Compares the files each time."""
     before = files(workspace)
-    session = (await client.run())["sessionId"]
-    await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
+    session = await run_and_accept(client)
     accepted = files(workspace)
     assert accepted != before
     outcomes = await undo_item(client, session, "1")
@@ -98,11 +105,8 @@ async def test_an_earlier_accept_of_the_file_as_a_whole_stays(workspace: Path, r
         {"text": "."},
     )
     async with Client(workspace, settings=settings) as client:
-        session = (await client.run())["sessionId"]
-        accept = {"sessionId": session, "target": {"all": True}}
-        await client.request("agent/edits/accept", accept)
-        await client.run(sessionId=session)
-        await client.request("agent/edits/accept", accept)
+        session = await run_and_accept(client)
+        await run_and_accept(client, sessionId=session)
         assert script.read_text() == "1\ntwo\n3\n"
         assert await undo_item(client, session, "1") == {"run.sh": ("applied", "")}
         assert script.read_text() == "1\ntwo\nthree\n"
@@ -118,11 +122,8 @@ async def test_a_new_file_that_another_item_changed_stays(workspace: Path, repla
         {"text": "."},
     )
     async with Client(workspace, settings=settings) as client:
-        session = (await client.run())["sessionId"]
-        accept = {"sessionId": session, "target": {"all": True}}
-        await client.request("agent/edits/accept", accept)
-        await client.run(sessionId=session)
-        await client.request("agent/edits/accept", accept)
+        session = await run_and_accept(client)
+        await run_and_accept(client, sessionId=session)
         reason = "new.txt has been changed again since. Undo that first, or edit the file yourself."
         assert await undo_item(client, session, "1") == {"new.txt": ("failed", reason)}
         assert (workspace / "new.txt").read_text() == "two\n"
@@ -143,14 +144,11 @@ async def test_what_was_undone_is_not_undone_again(workspace: Path, replay: Repl
         {"text": "."},
     )
     async with Client(workspace, settings=settings) as client:
-        session = (await client.run())["sessionId"]
-        accept = {"sessionId": session, "target": {"all": True}}
-        await client.request("agent/edits/accept", accept)
+        session = await run_and_accept(client)
         assert await undo_item(client, session, "1") == {"a.txt": ("applied", "")}
         await client.request("agent/edits/undo", {"sessionId": session})
         assert await undo_item(client, session, "1") == {"a.txt": ("applied", "")}
-        await client.run(sessionId=session)
-        await client.request("agent/edits/accept", accept)
+        await run_and_accept(client, sessionId=session)
         error = await client.error("agent/edits/undo", {"sessionId": session, "item": "1"})
         assert (error.code, error.message) == (-32803, "There is no accepted change of this step to undo.")
         assert (workspace / "a.txt").read_text() == "1\n"

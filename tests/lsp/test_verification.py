@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from support.calls import edit
+from support.calls import bash, edit
 from support.client import Client, Json
 from support.sandbox import needs_sandbox
 
@@ -26,10 +26,6 @@ def sandboxed() -> None:
 
 def todo(**steps: str) -> Json:
     return {"todo": {"items": [{"content": name, "status": status} for name, status in steps.items()]}}
-
-
-def bash(command: str) -> Json:
-    return {"bash": {"command": command}}
 
 
 def write_workspace(workspace: Path) -> None:

@@ -1,8 +1,10 @@
 """A session in a real folder, with an editor that writes files: tools, decisions and undo without a server."""
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 from fairlead.agent.errors import ToolError
@@ -125,6 +127,17 @@ class SessionHarness:
     def tree(self) -> dict[str, str]:
         files = (path for path in self.folder.rglob("*") if path.is_file())
         return {path.relative_to(self.folder).as_posix(): path.read_text() for path in files}
+
+
+@contextmanager
+def harness_with(tree: Mapping[str, str]) -> Generator[SessionHarness]:
+    """A session in a temporary folder with these files: the text by relative path."""
+    with TemporaryDirectory() as home:
+        folder = Path(home)
+        for name, text in tree.items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text(text)
+        yield SessionHarness(folder)
 
 
 def run_sync(work: Coroutine[Any, Any, T]) -> T:

@@ -1,15 +1,13 @@
 """A rewind after any sequence of proposals and decisions."""
 
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
 from fairlead.session.rewind import rewind
-from session.harness import SessionHarness, run_sync
+from session.harness import harness_with, run_sync
 from session.test_undo_steps import FILE_STEPS, NAME, TEXT, play, seen
 
 
@@ -19,12 +17,7 @@ def test_a_rewind_restores_the_files_and_the_proposals(
     tree: dict[str, str], before: list[tuple[Any, ...]], after: list[tuple[Any, ...]]
 ) -> None:
     """docs/protocol.md, `agent/sessions/rewind`: an earlier decision that the user has undone since stays undone."""
-    with tempfile.TemporaryDirectory() as home:
-        folder = Path(home)
-        for name, text in tree.items():
-            (folder / name).parent.mkdir(exist_ok=True)
-            (folder / name).write_text(text)
-        harness = SessionHarness(folder)
+    with harness_with(tree) as harness:
         session = harness.session
         trees = {0: harness.tree}  # by the number of decisions
         for step in without_typing(before):

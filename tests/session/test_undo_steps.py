@@ -22,7 +22,7 @@ from fairlead.session.review import decisions
 from fairlead.session.review.target import Target
 from fairlead.session.review.undo_item import undo_item
 from fairlead.workspace.errors import WorkspaceError
-from session.harness import SessionHarness, run_sync
+from session.harness import SessionHarness, harness_with, run_sync
 from session.test_hunks import Desk
 from session.test_whole_files import NAME, NAMES, TEXT
 
@@ -269,12 +269,7 @@ FILE_STEPS = st.lists(
 def test_the_undo_of_an_item_can_be_undone_and_ends(tree: dict[str, str], steps: list[tuple[Any, ...]]) -> None:
     """Files are created, deleted and renamed under two items. An undo of an item changes files or is refused, an undo
     and a redo of it restore all files and proposals, and what it undid is not undone again."""
-    with tempfile.TemporaryDirectory() as home:
-        folder = Path(home)
-        for name, text in tree.items():
-            (folder / name).parent.mkdir(exist_ok=True)
-            (folder / name).write_text(text)
-        harness = SessionHarness(folder)
+    with harness_with(tree) as harness:
         for step in steps:
             if step[0] == "undo_item":
                 undo_completely(harness, step[1])

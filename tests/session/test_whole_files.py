@@ -1,13 +1,12 @@
 """Files created, deleted and renamed, in any order: the agent's view, the user's folder, and undo."""
 
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
-from session.harness import SessionHarness
+from session.harness import SessionHarness, harness_with
 
 NAMES = ("a", "b", "c", "sub/d")
 NAME, TEXT = st.sampled_from(NAMES), st.sampled_from(["one\n", "two\n", "three\n", ""])
@@ -138,12 +137,8 @@ class Model:
 def test_any_sequence_of_steps_matches_the_model(tree: dict[str, str], steps: list[tuple[str, ...]]) -> None:
     """docs/faults.md 14: an accept gives the user the agent's files, a reject gives the agent the user's, and undo
     restores both."""
-    with tempfile.TemporaryDirectory() as home:
-        folder = Path(home)
-        for name, text in tree.items():
-            (folder / name).parent.mkdir(exist_ok=True)
-            (folder / name).write_text(text)
-        model = Model(SessionHarness(folder), tree)
+    with harness_with(tree) as harness:
+        model = Model(harness, tree)
         for what, *given_values in steps:
             kind, _, everything = what.partition(" ")
             match kind:

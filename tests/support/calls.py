@@ -11,3 +11,7 @@ def edit(path: str, old: str, new: str) -> dict[str, Any]:
 
 def write(path: str, content: str) -> dict[str, Any]:
     return {"write_file": {"path": path, "content": content}}
+
+
+def bash(command: str, **given: Any) -> dict[str, Any]:
+    return {"bash": {"command": command, **given}}

@@ -206,6 +206,10 @@ class Client:
     def events(self, kind: str | None = None) -> list[Json]:
         return [event for event in self.all("agent/event") if kind in (None, event["kind"])]
 
+    def results(self) -> list[str]:
+        """The results of the tool calls that have finished."""
+        return [event["text"] for event in self.events("tool_finished")]
+
     def text(self, kind: str = "text") -> str:
         """The joined text of all events of a kind; by default, everything that the model said."""
         return "".join(event["text"] for event in self.events(kind))

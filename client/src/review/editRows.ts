@@ -166,7 +166,7 @@ function fileRows(session: Session, relative: (uri: string) => string): EditRow[
     const lines = [
       [path, kindLabel(file, relative)].filter(Boolean).join(", "),
       file.binary
-        ? t("Not a text file. Accept or reject it as a whole.")
+        ? t("Not text, or text in another encoding. Accept or reject it as a whole.")
         : `${countText(file.hunks.length, "change")}, ${size}`,
       risk?.why,
       file.protected ? PROTECTED : "",

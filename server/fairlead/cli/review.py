@@ -307,7 +307,7 @@ def _is_decided_by_hunk(file: states.FileWire) -> bool:
 def _note_without_diff(file: states.FileWire) -> str:
     """The note for a file without changed lines."""
     if file["binary"]:
-        return "(not text, so it is accepted or rejected as a whole)"
+        return "(not text, or text in another encoding: accepted or rejected as a whole)"
     return "(an empty file)" if file["kind"] == "create" else "(the text does not change)"
 
 

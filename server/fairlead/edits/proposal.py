@@ -35,7 +35,7 @@ class Raw:
     """What is proposed besides text."""
 
     data: bytes | None = None
-    """The bytes of a binary file; None means unchanged."""
+    """The bytes of a file that is binary, or that gets another encoding; None means those of the proposed text."""
     mode: int | None = None
     """The permission bits; None means unchanged."""
     bom: bool = False
@@ -102,7 +102,8 @@ class Proposal:
     @property
     def is_settled(self) -> bool:
         """Whether nothing is left to decide."""
-        return self.base == self.proposed and self.new_path is None and self.raw.mode is None
+        raw = self.raw
+        return self.base == self.proposed and self.new_path is None and raw.mode is None and raw.data is None
 
     @cached_derivation
     def _lines(self) -> tuple[list[str], list[str], list[str]]:
@@ -228,7 +229,7 @@ class Proposal:
         return [region for region in self.regions if region in wanted]
 
     def with_text(self, proposed: str, origin: Origin | None, *, by_hand: bool = False) -> "Proposal":
-        """The proposal with another proposed text, and without the bytes that were proposed for a binary file.
+        """The proposal with another proposed text, and without proposed bytes.
 
         Args:
             origin: the origin of the changed lines; None: they get none.
@@ -261,13 +262,13 @@ class Proposal:
         text. Where the user made the same change as the agent, the hunk disappears. All other changes conflict with the
         hunks in their region.
 
-        If the file is missing or the proposal is atomic, nothing is merged: if the user's text equals the proposed one,
-        only proposed permissions remain; otherwise the base stays.
+        If the file is missing or the proposal is atomic, nothing is merged: if the user made the same change, only
+        proposed permissions remain; otherwise the base stays.
         """
         moved = replace(self, current=current)
         moved.__dict__["_proposed_blocks"] = self._proposed_blocks  # those texts did not change
         if current is None or self.base is None or self.proposed is None or self.raw.data is not None:
-            settled = moved.current == moved.proposed
+            settled = current == self.proposed != self.base
             return replace(moved, base=current, new_path=None, raw=Raw(None, self.raw.mode)) if settled else moved
         for _ in range(_MAX_PASSES):
             free = [region for region in moved.regions if region.side in ("mine", "same")]

@@ -1,5 +1,6 @@
 """The outcome of each proposed change, by file, author and hunk: accepted, rejected, undone or still to review."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -76,24 +77,52 @@ def hunk_outcomes(changes: Changeset, decisions: DecisionLog) -> list[ReviewOutc
 
 def _all_outcomes(changes: Changeset, decisions: DecisionLog) -> list[ReviewOutcome]:
     """As `hunk_outcomes`, with duplicates."""
-    found: list[tuple[FileDecision, ReviewOutcome]] = []
+    decided = _DecidedOutcomes()
     accepts = ItemAccepts()
     for decision in decisions.done:
         for undone in accepts.add(decision):
-            found = [(file, _after_undo(file, result, undone, decision.item_id)) for file, result in found]
+            decided.undo(undone, decision.item_id)
         for file in decision.files:
             if decision.kind == "accept":
-                found += ((file, result) for result in _decided(file, "accepted"))
+                decided.add(file, "accepted")
                 if file.before.new_path is not None:
-                    found = [(each, _moved(result, file.before.path, file.before.target)) for each, result in found]
+                    decided.move(file.before.path, file.before.target)
             elif decision.kind == "reject":
-                found += ((file, result) for result in _decided(file, "rejected"))
+                decided.add(file, "rejected")
     pending = (_outcomes(proposal, _authored(proposal), "review") for proposal in changes)
-    return [*(result for _, result in found), *chain.from_iterable(pending)]
+    return [*decided.all, *chain.from_iterable(pending)]
 
 
-def _decided(file: FileDecision, outcome: ReviewStatus) -> list[ReviewOutcome]:
-    return _outcomes(file.before, _authored(file.before, file.hunk_ids), outcome)
+class _DecidedOutcomes:
+    """The outcomes of decisions. Finds those of one decision or file without a look at the others."""
+
+    def __init__(self) -> None:
+        self.all: list[ReviewOutcome] = []
+        self._by_decision: dict[int, range] = {}
+        """The indexes of the outcomes of a decision on a file, by the id of the object."""
+        self._by_file = defaultdict[str, list[int]](list)
+        """The indexes of the outcomes of a file, by `ReviewOutcome.file`."""
+
+    def add(self, file: FileDecision, outcome: ReviewStatus) -> None:
+        first = len(self.all)
+        self.all += _outcomes(file.before, _authored(file.before, file.hunk_ids), outcome)
+        self._by_decision[id(file)] = range(first, len(self.all))
+        self._by_file[file.before.path] += range(first, len(self.all))
+
+    def move(self, path: str, new_path: str) -> None:
+        """Records that a file was moved."""
+        indexes = self._by_file.pop(path, [])
+        for index in indexes:
+            self.all[index] = replace(self.all[index], file=new_path)
+        self._by_file[new_path] += indexes
+
+    def undo(self, accepted: FileDecision, item_id: str | None) -> None:
+        """Records that an accept of a file was undone because of a plan item."""
+        for index in self._by_decision[id(accepted)]:
+            if accepted.as_whole or self.all[index].item_id == item_id:
+                self.all[index] = replace(self.all[index], outcome="undone")
+        if accepted.before.new_path is not None:
+            self.move(accepted.before.target, accepted.before.path)
 
 
 _AuthoredChange = tuple[Origin | None, HunkPosition | None]
@@ -124,16 +153,3 @@ def _outcomes(proposal: Proposal, changes: Iterable[_AuthoredChange], outcome: R
         )
         for author, hunk in changes
     ]
-
-
-def _moved(result: ReviewOutcome, path: str, new_path: str) -> ReviewOutcome:
-    return replace(result, file=new_path) if result.file == path else result
-
-
-def _after_undo(file: FileDecision, result: ReviewOutcome, undone: FileDecision, item_id: str | None) -> ReviewOutcome:
-    """The result of a decision on a file after a plan item was undone in an accept."""
-    if file is undone and (file.as_whole or result.item_id == item_id):
-        result = replace(result, outcome="undone")
-    if undone.before.new_path is not None:
-        result = _moved(result, undone.before.target, undone.before.path)
-    return result

@@ -176,4 +176,4 @@ def revert(
 
 
 def _state(proposal: Proposal) -> tuple[object, ...]:
-    return proposal.base, proposal.current, proposal.proposed, proposal.new_path, proposal.raw.mode
+    return proposal.base, proposal.current, proposal.proposed, proposal.new_path, proposal.raw

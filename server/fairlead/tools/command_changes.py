@@ -156,22 +156,28 @@ async def _propose_change(files: Files, change: Change, path: Path, author: Auth
         await files.capture(path, before, None, author)
         return [f"deleted {change.path}"]
     after = _decode(change.after.data, disk)
-    is_text_edit = after.encoding == "utf-8" if disk is None else _has_same_format(after, disk)
+    has_same_format = after.encoding == "utf-8" if disk is None else _has_same_format(after, disk)
     document = files.user_files.buffer(path)
     is_shown_differently = disk is not None and document is not None and document.text != disk.text
     if is_shown_differently and files.user_files.is_shown_as_saved(path):  # the command saw the bytes on disk
         files.user_files.check_can_hold(path, after.text)
     old = files.changes.for_target(str(path))
     raw = Raw(mode=_new_mode(path, old, change.after.mode))
-    raw = replace(raw, bom=disk is None and bool(after.bom)) if is_text_edit else replace(raw, data=change.after.data)
+    if has_same_format:
+        raw = replace(raw, bom=disk is None and bool(after.bom))
+    elif after != disk:  # equal if the command restored a binary file
+        raw = replace(raw, data=change.after.data)
     await files.capture(path, before, after.text, author, raw)
     new = files.changes.for_target(str(path))
     if new is old:
         return []
     if new is None:
         return [f"{change.path} (now as on disk)"]
-    summary = "not text, as a whole"
-    if is_text_edit:
+    if after.encoding == "binary":
+        summary = "not text, as a whole"
+    elif not has_same_format:
+        summary = "another encoding, as a whole"
+    else:
         # counts only the command's own changes: the proposal may contain earlier ones, and the command may undo those
         own_hunks = new.hunks if old is None else await compute(hunks, before or "", after.text)
         summary = f"+{sum(len(hunk.new) for hunk in own_hunks)} -{sum(len(hunk.old) for hunk in own_hunks)}"
@@ -189,12 +195,14 @@ def _on_disk(files: Files, path: Path) -> DiskText | None:
 def _decode(data: bytes, disk: DiskText | None) -> DiskText:
     """Decodes bytes in the encoding of the file on disk if possible, else in the one that the bytes suggest.
 
-    Bytes without the file's byte order mark are in another encoding, although UTF-16 can decode nearly all of them.
+    Bytes in another encoding may look as if they were in the file's: UTF-16 can decode nearly all bytes of an even
+    number, and a single-byte encoding all bytes. So the encoding has changed if the bytes lack the file's byte order
+    mark, or if they are UTF-8 and not only ASCII, which hardly happens by chance.
     """
     decoded = decode_or_describe(data, "")
     if disk is None or disk.encoding in ("binary", decoded.encoding) or decoded.encoding == "binary":
         return decoded
-    if not data.startswith(disk.bom):
+    if not data.startswith(disk.bom) or (decoded.encoding == "utf-8" and not decoded.text.isascii()):
         return decoded
     try:
         return DiskText(data[len(disk.bom) :].decode(disk.encoding), disk.encoding, disk.bom)

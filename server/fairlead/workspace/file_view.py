@@ -74,12 +74,15 @@ class FileView:
         """The text of a file as the agent sees it, None if there is no file.
 
         Raises:
-            WorkspaceError: the file is not text, or cannot be read.
+            WorkspaceError: the file is not text, cannot be read, or is proposed as bytes.
         """
         proposal = self._changes.for_target(str(path))
         if proposal is not None:
             if proposal.raw.data is not None:
-                raise BinaryFile(f"The proposed content of {path.name} is not text.")
+                raise BinaryFile(
+                    f"The proposed content of {path.name} is not text, or is in another encoding than the file. "
+                    "Read or change it with a command."
+                )
             if proposal.kind == "rename" and proposal.base == proposal.proposed:
                 self.current(Path(proposal.path))  # raises for a binary file, which can be renamed but not read
             return proposal.proposed

@@ -91,7 +91,8 @@ class Rejections:
 
 def _keys(proposal: Proposal, hunk_ids: Collection[str] | None) -> Iterator[_Key]:
     if proposal.decided_as_whole:
-        identity = [proposal.kind, proposal.target, str(proposal.raw.mode)]
+        data, mode = proposal.raw.data, proposal.raw.mode
+        identity = [proposal.kind, proposal.target, str(mode), "" if data is None else sha256(data).hexdigest()]
         yield proposal.path, sha256(content_key(identity, [proposal.proposed or ""])).digest()
         return
     for hunk in proposal.hunks:

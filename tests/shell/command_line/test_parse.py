@@ -16,6 +16,7 @@ from hypothesis import example, given, settings
 
 from fairlead.shell.command_line.parse import MAX_BYTES, parse
 from fairlead.shell.command_line.words import Word
+from support.function_calls import function_calls
 
 PIECES = [
     "a", "b", "cc", " ", " ", " ", "\n", ";", "&&", "||", "|", "&", "(", ")", "{ ", " }", "$(", "`", '"', "'",
@@ -113,24 +114,8 @@ def test_no_text_is_too_odd(text: str) -> None:
 def test_twice_as_much_text_takes_about_twice_as_many_steps(text: str) -> None:
     """20 KB of commands or of brackets cause no stack overflow either."""
     whole = text * 20_000
-    assert calls_of(whole[:20_000]) < 2.2 * calls_of(whole[:10_000]) + 1000
-
-
-def calls_of(command: str) -> int:
-    """How many functions are called to parse a command."""
-    calls = 0
-
-    def count(_frame: object, event: str, _argument: object) -> None:
-        nonlocal calls
-        calls += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        parse(command)
-    finally:
-        sys.setprofile(before)
-    return calls
+    twice = function_calls(lambda: parse(whole[:20_000]))
+    assert twice < 2.2 * function_calls(lambda: parse(whole[:10_000])) + 1000
 
 
 @pytest.fixture(scope="module")

@@ -331,13 +331,18 @@ def _set_permissions(edit: FileEdit) -> EditResult:
 
 
 def _write_file(session: Session, writer: FileWriter, edit: FileEdit, is_bulk: bool) -> EditResult:
-    """Creates, writes, moves or deletes a file directly.
+    """Applies an edit directly. If only the permissions change, nothing is compared."""
+    result = EditResult(True) if edit.is_permissions_only else _write_content(session, writer, edit, is_bulk)
+    if not result.done:
+        return result
+    return replace(result, message=f"{result.message} {_set_permissions(edit).message}".strip())
 
-    Fails if the edit is no longer for the server to apply, or if the file does not have the expected text. If only the
-    permissions change, nothing is compared.
+
+def _write_content(session: Session, writer: FileWriter, edit: FileEdit, is_bulk: bool) -> EditResult:
+    """Creates, writes, moves or deletes a file directly. Does not change the permissions of an existing file.
+
+    Fails if the edit is no longer for the server to apply, or if the file does not have the expected text.
     """
-    if edit.is_permissions_only:
-        return _set_permissions(edit)
     route = _route(session, edit, is_bulk)
     if route.writer != "server":  # the user has opened or changed the file meanwhile
         return EditResult(False, CHANGED.format(name=edit.path.name))

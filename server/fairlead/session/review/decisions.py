@@ -273,7 +273,7 @@ async def amend(session: Session, path: Path, text: str, seen_version: int | Non
         if before.proposed is None:
             raise RequestRefused("The agent proposes to delete this file, so it has no text to edit. Reject it first.")
         if before.raw.data is not None:
-            raise RequestRefused("The proposal is not text, so it cannot be edited. Accept or reject it.")
+            raise RequestRefused("The proposal is bytes, so it cannot be edited as text. Accept or reject it.")
         if "\0" in text:
             raise WrongRequest("params.text contains a NUL character; only text files can be written")
         text = match_line_endings(before.proposed, text)

@@ -75,7 +75,7 @@ async def undo_item(session: Session, item_id: str) -> list[HunkOutcome]:
 def _has_effect(session: Session, edit: FileEdit) -> bool:
     if edit.is_permissions_only:
         return raw_on_disk(session, edit).mode != edit.mode
-    return edit.old != edit.new or edit.new_path is not None
+    return edit.old != edit.new or edit.new_path is not None or edit.data is not None
 
 
 def _parts(edit: FileEdit) -> list[FileEdit]:

@@ -23,7 +23,7 @@ from fairlead.session.store import reader
 from fairlead.session.store.codec import Json
 from fairlead.session.store.entries import EntryEncoder
 from fairlead.session.store.former_folder import move_journals
-from fairlead.session.store.lock import Lock, Locked
+from fairlead.session.store.lock import Lock, Locked, is_held
 from fairlead.session.store.reader import FORMAT, JournalInfo
 from fairlead.session.store.saving_messages import NOT_SAVED, SAVED_AGAIN
 
@@ -262,16 +262,12 @@ class Journals:
                 self.report_unreadable(path.stem, _unreadable(path.stem, path, error), error)
 
     def is_open_elsewhere(self, info: JournalInfo) -> bool:
-        """Whether a `Journal` has a session open, usually one of another process. Takes the lock for a moment."""
-        path = self._scanned_path(info).with_suffix(".lock")
+        """Whether a `Journal` has a session open, usually one of another process."""
         try:
-            if path.exists():
-                Lock(path).release()
-        except Locked:
-            return True
+            return is_held(self._scanned_path(info).with_suffix(".lock"))
         except OSError as error:  # as in `open`, where the session can be read without its lock
             log.warning("a lock cannot be read: %s", error)
-        return False
+            return False
 
     def exists(self, session_id: str) -> bool:
         """Whether a session has a journal, even if it cannot be read now."""

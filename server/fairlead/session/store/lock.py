@@ -7,6 +7,7 @@ it closes any descriptor of the file. So a second `Lock` in the same process is 
 
 import contextlib
 import os
+import struct
 import sys
 import threading
 from pathlib import Path
@@ -16,11 +17,27 @@ if sys.platform == "win32":
 
     def _lock(descriptor: int) -> None:
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+
+    def _is_locked(descriptor: int) -> bool:
+        try:
+            _lock(descriptor)  # there is no other way to ask; closing the file releases it
+        except PermissionError:
+            return True
+        return False
 else:
     import fcntl
 
+    # `struct flock`, and the index of the lock's type in it. All other fields are 0 for a lock of the whole file
+    _FLOCK, _TYPE = ("hhqqi0q", 0) if sys.platform == "linux" else ("qqihh0q", 3)
+
     def _lock(descriptor: int) -> None:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def _is_locked(descriptor: int) -> bool:
+        fields = [0] * 5
+        fields[_TYPE] = fcntl.F_WRLCK
+        answer = fcntl.fcntl(descriptor, fcntl.F_GETLK, struct.pack(_FLOCK, *fields))
+        return struct.unpack(_FLOCK, answer)[_TYPE] != fcntl.F_UNLCK
 
 
 _held: set[tuple[int, int] | None] = set()
@@ -95,6 +112,25 @@ class Lock:
             else:
                 self._path.unlink(missing_ok=True)
                 self._release()
+
+
+def is_held(path: Path) -> bool:
+    """Whether a process has the lock, perhaps this one. On POSIX, nobody is refused because of this question.
+
+    Raises:
+        OSError: the file cannot be opened.
+    """
+    with _changing:
+        if _identity(path) in _held:  # closing the file would release the lock
+            return True
+        try:
+            descriptor = os.open(path, os.O_RDWR)
+        except FileNotFoundError:
+            return False
+        try:
+            return _is_locked(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _identity(file: Path | int) -> tuple[int, int] | None:
