@@ -132,7 +132,6 @@ async def test_a_finished_session_that_another_window_opens_later(
         opened, deleted = [(await client.run(title))["sessionId"] for title in ("Opened", "Deleted")]
     options: Json = {"settings": settings, "capabilities": SHOWING, "storage": storage}
     async with Client(workspace, **options) as other:
-        await other.until(lambda: other.last("agent/sessions"))
         async with Client(workspace, **options) as one:
             assert await open_elsewhere(other) == {"Deleted": False, "Opened": False}
             await one.request("agent/sessions/open", {"sessionId": opened})
