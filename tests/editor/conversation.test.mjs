@@ -16,7 +16,10 @@ const editorTest = useAgent(
   [
     {
       text: "I make a **plan**.",
-      calls: [plan(["Greet politely", "in_progress", "Greeting politely"], ["Say goodbye"]), bash("echo one; exit 3")],
+      calls: [
+        plan(["Greet politely", "in_progress", "Greeting politely"], ["Say goodbye"]),
+        bash("seq 100; echo one; exit 3"),
+      ],
     },
     { calls: [edit("greet.py", "Hello", "Good day"), SLOW] },
     { calls: [plan(["Greet politely", "completed"], ["Say goodbye", "completed"])] },
@@ -30,6 +33,15 @@ const editorTest = useAgent(
 const inView = (page, selector, options) => page.webview().locator(selector, options);
 const appears = (page, selector, hasText) => inView(page, selector, { hasText }).first().waitFor();
 
+/** Whether the end of an element's text is in the visible part of the element. */
+const showsItsEnd = (element) => {
+  const range = document.createRange();
+  range.setStart(element.firstChild, element.textContent.length - 2);
+  range.setEnd(element.firstChild, element.textContent.length - 1);
+  const [end, box] = [range.getBoundingClientRect(), element.getBoundingClientRect()];
+  return end.height > 0 && end.top >= box.top && end.bottom <= box.bottom;
+};
+
 editorTest("an approval is answered in the conversation, which shows why the command failed", async ({ page }) => {
   // a window that is too low for the whole conversation, so that the next test can see it scroll
   await page.setSize({ width: 1280, height: 520 });
@@ -37,10 +49,12 @@ editorTest("an approval is answered in the conversation, which shows why the com
   await page.runCommand("Agent: Show Conversation");
   await runTask(page, "Greet me `politely`");
   await appears(page, ".card .title", "The agent asks to run this command.");
-  await appears(page, ".card pre", "echo one; exit 3");
+  await appears(page, ".card pre", "seq 100; echo one; exit 3");
   await picture(page, "conversation-approval");
   await inView(page, ".card button", { hasText: "Allow Once" }).click();
   await appears(page, ".tool .note", "exit code 3");
+  const output = inView(page, ".tool pre", { hasText: "exit code 3" });
+  await page.until("the end of the output", () => output.evaluate(showsItsEnd));
   await appears(page, ".step h2", "Greet politely");
 });
 

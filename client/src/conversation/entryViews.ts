@@ -105,7 +105,8 @@ function toolView(tool: ToolEntry): EntryView {
   const body = toolBody(tool);
   const isShort = !isCommand && state === "ok" && body.length < MAX_NOTE && !body.includes("\n");
   const note = isShort ? visibleText(body) : failure;
-  return { kind: "tool", state, title, isCommand, place, note, body: shown(isShort ? "" : body, MAX_OUTPUT) };
+  const shownBody = isCommand ? shownEnd(body, MAX_OUTPUT) : shown(isShort ? "" : body, MAX_OUTPUT);
+  return { kind: "tool", state, title, isCommand, place, note, body: shownBody };
 }
 
 function toolBody(tool: ToolEntry): string {
@@ -144,6 +145,12 @@ function endView({ stopReason, message, record }: EndEntry): EntryView {
 /** Returns the beginning of a text, with invisible characters as escapes. */
 function shown(text: string, limit = MAX_TEXT): ShownText {
   const cut = text.slice(0, limit).replace(/[\ud800-\udbff]$/, "");
+  return { text: visibleText(cut), omitted: text.length - cut.length };
+}
+
+/** Returns the end of a text, with invisible characters as escapes: the end of an output says why a command failed. */
+function shownEnd(text: string, limit: number): ShownText {
+  const cut = text.slice(-limit).replace(/^[\udc00-\udfff]/, "");
   return { text: visibleText(cut), omitted: text.length - cut.length };
 }
 
