@@ -11,6 +11,11 @@ const HOSTILE = [
   "<script>document.title = 'hacked'</script>",
   "gnp.\u202egpj",
 ].join("\n\n");
+const TABLE = [
+  "| file | what it does | where it is used | note |",
+  "| --- | --- | --- | --- |",
+  `| \`packages/application/${"module/".repeat(10)}greet.py\` | greets | here | ${"some words ".repeat(10)} |`,
+].join("\n");
 const SLOW = { ask_user: { question: "Which *tone*?", options: ["Formal", "Casual"] } };
 const editorTest = useAgent(
   [
@@ -24,7 +29,7 @@ const editorTest = useAgent(
     { calls: [edit("greet.py", "Hello", "Good day"), SLOW] },
     { calls: [plan(["Greet politely", "completed"], ["Say goodbye", "completed"])] },
     { text: `All of it is done.\n\n${HOSTILE}` },
-    { text: "Second answer." },
+    { text: `Second answer.\n\n${TABLE}` },
     { text: "Third answer." },
     { text: "It shows a *red* square." },
   ],
@@ -106,6 +111,10 @@ editorTest("at the end, a card offers what to do next: review the changes", asyn
   await picture(page, "conversation-end");
 });
 
+/** The heights of the rows of tables, in lines of text. */
+const rowHeights = (rows) =>
+  rows.map((row) => row.getBoundingClientRect().height / Number.parseFloat(getComputedStyle(row).lineHeight));
+
 const typed = (page) => inView(page, "textarea").inputValue();
 
 editorTest("the prompt sends a task with Enter; an empty one and Shift+Enter send nothing", async ({ page }) => {
@@ -123,6 +132,19 @@ editorTest("the prompt sends a task with Enter; an empty one and Shift+Enter sen
   await appears(page, ".entry.prompt", "One more");
   await appears(page, ".answer", "Second answer.");
   assert.deepEqual([await typed(page), await prompts.count()], ["", before + 1]);
+});
+
+editorTest("a table that is wider than the view scrolls, and its cells have few lines", async ({ page }) => {
+  const rows = inView(page, ".answer .scrolled tr");
+  const heights = await page.until("the table", async () => {
+    const found = await rows.evaluateAll(rowHeights);
+    return found.length === 2 && found.every((height) => height > 0) && found;
+  });
+  assert.ok(
+    heights.every((height) => height < 6),
+    `${heights.join(" and ")} lines`,
+  );
+  assert.ok(await inView(page, ".answer .scrolled").evaluate((table) => table.scrollWidth > table.clientWidth));
 });
 
 editorTest(
