@@ -56,7 +56,7 @@ test("the conversation has the prompt, the thinking, the answer, calls with thei
       note: "",
       body: whole("Error: no such file"),
     },
-    { kind: "end", title: "Stopped by you.", body: whole("Stopped."), record: "1 of 2 steps." },
+    { kind: "end", title: "Stopped by you.", body: whole(""), record: "1 of 2 steps." },
   ]);
 });
 
