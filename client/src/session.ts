@@ -141,7 +141,7 @@ const ENDINGS: Readonly<Record<string, Ending>> = {
   error: "failed",
 };
 
-/** An entry stores at most this many characters of a command's output, the first ones, to limit memory. */
+/** An entry stores at most this many characters of a command's output, the last ones, to limit memory. */
 const OUTPUT_LIMIT = 20_000;
 
 export function newSession(id: string, isStarting = false): Session {
@@ -249,7 +249,7 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
     }
     case "tool_output":
       changeTool(session, event.toolCallId, ({ output }) => ({
-        output: output + event.text.slice(0, OUTPUT_LIMIT - output.length),
+        output: (output + event.text).slice(-OUTPUT_LIMIT),
       }));
       break;
     case "tool_finished":

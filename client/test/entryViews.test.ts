@@ -56,7 +56,7 @@ test("the conversation has the prompt, the thinking, the answer, calls with thei
       note: "",
       body: whole("Error: no such file"),
     },
-    { kind: "end", title: "Stopped by you.", body: whole("Stopped."), record: "1 of 2 steps." },
+    { kind: "end", title: "Stopped by you.", body: whole(""), record: "1 of 2 steps." },
   ]);
 });
 
@@ -79,13 +79,13 @@ test("an entry that changes is replaced with a new object, so that only this ent
   );
 });
 
-test("the output of a command is shown up to a limit while it runs, however long its parts are", () => {
+test("while a command runs, the last part of its output is shown, however long its parts are", () => {
   const { session, send } = running();
   send(call("bash", "make"));
-  for (let part = 0; part < 3; part += 1) send({ kind: "tool_output", toolCallId: "1", text: "x".repeat(15_000) });
+  for (const part of ["x", "y", "z"]) send({ kind: "tool_output", toolCallId: "1", text: part.repeat(15_000) });
   const tool = session.entries.at(-1);
   assert.ok(tool?.kind === "tool");
-  assert.equal(tool.output.length, 20_000);
+  assert.equal(tool.output, "y".repeat(5000) + "z".repeat(15_000));
 });
 
 test("a short result is next to the title, a long one is folded", () => {
@@ -188,6 +188,22 @@ test("docs/faults.md 41: characters that hide or reverse text are shown, and a v
   assert.doesNotMatch(view.body.text, /[\ud800-\udbff]$/);
   const entry = session.entries.at(-1);
   assert.ok(entry && wholeText(entry).length > 5_000_000);
+});
+
+test("of a long result of a command, the end is shown; of another tool's result, the beginning", () => {
+  const long = `first\n${"😀".repeat(20_000)}\nlast`;
+  const bodyOf = (name: string): string => {
+    const { session, send } = running();
+    send(call(name, "x"));
+    send(result(long));
+    const view = viewsOf(session).at(-1);
+    assert.ok(view?.kind === "tool" && view.body.text.length <= 10_000);
+    assert.equal(view.body.text.length + view.body.omitted, long.length);
+    assert.doesNotMatch(view.body.text, /^[\udc00-\udfff]|[\ud800-\udbff]$/);
+    return view.body.text;
+  };
+  assert.match(bodyOf("bash"), /last$/);
+  assert.match(bodyOf("read_file"), /^first/);
 });
 
 test("the context from the editor is shown as plain text, and can be restored", () => {

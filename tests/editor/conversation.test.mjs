@@ -11,17 +11,25 @@ const HOSTILE = [
   "<script>document.title = 'hacked'</script>",
   "gnp.\u202egpj",
 ].join("\n\n");
+const TABLE = [
+  "| file | what it does | where it is used | note |",
+  "| --- | --- | --- | --- |",
+  `| \`packages/application/${"module/".repeat(10)}greet.py\` | greets | here | ${"some words ".repeat(10)} |`,
+].join("\n");
 const SLOW = { ask_user: { question: "Which *tone*?", options: ["Formal", "Casual"] } };
 const editorTest = useAgent(
   [
     {
       text: "I make a **plan**.",
-      calls: [plan(["Greet politely", "in_progress", "Greeting politely"], ["Say goodbye"]), bash("echo one; exit 3")],
+      calls: [
+        plan(["Greet politely", "in_progress", "Greeting politely"], ["Say goodbye"]),
+        bash("seq 100; echo one; exit 3"),
+      ],
     },
     { calls: [edit("greet.py", "Hello", "Good day"), SLOW] },
     { calls: [plan(["Greet politely", "completed"], ["Say goodbye", "completed"])] },
     { text: `All of it is done.\n\n${HOSTILE}` },
-    { text: "Second answer." },
+    { text: `Second answer.\n\n${TABLE}` },
     { text: "Third answer." },
     { text: "It shows a *red* square." },
   ],
@@ -30,6 +38,15 @@ const editorTest = useAgent(
 const inView = (page, selector, options) => page.webview().locator(selector, options);
 const appears = (page, selector, hasText) => inView(page, selector, { hasText }).first().waitFor();
 
+/** Whether the end of an element's text is in the visible part of the element. */
+const showsItsEnd = (element) => {
+  const range = document.createRange();
+  range.setStart(element.firstChild, element.textContent.length - 2);
+  range.setEnd(element.firstChild, element.textContent.length - 1);
+  const [end, box] = [range.getBoundingClientRect(), element.getBoundingClientRect()];
+  return end.height > 0 && end.top >= box.top && end.bottom <= box.bottom;
+};
+
 editorTest("an approval is answered in the conversation, which shows why the command failed", async ({ page }) => {
   // a window that is too low for the whole conversation, so that the next test can see it scroll
   await page.setSize({ width: 1280, height: 520 });
@@ -37,10 +54,12 @@ editorTest("an approval is answered in the conversation, which shows why the com
   await page.runCommand("Agent: Show Conversation");
   await runTask(page, "Greet me `politely`");
   await appears(page, ".card .title", "The agent asks to run this command.");
-  await appears(page, ".card pre", "echo one; exit 3");
+  await appears(page, ".card pre", "seq 100; echo one; exit 3");
   await picture(page, "conversation-approval");
   await inView(page, ".card button", { hasText: "Allow Once" }).click();
   await appears(page, ".tool .note", "exit code 3");
+  const output = inView(page, ".tool pre", { hasText: "exit code 3" });
+  await page.until("the end of the output", () => output.evaluate(showsItsEnd));
   await appears(page, ".step h2", "Greet politely");
 });
 
@@ -92,6 +111,10 @@ editorTest("at the end, a card offers what to do next: review the changes", asyn
   await picture(page, "conversation-end");
 });
 
+/** The heights of the rows of tables, in lines of text. */
+const rowHeights = (rows) =>
+  rows.map((row) => row.getBoundingClientRect().height / Number.parseFloat(getComputedStyle(row).lineHeight));
+
 const typed = (page) => inView(page, "textarea").inputValue();
 
 editorTest("the prompt sends a task with Enter; an empty one and Shift+Enter send nothing", async ({ page }) => {
@@ -109,6 +132,19 @@ editorTest("the prompt sends a task with Enter; an empty one and Shift+Enter sen
   await appears(page, ".entry.prompt", "One more");
   await appears(page, ".answer", "Second answer.");
   assert.deepEqual([await typed(page), await prompts.count()], ["", before + 1]);
+});
+
+editorTest("a table that is wider than the view scrolls, and its cells have few lines", async ({ page }) => {
+  const rows = inView(page, ".answer .scrolled tr");
+  const heights = await page.until("the table", async () => {
+    const found = await rows.evaluateAll(rowHeights);
+    return found.length === 2 && found.every((height) => height > 0) && found;
+  });
+  assert.ok(
+    heights.every((height) => height < 6),
+    `${heights.join(" and ")} lines`,
+  );
+  assert.ok(await inView(page, ".answer .scrolled").evaluate((table) => table.scrollWidth > table.clientWidth));
 });
 
 editorTest(

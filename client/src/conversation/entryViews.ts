@@ -105,7 +105,8 @@ function toolView(tool: ToolEntry): EntryView {
   const body = toolBody(tool);
   const isShort = !isCommand && state === "ok" && body.length < MAX_NOTE && !body.includes("\n");
   const note = isShort ? visibleText(body) : failure;
-  return { kind: "tool", state, title, isCommand, place, note, body: shown(isShort ? "" : body, MAX_OUTPUT) };
+  const shownBody = isCommand ? shownEnd(body, MAX_OUTPUT) : shown(isShort ? "" : body, MAX_OUTPUT);
+  return { kind: "tool", state, title, isCommand, place, note, body: shownBody };
 }
 
 function toolBody(tool: ToolEntry): string {
@@ -137,13 +138,20 @@ function rulesView(uri: string, isCut: boolean, relative: Relative): { place: Pl
 
 function endView({ stopReason, message, record }: EndEntry): EntryView {
   const title = END_TEXTS[stopReason] ?? "";
-  // the message of a finished run is its last answer, which is already shown above
-  return { kind: "end", title, body: shown(title === "" ? "" : message), record: visibleText(record) };
+  // the message of a finished run is its last answer, which is already shown above; that of a stopped run is in the title
+  const saysMore = title !== "" && stopReason !== "cancelled";
+  return { kind: "end", title, body: shown(saysMore ? message : ""), record: visibleText(record) };
 }
 
 /** Returns the beginning of a text, with invisible characters as escapes. */
 function shown(text: string, limit = MAX_TEXT): ShownText {
   const cut = text.slice(0, limit).replace(/[\ud800-\udbff]$/, "");
+  return { text: visibleText(cut), omitted: text.length - cut.length };
+}
+
+/** Returns the end of a text, with invisible characters as escapes: the end of an output says why a command failed. */
+function shownEnd(text: string, limit: number): ShownText {
+  const cut = text.slice(-limit).replace(/^[\udc00-\udfff]/, "");
   return { text: visibleText(cut), omitted: text.length - cut.length };
 }
 

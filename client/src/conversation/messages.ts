@@ -9,7 +9,10 @@ export interface Place {
   readonly line: number | null;
 }
 
-/** A text that may be cut off at its end. `omitted` is the number of characters that are not shown. */
+/**
+ * A text that may be cut off: the output of a command at its start, every other text at its end. `omitted` is the number
+ * of characters that are not shown.
+ */
 export interface ShownText {
   readonly text: string;
   readonly omitted: number;

@@ -83,7 +83,7 @@ function parts(view: Exclude<EntryView, { kind: "answer" }>): Node[] {
       return [who, text, ...omission(view.body), ...pictures, buttons];
     }
     case "thinking":
-      return [folded(element("span", "", t("Thinking")), [markdownPart(view.body)], view.body)];
+      return [folded(element("span", "", t("Thinking")), markdownPart(view.body), ...omission(view.body))];
     case "step": {
       const label = element("span", "label", view.label);
       label.dir = "auto";
@@ -95,7 +95,7 @@ function parts(view: Exclude<EntryView, { kind: "answer" }>): Node[] {
       return [element("p", "", view.text)];
     case "context": {
       const title = view.title === "" ? t("Context") : t("Context: {0}", view.title);
-      return [folded(element("span", "", title), [preformatted(view.body.text, t("Context"))], view.body)];
+      return [folded(element("span", "", title), preformatted(view.body.text, t("Context")), ...omission(view.body))];
     }
     case "rules": {
       const links = view.files.flatMap(({ place, label }) => [", ", placeLink(place, label)]).slice(1);
@@ -120,23 +120,29 @@ function toolPart(view: Extract<EntryView, { kind: "tool" }>): HTMLElement {
   const open = view.place ? [placeLink(view.place, t("Open"), t("Open {0}", view.title))] : [];
   const head = element("span", "head", state, title, " ", note(view.note));
   if (view.body.text === "") return element("div", "line", head, ...open);
-  const part = folded(head, [preformatted(view.body.text, t("Output"))], view.body);
+  const output = preformatted(view.body.text, t("Output"));
+  output.classList.toggle("shows-end", view.isCommand);
+  const part = folded(
+    head,
+    ...(view.isCommand ? [...omission(view.body, "start"), output] : [output, ...omission(view.body)]),
+  );
   part.open = view.state === "failed";
   return open.length > 0 ? element("div", "line", part, ...open) : part;
 }
 
-function folded(summary: HTMLElement, content: readonly Node[], body: ShownText): HTMLDetailsElement {
-  return element("details", "", element("summary", "", summary), ...content, ...omission(body));
+function folded(summary: HTMLElement, ...content: readonly Node[]): HTMLDetailsElement {
+  return element("details", "", element("summary", "", summary), ...content);
 }
 
 function markdownPart({ text }: ShownText): HTMLElement {
   return element("div", "markdown", ...markdownBlocks(text).map((block) => block.element));
 }
 
-/** Returns the note below a text that is not shown completely. */
-function omission({ omitted }: ShownText): Node[] {
+/** Returns the note that a text is cut off at its start or its end; empty if it is not. */
+function omission({ omitted }: ShownText, cutAt: "start" | "end" = "end"): Node[] {
   if (omitted === 0) return [];
-  const count = t("{0} more characters.", omitted.toLocaleString("en"));
+  const number = omitted.toLocaleString("en");
+  const count = cutAt === "start" ? t("{0} earlier characters.", number) : t("{0} more characters.", number);
   return [element("p", "omission", count, " ", button(t("Open All in Editor"), "showWhole"))];
 }
 

@@ -41,6 +41,8 @@ STATUS_LEADS: dict[VerificationStatus, str] = {
 
 The line names no steps with other statuses.
 """
+MAX_NAMED = 3
+"""The line names this many steps of each status. It says how many more there are."""
 DROPPED = "dropped from the plan"
 OUTCOMES: dict[ReviewStatus, str] = {
     "review": "to review",
@@ -232,7 +234,9 @@ def _files(outcomes: Sequence[ReviewOutcome]) -> str:
 
 
 def _named(lead: str, titles: Sequence[str]) -> str:
-    return f"{lead}: {', '.join(titles)}" if titles else ""
+    """The first titles after `lead`, and how many more there are. Empty if there are no titles."""
+    more = len(titles) - MAX_NAMED
+    return f"{lead}: {', '.join(titles[:MAX_NAMED])}{f' and {more} more' if more > 0 else ''}" if titles else ""
 
 
 def _money(evidence: Iterable[Evidence]) -> str:
