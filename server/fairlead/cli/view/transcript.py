@@ -20,6 +20,7 @@ Json = dict[str, Any]
 
 OUTPUT_HEAD = 10
 OUTPUT_TAIL = 5
+MIN_TITLE = 20  # columns of a command's title that are shown even if its outcome then does not fit
 RETRY_REPORT_SECONDS = 30
 """After this time, a retry is reported even if nothing about it is new. Loading a local model can take minutes."""
 # in the result of a plan update: a step that its check keeps open (docs/plan.md P17), and the reason
@@ -235,9 +236,10 @@ class Transcript:
             self._display.show([Text(f"      ... {call.omitted_rows:,} lines not shown ...", style="dim")])
         self._display.show(list(call.tail))
         self._begin_block("tools")
-        if call.handle is not None and call.ended is None:
-            self._background[event["toolCallId"]] = call
         self._display.show(self._outcome(call, event))
+        if call.handle is not None and call.ended is None:
+            call.shown_rows = 0  # its end is shown later, with the title
+            self._background[event["toolCallId"]] = call
         self.show_ended_commands()
         self._show_plan_changes()
 
@@ -251,9 +253,8 @@ class Transcript:
         title = "" if call.shown_rows else _title_line(call.title)
         gap = "  " if title else " "
         if call.kind == "execute" and not event["isError"]:
-            start = Text.assemble((self._display.marks.note, "dim"), f" {title}".rstrip())
-            start.append(f"{gap}runs in the background{call.location}", style="dim")
-            return [crop(Text.assemble("  ", start), self._display.width)]
+            running = f"runs in the background{call.location}"
+            return [self._command_row(call, (self._display.marks.note, "dim"), running, "dim")]
         refused = _REFUSED.findall(clean(event["text"])) if call.kind == "think" else []
         line = Text.assemble(self._mark(not event["isError"] and not refused), f" {title}".rstrip())
         if event["isError"]:
@@ -268,20 +269,24 @@ class Transcript:
         return [crop(Text.assemble("  ", line), self._display.width)]
 
     def _end_of_command(self, call: _Call, ended: Json) -> Text:
-        """The line that says how a command ended: a mark, the title unless it is above the output, and the exit code.
-
-        Args:
-            ended: the event `command_ended`.
-        """
+        """The row that says how a command ended, by its event `command_ended`."""
         how = {"timeout": "killed at its time limit", "stopped": "stopped", "failed": "not run"}
         words = how.get(ended["ended"], f"exit code {ended['exitCode']}")
         succeeded, was_stopped = ended["exitCode"] == 0, ended["ended"] == "stopped"
         mark = (self._display.marks.note, "dim") if was_stopped else self._mark(succeeded)
-        title = "" if call.shown_rows else f" {_title_line(call.title)} "
-        line = Text.assemble("  ", mark, title)
         style = "dim" if succeeded or was_stopped else "red"
-        line.append(f" {words}, {ended['seconds']:.1f} s{call.location}", style=style)
-        return crop(line, self._display.width)
+        return self._command_row(call, mark, f"{words}, {ended['seconds']:.1f} s{call.location}", style)
+
+    def _command_row(self, call: _Call, mark: tuple[str, str], outcome: str, style: str) -> Text:
+        """A row about a command: a mark, the title unless it is above the output, and the outcome.
+
+        A long title is cropped so that the outcome fits.
+        """
+        width, title = self._display.width, Text()
+        if not call.shown_rows:
+            title = Text(f" {_title_line(call.title)}")
+            crop(title, None if width is None else max(width - len(outcome) - 5, MIN_TITLE)).append(" ")
+        return crop(Text.assemble("  ", mark, title, (f" {outcome}", style)), width)
 
     def _mark(self, succeeded: bool) -> tuple[str, str]:
         """The mark of an outcome and its style."""
