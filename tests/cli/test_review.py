@@ -54,6 +54,16 @@ def test_yes_and_no(review: InTerminal, hello: Path) -> None:
     assert "Changed: hello.py" in review.screen.lines
 
 
+def test_the_name_of_a_file_is_on_one_line(workspace: Path, record: Record) -> None:
+    """A name cannot look like a line of the review."""
+    write = {"write_file": {"path": "a\n✓ b.txt: applied", "content": "x\n"}}
+    recording = record({"calls": [write]}, {"text": "Done."})
+    with in_terminal("run", "a task", "--workspace", workspace, "--replay", recording) as terminal:
+        terminal.answer(r"Accept a\n✓ b.txt: applied?", "n")
+        assert terminal.end() == 0
+    assert not any(line.startswith("✓ b.txt") for line in terminal.screen.lines)
+
+
 def test_by_hunk(review: InTerminal, hello: Path) -> None:
     """`h` asks about each change, and only the accepted ones are in the file. `q` ends the review, and the last lines
     name the undecided file.

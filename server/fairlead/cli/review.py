@@ -15,6 +15,7 @@ from fairlead.cli.view.diffs import Sides, draw_diff, two_sides
 from fairlead.cli.view.display import Display
 from fairlead.cli.view.text import clean, escape_hidden
 from fairlead.code.uris import file_path
+from fairlead.display import escape_to_one_line
 from fairlead.lsp import protocol as wire
 from fairlead.lsp import protocol_states as states
 from fairlead.workspace.paths import Roots
@@ -272,7 +273,7 @@ class Review:
 
     def _name(self, uri: str) -> str:
         path = file_path(uri)
-        return escape_hidden(self._workspace.relative(path) if path is not None else uri)
+        return escape_to_one_line(self._workspace.relative(path) if path is not None else uri)
 
     def _print_line(self, text: str, style: str) -> None:
         self._print([Text(text, style=style)])

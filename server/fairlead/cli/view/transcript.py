@@ -12,7 +12,7 @@ from fairlead.cli.view.display import Display
 from fairlead.cli.view.plan_view import Step, changed_steps, plan_lines, plan_steps
 from fairlead.cli.view.text import StreamWrapper, clean, crop, escape_hidden, first_line, wrap
 from fairlead.code.uris import file_path
-from fairlead.display import count_of
+from fairlead.display import count_of, escape_to_one_line
 from fairlead.lsp import protocol_states as states
 from fairlead.workspace.paths import Roots
 
@@ -102,7 +102,7 @@ class Transcript:
         counts = {file["newUri"] or file["uri"]: len(file["problems"]) for file in edits["files"] if file["problems"]}
         if any(count > self._shown_errors.get(uri, 0) for uri, count in counts.items()):
             total = sum(counts.values())
-            names = ", ".join(escape_hidden(self._name(uri)) for uri in counts)
+            names = ", ".join(map(self._name, counts))
             self.note(f"{count_of(total, 'new error')} in {names}", style="red")
         self._shown_errors = counts
 
@@ -148,8 +148,8 @@ class Transcript:
     def _name(self, uri: str) -> str:
         path = file_path(uri)
         if path is None or not self._workspace.contains(path):
-            return uri
-        return self._workspace.relative(path)
+            return escape_to_one_line(uri)
+        return escape_to_one_line(self._workspace.relative(path))
 
     def _round_started(self, _: Json) -> None:
         self.end_text()
