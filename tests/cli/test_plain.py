@@ -139,6 +139,13 @@ def test_commands_need_a_terminal_to_ask_in(workspace: Path, record: Record) -> 
         assert "\n      out\n  ✗ exit code 3" in allowed.out
 
 
+def test_a_command_at_its_time_limit(workspace: Path, record: Record) -> None:
+    """The output says so, also if the command changed a file."""
+    slow = {"bash": {"command": "echo x > made.$((1)); sleep 999", "timeout_seconds": 1}}
+    ended = run(workspace, record({"calls": [slow]}, {"text": "Done."}), "--allow-commands")
+    assert "  ✗ $ echo x > made.$((1)); sleep 999  killed at its time limit, " in ended.out
+
+
 def test_no_key() -> None:
     """Without a key, the run says how to set one and exits with 1."""
     ended = run_plain("run", "a task")

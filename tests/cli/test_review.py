@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.command import InTerminal, in_terminal, run_plain, wait_until
+from cli.command import InTerminal, in_terminal, run_plain
 from support.sandbox import needs_sandbox
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pseudoterminals are POSIX")
@@ -52,6 +52,16 @@ def test_yes_and_no(review: InTerminal, hello: Path) -> None:
     assert "✓ hello.py: applied" in review.screen.lines
     assert "· new/文件.py: rejected" in review.screen.lines
     assert "Changed: hello.py" in review.screen.lines
+
+
+def test_the_name_of_a_file_is_on_one_line(workspace: Path, record: Record) -> None:
+    """A name cannot look like a line of the review."""
+    write = {"write_file": {"path": "a\n✓ b.txt: applied", "content": "x\n"}}
+    recording = record({"calls": [write]}, {"text": "Done."})
+    with in_terminal("run", "a task", "--workspace", workspace, "--replay", recording) as terminal:
+        terminal.answer(r"Accept a\n✓ b.txt: applied?", "n")
+        assert terminal.end() == 0
+    assert not any(line.startswith("✓ b.txt") for line in terminal.screen.lines)
 
 
 def test_by_hunk(review: InTerminal, hello: Path) -> None:
@@ -187,22 +197,28 @@ def test_a_deleted_file_is_reported_once(hello: Path, record: Record) -> None:
     assert "Not applied" not in ended.out
 
 
-def test_a_file_that_is_proposed_during_the_review_is_reviewed_too(hello: Path, record: Record, tmp_path: Path) -> None:
-    """Background commands outlive the run, and their changes are proposed when they end."""
+@pytest.mark.parametrize("stopped", [False, True])
+def test_background_commands_end_with_the_run(hello: Path, record: Record, stopped: bool) -> None:
+    """What they changed until then is reviewed, also if the user stopped the run. The output says how they ended; while
+    they run, they have no tick.
+    """
     needs_sandbox()
-    late = {"bash": {"command": "sleep 2; echo late > late.$((1))", "background": True}}
-    recording = record({"calls": [EDITS[0], late]}, {"text": "Done."})
-    state = tmp_path / "state"
-    arguments = ("run", "a task", "--workspace", hello.parent, "--replay", recording)
-    with in_terminal(*arguments, XDG_STATE_HOME=str(state)) as terminal:
-        terminal.until("Accept hello.py?")
-        sessions = state / "fairlead" / "terminal" / "sessions"
-        wait_until(lambda: any("late.1" in path.read_text() for path in sessions.glob("*.jsonl")), "late.1 is proposed")
-        terminal.answer("Accept hello.py?", "y")
+    server = "echo late > late.$((1)); python3 -m http.server --bind localhost 8000"
+    client = "until (: > /dev/tcp/localhost/8000) 2>&-; do sleep 0.1; done; exit 3"
+    begin = [{"bash": {"command": command, "background": True}} for command in (server, client)]
+    wait = {"bash_output": {"id": "cmd-2", "wait_seconds": 60}}
+    recording = record({"calls": begin}, {"calls": [wait]}, {"text": "one two"}, pace=5 if stopped else 0)
+    with in_terminal("run", "a task", "--workspace", hello.parent, "--replay", recording, columns=120) as terminal:
+        if stopped:
+            terminal.until("writing")
+            terminal.press("\x03")
+            terminal.answer("The run was stopped. Review the changes to 1 file?", "y")
         terminal.answer("Accept late.1?", "y")
-        assert terminal.end() == 0
+        assert terminal.end() == (130 if stopped else 0)
     assert (hello.parent / "late.1").read_text() == "late\n"
-    assert "Changed: hello.py, late.1" in terminal.screen.text
+    assert f"  · $ {client}  runs in the background, in " in terminal.screen.text
+    assert f"  ✗ $ {client}  exit code 3, " in terminal.screen.text
+    assert f"  · $ {server}  stopped, " in terminal.screen.text
 
 
 def test_ctrl_c_leaves_the_review_after_all_the_rest_was_accepted(hello: Path, record: Record) -> None:

@@ -87,6 +87,7 @@ def test_ctrl_c_while_a_command_runs(workspace: Path, record: Record) -> None:
         terminal.press("\x03")
         assert terminal.end() == 130
         assert all_gone(children)
+        assert "      started\n  ✗ Cancelled: killed after " in terminal.screen.text
 
 
 def test_ctrl_c_at_a_question(workspace: Path, record: Record) -> None:

@@ -125,6 +125,17 @@ def test_a_commands_output(workspace: Path, record: Record) -> None:
         assert any("lines not shown" in line for line in lines)
 
 
+def test_the_outcome_of_a_long_command_is_shown(workspace: Path, record: Record) -> None:
+    """The command is cropped, not its exit code."""
+    command = f"test -e '{'很长的名字' * 20}'"
+    replay = record({"calls": [{"bash": {"command": command}}]}, {"text": "Done."})
+    with in_terminal(*task(workspace, replay, "--allow-commands"), columns=80) as terminal:
+        assert terminal.end() == 0
+        row = next(line for line in terminal.screen.lines if "✗ $ test -e '很长的名字" in line)
+        assert "…  exit code 1, " in row
+        assert terminal.screen.wrapped == []
+
+
 def test_a_command_is_refused_with_a_reason(workspace: Path, record: Record) -> None:
     """`n` does not run the command, and the model reads the reason. Keys typed before the question are ignored."""
     replay = record({"calls": [{"bash": {"command": "touch made", "unsandboxed": True}}]}, {"text": "Done."})

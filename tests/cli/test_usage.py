@@ -1,6 +1,7 @@
 """The command line and its errors."""
 
 import contextlib
+import os
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,9 @@ from fairlead.cli.main import run_command_line
         (["run", "--continue", "--record", "file.txt"], "--continue records only the new turns"),
         (["demo", "--keep", "."], "must be new or empty"),
         (["sing"], "invalid choice"),
+        (["run", "fix", "the", "bug"], "unrecognized arguments: the bug; put the task in quotes\n"),
+        (["run", "fix", "the", "--bug"], "unrecognized arguments: the --bug\n"),
+        (["demo", "now"], "unrecognized arguments: now\n"),
     ],
 )
 def test_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], reason: str) -> None:
@@ -47,6 +51,24 @@ def test_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str], argumen
     assert "--help`." in output.err
     assert [path.name for path in tmp_path.iterdir()] == ["file.txt"]
     assert (tmp_path / "file.txt").read_text() == "text"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems do not delete the current folder")
+@pytest.mark.parametrize("arguments", [["run", "x", "--replay", "a.yaml"], ["demo"], ["verify", "a.json"]])
+def test_a_current_folder_that_was_deleted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    """Every command says so and exits with 2."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    home = os.getcwd()
+    os.chdir(gone)
+    try:
+        gone.rmdir()
+        assert run_command_line(arguments) == 2
+    finally:
+        os.chdir(home)
+    assert capsys.readouterr().err.startswith("fairlead: the current folder cannot be used: No such file or directory;")
 
 
 def test_the_exit_code_of_wrong_usage(tmp_path: Path) -> None:

@@ -30,6 +30,25 @@ def test_p17_a_failed_item_stays_in_progress(single: bool, failed: list[str], ex
     assert [item.status for item in manager.snapshot().items] == expected
 
 
+def test_p17_another_check_of_a_completed_item_must_pass_too() -> None:
+    """A rewrite that repeats or omits the check runs nothing. What the user marked or holds stays completed."""
+    manager = TodoManager()
+    done = {"content": "A", "status": "completed"}
+    manager.update([{**done, "check": "make test"}])
+    assert manager.completing([{**done, "check": "make test"}]) == manager.completing([done]) == ()
+    other = [{**done, "check": "make lint"}]
+    assert [item.check for item in manager.completing(other)] == ["make lint"]
+    manager.update(other, failed=["1"])
+    assert manager.snapshot().items[0].status == "in_progress"
+    marked = [PlanOp("update", "1", status="pending"), PlanOp("update", "1", status="completed")]
+    for ops in (marked, [PlanOp("update", "1", held=True)]):
+        manager = TodoManager()
+        manager.update([done])
+        for op in ops:
+            manager.edit([op], manager.snapshot().revision)
+        assert manager.completing(other) == ()
+
+
 def test_p17_a_check_survives_rewrites_and_belongs_to_the_user_once_they_set_it() -> None:
     manager = TodoManager()
 

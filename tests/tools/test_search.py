@@ -291,11 +291,14 @@ async def test_a_line_of_many_megabytes_is_reported(desk: Desk) -> None:
     ]
 
 
-async def test_binary_files_are_omitted_and_invalid_bytes_are_shown(desk: Desk) -> None:
-    """Bytes that are not UTF-8 are replaced, and the rest of the line is shown."""
+async def test_binary_files_are_omitted_and_other_encodings_are_shown_as_by_read_file(desk: Desk) -> None:
+    """A line that is not UTF-8 can be copied into `old_text`. A long one is shown around the match too."""
     desk.write("bin", b"needle\0\n")
     desk.write("latin.txt", "n\u00e9edle needle\n".encode("latin-1"))
-    assert await found(desk, "needle") == ["latin.txt:1:n\ufffdedle needle"]
+    assert await found(desk, "needle") == ["latin.txt:1:n\u00e9edle needle"]
+    desk.write("long.txt", ("\u00e9" * 900 + "needle" + "\u00e9" * 900 + "\n").encode("latin-1"))
+    (line,) = await found(desk, "needle", path="long.txt")
+    assert "\u00e9needle\u00e9" in line
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a pipe")

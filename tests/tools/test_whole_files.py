@@ -123,15 +123,18 @@ async def test_an_impossible_change_is_refused_with_the_reason(desk: Desk) -> No
         assert await refused(desk, "rename_file", path="a.txt", new_path=path) == f"Path escapes workspace: {path}"
 
 
-async def test_a_deleted_path_is_not_free_for_a_rename(desk: Desk) -> None:
-    """A file that is proposed to be deleted still exists, so a rename to its path is refused. The error says what to do
-    instead.
+@pytest.mark.parametrize("remove", [("delete_file", {}), ("rename_file", {"new_path": "c.txt"})])
+async def test_a_removed_path_is_not_free_for_a_rename(desk: Desk, remove: tuple[str, dict[str, str]]) -> None:
+    """A file that is proposed to be deleted or renamed still exists, so a rename to its path is refused. The error says
+    why, and what to do instead.
     """
     desk.write("a.txt", "a\n")
     desk.write("b.txt", "b\n")
-    await desk.call("delete_file", path="b.txt")
+    tool, more = remove
+    await desk.call(tool, path="b.txt", **more)
     said = await refused(desk, "rename_file", path="a.txt", new_path="b.txt")
-    assert "write its new content with write_file and delete a.txt" in said
+    assert said.startswith("b.txt exists until the user accepts its removal. ")
+    assert said.endswith("write its new content with write_file and delete a.txt.")
 
 
 def test_a_call_is_described_with_its_locations(desk: Desk) -> None:

@@ -111,7 +111,12 @@ def run_command_line(arguments: Sequence[str], start_server: StartServer = spawn
     """
     parser = _parser()
     try:
-        given = parser.parse_args(arguments)
+        given, rest = parser.parse_known_args(arguments)
+        if rest:
+            unquoted = given.command == "run" and not any(argument.startswith("-") for argument in rest)
+            hint = "; put the task in quotes" if unquoted else ""
+            parser.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
+        _check_current_folder(fail=parser.error)
         terminal = open_terminal()
         match given.command:
             case "run":
@@ -130,6 +135,14 @@ def run_command_line(arguments: Sequence[str], start_server: StartServer = spawn
         return end.code if isinstance(end.code, int) else WRONG_USAGE
     except KeyboardInterrupt:
         return CANCELLED
+
+
+def _check_current_folder(fail: Callable[[str], NoReturn]) -> None:
+    """Calls `fail` if the current folder was deleted, because no program can start in it."""
+    try:
+        os.getcwd()
+    except OSError as error:
+        fail(f"the current folder cannot be used: {error.strerror}; change to another one")
 
 
 class _Parser(argparse.ArgumentParser):

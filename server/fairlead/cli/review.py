@@ -1,7 +1,7 @@
 """The review at the end of a run: shows the changes, asks about them, and reports the outcomes."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,7 @@ from fairlead.cli.view.diffs import Sides, draw_diff, two_sides
 from fairlead.cli.view.display import Display
 from fairlead.cli.view.text import clean, escape_hidden
 from fairlead.code.uris import file_path
+from fairlead.display import escape_to_one_line
 from fairlead.lsp import protocol as wire
 from fairlead.lsp import protocol_states as states
 from fairlead.workspace.paths import Roots
@@ -72,7 +73,7 @@ class FileReport:
 
 
 class Review:
-    """The review of a session's proposals, including those that background commands add meanwhile."""
+    """The review of a session's proposals. Nothing that may propose further files runs meanwhile."""
 
     def __init__(
         self, client: AgentClient, display: Display, keyboard: Keyboard, workspace: Roots, edits: states.EditsWire
@@ -110,7 +111,7 @@ class Review:
 
     @property
     def reports(self) -> list[FileReport]:
-        """The outcomes of each file, in the order in which the review learned of the files."""
+        """The outcomes of each file, in the order of the review."""
         return list(self._reports.values())
 
     def _set_edits(self, edits: states.EditsWire) -> None:
@@ -124,16 +125,9 @@ class Review:
             if file["uri"] not in self._shown:
                 await self._show(file)
 
-    def _unasked(self) -> Iterator[str]:
-        """Yields the URI of each file once, including files that are added meanwhile."""
-        asked: set[str] = set()
-        while (uri := next((uri for uri in self._reports if uri not in asked), None)) is not None:
-            asked.add(uri)
-            yield uri
-
     async def _ask_for_each(self) -> None:
         accept_rest = False
-        for uri in self._unasked():
+        for uri in list(self._reports):
             for _ in range(MAX_TRIES):
                 if self._keyboard.is_interrupted:  # after `a`, no key is read
                     raise Interrupted
@@ -279,7 +273,7 @@ class Review:
 
     def _name(self, uri: str) -> str:
         path = file_path(uri)
-        return escape_hidden(self._workspace.relative(path) if path is not None else uri)
+        return escape_to_one_line(self._workspace.relative(path) if path is not None else uri)
 
     def _print_line(self, text: str, style: str) -> None:
         self._print([Text(text, style=style)])

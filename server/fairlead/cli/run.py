@@ -178,6 +178,7 @@ class Run:
         result: wire.RunResult = await self._client.request(wire.RUN_TASK, {"sessionId": self._session_id, **task})
         self._is_running = False
         self._transcript.end_text()
+        await self._stop_background_commands()
         self._display.close()
         self._show_result(result, time.monotonic() - started)
         written = self._write_recording()
@@ -189,6 +190,13 @@ class Run:
             return CANCELLED
         refused = any(report.counts["refused"] for report in reports)
         return DONE if result["stopReason"] == "end_turn" and written and not refused else NOT_DONE
+
+    async def _stop_background_commands(self) -> None:
+        """Stops the background commands, which would end with the server, so that their changes are reviewed too."""
+        for handle in self._transcript.background_commands:
+            self._display.set_status("stopping the background commands")
+            await self._client.request(wire.STOP_COMMAND, {"sessionId": self._session_id, "handle": handle})
+        self._transcript.show_ended_commands()
 
     async def _cancel(self) -> None:
         with contextlib.suppress(wire.RequestError, ServerExited):  # the run, or the server, has just ended

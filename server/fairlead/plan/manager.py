@@ -78,13 +78,18 @@ class TodoManager:
             self._state = replace(self._state, awaits_approval=awaits_approval, version=self._state.version + 1)
 
     def completing(self, items: Sequence[Any]) -> tuple[PlanItem, ...]:
-        """The items that a rewrite would complete. Their checks must pass first (P17). Changes nothing.
+        """The items that a rewrite would complete, and completed ones that it would give another check.
+
+        Their checks must pass first (P17). Changes nothing.
 
         Raises:
             PlanError: as for `update`.
         """
-        before = {item.id for item in self._state.items if item.status == "completed"}
-        return tuple(item for item in self._rewritten(items) if item.status == "completed" and item.id not in before)
+        before = {(item.id, item.check) for item in self._state.items if item.status == "completed"}
+        completed = [item for item in self._rewritten(items) if item.status == "completed"]
+        # what the user marked or holds stays as it is
+        may_change = [item for item in completed if not (item.marked or item.held)]
+        return tuple(item for item in may_change if (item.id, item.check) not in before)
 
     def update(self, items: Sequence[Any], reason: str = "", failed: Collection[str] = ()) -> str:
         """Replaces the whole plan (P3) and returns it rendered (P9).

@@ -136,11 +136,11 @@ class Bash:
 
     async def _run_to_end(self, job: Job, notes: list[str]) -> str:
         running, call = job.running, job.call
-        discarded = "Its changes were discarded." if job.where == "sandboxed" else ""
+        discarded = " Any changes to files were discarded." if job.where == "sandboxed" else ""
 
         def stopped() -> str:
-            cancelled = f"Cancelled: killed after {running.seconds:.1f} s. Output so far:"
-            return _lines(*notes, discarded, cancelled, running.output)
+            cancelled = f"Cancelled: killed after {running.seconds:.1f} s.{discarded} Output so far:"
+            return _lines(*notes, cancelled, running.output)
 
         call.progress = stopped
         result = await job.run()
@@ -155,7 +155,7 @@ class Bash:
             limit = f"Killed at the time limit of {running.timeout:g} s. Output so far:"
             watching = watch_mode_hint(job.command, result.output)
             hints = [unreachable, f"({watching})" if watching else ""]
-            raise VerbatimToolError(_lines(*notes, changed, limit, result.output, *hints))
+            raise VerbatimToolError(_lines(*notes, limit, result.output, changed, *hints))
         hidden = _hidden_files(job.hidden_files, result.exit_code, result.output)
         foreign = FOREIGN if job.where == "sandboxed" and _TOO_LARGE in result.output else ""
         code = f"({result.exit_text}, {result.seconds:.1f} s)"

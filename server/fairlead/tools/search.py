@@ -17,6 +17,7 @@ from fairlead.display import count_of
 from fairlead.tools.globs import glob_filter
 from fairlead.tools.search_scope import MAX_IGNORED, WITH_IGNORED, SearchTarget, omitted_ignored, search_scope
 from fairlead.tools.secret_files import omitted_secrets
+from fairlead.workspace.disk import decode_single_bytes
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
 from fairlead.workspace.ripgrep import plain_name, records
@@ -198,7 +199,7 @@ async def _hits(
                 if path is not None:
                     yield Found(path, 0, TOO_LONG, True)
             elif record.startswith(b'{"type":"begin"'):
-                path = named(plain_name(_text(json.loads(record)["data"]["path"])))
+                path = named(plain_name(_bytes(json.loads(record)["data"]["path"]).decode("utf-8", "replace")))
             elif path is not None and record.startswith((b'{"type":"match"', b'{"type":"context"')):
                 event = json.loads(record)
                 data = event["data"]
@@ -220,17 +221,27 @@ async def _files_with_hits(
                 yield name
 
 
-def _text(value: dict[str, str]) -> str:
-    return value["text"] if "text" in value else base64.b64decode(value["bytes"]).decode("utf-8", "replace")
+def _bytes(value: dict[str, str]) -> bytes:
+    """The bytes of a value that `rg` printed as text, or in base64 if they are not UTF-8."""
+    return value["text"].encode() if "text" in value else base64.b64decode(value["bytes"])
+
+
+def _text(line: bytes) -> str:
+    """A line, or a part of one, as `read_file` shows it."""
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        return decode_single_bytes(line).text
 
 
 def _shortened(data: dict[str, Any]) -> str:
     """The line, or the part around its first match if it is very long. Its beginning if it has no match."""
-    text = _text(data["lines"]).rstrip("\r\n")
+    line = _bytes(data["lines"]).rstrip(b"\r\n")
+    text = _text(line)
     if len(text) <= MAX_LINE:
         return text
-    before = text.encode()[: data["submatches"][0]["start"]] if data["submatches"] else b""
-    start = max(0, len(before.decode("utf-8", "ignore")) - LEAD)
+    before = _text(line[: data["submatches"][0]["start"]]) if data["submatches"] else ""
+    start = max(0, len(before) - LEAD)
     return f"{'...' if start else ''}{text[start : start + MAX_LINE]}{'...' if start + MAX_LINE < len(text) else ''}"
 
 

@@ -209,6 +209,11 @@ def decode(data: bytes, name: str) -> DiskText:
     except UnicodeDecodeError as error:
         if len(data.translate(None, _BINARY_ONLY)) < len(data):
             raise BinaryFile(f"{name} is a binary file (not UTF-8, and it contains control characters).") from error
+    return decode_single_bytes(data)
+
+
+def decode_single_bytes(data: bytes) -> DiskText:
+    """Decodes Windows-1252 or, if that is not possible, Latin-1, in which every byte is a character."""
     try:
         return DiskText(data.decode("cp1252"), "cp1252")
     except UnicodeDecodeError:

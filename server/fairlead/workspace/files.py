@@ -250,8 +250,9 @@ class Files(FileView):
         own = self._changes.for_target(str(path))
         renames_back = own is not None and own.path == str(new_path)
         if not renames_back and self._is_taken(new_path):
+            until = " until the user accepts its removal" if self.describe_removal(new_path) else ""
             raise WorkspaceError(
-                f"{self.roots.relative(new_path)} exists. Choose another name, or write its new content with "
+                f"{self.roots.relative(new_path)} exists{until}. Choose another name, or write its new content with "
                 f"write_file and delete {self.roots.relative(path)}."
             )
         await self._apply(path, cs.rename, str(new_path), current, author)

@@ -12,7 +12,7 @@ from fairlead.cli.view.display import Display
 from fairlead.cli.view.plan_view import Step, changed_steps, plan_lines, plan_steps
 from fairlead.cli.view.text import StreamWrapper, clean, crop, escape_hidden, first_line, wrap
 from fairlead.code.uris import file_path
-from fairlead.display import count_of
+from fairlead.display import count_of, escape_to_one_line
 from fairlead.lsp import protocol_states as states
 from fairlead.workspace.paths import Roots
 
@@ -20,9 +20,9 @@ Json = dict[str, Any]
 
 OUTPUT_HEAD = 10
 OUTPUT_TAIL = 5
+MIN_TITLE = 20  # columns of a command's title that are shown even if its outcome then does not fit
 RETRY_REPORT_SECONDS = 30
 """After this time, a retry is reported even if nothing about it is new. Loading a local model can take minutes."""
-_EXIT = re.compile(r"\(exit code (-?\d+), ([\d.]+ s)\)\s*\Z")
 # in the result of a plan update: a step that its check keeps open (docs/plan.md P17), and the reason
 _REFUSED = re.compile(r"^The check of (#.+?) (failed(?=: )|could not run: .*)", re.MULTILINE)
 _TAGS = re.compile(r"</?reminder>")
@@ -37,6 +37,10 @@ class _Call:
     output: StreamWrapper
     location: str = ""
     """For example ", in the sandbox"."""
+    handle: str | None = None
+    """Of a background command, to stop it; None for other calls."""
+    ended: Json | None = None
+    """The `command_ended` of its command; None before."""
     shown_rows: int = 0
     """How many rows have been shown, including the title."""
     omitted_rows: int = 0
@@ -56,6 +60,8 @@ class Transcript:
         self._retry_delay = 0.0
         self._waited = 0.0
         self._calls: dict[str, _Call] = {}
+        self._background: dict[str, _Call] = {}
+        self._ended: list[_Call] = []
         self._plan: tuple[Step, ...] = ()
         self._shown_plan: tuple[Step, ...] = ()
         self._shown_errors: Mapping[str, int] = {}
@@ -68,6 +74,7 @@ class Transcript:
             "thinking": lambda event: self._stream("thinking", event["text"]),
             "tool_started": self._tool_started,
             "command": self._command_started,
+            "command_ended": self._command_ended,
             "tool_output": self._tool_output,
             "tool_finished": self._tool_finished,
             "reminder": self._reminder,
@@ -80,6 +87,11 @@ class Transcript:
     def plan(self) -> Sequence[Step]:
         return self._plan
 
+    @property
+    def background_commands(self) -> Sequence[str]:
+        """The handles of the background commands that are running, by which the server can stop them."""
+        return [call.handle for call in self._background.values() if call.handle is not None]
+
     def on_plan(self, plan: states.PlanWire) -> None:
         """Handles a changed plan. Its changes are shown when a tool call ends or a round starts."""
         self._plan = plan_steps(plan)
@@ -90,7 +102,7 @@ class Transcript:
         counts = {file["newUri"] or file["uri"]: len(file["problems"]) for file in edits["files"] if file["problems"]}
         if any(count > self._shown_errors.get(uri, 0) for uri, count in counts.items()):
             total = sum(counts.values())
-            names = ", ".join(escape_hidden(self._name(uri)) for uri in counts)
+            names = ", ".join(map(self._name, counts))
             self.note(f"{count_of(total, 'new error')} in {names}", style="red")
         self._shown_errors = counts
 
@@ -121,6 +133,14 @@ class Transcript:
             self._display.set_status("")
             self._text_kind = ""
 
+    def show_ended_commands(self) -> None:
+        """Shows how the background commands ended that have ended since the last call."""
+        calls, self._ended = self._ended, []
+        for call in calls:
+            assert call.ended is not None
+            self._begin_block("tools")
+            self._display.show([self._end_of_command(call, call.ended)])
+
     def _rules(self, event: Json) -> None:
         names = [self._name(file["uri"]) + (" (only its beginning)" if file["cut"] else "") for file in event["files"]]
         self.note(f"Rules: {', '.join(names)}")
@@ -128,11 +148,12 @@ class Transcript:
     def _name(self, uri: str) -> str:
         path = file_path(uri)
         if path is None or not self._workspace.contains(path):
-            return uri
-        return self._workspace.relative(path)
+            return escape_to_one_line(uri)
+        return escape_to_one_line(self._workspace.relative(path))
 
     def _round_started(self, _: Json) -> None:
         self.end_text()
+        self.show_ended_commands()
         self._show_plan_changes()
         self._display.set_status("waiting for the model")
 
@@ -169,8 +190,21 @@ class Transcript:
 
     def _command_started(self, event: Json) -> None:
         call = self._calls.get(event["toolCallId"])
-        if call is not None and event["mode"] == "sandboxed":
+        if call is None or call.kind != "execute":  # a check
+            return
+        call.handle = event["handle"]
+        if event["mode"] == "sandboxed":
             call.location = ", in the sandbox with the network" if event["network"] else ", in the sandbox"
+
+    def _command_ended(self, event: Json) -> None:
+        """Notes how a command ended. If it ran in the background, that is shown later, between two calls."""
+        call_id = event["toolCallId"]
+        call = self._calls.get(call_id)
+        if call is None and call_id in self._background:
+            call = self._background.pop(call_id)
+            self._ended.append(call)
+        if call is not None and call.kind == "execute":
+            call.ended = event
 
     def _tool_output(self, event: Json) -> None:
         call = self._calls.get(event["toolCallId"])
@@ -203,6 +237,10 @@ class Transcript:
         self._display.show(list(call.tail))
         self._begin_block("tools")
         self._display.show(self._outcome(call, event))
+        if call.handle is not None and call.ended is None:
+            call.shown_rows = 0  # its end is shown later, with the title
+            self._background[event["toolCallId"]] = call
+        self.show_ended_commands()
         self._show_plan_changes()
 
     def _command_line(self, call: _Call) -> Text:
@@ -210,12 +248,15 @@ class Transcript:
 
     def _outcome(self, call: _Call, event: Json) -> list[Text]:
         """The lines of a finished call: a mark, the title unless it is above the output, and the outcome."""
-        marks, ended = self._display.marks, _EXIT.search(event["text"]) if call.kind == "execute" else None
+        if call.ended is not None and (not event["isError"] or call.ended["ended"] == "timeout"):
+            return [self._end_of_command(call, call.ended)]
         title = "" if call.shown_rows else _title_line(call.title)
-        refused = _REFUSED.findall(clean(event["text"])) if call.kind == "think" else []
-        succeeded = not event["isError"] and not refused and (ended is None or ended[1] == "0")
-        line = Text.assemble((marks.done, "green") if succeeded else (marks.failed, "red"), f" {title}".rstrip())
         gap = "  " if title else " "
+        if call.kind == "execute" and not event["isError"]:
+            running = f"runs in the background{call.location}"
+            return [self._command_row(call, (self._display.marks.note, "dim"), running, "dim")]
+        refused = _REFUSED.findall(clean(event["text"])) if call.kind == "think" else []
+        line = Text.assemble(self._mark(not event["isError"] and not refused), f" {title}".rstrip())
         if event["isError"]:
             line.append(f"{gap}{first_line(event['text']).rstrip(':')}", style="red")
             return wrap(line, self._display.console, self._display.width, indent=2)
@@ -223,11 +264,33 @@ class Transcript:
             reasons = [f"{step} is not completed: its check {why}" for step, why in refused]
             line.append(gap + "\n".join(reasons), style="red")
             return wrap(line, self._display.console, self._display.width, indent=2)
-        if ended is not None:
-            line.append(f"{gap}exit code {ended[1]}, {ended[2]}{call.location}", style="dim" if succeeded else "red")
-        elif call.kind == "edit":
+        if call.kind == "edit":
             line.append(f"{gap}{first_line(event['text'])}", style="dim")
         return [crop(Text.assemble("  ", line), self._display.width)]
+
+    def _end_of_command(self, call: _Call, ended: Json) -> Text:
+        """The row that says how a command ended, by its event `command_ended`."""
+        how = {"timeout": "killed at its time limit", "stopped": "stopped", "failed": "not run"}
+        words = how.get(ended["ended"], f"exit code {ended['exitCode']}")
+        succeeded, was_stopped = ended["exitCode"] == 0, ended["ended"] == "stopped"
+        mark = (self._display.marks.note, "dim") if was_stopped else self._mark(succeeded)
+        style = "dim" if succeeded or was_stopped else "red"
+        return self._command_row(call, mark, f"{words}, {ended['seconds']:.1f} s{call.location}", style)
+
+    def _command_row(self, call: _Call, mark: tuple[str, str], outcome: str, style: str) -> Text:
+        """A row about a command: a mark, the title unless it is above the output, and the outcome.
+
+        A long title is cropped so that the outcome fits.
+        """
+        width, title = self._display.width, Text()
+        if not call.shown_rows:
+            title = Text(f" {_title_line(call.title)}")
+            crop(title, None if width is None else max(width - len(outcome) - 5, MIN_TITLE)).append(" ")
+        return crop(Text.assemble("  ", mark, title, (f" {outcome}", style)), width)
+
+    def _mark(self, succeeded: bool) -> tuple[str, str]:
+        """The mark of an outcome and its style."""
+        return (self._display.marks.done, "green") if succeeded else (self._display.marks.failed, "red")
 
     def _show_plan_changes(self) -> None:
         """Shows the changed steps. Without a status area, shows the whole plan if its list of steps has changed."""
