@@ -113,21 +113,6 @@ async def test_ignored_outputs_stay_in_the_layer(box: Boxes, workspace: Path) ->
     assert on_disk(workspace) == {".gitignore": "node_modules/\n*.o\n", "a.c": "a"}
 
 
-async def test_new_empty_folders_stay_in_the_layer(box: Boxes, workspace: Path) -> None:
-    """The next command can write to a folder that an earlier one created. They are no changes, a folder whose files are
-    all returned does not stay, and a folder that the user creates there takes the place of the empty one."""
-    write(workspace, {"src/a.txt": "a"})
-    first = await box.run("mkdir -p src/new/deep made; echo f > made/f; mkdir gone; rmdir gone")
-    assert (first.contents, first.changes.ignored) == ({"made/f": b"f\n"}, [])
-    second = await box.run("ls src; echo x > src/new/deep/x; test ! -e made; test ! -e gone")
-    assert (second.code, second.output, second.contents) == (0, "a.txt\nnew\n", {"src/new/deep/x": b"x\n"})
-    await box.run("mkdir -p src/next src/more/deep")
-    write(workspace, {"src/next/theirs": "theirs", "src/more/b.txt": "b"})
-    assert await box.output("ls src src/more; cat src/next/theirs") == (
-        "src:\na.txt\nmore\nnext\n\nsrc/more:\nb.txt\ndeep\ntheirs"
-    )
-
-
 async def test_ignored_files_of_the_user_change_in_the_layer_only(box: Boxes, workspace: Path) -> None:
     """Later commands see what a command built or deleted, until the user builds again."""
     write(workspace, {".gitignore": "build/\n", "build/a.o": "theirs", "build/b.o": "theirs"})

@@ -1,7 +1,7 @@
 """The sandboxed layer: commands run on the proposed files, and never write to the user's files (docs/sandbox.md).
 
 Between commands, only a folder outside of the workspace and the shared network remain. The folder contains the upper
-layers, which then hold only what git ignores, and the caches of compilers. Each command has its own mounts, which
+layers, which then hold only files that git ignores, and the caches of compilers. Each command has its own mounts, which
 its launcher (`box/launcher.py`) makes and which end with the launcher.
 """
 

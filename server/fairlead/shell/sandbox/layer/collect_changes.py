@@ -1,8 +1,8 @@
 """Collects a command's changes: compares the upper layer with the files before the command.
 
-Ignored files and new empty folders, which git ignores too, stay in the layer. Everything else is taken out of it:
-changes to git's own data (`.git`) and to hidden files are discarded, and all others are returned, up to the limits
-below. The content is hostile (docs/sandbox.md): links, devices, deep trees, endless files.
+Ignored files stay in the layer. Everything else is taken out of it: changes to git's own data (`.git`) and to hidden
+files are discarded, and all others are returned, up to the limits below. The content is hostile (docs/sandbox.md):
+links, devices, deep trees, endless files.
 """
 
 import contextlib
@@ -37,8 +37,8 @@ def collect(upper: UpperLayer, view: View, since: int, repositories: Sequence[Pa
     """Takes the command's changes out of the layer.
 
     Args:
-        upper: the layer. Afterwards it contains only ignored files, new virtual environments and new empty folders.
-            After an exception, it is cleared (`UpperLayer.clear`).
+        upper: the layer. Afterwards it contains only ignored files and new virtual environments. After an exception, it
+            is cleared (`UpperLayer.clear`).
         view: what the command saw.
         since: when the box was opened, by the file system's clock, in ns.
         repositories: the upper layers over repositories outside of the workspace.
@@ -164,9 +164,6 @@ class _Collector:
             if ignored and not shows_lower and path not in self._proposed_folders:
                 self._retain(path)
                 self._note_new_ignored(f"{path}/", path)
-                return
-            if lower is None and not os.listdir(inner):
-                self._retain(path)
                 return
             if folder.depth >= MAX_DEPTH:
                 self._add_not_proposed(path, "the folders are nested too deeply")
@@ -302,11 +299,7 @@ class _Collector:
         self.changes.append(change if path == change.path else Change(path, None, None, "its name is not UTF-8"))
 
     def _retain(self, path: str, found: os.stat_result | None = None) -> None:
-        """Leaves an ignored file or folder, or an empty folder, in the layer.
-
-        Args:
-            found: a file's status there; None for a folder.
-        """
+        """Leaves an ignored file or folder in the layer. `found` is a file's status there; None for a folder."""
         self._seen.add(path)
         self.retained[path] = fingerprint = self._lower.fingerprint(path)
         written = found is not None and found.st_ctime_ns > self.since

@@ -1,9 +1,8 @@
 """The upper layer of an overlay: the proposed files before a command, and the command's changes after it.
 
-Between commands it contains only what git ignores: files (builds, dependencies), so that builds stay warm, and new
-empty folders, so that a command can write to a folder that an earlier one created. Proposals are written again for each
-command, because the changeset is their only source. The content is hostile: no link is followed. This module mounts
-nothing.
+Between commands it contains only files that git ignores (builds, dependencies), so that builds stay warm. Proposals are
+written again for each command, because the changeset is their only source. The content is hostile: no link is followed.
+This module mounts nothing.
 """
 
 import contextlib
