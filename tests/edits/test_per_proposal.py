@@ -63,15 +63,20 @@ def test_values_of_items_are_those_of_a_new_computation(sequences: list[list[int
         last = given_items
 
 
-@given(st.lists(st.integers(0, 9), max_size=20))
-def test_a_sequence_that_grows_is_not_compared(numbers: list[int]) -> None:
-    """Only the values of its new items are computed, and all values are returned."""
+@given(st.lists(st.integers(0, 1), max_size=20))
+def test_sequences_that_grow(turns: list[int]) -> None:
+    """Two growing sequences have their own values, whichever was asked about before. While it is the same one, only new
+    items are computed.
+    """
     computed: list[int] = []
-    kept, growing = PerItem[int, int](lambda number: computed.append(number) or -number), list[int]()
-    for number in numbers:
-        growing.append(number)
-        assert list(kept.of(growing)) == [-each for each in growing]
-    assert computed == numbers
+    kept, growing = PerItem[list[int], int](lambda item: computed.append(item[0]) or -item[0]), ([], [])
+    before: int | None = None
+    for number, turn in enumerate(turns):
+        growing[turn].append([number])
+        computed.clear()
+        assert list(kept.of(growing[turn])) == [-item[0] for item in growing[turn]]
+        assert computed == ([number] if turn == before else [item[0] for item in growing[turn]])
+        before = turn
 
 
 @given(st.lists(st.tuples(st.sampled_from(["propose", "rename", "remove"]), paths, paths), max_size=12))

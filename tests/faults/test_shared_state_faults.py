@@ -146,6 +146,20 @@ def test_fault_52_to_ask_for_a_lock_does_not_take_it(tmp_path: Path) -> None:
     assert not any(map(is_held, tmp_path.iterdir()))
 
 
+def test_fault_52_a_lock_of_another_process_is_held(tmp_path: Path) -> None:
+    """docs/faults.md 52: the answer comes from the system, and not only from what this process has locked."""
+    path = tmp_path / "x.lock"
+    assert not is_held(path)
+    hold = "import sys; from pathlib import Path; from fairlead.session.store.lock import Lock; "
+    hold += "lock = Lock(Path(sys.argv[1])); print('held', flush=True); input()"
+    command = [sys.executable, "-c", hold, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None and holder.stdout.readline() == "held\n"
+        assert is_held(path)
+        holder.communicate("\n")
+    assert not is_held(path)
+
+
 def test_fault_107_a_killed_servers_sessions_are_free_although_its_child_lives(tmp_path: Path) -> None:
     """docs/faults.md 107: if a server is killed before its new child executes a program, the child holds no lock."""
     path = tmp_path / "x.lock"

@@ -107,6 +107,27 @@ async def test_p17_a_check_of_the_settings_is_for_steps_that_change_files(worksp
         assert steps(client) == [("completed", "proved"), ("completed", "looked"), ("completed", "proved")]
 
 
+async def test_p17_another_check_of_a_completed_step_runs_without_those_of_the_settings(
+    workspace: Path, replay: Replay
+) -> None:
+    """The next step has begun, so its changes need not pass yet."""
+    write_workspace(workspace)
+    next_step = todo(("Edit", "completed"), ("Next", "in_progress"), check="true")
+    turns = [
+        {"calls": [todo(*BEGIN), edit("a.txt", "one", "two")]},
+        {"calls": [TICK]},
+        {"calls": [edit("a.txt", "two", "half")]},
+        {"calls": [next_step]},
+        {"text": "Done."},
+    ]
+    async with Client(workspace, settings={**replay(*turns), "checks": [RUN]}) as client:
+        await client.run()
+        assert [run["command"] for run in client.last("agent/plan")["items"][0]["evidence"]["commands"]][-1] == "true"
+        assert f"The check of #1 passed: `{RUN}`" in results(client)[1]
+        assert RUN not in results(client)[2] and "The check of #1 passed: `true`" in results(client)[2]
+        assert [status for status, _ in steps(client)] == ["completed", "in_progress"]
+
+
 async def test_p17_a_check_of_the_settings_is_for_steps_whose_commands_change_files(
     workspace: Path, replay: Replay
 ) -> None:

@@ -193,10 +193,15 @@ class Run:
 
     async def _stop_background_commands(self) -> None:
         """Stops the background commands, which would end with the server, so that their changes are reviewed too."""
-        for handle in self._transcript.background_commands:
+        handles = self._transcript.background_commands
+        if handles:
             self._display.set_status("stopping the background commands")
-            await self._client.request(wire.STOP_COMMAND, {"sessionId": self._session_id, "handle": handle})
+            await asyncio.gather(*map(self._stop_command, handles))
         self._transcript.show_ended_commands()
+
+    async def _stop_command(self, handle: str) -> None:
+        with contextlib.suppress(wire.RequestError):  # it has just ended
+            await self._client.request(wire.STOP_COMMAND, {"sessionId": self._session_id, "handle": handle})
 
     async def _cancel(self) -> None:
         with contextlib.suppress(wire.RequestError, ServerExited):  # the run, or the server, has just ended

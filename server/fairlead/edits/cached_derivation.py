@@ -29,5 +29,5 @@ class cached_derivation(Generic[T]):  # noqa: N801  used as a decorator
         return found
 
     def copy(self, source: object, target: object) -> None:
-        """Gives `target` the value of `source`. Only if it would compute the same."""
+        """Gives `target` the value of `source`. Call it only if `target` would compute the same value."""
         target.__dict__[self._name] = self.__get__(source, type(source))

@@ -146,7 +146,9 @@ def propose(
 
 def _with_next_origin(changes: Changeset, author: Author) -> tuple[Changeset, Origin]:
     order = changes.order + 1
-    return replace(changes, order=order), Origin(order, author.item_id, author.call_id)
+    later = replace(changes, order=order)
+    Changeset.renamed.copy(changes, later)
+    return later, Origin(order, author.item_id, author.call_id)
 
 
 def _split(changes: Changeset, renamed: Proposal, raw: Raw) -> Changeset:

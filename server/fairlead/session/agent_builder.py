@@ -1,7 +1,7 @@
 """Builds the agent of each run: its model, its tools, and the context and feedback that the model gets."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from fairlead.agent.budget import Budget
@@ -10,7 +10,7 @@ from fairlead.agent.loop import Agent, RunLimits
 from fairlead.agent.messages import Block, History
 from fairlead.agent.stopped import StoppedCalls
 from fairlead.agent.tool import Mode
-from fairlead.plan import TodoManager
+from fairlead.plan import PlanItem, TodoManager
 from fairlead.session.code_support import CodeSupport
 from fairlead.session.commands import SessionCommands
 from fairlead.session.context.folders_note import FoldersNote
@@ -78,12 +78,18 @@ class AgentBuilder:
         context, files, plan = self.context, self.files, self.plan
         settings, commands, evidence = context.settings, self.commands.tools(), self.evidence
         model = self._model.for_run(settings.context_tokens)
+
+        def general_checks(item: PlanItem) -> Sequence[str]:
+            """None for an item that is completed already: what later items have changed since need not pass yet."""
+            completed = (each.id for each in plan.snapshot().items if each.status == "completed")
+            return () if item.id in completed else evidence.general_checks(item)
+
         checks = Checks(
             files,
             commands,
             self.approvals,
             self.check_queue,
-            evidence.general_checks,
+            general_checks,
             evidence.still_passes,
             settings.check.without_changes_seconds,
         )

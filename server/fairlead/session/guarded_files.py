@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence, Set
 from pathlib import Path
 
 from fairlead.shell.layer import View
-from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.paths import Root, Roots, below, real_path
 from fairlead.workspace.protected import ProtectedFiles, is_repository
 from fairlead.workspace.secrets import RULES, SecretFinder, names_secrets
@@ -91,15 +90,13 @@ async def guarded_view(roots: Roots, guarded_files: Callable[[Root], GuardedFile
     )
 
 
-async def _view_around(top: Path, roots: Roots, files: GuardedFiles) -> View | Exception:
-    """The view of a repository around the workspace, or the error of the search in it."""
-    try:
-        return await files.view(_inside(top, roots))
-    except (WorkspaceError, OSError) as error:
-        return error
+async def _view_around(top: Path, roots: Roots, files: GuardedFiles) -> View | BaseException:
+    """The view of a repository around the workspace, or what the search in it raised."""
+    [found] = await asyncio.gather(files.view(_inside(top, roots)), return_exceptions=True)
+    return found
 
 
-def _why_hidden(top: Path, found: View | Exception) -> str:
+def _why_hidden(top: Path, found: View | BaseException) -> str:
     """Why a repository around the workspace is hidden, given what the search in it found; empty if it is shown."""
     if not isinstance(found, View):
         return f"the search for secrets failed: {found}"
