@@ -32,8 +32,47 @@ export function relative(uri: string): string {
   return workspacePath(vscode.Uri.parse(uri));
 }
 
-/** Returns the URI of the real path of a file or folder; the URI itself if the path cannot be resolved. */
-export function realUri(uri: vscode.Uri): vscode.Uri {
+interface RealFolder {
+  readonly uri: vscode.Uri;
+  readonly name: string;
+  /** The URI of its real path, without symbolic links; `uri` if the path cannot be resolved. */
+  readonly real: vscode.Uri;
+}
+
+let known: { readonly key: string; readonly folders: readonly RealFolder[] } | undefined;
+
+/** Returns the workspace's folders. Their real paths are looked up only when the folders have changed. */
+export function realFolders(): readonly RealFolder[] {
+  const folders = vscode.workspace.workspaceFolders ?? [];
+  const key = folders.map(({ uri, name }) => `${uri.toString()} ${name}`).join("\n");
+  if (known?.key !== key) {
+    known = { key, folders: folders.map(({ uri, name }) => ({ uri, name, real: realUri(uri) })) };
+  }
+  return known.folders;
+}
+
+/**
+ * Returns a function that converts the URI of a file below `root` to the file's URI in the workspace. The two differ if
+ * a workspace folder is opened through a symbolic link and `root` is a real path. Files outside of the workspace keep
+ * their URI.
+ */
+export function toWorkspaceUri(root: vscode.Uri): (uri: vscode.Uri) => vscode.Uri {
+  const links = realFolders()
+    .filter(({ uri, real }) => real.toString() !== uri.toString())
+    .sort((one, other) => other.real.path.length - one.real.path.length); // a file belongs to the innermost folder
+  if (links.length === 0) return (uri) => uri;
+  const realRoot = realUri(root); // `root` may differ from it in upper and lower case
+  return (uri) => {
+    if (vscode.workspace.getWorkspaceFolder(uri)) return uri;
+    const path = folderPrefix(realRoot) + uri.path.slice(folderPrefix(root).length);
+    const link = links.find(
+      ({ real }) => real.authority === realRoot.authority && folderPrefix({ path }).startsWith(folderPrefix(real)),
+    );
+    return link ? vscode.Uri.joinPath(link.uri, path.slice(folderPrefix(link.real).length)) : uri;
+  };
+}
+
+function realUri(uri: vscode.Uri): vscode.Uri {
   if (uri.scheme !== "file") return uri;
   try {
     // `fsPath` makes the letter of a Windows drive lowercase, as in VS Code's other URIs
@@ -43,20 +82,4 @@ export function realUri(uri: vscode.Uri): vscode.Uri {
   }
 }
 
-/**
- * Returns a function that converts the URI of a file's real path to the file's URI in the workspace. The two differ if
- * a workspace folder is opened through a symbolic link. The function returns all other URIs unchanged.
- */
-export function realToWorkspaceUri(): (uri: vscode.Uri) => vscode.Uri {
-  const links = (vscode.workspace.workspaceFolders ?? [])
-    .map(({ uri }) => ({ uri, real: folderPrefix(realUri(uri)) }))
-    .filter(({ uri, real }) => real !== folderPrefix(uri))
-    .sort((one, other) => other.real.length - one.real.length); // a file belongs to the innermost folder
-  return (uri) => {
-    if (links.length === 0 || vscode.workspace.getWorkspaceFolder(uri)) return uri;
-    const link = links.find(({ real }) => folderPrefix(uri).startsWith(real));
-    return link ? vscode.Uri.joinPath(link.uri, uri.path.slice(link.real.length)) : uri;
-  };
-}
-
-const folderPrefix = ({ path }: vscode.Uri): string => path.replace(/\/?$/, "/");
+const folderPrefix = ({ path }: { path: string }): string => path.replace(/\/?$/, "/");

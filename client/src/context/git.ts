@@ -2,7 +2,7 @@
 // itself.
 
 import * as vscode from "vscode";
-import { realUri, workspacePath, realToWorkspaceUri } from "../folders";
+import { realFolders, toWorkspaceUri, workspacePath } from "../folders";
 import type { ChangedFile, EditorContext } from "../protocol";
 import { renameFiles } from "./gitDiffs";
 
@@ -148,17 +148,23 @@ function changesOf({ state }: Repository): readonly Change[] {
 function workspaceRepositories(): WorkspaceRepository[] {
   const api = gitApi();
   if (!api) return [];
-  const workspaceUri = realToWorkspaceUri();
   const found = new Map<string, WorkspaceRepository>();
-  for (const { uri, name } of vscode.workspace.workspaceFolders ?? []) {
-    const around = api.getRepository(uri) ?? api.getRepository(realUri(uri));
-    const below = api.repositories
-      .map((repository) => ({ repository, root: workspaceUri(repository.rootUri) }))
-      .filter(({ root }) => vscode.workspace.getWorkspaceFolder(root)?.uri.toString() === uri.toString())
-      .map(({ repository, root }) => ({ name: workspacePath(root), repository }));
-    for (const each of around ? [{ name, repository: around }] : below) {
-      const root = each.repository.rootUri.toString();
-      if (!found.has(root)) found.set(root, { ...each, workspaceUri });
+  const add = (name: string, repository: Repository): void => {
+    const root = repository.rootUri;
+    if (!found.has(root.toString())) {
+      found.set(root.toString(), { name, repository, workspaceUri: toWorkspaceUri(root) });
+    }
+  };
+  for (const { uri, name, real } of realFolders()) {
+    const around = api.getRepository(uri) ?? api.getRepository(real);
+    if (around) {
+      add(name, around);
+      continue;
+    }
+    for (const repository of api.repositories) {
+      const root = toWorkspaceUri(repository.rootUri)(repository.rootUri);
+      const folder = vscode.workspace.getWorkspaceFolder(root);
+      if (folder?.uri.toString() === uri.toString()) add(workspacePath(root), repository);
     }
   }
   return [...found.values()];
