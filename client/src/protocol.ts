@@ -342,6 +342,8 @@ export interface DiagnosticsResult {
 export type ContextItem =
   /** A file or folder (`file`, the default), or the lines of `range` in a file (`selection`). */
   | { readonly kind?: "file" | "selection"; readonly uri: string; readonly range?: Range }
+  /** The selected lines of a document that is not a file. `name` is its name, `range` is in it. */
+  | { readonly kind: "selection"; readonly name: string; readonly range: Range; readonly text: string }
   /** The problems that the editor shows in one file or, without `uri`, in all files. */
   | { readonly kind: "problems"; readonly uri?: string }
   /** The uncommitted changes; `text` is the output of `git diff`. */

@@ -235,3 +235,22 @@ editorTest("the document of a task completes mentions, and sends the file that w
     "Context: src/greet.ts; data.json; active file src/app/main.ts; 1 error; branch topic",
   ]);
 });
+
+editorTest("an untitled document replaces the active file, and #selection sends its text", async ({ page }) => {
+  await page.openFile("src/greet.ts");
+  await page.runCommand("File: New Untitled Text File");
+  await page.typeText("first note\nsecond note\nthird note");
+  await page.press("Shift+Home");
+  await page.press("Shift+ArrowUp");
+  await page.statusItem("status.editor.selection", ({ text }) => text.includes("selected"));
+  await page.runCommand("Agent: Run Task");
+  await page.fillInput("Explain #selection", { title: "Agent: Run Task" });
+  await page.toast("First.");
+  await page.closeToast("First.");
+  await page.runCommand("Agent: Show Conversation in Editor");
+  await conversationSays(page, ["Context: Untitled-1, lines 2 to 3 (selected, not saved as a file); "]);
+  await page.webview().locator("summary", { hasText: "Context: " }).first().click();
+  const text = await conversationSays(page, ["second note\nthird note", "src/greet.ts"]);
+  assert.ok(!text.includes("first note") && !text.includes("Active file: "), text);
+  await picture(page, "untitled");
+});

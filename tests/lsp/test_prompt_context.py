@@ -224,6 +224,22 @@ async def test_a_named_file_is_sent_with_its_text_and_counts_as_read(connect: Co
     assert any(text.startswith("<files_changed>") and "a.py" in text for text in later)
 
 
+async def test_a_selection_in_an_unsaved_document_is_sent_with_its_text(connect: Connect, workspace: Path) -> None:
+    """The model cannot read such a document. Too long a text is cut. A name cannot add lines."""
+    notes = {"kind": "selection", "name": "Untitled-1", "range": span(1, 2), "text": "two\r\nthree\r\n"}
+    long = {"kind": "selection", "name": "a\n- b", "text": "x" * 80 + "\n" + "y" * 12_000}
+    with FakeApi([DONE]) as api:
+        async with connect(api) as client:
+            await client.run(context=[notes, long])
+        places, attached = context_of(api.requests[0])
+    assert places == (
+        "The user refers to:\n- Untitled-1, lines 2 to 3 (selected, not saved as a file)\n"
+        "- a\\n- b (selected, not saved as a file)"
+    )
+    assert "<selection>\ntwo\nthree\n</selection>\n<selection>\nxxx" in attached
+    assert attached.count("y") < 100 and "(These are the first 80 of 12,081 characters.)" in attached
+
+
 async def test_a_file_whose_text_was_not_sent_does_not_count_as_read(connect: Connect, workspace: Path) -> None:
     """The model never saw the text, so later changes to the file are not reported to it."""
     names = ["a.txt", "long.txt", "empty.txt"]

@@ -7,7 +7,7 @@ import { lineRangeOf, linesLabel } from "../code/taskTexts";
 import { urisOfPath, workspacePath } from "../folders";
 import type { ContextItem } from "../protocol";
 import type { Mentionable } from "./completions";
-import { fileEditor, openUris, toWireRange } from "./editorContext";
+import { documentEditor, openUris, toWireRange } from "./editorContext";
 import { hasChanges, uncommittedChanges } from "./git";
 import { mentionsIn, pathMention, type Mention } from "./mentions";
 
@@ -62,13 +62,20 @@ function parseUri(address: string): vscode.Uri | undefined {
 }
 
 /**
- * Returns the main selection in the file that the user looked at last. Undefined if nothing is selected there, or if
- * the user looked at a side of a diff of proposed changes.
+ * Returns the main selection in the document that the user looked at last. Undefined if nothing is selected there, or
+ * if the user looked at a side of a diff of proposed changes.
  */
 export function selectionItem(): ContextItem | undefined {
-  const editor = fileEditor();
-  if (editor?.document.uri.scheme !== "file" || editor.selection.isEmpty) return undefined;
-  return { kind: "selection", uri: editor.document.uri.toString(), range: toWireRange(editor.selection) };
+  const editor = documentEditor();
+  if (!editor || editor.selection.isEmpty) return undefined;
+  const { document, selection } = editor;
+  const { uri } = document;
+  const range = toWireRange(selection);
+  if (uri.scheme === "file") return { kind: "selection", uri: uri.toString(), range };
+  if (uri.scheme !== "untitled") return undefined;
+  const lines = lineRangeOf(selection);
+  const text = document.getText(new vscode.Range(lines.start, 0, lines.end + 1, 0));
+  return { kind: "selection", name: workspacePath(uri), range, text };
 }
 
 /** Returns the first of these URIs that exists. */
@@ -119,7 +126,7 @@ function pathsOf(uris: readonly vscode.Uri[]): string[] {
 }
 
 function keywords(): Mentionable["keywords"] {
-  const editor = fileEditor();
+  const editor = documentEditor();
   const name = editor ? workspacePath(editor.document.uri) : "";
   const lines = linesLabel([lineRangeOf(editor?.selection ?? new vscode.Range(0, 0, 0, 0))]);
   return {

@@ -13,23 +13,31 @@ const MAX_OPEN = 100;
 /** The maximum number of problems that a context describes. All of them are counted. */
 const MAX_PROBLEMS = 5;
 
-/** The editor that last showed a file. The active editor may be the one in which the user writes the task. */
+/** The editor of the document that the user looked at last. The active editor may be the one of a task document. */
 let lastEditor: vscode.TextEditor | undefined;
 
-/** Remembers which file the user looked at last, until the result is disposed. */
+/** Remembers which document the user looked at last, until the result is disposed. */
 export function watchEditors(): vscode.Disposable {
   const remember = (editor: vscode.TextEditor | undefined): void => {
-    if (editor && shownFile(editor.document.uri)) lastEditor = editor;
+    if (editor && isLookedAt(editor.document)) lastEditor = editor;
   };
   remember(vscode.window.activeTextEditor);
   return vscode.window.onDidChangeActiveTextEditor(remember);
 }
 
-/** Returns the active editor. If it shows no file, returns the editor that last showed one, unless that is closed. */
-export function fileEditor(): vscode.TextEditor | undefined {
+/**
+ * Returns the editor of the document that the user looks at: a file, a side of a diff of proposed changes, or an untitled
+ * document. If the active editor shows none of these, returns the editor that last showed one, unless that is closed.
+ */
+export function documentEditor(): vscode.TextEditor | undefined {
   const active = vscode.window.activeTextEditor;
-  if (active && shownFile(active.document.uri)) return active;
+  if (active && isLookedAt(active.document)) return active;
   return lastEditor?.document.isClosed === false ? lastEditor : undefined;
+}
+
+/** Whether the task may be about this document. It is not about the document in which it is written. */
+function isLookedAt({ uri, languageId }: vscode.TextDocument): boolean {
+  return shownFile(uri) !== undefined || (uri.scheme === "untitled" && languageId !== "fairlead-task");
 }
 
 /** The file that the user is looking at, with its visible and its selected range. */
@@ -40,11 +48,11 @@ interface ActiveFile {
 }
 
 /**
- * Returns the file that `fileEditor` shows. Undefined if there is none, or if it is outside of the workspace, because
- * the agent does not learn of such a file.
+ * Returns the file that `documentEditor` shows. Undefined if it shows none, or one outside of the workspace, because the
+ * agent does not learn of such a file.
  */
 export function activeFile(): ActiveFile | undefined {
-  const editor = fileEditor();
+  const editor = documentEditor();
   const uri = editor && shownFile(editor.document.uri);
   if (!uri || !vscode.workspace.getWorkspaceFolder(uri)) return undefined;
   // the base text of a proposal is not the text of the file, so its line numbers would be wrong

@@ -22,6 +22,7 @@ export class Cards {
       this.drawn.set(card.id, drawn);
       return drawn.element;
     });
+    const hasNewFirst = this.element.firstElementChild !== (elements[0] ?? null);
     for (const id of this.drawn.keys()) if (!cards.some((card) => card.id === id)) this.drawn.delete(id);
     for (const old of [...this.element.children]) if (!elements.some((each) => each === old)) old.remove();
     // move only the elements that are at another position, because a moved element loses the focus
@@ -29,6 +30,7 @@ export class Cards {
       const here = this.element.children[index] ?? null;
       if (here !== each) this.element.insertBefore(each, here);
     });
+    if (hasNewFirst) this.element.scrollTop = 0;
     if (hadFocus && !this.element.contains(document.activeElement)) this.onFocusLost();
   }
 }

@@ -50,8 +50,8 @@ export class Log {
     });
     // while an answer grows, the height changes with each scroll, so `isScrolledUp` does not notice that the user
     // scrolls
-    this.scroller.addEventListener("wheel", ({ deltaY }) => {
-      if (deltaY < 0) this.followsEnd = false;
+    this.scroller.addEventListener("wheel", ({ deltaY, target }) => {
+      if (deltaY < 0 && !this.isInScrollArea(target)) this.followsEnd = false;
     });
     const observer = new ResizeObserver(() => {
       if (this.followsEnd) this.scrollToEnd();
@@ -140,6 +140,16 @@ export class Log {
   private isNearEnd(): boolean {
     const { top, height, visible } = this.metrics();
     return height - top - visible < NEAR_END;
+  }
+
+  /** Whether an element inside of the list scrolls on its own, such as a long output. */
+  private isInScrollArea(target: EventTarget | null): boolean {
+    let inner = target instanceof Element ? target : null;
+    while (inner && inner !== this.scroller) {
+      if (inner.scrollHeight > inner.clientHeight && getComputedStyle(inner).overflowY === "auto") return true;
+      inner = inner.parentElement;
+    }
+    return false;
   }
 
   private metrics(): Metrics {

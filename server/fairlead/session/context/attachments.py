@@ -96,6 +96,8 @@ class Attacher:
                     self._add_changes(item.text)
                 case "image":
                     self._add_image(item.name, item.data)
+                case "selection" if item.path is None:
+                    self._add_unsaved_selection(item)
                 case _:
                     await self._add_file(item)
         return Attachments(tuple(self._references), tuple(self._contents), tuple(self._images.blocks))
@@ -108,11 +110,7 @@ class Attacher:
         assert item.path is not None
         roots = self._files.roots
         name = escape_to_one_line(roots.relative(item.path))
-        lines = (
-            f", {lines_text(item.first_line, item.last_line)}"
-            if item.first_line is not None and item.last_line is not None
-            else ""
-        )
+        lines = _lines_suffix(item)
         selected = " (selected)" if item.kind == "selection" else ""
         try:
             note, text = await self._text(item)
@@ -209,6 +207,12 @@ class Attacher:
             text += f"\n({omitted} of {len(parts)} files omitted, because they look like secrets.)"
         self._add_content("changes", text.strip("\n") or NO_CHANGES, min(MAX_CHANGES_CHARS, self._left))
 
+    def _add_unsaved_selection(self, item: ContextItem) -> None:
+        """Adds the selected lines of a document that was never saved, so that no tool can read it."""
+        self._references.append(f"{shown_name(item.name)}{_lines_suffix(item)} (selected, not saved as a file)")
+        text = with_line_endings(item.text, "\n").removesuffix("\n")
+        self._add_content("selection", text, min(MAX_FILE_CHARS, self._left))
+
     def _add_content(self, tag: str, text: str, limit: int) -> None:
         limit = max(0, limit)
         if len(text) > limit:
@@ -216,6 +220,13 @@ class Attacher:
             text = f"{whole_lines}\n(These are the first {len(whole_lines):,} of {len(text):,} characters.)"
         self._left -= len(text)
         self._contents.append(f"<{tag}>\n{text}\n</{tag}>")
+
+
+def _lines_suffix(item: ContextItem) -> str:
+    """The lines that the user means, with a comma before them; empty for the whole file."""
+    if item.first_line is None or item.last_line is None:
+        return ""
+    return f", {lines_text(item.first_line, item.last_line)}"
 
 
 def _diff_names(part: str) -> list[str]:

@@ -12,15 +12,18 @@ class ContextItem:
     """Something that the user mentions in a prompt, or sends with it."""
 
     path: Path | None = None
-    """The file or folder; None for `changes`, `image`, and the `problems` of all files."""
+    """The file or folder.
+
+    None for `changes`, `image`, the `problems` of all files, and a `selection` in a document that is not a file.
+    """
     first_line: int | None = None
     """The first of the lines that the user means, counted from 1; None for the whole file."""
     last_line: int | None = None
     """The last of these lines, inclusive; None for the whole file."""
     kind: ItemKind = "file"
     text: str = ""
-    """The diff of `changes`."""
+    """The diff of `changes`; the lines of a `selection` without a path."""
     name: str = ""
-    """The name of an `image`, which need not be a file of the workspace."""
+    """The name of an `image`, or of the document of a `selection` without a path."""
     data: bytes = b""
     """The bytes of an `image`."""
