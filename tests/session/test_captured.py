@@ -170,6 +170,19 @@ def test_a_binary_file_that_others_changed_is_a_conflict(harness: SessionHarness
     assert (harness.folder / "logo.png").read_bytes() == b"\0theirs"
 
 
+def test_a_binary_file_that_a_command_restores_stays_as_the_user_made_it(harness: SessionHarness) -> None:
+    """Nothing is proposed if the command's content is the old one, although the file has a third one meanwhile."""
+    path = harness.folder / "logo.png"
+    path.write_bytes(b"\0old")
+    capture_changes(harness, change("logo.png", b"\0old", PNG))
+    path.write_bytes(b"\0theirs")
+    capture_changes(harness, change("logo.png", PNG, b"\0old"))
+    assert not len(harness.session.files.changes)
+    capture_changes(harness, change("logo.png", b"\0old", b"\0old", 0o755))
+    assert harness.accept() == ["applied"]
+    assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"\0theirs", 0o755)
+
+
 def test_the_agent_cannot_use_a_binary_file_as_text(harness: SessionHarness) -> None:
     """A binary proposal cannot be read, edited or overwritten as text."""
     capture_changes(harness, change("logo.png", None, PNG))
