@@ -3,11 +3,13 @@
 import asyncio
 import json
 import stat
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from fairlead.edits.changeset import Changeset
+from fairlead.edits.diff import content_key
 from fairlead.edits.origins import Author
 from fairlead.edits.selection import only, pending
 from fairlead.lsp.documents import Documents
@@ -17,6 +19,7 @@ from fairlead.session.state import SessionState
 from fairlead.session.store.entries import EntryEncoder, read_entries
 from fairlead.shell.layer import Change, Changes, Entry
 from fairlead.tools.command_changes import propose_changes, proposed_entries
+from fairlead.workspace.rejections import Rejected
 from session.harness import SessionHarness, run_sync
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
@@ -356,6 +359,14 @@ def test_what_cannot_be_proposed_is_reported(harness: SessionHarness) -> None:
         f"Ignored by git, so they are not proposed, and only later commands see them: {names}.",
         ".git: discarded",
     ]
+
+
+def test_a_file_that_was_rejected_in_an_earlier_version_of_fairlead_stays_rejected(harness: SessionHarness) -> None:
+    """The digest in the journal must not change for files that have no proposed bytes."""
+    path = str(harness.folder / "a.py")
+    digest = sha256(content_key(["create", path, "None"], ["1\n"])).digest()
+    harness.session.files.rejections.restore([Rejected(path, digest, "not that")])
+    assert "not that" in capture_changes(harness, change("a.py", None, b"1\n"))[0]
 
 
 def test_file_names_cannot_forge_lines_of_the_report(harness: SessionHarness) -> None:
