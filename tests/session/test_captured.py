@@ -186,6 +186,15 @@ def test_a_binary_file_that_a_command_restores_stays_as_the_user_made_it(harness
     assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"\0theirs", 0o755)
 
 
+def test_a_binary_file_replaces_one_that_another_command_proposed_meanwhile(harness: SessionHarness) -> None:
+    """Binary files cannot be merged, and both are the agent's."""
+    (harness.folder / "logo.png").write_bytes(b"\0old")
+    capture_changes(harness, change("logo.png", b"\0old", b"\0other"))
+    assert "not text, as a whole" in capture_changes(harness, change("logo.png", b"\0old", PNG))[0]
+    assert harness.accept() == ["applied"]
+    assert (harness.folder / "logo.png").read_bytes() == PNG
+
+
 def test_the_agent_cannot_use_a_binary_file_as_text(harness: SessionHarness) -> None:
     """A binary proposal cannot be read, edited or overwritten as text."""
     capture_changes(harness, change("logo.png", None, PNG))

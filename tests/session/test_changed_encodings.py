@@ -1,5 +1,6 @@
 """Changes of a file's encoding by a command. The text may stay the same, and only the bytes are proposed."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,11 @@ import pytest
 from fairlead.lsp.documents import Documents
 from fairlead.session.review import decisions
 from fairlead.session.review.target import Target
+from fairlead.session.review.undo_item import undo_item
+from fairlead.session.state import SessionState
+from fairlead.session.store.entries import EntryEncoder, read_entries
+from fairlead.shell.layer import Entry
+from fairlead.tools.command_changes import proposed_entries
 from session.harness import SessionHarness, run_sync
 from session.test_captured import capture_changes, change
 
@@ -42,3 +48,70 @@ def test_an_encoding_is_accepted_once_the_file_is_saved(harness: SessionHarness,
     documents.closed(path.as_uri())
     assert accept(harness)[0] == "applied"
     assert path.read_bytes() == b"one\ntwo\n"
+
+
+def test_a_new_encoding_does_not_replace_an_edit_that_the_command_did_not_see(harness: SessionHarness) -> None:
+    """Bytes cannot be merged with the edit, so the model learns that they are lost. An edit that they contain is no
+    conflict."""
+    path = harness.folder / "a.txt"
+    path.write_bytes(MARK + b"one\n")
+    harness.call("write_file", path="a.txt", content="two\n")
+    assert capture_changes(harness, change("a.txt", MARK + b"one\n", b"one\n")) == [
+        "Not proposed, so these changes are lost: a.txt: the file got another change while the command ran."
+    ]
+    assert harness.view("a.txt") == "two\n"
+    assert "another encoding" in capture_changes(harness, change("a.txt", MARK + b"one\n", b"two\n"))[0]
+    assert harness.accept() == ["applied"]
+    assert path.read_bytes() == b"two\n"
+
+
+def test_a_new_encoding_of_a_text_that_the_user_changed_is_a_conflict(harness: SessionHarness) -> None:
+    """Nothing is overwritten unless the user says so. The user can also keep their own text."""
+    path = harness.folder / "a.txt"
+    path.write_bytes(MARK + b"one\n")
+    capture_changes(harness, change("a.txt", MARK + b"one\n", b"one\n"))
+    path.write_bytes(MARK + b"one\nmine\n")
+    assert accept(harness)[0] == "conflict"
+    assert path.read_bytes() == MARK + b"one\nmine\n"
+    assert accept(harness, overwrite=True)[0] == "applied"
+    assert path.read_bytes() == b"one\n"
+    assert harness.undo()
+    assert path.read_bytes() == MARK + b"one\nmine\n"
+    assert harness.reject() == ["rejected"]
+    assert path.read_bytes() == MARK + b"one\nmine\n" and not len(harness.session.files.changes)
+
+
+def test_a_file_is_renamed_and_gets_another_encoding(harness: SessionHarness) -> None:
+    """Both are accepted, undone and redone together, also if the user undoes the step."""
+    (harness.folder / "a.txt").write_bytes(MARK + b"one\n")
+    harness.call("rename_file", path="a.txt", new_path="b.txt")
+    capture_changes(harness, change("b.txt", MARK + b"one\n", b"one\n"))
+    [proposal] = harness.session.files.changes
+    assert proposal.kind == "rename" and proposal.base == proposal.proposed
+    assert proposed_entries(harness.session.files) == {"a.txt": None, "b.txt": Entry(b"one\n")}
+
+    def contents() -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in harness.folder.iterdir()}
+
+    assert harness.accept() == ["applied"]
+    assert contents() == {"b.txt": b"one\n"}
+    assert harness.undo()
+    assert contents() == {"a.txt": MARK + b"one\n"}
+    assert harness.redo()
+    assert contents() == {"b.txt": b"one\n"}
+    assert [outcome.outcome for outcome in run_sync(undo_item(harness.session, "1"))] == ["applied"]
+    assert contents() == {"a.txt": MARK + b"one\n"}
+    assert harness.undo()
+    assert contents() == {"b.txt": b"one\n"}
+    assert harness.redo()
+    assert contents() == {"a.txt": MARK + b"one\n"}
+
+
+def test_a_new_encoding_survives_a_restart(harness: SessionHarness) -> None:
+    """The text stays the same, so only the bytes in the journal say that something is proposed."""
+    (harness.folder / "a.txt").write_bytes(MARK + b"one\n")
+    capture_changes(harness, change("a.txt", MARK + b"one\n", b"one\n"))
+    changes = harness.session.files.changes
+    assert len(changes) == 1
+    entry = EntryEncoder().entry(SessionState(changes=changes))
+    assert read_entries([json.loads(json.dumps(entry))]).state.changes.files == changes.files

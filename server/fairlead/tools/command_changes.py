@@ -170,7 +170,7 @@ async def _propose_change(files: Files, change: Change, path: Path, author: Auth
         raw = replace(raw, bom=disk is None and bool(after.bom))
     elif not is_restored:
         raw = replace(raw, data=change.after.data)
-    await files.capture(path, before, after.text, author, raw)
+    await files.capture(path, before, after.text, author, raw, is_text=after.encoding != "binary")
     new = files.changes.for_target(str(path))
     if new is old:
         return []
