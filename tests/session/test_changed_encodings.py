@@ -115,3 +115,17 @@ def test_a_new_encoding_survives_a_restart(harness: SessionHarness) -> None:
     assert len(changes) == 1
     entry = EntryEncoder().entry(SessionState(changes=changes))
     assert read_entries([json.loads(json.dumps(entry))]).state.changes.files == changes.files
+
+
+def test_the_report_says_that_a_command_changed_no_text(harness: SessionHarness) -> None:
+    """A command puts an edited text back into the file's encoding, and another one makes the file executable."""
+    (harness.folder / "a.txt").write_bytes(MARK + b"one\n")
+    report = "The command's changes are proposed for review: a.txt"
+    assert capture_changes(harness, change("a.txt", MARK + b"one\n", b"two\n")) == [
+        f"{report} (another encoding, as a whole)."
+    ]
+    edited = MARK + b"two\n"
+    assert capture_changes(harness, change("a.txt", b"two\n", edited)) == [f"{report} (the text does not change)."]
+    assert harness.view("a.txt") == "two\n"
+    assert capture_changes(harness, change("a.txt", edited, edited, 0o755)) == [f"{report} (the text does not change)."]
+    assert proposed_entries(harness.session.files) == {"a.txt": Entry(edited, 0o755)}

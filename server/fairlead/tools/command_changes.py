@@ -180,6 +180,8 @@ async def _propose_change(files: Files, change: Change, path: Path, author: Auth
         summary = "not text, as a whole"
     elif not has_same_format:
         summary = "another encoding, as a whole"
+    elif before == after.text:  # only the permissions, or the encoding is that of the file on disk again
+        summary = "the text does not change"
     else:
         # counts only the command's own changes: the proposal may contain earlier ones, and the command may undo those
         own_hunks = new.hunks if old is None else await compute(hunks, before or "", after.text)
