@@ -11,6 +11,7 @@ import pytest
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.diff import content_key
 from fairlead.edits.origins import Author
+from fairlead.edits.proposal import Raw
 from fairlead.edits.selection import only, pending
 from fairlead.lsp.documents import Documents
 from fairlead.session.review.apply import MAX_CLOSED_IN_EDITOR
@@ -184,6 +185,17 @@ def test_a_binary_file_that_a_command_restores_stays_as_the_user_made_it(harness
     capture_changes(harness, change("logo.png", b"\0old", b"\0old", 0o755))
     assert harness.accept() == ["applied"]
     assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"\0theirs", 0o755)
+
+
+def test_a_rename_stays_proposed_if_the_user_makes_the_same_change_to_the_binary_file(harness: SessionHarness) -> None:
+    (harness.folder / "a.png").write_bytes(b"\0old")
+    harness.call("rename_file", path="a.png", new_path="b.png")
+    capture_changes(harness, change("b.png", b"\0old", PNG))
+    (harness.folder / "a.png").write_bytes(PNG)
+    run_sync(harness.session.files.observe_all())
+    [proposal] = harness.session.files.changes
+    assert (proposal.kind, proposal.raw) == ("rename", Raw())
+    assert proposed_entries(harness.session.files) == {"a.png": None, "b.png": Entry(PNG, 0o644)}
 
 
 def test_a_binary_file_replaces_one_that_another_command_proposed_meanwhile(harness: SessionHarness) -> None:
