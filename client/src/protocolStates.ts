@@ -127,7 +127,7 @@ export interface FileEdits {
   readonly state: "pending" | "conflict";
   /** Why accepting the file needs attention; null if it does not. */
   readonly risk: "deletion" | "configuration" | "ci" | null;
-  /** Whether the proposed content is not text, or text in another encoding. The file then has no hunks. */
+  /** Whether the proposal is bytes (not text, or text in another encoding). The file then has no hunks. */
   readonly binary: boolean;
   /** The proposed permission bits in octal; null if they do not change. The file is decided as a whole if they do. */
   readonly mode: string | null;

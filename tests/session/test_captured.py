@@ -3,12 +3,15 @@
 import asyncio
 import json
 import stat
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from fairlead.edits.changeset import Changeset
+from fairlead.edits.diff import content_key
 from fairlead.edits.origins import Author
+from fairlead.edits.proposal import Raw
 from fairlead.edits.selection import only, pending
 from fairlead.lsp.documents import Documents
 from fairlead.session.review.apply import MAX_CLOSED_IN_EDITOR
@@ -17,6 +20,7 @@ from fairlead.session.state import SessionState
 from fairlead.session.store.entries import EntryEncoder, read_entries
 from fairlead.shell.layer import Change, Changes, Entry
 from fairlead.tools.command_changes import propose_changes, proposed_entries
+from fairlead.workspace.rejections import Rejected
 from session.harness import SessionHarness, run_sync
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
@@ -168,6 +172,39 @@ def test_a_binary_file_that_others_changed_is_a_conflict(harness: SessionHarness
     (harness.folder / "logo.png").write_bytes(b"\0theirs")
     assert harness.accept() == ["conflict"]
     assert (harness.folder / "logo.png").read_bytes() == b"\0theirs"
+
+
+def test_a_binary_file_that_a_command_restores_stays_as_the_user_made_it(harness: SessionHarness) -> None:
+    """Nothing is proposed if the command's content is the old one, although the file has a third one meanwhile."""
+    path = harness.folder / "logo.png"
+    path.write_bytes(b"\0old")
+    capture_changes(harness, change("logo.png", b"\0old", PNG))
+    path.write_bytes(b"\0theirs")
+    capture_changes(harness, change("logo.png", PNG, b"\0old"))
+    assert not len(harness.session.files.changes)
+    capture_changes(harness, change("logo.png", b"\0old", b"\0old", 0o755))
+    assert harness.accept() == ["applied"]
+    assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"\0theirs", 0o755)
+
+
+def test_a_rename_stays_proposed_if_the_user_makes_the_same_change_to_the_binary_file(harness: SessionHarness) -> None:
+    (harness.folder / "a.png").write_bytes(b"\0old")
+    harness.call("rename_file", path="a.png", new_path="b.png")
+    capture_changes(harness, change("b.png", b"\0old", PNG))
+    (harness.folder / "a.png").write_bytes(PNG)
+    run_sync(harness.session.files.observe_all())
+    [proposal] = harness.session.files.changes
+    assert (proposal.kind, proposal.raw) == ("rename", Raw())
+    assert proposed_entries(harness.session.files) == {"a.png": None, "b.png": Entry(PNG, 0o644)}
+
+
+def test_a_binary_file_replaces_one_that_another_command_proposed_meanwhile(harness: SessionHarness) -> None:
+    """Binary files cannot be merged, and both are the agent's."""
+    (harness.folder / "logo.png").write_bytes(b"\0old")
+    capture_changes(harness, change("logo.png", b"\0old", b"\0other"))
+    assert "not text, as a whole" in capture_changes(harness, change("logo.png", b"\0old", PNG))[0]
+    assert harness.accept() == ["applied"]
+    assert (harness.folder / "logo.png").read_bytes() == PNG
 
 
 def test_the_agent_cannot_use_a_binary_file_as_text(harness: SessionHarness) -> None:
@@ -343,6 +380,14 @@ def test_what_cannot_be_proposed_is_reported(harness: SessionHarness) -> None:
         f"Ignored by git, so they are not proposed, and only later commands see them: {names}.",
         ".git: discarded",
     ]
+
+
+def test_a_file_that_was_rejected_in_an_earlier_version_of_fairlead_stays_rejected(harness: SessionHarness) -> None:
+    """The digest in the journal must not change for files that have no proposed bytes."""
+    path = str(harness.folder / "a.py")
+    digest = sha256(content_key(["create", path, "None"], ["1\n"])).digest()
+    harness.session.files.rejections.restore([Rejected(path, digest, "not that")])
+    assert "not that" in capture_changes(harness, change("a.py", None, b"1\n"))[0]
 
 
 def test_file_names_cannot_forge_lines_of_the_report(harness: SessionHarness) -> None:

@@ -1,9 +1,12 @@
-"""The choice of who applies an accepted edit to an open document that has no file yet."""
+"""The choice of who applies an accepted edit to an open document that is not saved, or has no file yet."""
 
 from pathlib import Path
 
-from fairlead.session.review.routing import EDITOR, TargetState, choose_route
+import pytest
+
+from fairlead.session.review.routing import EDITOR, SERVER, TargetState, choose_route
 from fairlead.workspace.editor import EditCapabilities, FileEdit
+from fairlead.workspace.user_files import DocumentState
 
 NEW = TargetState("new")
 A, B = Path("a.txt"), Path("b.txt")
@@ -24,3 +27,16 @@ def test_an_editor_that_cannot_edit_does_not_delete_a_document_without_a_file() 
     """Neither the server nor the editor can empty the document."""
     refused = choose_route(FileEdit(A, "x", None), EditCapabilities(), NEW)
     assert (refused.writer, "cannot delete files" in refused.message) == (None, True)
+
+
+@pytest.mark.parametrize("state", ["unsaved", "new"])
+def test_bytes_do_not_replace_a_file_that_the_editor_shows_differently(state: DocumentState) -> None:
+    """The text in the editor is not on disk, so the bytes would not replace it. A deleted file can be restored."""
+    able, target = EditCapabilities(edits=True, checks=True), TargetState(state)
+    refused = choose_route(FileEdit(A, "x", "x", data=b"x"), able, target)
+    assert (refused.writer, refused.message) == (
+        None,
+        "The text of a.txt in the editor is not the text on disk. Close it there, then try again.",
+    )
+    assert choose_route(FileEdit(A, None, "x", data=b"x"), able, target) == SERVER
+    assert choose_route(FileEdit(A, "x", "x", data=b"x"), able, TargetState("saved")) == SERVER

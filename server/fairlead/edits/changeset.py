@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from fairlead.edits.cached_derivation import cached_derivation
-from fairlead.edits.merge import Region, merged
+from fairlead.edits.merge import MergeConflict, Region, merged
 from fairlead.edits.origins import Author, Origin, Origins
 from fairlead.edits.proposal import PLAIN, Proposal, Raw, empty_proposal
 
@@ -189,24 +189,29 @@ def capture(
     author: Author,
     raw: Raw = PLAIN,
     moved_raw: Raw = PLAIN,
+    is_text: bool = True,
 ) -> Changeset:
     """Adds the change that a command made to a file, and precomputes the proposal.
 
-    The command's text is merged with the text that is proposed for the file now. A deletion, or the bytes of a binary
-    file, replaces the proposed text.
+    The command's text is merged with the text that is proposed for the file now. A deletion or a binary file replaces
+    the proposed text.
 
     Args:
         before: the text when the command started, None if there was no file.
         after: the text that the command left, None if it deleted the file.
         raw: the bytes and permissions that the command left, if they are proposed too.
         moved_raw: as for `propose`.
+        is_text: false if `after` is the line that identifies a binary file.
 
     Raises:
-        MergeConflict: the command and the proposal changed the same lines differently.
+        MergeConflict: the command and the proposal changed the same lines differently, or the command's text is in
+            another encoding, so that it cannot be merged.
     """
     known = changes.for_target(path)
     proposed = before if known is None else known.proposed
-    if proposed != before and after is not None and raw.data is None:
+    if is_text and after is not None and proposed not in (before, after):
+        if raw.data is not None:
+            raise MergeConflict
         after = merged(before or "", proposed or "", after)
     if after is None:
         captured = delete(changes, path, before, author)

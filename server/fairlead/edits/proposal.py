@@ -262,14 +262,14 @@ class Proposal:
         text. Where the user made the same change as the agent, the hunk disappears. All other changes conflict with the
         hunks in their region.
 
-        If the file is missing or the proposal is atomic, nothing is merged: if the user made the same change, only
-        proposed permissions remain; otherwise the base stays.
+        If the file is missing or the proposal is atomic, nothing is merged: if the user made the same change, only a
+        proposed rename and permissions remain; otherwise the base stays.
         """
         moved = replace(self, current=current)
         moved.__dict__["_proposed_blocks"] = self._proposed_blocks  # those texts did not change
         if current is None or self.base is None or self.proposed is None or self.raw.data is not None:
             settled = current == self.proposed != self.base
-            return replace(moved, base=current, new_path=None, raw=Raw(None, self.raw.mode)) if settled else moved
+            return replace(moved, base=current, raw=Raw(None, self.raw.mode)) if settled else moved
         for _ in range(_MAX_PASSES):
             free = [region for region in moved.regions if region.side in ("mine", "same")]
             if not free:

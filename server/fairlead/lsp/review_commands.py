@@ -48,7 +48,7 @@ def _accept_title(session: Session, proposal: Proposal) -> str:
             return "Accept Deletion"
         case "rename":
             return f"Accept Rename to {session.roots.relative(Path(proposal.target))}"
-        case "modify":  # a binary file, or new permissions
+        case "modify":  # bytes, or new permissions
             return "Accept File"
 
 

@@ -163,11 +163,14 @@ async def _propose_change(files: Files, change: Change, path: Path, author: Auth
         files.user_files.check_can_hold(path, after.text)
     old = files.changes.for_target(str(path))
     raw = Raw(mode=_new_mode(path, old, change.after.mode))
+    base = before if old is None else old.base
+    # a binary file is also restored if the file on disk has changed since
+    is_restored = after == disk or (after.encoding == "binary" and after.text == base)
     if has_same_format:
         raw = replace(raw, bom=disk is None and bool(after.bom))
-    elif after != disk:  # equal if the command restored a binary file
+    elif not is_restored:
         raw = replace(raw, data=change.after.data)
-    await files.capture(path, before, after.text, author, raw)
+    await files.capture(path, before, after.text, author, raw, is_text=after.encoding != "binary")
     new = files.changes.for_target(str(path))
     if new is old:
         return []
@@ -177,6 +180,8 @@ async def _propose_change(files: Files, change: Change, path: Path, author: Auth
         summary = "not text, as a whole"
     elif not has_same_format:
         summary = "another encoding, as a whole"
+    elif before == after.text:  # only the permissions, or the encoding is that of the file on disk again
+        summary = "the text does not change"
     else:
         # counts only the command's own changes: the proposal may contain earlier ones, and the command may undo those
         own_hunks = new.hunks if old is None else await compute(hunks, before or "", after.text)

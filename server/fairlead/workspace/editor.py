@@ -66,7 +66,7 @@ class FileEdit:
     new_path: Path | None = None
     """The path that the file is moved to; None if it stays."""
     data: bytes | None = None
-    """The new bytes, if the file is binary or a deleted file is restored; None: those of `new`."""
+    """The new bytes of a binary file, of a text in another encoding or of a restored file; None: those of `new`."""
     mode: int | None = None
     """The new permission bits; None if they stay."""
     bom: bool = False

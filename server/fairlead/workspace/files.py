@@ -155,28 +155,37 @@ class Files(FileView):
         await self._apply(path, cs.propose, current, text, author, raw, self.raw_of_renamed(path), over=over)
 
     async def capture(
-        self, path: Path, before: str | None, after: str | None, author: Author, raw: Raw = PLAIN
+        self,
+        path: Path,
+        before: str | None,
+        after: str | None,
+        author: Author,
+        raw: Raw = PLAIN,
+        *,
+        is_text: bool = True,
     ) -> None:
         """Proposes a command's change to a file.
 
-        The text is merged with what the user or the agent changed in the meantime. A deletion and bytes are not merged:
-        they replace what was proposed.
+        The text is merged with what the user or the agent changed in the meantime. A deletion and a binary file are not
+        merged: they replace what was proposed.
 
         Args:
             before: the text when the command started, None if there was no file.
             after: the text that the command left, None if it deleted the file.
             raw: the bytes and permissions that the command left, if they are proposed too.
+            is_text: false if `after` is the line that identifies a binary file.
 
         Raises:
-            WorkspaceError: the same lines were changed differently in the meantime, the file cannot be edited, or the
-                user rejected the same change before.
+            WorkspaceError: the same lines were changed differently in the meantime, or any lines if the text is in
+                another encoding; the file cannot be edited, or the user rejected the same change before.
         """
         check_no_repository(self.roots, path)
-        arguments = (str(path), before, after, author, raw, self.raw_of_renamed(path))
+        arguments = (str(path), before, after, author, raw, self.raw_of_renamed(path), is_text)
         try:
             changes = await self._compute(cs.capture, *arguments)
         except MergeConflict as error:
-            raise WorkspaceError("the same lines got another change while the command ran") from error
+            what = "the same lines" if raw.data is None else "the file"
+            raise WorkspaceError(f"{what} got another change while the command ran") from error
         if after is not None:
             check_parents(self.roots, self._changes, path)
         known = self._changes.for_target(str(path))

@@ -91,8 +91,9 @@ class Rejections:
 
 def _keys(proposal: Proposal, hunk_ids: Collection[str] | None) -> Iterator[_Key]:
     if proposal.decided_as_whole:
-        data, mode = proposal.raw.data, proposal.raw.mode
-        identity = [proposal.kind, proposal.target, str(mode), "" if data is None else sha256(data).hexdigest()]
+        identity = [proposal.kind, proposal.target, str(proposal.raw.mode)]
+        if proposal.raw.data is not None:  # the same text may be proposed in several encodings
+            identity.append(sha256(proposal.raw.data).hexdigest())
         yield proposal.path, sha256(content_key(identity, [proposal.proposed or ""])).digest()
         return
     for hunk in proposal.hunks:

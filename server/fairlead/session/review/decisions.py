@@ -261,8 +261,8 @@ async def amend(session: Session, path: Path, text: str, seen_version: int | Non
 
     Raises:
         Stale: as `accept`.
-        RequestRefused: nothing is proposed for the file, the proposal has no text (a delete, or a binary file), or the
-            file cannot contain the text.
+        RequestRefused: nothing is proposed for the file, the proposal is a deletion or bytes, or the file cannot
+            contain the text.
         WrongRequest: the text contains a NUL character.
     """
     async with session.review():

@@ -12,6 +12,7 @@ from fairlead.workspace.user_files import DocumentState
 CANNOT_EDIT = "This editor cannot edit open files. Close {name} there, then try again."
 UNSAVED = "{name} is not saved, and this editor cannot {operation} files. Save or close it there, then try again."
 OCCUPIED = "{name} is open in the editor with other text. Close it there, then try again."
+DIFFERS = "The text of {name} in the editor is not the text on disk. Close it there, then try again."
 DONE_BY_SERVER: dict[FileOperation, str] = {
     "create": "Fairlead created the file directly, because this editor cannot create files.",
     "rename": "Fairlead renamed the file directly, because this editor cannot rename files.",
@@ -59,6 +60,8 @@ def choose_route(edit: FileEdit, capabilities: EditCapabilities, target: TargetS
         return EDITOR  # the text of the new file goes into the open document
     if target.occupied:
         return Route(None, OCCUPIED.format(name=edit.target.name))
+    if edit.data is not None and edit.old is not None and target.document in ("unsaved", "new"):
+        return Route(None, DIFFERS.format(name=name))
     if edit.data is not None or edit.is_permissions_only:
         return SERVER
     is_supported = operation is None or operation in capabilities.operations
