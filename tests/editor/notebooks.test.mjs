@@ -1,34 +1,81 @@
-// Proposed changes to notebooks, which VS Code shows in its own kind of diff.
+// Proposed changes to files that VS Code does not open in the text editor: notebooks, and those with an editor that the
+// user chose.
 
 import fs from "node:fs";
 import path from "node:path";
 import { edit, runTask, useAgent } from "./agent.mjs";
 
 const VIEW = "Proposed Changes";
-const NOTEBOOK = '{"cells": [], "metadata": {"title": "old"}, "nbformat": 4, "nbformat_minor": 5}';
+const cell = (source) => ({ cell_type: "markdown", metadata: {}, source: [source] });
+const notebook = (...sources) =>
+  `${JSON.stringify({ cells: sources.map(cell), metadata: {}, nbformat: 4, nbformat_minor: 5 }, undefined, 1)}\n`;
+const CHART = ["first", "second", "third"];
+const lineOf = (source) =>
+  notebook(...CHART)
+    .split("\n")
+    .findIndex((line) => line.includes(source)) + 1;
 
 const editorTest = useAgent(
-  [{ calls: ["one.ipynb", "two.ipynb"].map((name) => edit(name, "old", "new")) }, { text: "Proposed." }],
-  { workspace: { "one.ipynb": NOTEBOOK, "two.ipynb": NOTEBOOK } },
+  [
+    {
+      calls: [
+        edit("chart.ipynb", "first", "FIRST"),
+        edit("chart.ipynb", "third", "THIRD"),
+        edit("notes.md", "old", "new"),
+      ],
+    },
+    { text: "Proposed." },
+  ],
+  {
+    workspace: { "chart.ipynb": notebook(...CHART), "notes.md": "# old\n" },
+    settings: { "workbench.editorAssociations": { "*.md": "vscode.markdown.preview.editor" } },
+  },
 );
+const isSaved = (workspace, text) => fs.readFileSync(path.join(workspace, "chart.ipynb"), "utf8") === text;
+const shows = (text) => (lines) => lines.some((line) => line.includes(text));
+const atLine = (page, number) =>
+  page.statusItem("status.editor.selection", ({ text }) => text.includes(`Ln ${number},`));
 
-editorTest("the diff of a notebook has buttons that decide, and closes after a decision", async (editor) => {
-  const { page, workspace } = editor;
-  const text = () => fs.readFileSync(path.join(workspace, "one.ipynb"), "utf8");
-  const closed = (label) =>
-    page.until(`the tab "${label}" to close`, async () => (await page.tabs()).every((tab) => tab.label !== label));
+editorTest("the diff of a notebook shows its text, and the keys go from change to change", async ({ page }) => {
   await page.showContainer("Fairlead");
   await runTask(page, "Change the notebooks");
   await page.toast("Proposed.");
-  await page.clickRow(VIEW, "one.ipynb");
-  await page.tab("one.ipynb (proposed)");
-  await page.until("the buttons", async () =>
-    (await page.titleActions()).some((label) => label.startsWith("Accept This File")),
-  );
+  await page.clickRow(VIEW, `Line ${lineOf("first")}`);
+  await page.tab("chart.ipynb (proposed)");
+  await page.diffLines("modified", { wanted: shows("FIRST") });
+  await page.editorFocus();
+  await atLine(page, lineOf("first"));
+  await page.press("Alt+j");
+  await atLine(page, lineOf("third"));
+  await page.press("Alt+j");
+  await page.tab("notes.md (proposed)");
+  await page.diffLines("modified", { wanted: shows("# new") });
+  await atLine(page, 1);
+  await page.press("Alt+k");
+  await page.tab("chart.ipynb (proposed)");
+  await atLine(page, lineOf("third"));
+});
+
+editorTest("keys and buttons decide in the diff of a notebook, which then closes", async ({ page, workspace }) => {
+  await page.press("Alt+y");
+  await page.until("the accepted change", () => isSaved(workspace, notebook("first", "second", "THIRD")));
+  await page.rows(VIEW, (rows) => rows.every(({ label }) => label !== `Line ${lineOf("third")}`));
+  await page.tab("notes.md (proposed)");
+  await atLine(page, 1);
+  await page.press("Alt+k");
+  await page.tab("chart.ipynb (proposed)");
   await page.titleAction("Accept This File");
-  await page.until("the accepted notebook", () => text() === NOTEBOOK.replace("old", "new"));
-  await page.tab("two.ipynb (proposed)");
-  await closed("one.ipynb (proposed)");
-  await page.rowAction(VIEW, "two.ipynb", "Reject");
-  await closed("two.ipynb (proposed)");
+  await page.until("the accepted file", () => isSaved(workspace, notebook("FIRST", "second", "THIRD")));
+  await page.tab("notes.md (proposed)");
+  await page.until("the diff of the notebook to close", async () =>
+    (await page.tabs()).every(({ label }) => !label.startsWith("chart.ipynb")),
+  );
+});
+
+editorTest("outside of the diffs, the files do not open as text", async ({ page }) => {
+  await page.openFile("chart.ipynb");
+  await page.press("F1");
+  await page.page.locator(".quick-input-widget .quick-input-filter input").fill("notes.md");
+  await page.page.locator(".quick-input-list .monaco-list-row", { hasText: "notes.md" }).first().click();
+  await page.webview().getByRole("heading", { name: "old" }).waitFor();
 });

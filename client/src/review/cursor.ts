@@ -23,7 +23,7 @@ import type { FileEdits } from "../protocolStates";
 import type { Preview } from "./preview";
 import type { EditRow } from "./editRows";
 import { targetOf, type Decision, type DecisionOptions, type Review } from "./review";
-import { fileAt, modifiedUri, parseDiffUri, type DiffSide } from "./diffUris";
+import { fileAt, parseDiffUri, type DiffSide } from "./diffUris";
 import type { Store } from "../state";
 import { activeTab, showBriefly } from "../ui/window";
 
@@ -178,8 +178,11 @@ export class ReviewCursor {
     // the tab of a multi-file diff does not name the file, so ask the focused editor; in a file's tab, that may be the
     // peek view of `preview.ts`, so use the tab's own URI
     const uri =
-      modifiedUri(input) ??
-      (input instanceof vscode.TabInputText ? input.uri : vscode.window.activeTextEditor?.document.uri);
+      input instanceof vscode.TabInputTextDiff
+        ? input.modified
+        : input instanceof vscode.TabInputText
+          ? input.uri
+          : vscode.window.activeTextEditor?.document.uri;
     const side = uri && parseDiffUri(uri);
     const file = side && fileAt(this.store, side);
     // the URI of the base side does not name the step

@@ -46,13 +46,6 @@ export function parseDiffUri(uri: vscode.Uri): DiffSide | undefined {
   return { sessionId: uri.authority, path: uri.path, item: new URLSearchParams(uri.query).get("item") ?? undefined };
 }
 
-/** Returns the URI of the right side of a diff's tab, also of a notebook's diff; undefined for any other tab. */
-export function modifiedUri(input: vscode.Tab["input"]): vscode.Uri | undefined {
-  return input instanceof vscode.TabInputTextDiff || input instanceof vscode.TabInputNotebookDiff
-    ? input.modified
-    : undefined;
-}
-
 /** Returns the URI in the server's notation. VS Code would escape the `=` in the query. */
 export function wireUri(uri: vscode.Uri): string {
   const item = parseDiffUri(uri)?.item;

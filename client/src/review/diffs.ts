@@ -9,7 +9,7 @@ import { relative } from "../folders";
 import { editsOfStep, type ChangeLocation } from "./changeNavigation";
 import type { DecideParams } from "../protocol";
 import type { FileEdits, Hunk } from "../protocolStates";
-import { baseUri, fileOf, fileOrRenamed, modifiedUri, parseDiffUri, proposedUri } from "./diffUris";
+import { baseUri, fileOf, fileOrRenamed, proposedUri, parseDiffUri } from "./diffUris";
 import { MultiDiffs, startOf, type MultiDiffContent } from "./multiDiffs";
 import { hasNoProposalsLeft } from "./staleness";
 import { toRange } from "./problems";
@@ -87,8 +87,8 @@ export class Diffs implements vscode.Disposable {
    */
   async showNext(location: ChangeLocation, preserveFocus = false): Promise<void> {
     if (await this.multiDiffs.go("next", location.file)) return;
-    const uri = modifiedUri(activeTab()?.input);
-    const side = uri && parseDiffUri(uri);
+    const input = activeTab()?.input;
+    const side = input instanceof vscode.TabInputTextDiff ? parseDiffUri(input.modified) : undefined;
     const item = side?.item;
     if (
       item === undefined ||
@@ -226,17 +226,18 @@ export class Diffs implements vscode.Disposable {
   /** Closes the diffs of an earlier window whose proposals are gone or decided, unless they contain unsaved text. */
   private async closeOrphans(saved: ReadonlySet<string>): Promise<void> {
     const orphans = allTabs().filter((tab) => {
-      const uri = modifiedUri(tab.input);
-      const id = (uri ? parseDiffUri(uri) : this.multiDiffs.contentOf(tab))?.sessionId;
+      const id =
+        tab.input instanceof vscode.TabInputTextDiff
+          ? parseDiffUri(tab.input.modified)?.sessionId
+          : this.multiDiffs.contentOf(tab)?.sessionId;
       return id !== undefined && !tab.isDirty && hasNoProposalsLeft(this.store.get(id), saved.has(id));
     });
     if (orphans.length > 0) await vscode.window.tabGroups.close(orphans);
   }
 
   private isSettled(tab: vscode.Tab, session: Session): boolean {
-    const uri = modifiedUri(tab.input);
-    if (uri) {
-      const side = parseDiffUri(uri);
+    if (tab.input instanceof vscode.TabInputTextDiff) {
+      const side = parseDiffUri(tab.input.modified);
       if (side?.sessionId !== session.id) return false;
       const file = fileOf(session, side.path);
       return !file || (side.item !== undefined && !file.itemIds.includes(side.item));
