@@ -138,7 +138,8 @@ function rulesView(uri: string, isCut: boolean, relative: Relative): { place: Pl
 
 function endView({ stopReason, message, record }: EndEntry): EntryView {
   const title = END_TEXTS[stopReason] ?? "";
-  // the message of a finished run is its last answer, which is already shown above; that of a stopped run is in the title
+  // The message of a finished run is its last answer, which is already shown above. That of a stopped run repeats the
+  // title.
   const saysMore = title !== "" && stopReason !== "cancelled";
   return { kind: "end", title, body: shown(saysMore ? message : ""), record: visibleText(record) };
 }
