@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { bash, runTask, useAgent } from "./agent.mjs";
 
-const editorTest = useAgent([{ calls: [bash("seq 1000; while sleep 0.1; do seq 3; done")] }], {
+const COMMAND = "seq 1000\nwhile sleep 0.1; do seq 3; done";
+const editorTest = useAgent([{ calls: [bash(COMMAND)] }], {
   settings: { "fairlead.approvals": "ask" },
   workspace: { "a.txt": "a\n" },
 });
@@ -14,9 +15,10 @@ editorTest("while a command prints, its output stays where the user reads it", a
   await page.runCommand("Agent: Show Conversation");
   await runTask(page, "Count");
   await inView(".card button", { hasText: "Allow Once" }).click();
-  const output = inView(".tool pre");
+  const output = inView(".tool .output");
   await output.waitFor({ state: "attached" });
   await inView(".tool summary").click();
+  assert.equal(await inView(".tool pre").first().innerText(), COMMAND);
   const { length, position } = await output.evaluate((box) => {
     box.focus();
     box.scrollTop = -200;

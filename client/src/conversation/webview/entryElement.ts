@@ -116,16 +116,21 @@ function parts(view: Exclude<EntryView, { kind: "answer" }>): Node[] {
 
 function toolPart(view: ToolView): HTMLElement {
   const open = view.place ? [placeLink(view.place, t("Open"), t("Open {0}", view.title))] : [];
-  if (view.body.text === "") return element("div", "line", toolHead(view), ...open);
+  if (view.body.text === "" && view.command.text === "") return element("div", "line", toolHead(view), ...open);
   const output = preformatted(view.body.text, t("Output"));
   output.classList.add("output");
-  output.classList.toggle("shows-end", view.isCommand);
+  output.classList.toggle("shows-end", view.showsEnd);
   // otherwise, a screen reader would read all of it each time a running command prints something
   output.setAttribute("aria-live", "off");
   const rest = element("div", "rest", ...toolOmission(view));
-  const part = folded(toolHead(view), ...(view.isCommand ? [rest, output] : [output, rest]));
+  const result = view.body.text === "" ? [] : view.showsEnd ? [rest, output] : [output, rest];
+  const part = folded(toolHead(view), ...commandPart(view.command), ...result);
   part.open = isFailed(view);
   return open.length > 0 ? element("div", "line", part, ...open) : part;
+}
+
+function commandPart(command: ShownText): Node[] {
+  return command.text === "" ? [] : [preformatted(command.text, t("Command")), ...omission(command)];
 }
 
 /**
@@ -156,7 +161,7 @@ function toolHead(view: ToolView): HTMLElement {
   return element("span", "head", state, title, " ", note(view.note));
 }
 
-const toolOmission = (view: ToolView): Node[] => omission(view.body, view.isCommand ? "start" : "end");
+const toolOmission = (view: ToolView): Node[] => omission(view.body, view.showsEnd ? "start" : "end");
 
 function folded(summary: HTMLElement, ...content: readonly Node[]): HTMLDetailsElement {
   return element("details", "", element("summary", "", summary), ...content);
