@@ -69,6 +69,16 @@ test("the last answer of a run is not repeated at its end", () => {
   assert.deepEqual(viewsOf(session).at(-1), { kind: "end", title: "", body: whole(""), record: "" });
 });
 
+test("the message of a run that paused, was cut off or failed is shown below the title", () => {
+  for (const stopReason of ["budget", "max_turn_requests", "loop", "max_tokens", "refusal", "error", "lost"]) {
+    const { store, session } = running();
+    store.endRun("s", 1, { stopReason, message: "The reason.", record: "" });
+    const view = viewsOf(session).at(-1);
+    assert.ok(view?.kind === "end" && view.title !== "", stopReason);
+    assert.deepEqual(view.body, whole("The reason."), stopReason);
+  }
+});
+
 test("an entry that changes is replaced with a new object, so that only this entry is drawn again", () => {
   const { session, send } = running();
   send({ kind: "text", text: "a" });
