@@ -90,6 +90,14 @@ test("the harmless parts of an answer are shown: words, lists, tables, code, and
   assert.match(answer.textContent, /Use <b>\./);
 });
 
+test("a table keeps the alignment of its columns, and a list the number that it starts with", () => {
+  const answer = drawn("| a | b |\n|---|---:|\n| 1 | 2 |\n\n3. three\n4. four");
+  const values = (selector: string, name: string): (string | null)[] =>
+    [...answer.querySelectorAll(selector)].map((element) => element.getAttribute(name));
+  assert.deepEqual(values("th, td", "align"), [null, "right", null, "right"]);
+  assert.deepEqual(values("ol", "start"), ["3"]);
+});
+
 test("a link opens the web address that it shows on hover, or a file and line of the workspace, or nothing", () => {
   const links = (text: string): unknown[] =>
     [...drawn(text).querySelectorAll("a")].map((link) => [

@@ -54,7 +54,9 @@ test("the conversation has the prompt, the thinking, the answer, calls with thei
       isCommand: false,
       place: { uri: "file:///project/a%20b.py", line: 3 },
       note: "",
+      command: whole(""),
       body: whole("Error: no such file"),
+      showsEnd: false,
     },
     { kind: "end", title: "Stopped by you.", body: whole(""), record: "1 of 2 steps." },
   ]);
@@ -65,6 +67,16 @@ test("the last answer of a run is not repeated at its end", () => {
   send({ kind: "text", text: "Done." });
   store.endRun("s", 1, { stopReason: "end_turn", message: "Done.", record: "" });
   assert.deepEqual(viewsOf(session).at(-1), { kind: "end", title: "", body: whole(""), record: "" });
+});
+
+test("the message of a run that paused, was cut off or failed is shown below the title", () => {
+  for (const stopReason of ["budget", "max_turn_requests", "loop", "max_tokens", "refusal", "error", "lost"]) {
+    const { store, session } = running();
+    store.endRun("s", 1, { stopReason, message: "The reason.", record: "" });
+    const view = viewsOf(session).at(-1);
+    assert.ok(view?.kind === "end" && view.title !== "", stopReason);
+    assert.deepEqual(view.body, whole("The reason."), stopReason);
+  }
 });
 
 test("an entry that changes is replaced with a new object, so that only this entry is drawn again", () => {
@@ -109,7 +121,7 @@ test("a failed command has a cross and the reason; one that was stopped on purpo
     send({ ...params<CommandEnded>("event.command_ended"), ...own, ...end });
     send(result(""));
     const view = viewsOf(session).at(-1);
-    return view?.kind === "tool" && [view.state, view.title, view.note, view.body.text];
+    return view?.kind === "tool" && [view.state, view.title, view.note, view.command.text];
   };
   const command = ["make", "make\nmake test"];
   assert.deepEqual(shown({ ended: "exited", exitCode: 0 }), ["ok", command[0], "", command[1]]);
@@ -202,8 +214,18 @@ test("of a long result of a command, the end is shown; of another tool's result,
     assert.doesNotMatch(view.body.text, /^[\udc00-\udfff]|[\ud800-\udbff]$/);
     return view.body.text;
   };
-  assert.match(bodyOf("bash"), /last$/);
+  for (const name of ["bash", "bash_output", "bash_kill"]) assert.match(bodyOf(name), /last$/);
   assert.match(bodyOf("read_file"), /^first/);
+});
+
+test("a command of several lines is shown above its output, however long the output is", () => {
+  const { session, send } = running();
+  const command = "make\nmake test";
+  send(call("bash", command));
+  send(result("x".repeat(20_000)));
+  const [entry, view] = [session.entries.at(-1), viewsOf(session).at(-1)];
+  assert.deepEqual(view?.kind === "tool" && [view.command, view.body.text.length], [whole(command), 10_000]);
+  assert.equal(entry && wholeText(entry).split(command).length, 2);
 });
 
 test("the context from the editor is shown as plain text, and can be restored", () => {

@@ -13,7 +13,7 @@ const HOSTILE = [
 ].join("\n\n");
 const TABLE = [
   "| file | what it does | where it is used | note |",
-  "| --- | --- | --- | --- |",
+  "| --- | --- | ---: | --- |",
   `| \`packages/application/${"module/".repeat(10)}greet.py\` | greets | here | ${"some words ".repeat(10)} |`,
 ].join("\n");
 const SLOW = { ask_user: { question: "Which *tone*?", options: ["Formal", "Casual"] } };
@@ -145,6 +145,22 @@ editorTest("a table that is wider than the view scrolls, and its cells have few 
     `${heights.join(" and ")} lines`,
   );
   assert.ok(await inView(page, ".answer .scrolled").evaluate((table) => table.scrollWidth > table.clientWidth));
+  const alignments = await rows.evaluateAll((found) =>
+    found.map(({ cells }) => [...cells].map((cell) => getComputedStyle(cell).textAlign)),
+  );
+  for (const [first, , third] of alignments) assert.deepEqual([first, third], ["start", "-webkit-right"]);
+});
+
+editorTest("in a wide view, a table has wide columns", async ({ page }) => {
+  await page.runCommand("Agent: Show Conversation in Editor");
+  const cell = inView(page, ".answer .scrolled td").first();
+  const shares = () => cell.evaluate(({ clientWidth }) => [clientWidth, clientWidth / window.innerWidth]);
+  await page.until("a wide column", async () => {
+    const [width, share] = await shares();
+    return width > 260 && share < 0.5;
+  });
+  await page.runCommand("View: Close Editor");
+  await page.until("the narrow view", async () => (await shares())[0] < 260);
 });
 
 editorTest(

@@ -14,6 +14,9 @@ const MAX_OUTPUT = 10_000;
 /** In characters. A shorter one-line result of a successful call appears next to the title, except for commands. */
 const MAX_NOTE = 100;
 
+/** The tools that return the output of a command. Its end says why the command failed. */
+const COMMAND_TOOLS: ReadonlySet<string> = new Set(["bash", "bash_output", "bash_kill"]);
+
 const END_TEXTS: Record<string, string> = {
   cancelled: t("Stopped by you."),
   max_tokens: t("Cut off by the output limit."),
@@ -105,15 +108,16 @@ function toolView(tool: ToolEntry): EntryView {
   const body = toolBody(tool);
   const isShort = !isCommand && state === "ok" && body.length < MAX_NOTE && !body.includes("\n");
   const note = isShort ? visibleText(body) : failure;
-  const shownBody = isCommand ? shownEnd(body, MAX_OUTPUT) : shown(isShort ? "" : body, MAX_OUTPUT);
-  return { kind: "tool", state, title, isCommand, place, note, body: shownBody };
+  const isMultiline = isCommand && tool.title.includes("\n");
+  const command = shown(isMultiline ? escapeInvisible(tool.title) : "", MAX_OUTPUT);
+  const showsEnd = COMMAND_TOOLS.has(tool.name);
+  const shownBody = (showsEnd ? shownEnd : shown)(isShort ? "" : body, MAX_OUTPUT);
+  return { kind: "tool", state, title, isCommand, place, note, command, body: shownBody, showsEnd };
 }
 
 function toolBody(tool: ToolEntry): string {
   const output = (tool.outcome === "running" ? plainOutput(tool.output) : tool.result).trimEnd();
-  if (tool.name === "todo" && tool.outcome === "ok") return planLines(output);
-  const isMultiline = tool.name === "bash" && tool.title.includes("\n");
-  return [isMultiline ? escapeInvisible(tool.title) : "", output].filter(Boolean).join("\n\n");
+  return tool.name === "todo" && tool.outcome === "ok" ? planLines(output) : output;
 }
 
 /**
@@ -138,7 +142,8 @@ function rulesView(uri: string, isCut: boolean, relative: Relative): { place: Pl
 
 function endView({ stopReason, message, record }: EndEntry): EntryView {
   const title = END_TEXTS[stopReason] ?? "";
-  // the message of a finished run is its last answer, which is already shown above; that of a stopped run is in the title
+  // The message of a finished run is its last answer, which is already shown above. That of a stopped run repeats the
+  // title.
   const saysMore = title !== "" && stopReason !== "cancelled";
   return { kind: "end", title, body: shown(saysMore ? message : ""), record: visibleText(record) };
 }
@@ -149,7 +154,7 @@ function shown(text: string, limit = MAX_TEXT): ShownText {
   return { text: visibleText(cut), omitted: text.length - cut.length };
 }
 
-/** Returns the end of a text, with invisible characters as escapes: the end of an output says why a command failed. */
+/** Returns the end of a text, with invisible characters as escapes. */
 function shownEnd(text: string, limit: number): ShownText {
   const cut = text.slice(-limit).replace(/^[\udc00-\udfff]/, "");
   return { text: visibleText(cut), omitted: text.length - cut.length };

@@ -40,7 +40,11 @@ export type EntryView =
       readonly place: Place | null;
       /** A few words after the title: why it failed, or a short result. */
       readonly note: string;
+      /** A command of several lines, because the title has only its first line; else empty. */
+      readonly command: ShownText;
       readonly body: ShownText;
+      /** Whether the body is cut at its start instead of its end, and opens scrolled to its end. */
+      readonly showsEnd: boolean;
     }
   | { readonly kind: "note"; readonly text: string }
   | { readonly kind: "context"; readonly title: string; readonly body: ShownText }

@@ -5,6 +5,8 @@ import type { EntryView, Place, ShownText } from "../messages";
 import { button, element, withCode } from "./elements";
 import { markdownBlocks, preformatted, type Block } from "./markdown";
 
+type ToolView = Extract<EntryView, { kind: "tool" }>;
+
 const TOOL_MARKS = { running: "◌", ok: "✓", failed: "✗" } as const;
 const TOOL_WORDS = { running: t("running"), ok: t("done"), failed: t("failed") } as const;
 
@@ -32,12 +34,14 @@ export class EntryElement {
       this.drawAnswer(view.body);
       return;
     }
-    this.element.className = `entry ${view.kind}`;
-    this.blocks = [];
-    this.draw();
+    if (!(isSameKind && view.kind === "tool" && updateTool(this.element, view))) {
+      this.element.className = `entry ${view.kind}`;
+      this.blocks = [];
+      this.draw();
+    }
     const details = this.element.querySelector("details");
     // a failed call unfolds, so that the user sees the reason
-    if (details && isOpen !== undefined && wasFailed === isFailed(view)) details.open = isOpen;
+    if (details) details.open = isOpen !== undefined && wasFailed === isFailed(view) ? isOpen : isFailed(view);
   }
 
   private draw(): void {
@@ -110,25 +114,54 @@ function parts(view: Exclude<EntryView, { kind: "answer" }>): Node[] {
   }
 }
 
-function toolPart(view: Extract<EntryView, { kind: "tool" }>): HTMLElement {
+function toolPart(view: ToolView): HTMLElement {
+  const open = view.place ? [placeLink(view.place, t("Open"), t("Open {0}", view.title))] : [];
+  if (view.body.text === "" && view.command.text === "") return element("div", "line", toolHead(view), ...open);
+  const output = preformatted(view.body.text, t("Output"));
+  output.classList.add("output");
+  output.classList.toggle("shows-end", view.showsEnd);
+  // otherwise, a screen reader would read all of it each time a running command prints something
+  output.setAttribute("aria-live", "off");
+  const rest = element("div", "rest", ...toolOmission(view));
+  const result = view.body.text === "" ? [] : view.showsEnd ? [rest, output] : [output, rest];
+  const part = folded(toolHead(view), ...commandPart(view.command), ...result);
+  part.open = isFailed(view);
+  return open.length > 0 ? element("div", "line", part, ...open) : part;
+}
+
+function commandPart(command: ShownText): Node[] {
+  return command.text === "" ? [] : [preformatted(command.text, t("Command")), ...omission(command)];
+}
+
+/**
+ * Draws a call again that had an output and still has one. Returns false for other calls. The elements stay in the page,
+ * so that the output also keeps its scroll position, its selection and the focus.
+ */
+function updateTool(entry: HTMLElement, view: ToolView): boolean {
+  const text = entry.querySelector(".output")?.firstChild;
+  if (!(text instanceof Text) || view.body.text === "") return false;
+  const head = toolHead(view);
+  const drawnHead = entry.querySelector(".head");
+  // a click on an element that is replaced before the button is released would not count
+  if (!drawnHead?.isEqualNode(head)) drawnHead?.replaceWith(head);
+  entry.querySelector(".rest")?.replaceChildren(...toolOmission(view));
+  // a replaced text would lose the selection
+  if (view.body.text.startsWith(text.data)) text.appendData(view.body.text.slice(text.length));
+  else text.data = view.body.text;
+  return true;
+}
+
+function toolHead(view: ToolView): HTMLElement {
   const title = view.isCommand
     ? element("code", "label", view.title)
     : element("span", "label", ...withCode(view.title));
   const state = element("span", "mark", TOOL_MARKS[view.state]);
   state.setAttribute("role", "img");
   state.setAttribute("aria-label", TOOL_WORDS[view.state]);
-  const open = view.place ? [placeLink(view.place, t("Open"), t("Open {0}", view.title))] : [];
-  const head = element("span", "head", state, title, " ", note(view.note));
-  if (view.body.text === "") return element("div", "line", head, ...open);
-  const output = preformatted(view.body.text, t("Output"));
-  output.classList.toggle("shows-end", view.isCommand);
-  const part = folded(
-    head,
-    ...(view.isCommand ? [...omission(view.body, "start"), output] : [output, ...omission(view.body)]),
-  );
-  part.open = view.state === "failed";
-  return open.length > 0 ? element("div", "line", part, ...open) : part;
+  return element("span", "head", state, title, " ", note(view.note));
 }
+
+const toolOmission = (view: ToolView): Node[] => omission(view.body, view.showsEnd ? "start" : "end");
 
 function folded(summary: HTMLElement, ...content: readonly Node[]): HTMLDetailsElement {
   return element("details", "", element("summary", "", summary), ...content);

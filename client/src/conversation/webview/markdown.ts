@@ -80,7 +80,8 @@ function sanitized(html: string): DocumentFragment {
     ALLOWED_TAGS: TAGS,
     ALLOWED_ATTR: ATTRIBUTES,
     ALLOWED_URI_REGEXP: /^(?:https?:\/\/|#$)/i,
-    ADD_URI_SAFE_ATTR: ["data-path", "data-line"],
+    // these are no addresses; without this, they would have to match the pattern above
+    ADD_URI_SAFE_ATTR: ["align", "start", "data-path", "data-line"],
     ALLOW_DATA_ATTR: false,
     ALLOW_ARIA_ATTR: false,
     RETURN_DOM_FRAGMENT: true,
