@@ -51,7 +51,7 @@ export class Log {
     // while an answer grows, the height changes with each scroll, so `isScrolledUp` does not notice that the user
     // scrolls
     this.scroller.addEventListener("wheel", ({ deltaY, target }) => {
-      if (deltaY < 0 && !this.isInScrollArea(target)) this.followsEnd = false;
+      if (deltaY < 0 && !this.scrollsUpInside(target)) this.followsEnd = false;
     });
     const observer = new ResizeObserver(() => {
       if (this.followsEnd) this.scrollToEnd();
@@ -142,11 +142,14 @@ export class Log {
     return height - top - visible < NEAR_END;
   }
 
-  /** Whether an element inside of the list scrolls on its own, such as a long output. */
-  private isInScrollArea(target: EventTarget | null): boolean {
+  /** Whether turning the wheel up over an element scrolls something inside of the list, such as a long output. */
+  private scrollsUpInside(target: EventTarget | null): boolean {
     let inner = target instanceof Element ? target : null;
     while (inner && inner !== this.scroller) {
-      if (inner.scrollHeight > inner.clientHeight && getComputedStyle(inner).overflowY === "auto") return true;
+      const { overflowY, flexDirection } = getComputedStyle(inner);
+      // an output begins at its end: there, `scrollTop` is 0, and above it is negative
+      const hidden = flexDirection === "column-reverse" ? inner.scrollHeight - inner.clientHeight : 0;
+      if (overflowY === "auto" && hidden + inner.scrollTop >= 1) return true;
       inner = inner.parentElement;
     }
     return false;
