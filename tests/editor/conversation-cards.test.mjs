@@ -53,7 +53,7 @@ editorTest("the view still follows its end after the user scrolls in the options
   await options.hover();
   await page.page.mouse.wheel(0, 150);
   await page.until("other options", () => options.evaluate(({ scrollTop }) => scrollTop > 100));
-  await page.page.mouse.wheel(0, -50);
+  await page.page.mouse.wheel(0, -100);
   await page.until("the options above", () => options.evaluate(({ scrollTop }) => scrollTop <= 100));
   await page.setSize({ width: 900, height: 420 });
   await seesEnd(page);

@@ -32,7 +32,7 @@ export function watchEditors(): vscode.Disposable {
 export function documentEditor(): vscode.TextEditor | undefined {
   const active = vscode.window.activeTextEditor;
   if (active && isLookedAt(active.document)) return active;
-  return lastEditor?.document.isClosed === false ? lastEditor : undefined;
+  return lastEditor && !lastEditor.document.isClosed && isLookedAt(lastEditor.document) ? lastEditor : undefined;
 }
 
 /** Whether the task may be about this document. It is not about the document in which it is written. */

@@ -80,7 +80,7 @@ class AgentBuilder:
         model = self._model.for_run(settings.context_tokens)
 
         def general_checks(item: PlanItem) -> Sequence[str]:
-            """None for an item that is completed already: what later items have changed since need not pass yet."""
+            """Returns no checks for a completed item, because the changes of later items need not pass yet."""
             completed = (each.id for each in plan.snapshot().items if each.status == "completed")
             return () if item.id in completed else evidence.general_checks(item)
 

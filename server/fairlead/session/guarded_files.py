@@ -99,7 +99,7 @@ async def _view_around(top: Path, roots: Roots, files: GuardedFiles) -> View | B
 def _why_hidden(top: Path, found: View | BaseException) -> str:
     """Why a repository around the workspace is hidden, given what the search in it found; empty if it is shown."""
     if not isinstance(found, View):
-        return f"the search for secrets failed: {found}"
+        return f"the search for secrets failed: {found!r}"
     for name in found.nested_rules:
         if names_secrets(top / name):
             return f"the rules in {name}/{RULES} do not apply, so they must be moved to the top of the repository"

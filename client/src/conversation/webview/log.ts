@@ -51,7 +51,7 @@ export class Log {
     // while an answer grows, the height changes with each scroll, so `isScrolledUp` does not notice that the user
     // scrolls
     this.scroller.addEventListener("wheel", ({ deltaY, target }) => {
-      if (deltaY < 0 && !this.scrollsUpInside(target)) this.followsEnd = false;
+      if (deltaY < 0 && this.scroller.scrollTop > 0 && !this.scrollsUpInside(target)) this.followsEnd = false;
     });
     const observer = new ResizeObserver(() => {
       if (this.followsEnd) this.scrollToEnd();
