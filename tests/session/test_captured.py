@@ -15,7 +15,6 @@ from fairlead.edits.proposal import Raw
 from fairlead.edits.selection import only, pending
 from fairlead.lsp.documents import Documents
 from fairlead.session.review.apply import MAX_CLOSED_IN_EDITOR
-from fairlead.session.review.undo_item import undo_item
 from fairlead.session.state import SessionState
 from fairlead.session.store.entries import EntryEncoder, read_entries
 from fairlead.shell.layer import Change, Changes, Entry
@@ -215,88 +214,6 @@ def test_the_agent_cannot_use_a_binary_file_as_text(harness: SessionHarness) -> 
     assert harness.call("write_file", path="logo.png", content="text\n") is None
     assert harness.call("delete_file", path="logo.png") is not None
     assert not len(harness.session.files.changes)
-
-
-def test_a_text_in_another_encoding_keeps_its_bytes(harness: SessionHarness) -> None:
-    """A new file in UTF-16 is shown as text, and written with the bytes of the command."""
-    data = "\ufeffwide\n".encode("utf-16-le")
-    capture_changes(harness, change("wide.txt", None, data))
-    [proposal] = harness.session.files.changes
-    assert proposal.proposed == "wide\n"
-    assert harness.accept() == ["applied"]
-    assert (harness.folder / "wide.txt").read_bytes() == data
-
-
-def test_a_file_that_a_command_converts_from_utf_16_keeps_the_bytes_of_the_command(harness: SessionHarness) -> None:
-    """UTF-16 can decode any bytes of an even number, so only the missing byte order mark shows the other encoding."""
-    (harness.folder / "a.txt").write_bytes("\ufeffhello world\n".encode("utf-16-le"))
-    before = (harness.folder / "a.txt").read_bytes()
-    capture_changes(harness, change("a.txt", before, b"hello there\n"))
-    assert harness.accept() == ["applied"]
-    assert (harness.folder / "a.txt").read_bytes() == b"hello there\n"
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("une élève\n".encode("latin-1"), "une élève\n".encode()),
-        ("une élève\n".encode(), "une élève\n".encode("latin-1")),
-        ("\ufeffhello world\n".encode("utf-16-le"), b"hello world\n"),
-        ("\ufeffhello\n".encode(), b"hello\n"),
-        (b"hello\n", "\ufeffhello\n".encode()),
-    ],
-    ids=["Latin-1 to UTF-8", "UTF-8 to Latin-1", "UTF-16 to UTF-8", "BOM removed", "BOM added"],
-)
-def test_a_file_of_which_a_command_changes_only_the_encoding(harness: SessionHarness, old: bytes, new: bytes) -> None:
-    """The new bytes are proposed, although the text stays. They are decided, undone and withdrawn like others."""
-    path = harness.folder / "a.txt"
-    path.write_bytes(old)
-    report = "The command's changes are proposed for review: a.txt"
-    assert capture_changes(harness, change("a.txt", old, new)) == [f"{report} (another encoding, as a whole)."]
-    [proposal] = harness.session.files.changes
-    assert proposal.item_ids == ("1",) and proposal.base == proposal.proposed
-    assert proposed_entries(harness.session.files) == {"a.txt": Entry(new)}
-    assert harness.accept() == ["applied"]
-    assert path.read_bytes() == new and not len(harness.session.files.changes)
-    assert harness.undo()
-    assert path.read_bytes() == old and len(harness.session.files.changes) == 1
-    assert harness.redo()
-    assert path.read_bytes() == new
-    assert [outcome.outcome for outcome in run_sync(undo_item(harness.session, "1"))] == ["applied"]
-    assert path.read_bytes() == old
-    capture_changes(harness, change("a.txt", old, new))
-    assert capture_changes(harness, change("a.txt", new, old)) == [f"{report} (now as on disk)."]
-    assert not len(harness.session.files.changes)
-
-
-def test_a_rejected_encoding_does_not_make_another_one_a_rejected_change(harness: SessionHarness) -> None:
-    """Only the same bytes are refused."""
-    (harness.folder / "a.txt").write_bytes(b"hello\n")
-    capture_changes(harness, change("a.txt", b"hello\n", "\ufeffhello\n".encode()))
-    assert harness.reject() == ["rejected"] and not len(harness.session.files.changes)
-    assert "proposed" in capture_changes(harness, change("a.txt", b"hello\n", "\ufeffhello\n".encode("utf-16-le")))[0]
-    assert harness.reject() == ["rejected"]
-    assert "rejected" in capture_changes(harness, change("a.txt", b"hello\n", "\ufeffhello\n".encode()))[0]
-
-
-def test_a_converted_text_is_shown_as_itself(harness: SessionHarness) -> None:
-    """A command converts a file from Latin-1 to UTF-8 and edits it. UTF-8 could also be read as Latin-1.
-
-    A text that stays in the encoding of the file, or that is only ASCII afterwards, is proposed as text.
-    """
-    old = "un élève\n".encode("latin-1")
-    (harness.folder / "a.txt").write_bytes(old)
-    capture_changes(harness, change("a.txt", old, "deux élèves\n".encode()))
-    [proposal] = harness.session.files.changes
-    assert (proposal.base, proposal.proposed) == ("un élève\n", "deux élèves\n")
-    assert capture_changes(harness, change("a.txt", "deux élèves\n".encode(), b"two pupils\n")) == [
-        "The command's changes are proposed for review: a.txt (+1 -1)."
-    ]
-    assert harness.reject() == ["rejected"]
-    capture_changes(harness, change("a.txt", old, "deux élèves\n".encode("latin-1")))
-    assert harness.view("a.txt") == "deux élèves\n"
-    assert harness.accept() == ["applied"]
-    assert (harness.folder / "a.txt").read_bytes() == "deux élèves\n".encode("latin-1")
 
 
 def test_a_new_file_with_a_byte_order_mark_is_text(harness: SessionHarness) -> None:
