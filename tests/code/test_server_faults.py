@@ -271,9 +271,9 @@ async def test_fault_100_a_relative_program_of_the_workspace_is_asked_about(work
     """docs/settings.md, Language servers: the path is relative to the workspace, not to Fairlead's current folder."""
     program = workspace / "tools" / "server"
     program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} {BAD_SERVER} ""\n')
+    program.write_text(f"#!/usr/bin/env python3\n{BAD_SERVER.read_text()}")
     program.chmod(0o755)
-    started = Workspace(workspace, "sandboxed", [ServerSpec("own", ("tools/server",), {".x": "x"})])
+    started = Workspace(workspace, "sandboxed", [ServerSpec("own", ("tools/server", ""), {".x": "x"})])
     async with Started(started) as servers:
         server = await servers.server(workspace / "a.x")
         assert len(await server.request("textDocument/references", PARAMS)) == 1

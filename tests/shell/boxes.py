@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import os
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -58,8 +58,11 @@ class Boxes:
         limits: Limits = DEFAULT_LIMITS,
         network: bool = False,
         background: bool = False,
+        programs: Sequence[Path] = (),
     ) -> RunResult:
-        box = await self.layer.open(command, view, limits=limits, network=network, background=background)
+        box = await self.layer.open(
+            command, view, limits=limits, network=network, background=background, programs=programs
+        )
         process = await start(box)
         output, _ = await process.communicate()
         return RunResult(process.returncode, output.decode("utf-8", "replace"), await box.close())

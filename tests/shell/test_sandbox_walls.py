@@ -1,6 +1,7 @@
 """The walls of a box: nothing outside of the layer is written, no secret is visible, no privilege can be gained."""
 
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -355,14 +356,19 @@ async def test_as_an_ordinary_user(tmp_path: Path) -> None:
     """The sandbox works without root: ordinary_user.py checks the layer, its changes and its walls."""
     if os.geteuid() != 0:
         pytest.skip("the other tests do that already")
-    python, code = "/usr/bin/python3", Path(__file__).with_name("ordinary_user.py")
     place = Path(tempfile.mkdtemp(prefix="fairlead-user-", dir="/var/tmp"))
     os.chown(place, 65534, 65534)
-    libraries = [str(path) for path in map(Path, sys.path) if path.name == "site-packages"]
-    paths = [str(Path(__file__).parents[2] / "server"), str(Path(__file__).parents[1]), *libraries]
-    run = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", python, str(code), str(place)]
+    # the user may not read what is in root's home, so the code is mounted elsewhere
+    code = {"server": Path(__file__).parents[2] / "server", "tests": Path(__file__).parents[1]}
+    code |= {f"packages-{n}": path for n, path in enumerate(map(Path, sys.path)) if path.name == "site-packages"}
+    for name in code:
+        (place / name).mkdir()
+    mount = "".join(f"mount --bind {shlex.quote(str(path))} {place}/{name} && " for name, path in code.items())
+    user = "exec setpriv --reuid=65534 --regid=65534 --clear-groups /usr/bin/python3"
+    run = ["unshare", "--mount", "sh", "-c", f"{mount}{user} {place}/tests/shell/ordinary_user.py {place}"]
     try:
-        environment = {"PATH": "/usr/bin:/bin", "HOME": str(place / "home"), "PYTHONPATH": ":".join(paths)}
+        paths = ":".join(str(place / name) for name in code)
+        environment = {"PATH": "/usr/bin:/bin", "HOME": str(place / "home"), "PYTHONPATH": paths}
         ran = subprocess.run(run, check=False, capture_output=True, text=True, timeout=60, env=environment, cwd="/")
         assert ran.stdout.splitlines()[-1:] == ["all well"], ran.stderr
     finally:

@@ -2,11 +2,14 @@
 
 import os
 import tempfile
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from fairlead.shell.sandbox.box import installed, mounts
+from fairlead.shell.sandbox.box import mounts
+from fairlead.shell.sandbox.box.tools import find_tools
 from shell.boxes import BACKENDS, boxes, is_installed, write
 from support.sandbox import needs_sandbox
 
@@ -91,7 +94,8 @@ async def test_fault_60_only_programs_and_libraries_of_tools_are_visible(
         async with boxes(workspace, tmp_path / "state", backend) as box:
             ran = await box.run(f"cd ~ && cat {' '.join(PROGRAMS)}")
             assert (ran.code, ran.output) == (0, "PROGRAM\n" * len(PROGRAMS))
-            assert home / ".rustup/toolchains" in mounts.tool_paths([workspace], os.environ, installed.Listing())
+            private = sorted(mounts.paths_of(mounts.private_folders()))
+            assert home / ".rustup/toolchains" in find_tools([workspace], os.environ, private).paths
             write(home, dict.fromkeys(CREDENTIALS, "HUNTER\n"))
             assert "HUNTER" not in (await box.run("grep -r HUNTER ~; true")).output
         async with boxes(workspace, tmp_path / "state", backend) as box:  # opened when the credentials already exist
@@ -132,6 +136,132 @@ async def test_programs_on_path_find_their_files_beside_bin(
         async with boxes(workspace, tmp_path / "state", backend) as box:
             assert await box.output(f"cd ~ && cat {' '.join(programs)} bin/run") == "PROGRAM\n" * 6
             assert "HUNTER" not in (await box.run("grep -r HUNTER ~; true")).output
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program that the user's settings name, in a folder that boxes hide."""
+
+    path: str
+    files: Mapping[str, str]
+    """All files with their texts; a text that begins with `-> ` makes a link. `HOME` stands for the folder."""
+    hidden: Collection[str]
+    """The files that the box must not show."""
+
+
+# each program prints the files that it needs
+CHOSEN = {
+    "a single file with a library": Program(
+        "tools/one",
+        {"tools/one": "#!/bin/sh\ncat HOME/tools/libone.so.1", "tools/libone.so.1": "ok"},
+        ["tools/key"],
+    ),
+    "a virtual environment": Program(
+        "any where/.venv/bin/server",
+        {
+            "any where/.venv/bin/server": "#!/bin/sh\n'''exec' \"HOME/any where/.venv/bin/python\" \"$0\"\n' '''",
+            "any where/.venv/bin/python": "-> ../../../builds/py/bin/python3",
+            "any where/.venv/pyvenv.cfg": "home = HOME/builds/py/bin",
+            "any where/.venv/lib/python3/x.py": "ok",
+            "builds/py/bin/python3": "#!/bin/sh\ncd 'HOME/any where' && cat .venv/pyvenv.cfg .venv/lib/python3/x.py"
+            " HOME/builds/py/lib/python3/os.py",
+            "builds/py/lib/python3/os.py": "ok",
+        },
+        ["any where/.venv/pip.conf", "any where/.venv/.env", "any where/notes", "builds/py/credentials.json"],
+    ),
+    "a package of npm": Program(
+        "app/node_modules/.bin/server",
+        {
+            "app/node_modules/.bin/server": "-> ../server/cli.js",
+            "app/node_modules/server/cli.js": "#!HOME/runtime/bin/node\n",
+            "app/node_modules/dependency/index.js": "ok",
+            "app/package.json": "{}",
+            "runtime/bin/node": "#!/bin/sh\ncat HOME/app/node_modules/dependency/index.js HOME/runtime/lib/x",
+            "runtime/lib/x": "",
+        },
+        ["app/node_modules/.npmrc", "app/src/index.js", "runtime/etc/npmrc"],
+    ),
+    "a package under development": Program(
+        "bin/server",
+        {
+            "bin/server": "-> ../src/mono/server/out/cli.js",
+            "src/mono/server/out/cli.js": "#!/usr/bin/env -S node --flag\n",
+            "src/mono/server/package.json": "{}",
+            "src/mono/server/lib/x.js": "ok",
+            "src/mono/node_modules/dependency/index.js": "ok",
+            "path/node": "#!/bin/sh\ncat HOME/src/mono/server/lib/x.js HOME/src/mono/node_modules/dependency/index.js",
+        },
+        ["src/mono/server/.env", "src/mono/server/config/credentials.json", "src/mono/other/index.js"],
+    ),
+    "an unpacked release, through a linked folder": Program(
+        "current/bin/server",
+        {
+            "current": "-> releases/server-3.9",
+            "releases/server-3.9/bin/server": "#!/bin/sh\ncat HOME/current/main.lua HOME/releases/server-3.9/script/x",
+            "releases/server-3.9/main.lua": "ok",
+            "releases/server-3.9/script/x": "ok",
+        },
+        ["releases/server-3.9/secrets.json", "releases/other/x"],
+    ),
+    "a toolchain": Program(
+        "sdk/go/bin/server",
+        {
+            "sdk/go/bin/server": "#!/bin/sh\ncat HOME/sdk/go/pkg/tool/link HOME/sdk/go/libexec/x",
+            "sdk/go/bin/go": "#!",
+            "sdk/go/pkg/tool/link": "ok",
+            "sdk/go/libexec/x": "ok",
+        },
+        ["sdk/key", "sdk/go/.netrc"],
+    ),
+}
+
+
+def make_files(home: Path, files: Mapping[str, str]) -> None:
+    """Creates files. Those that begin with `#!` are executable; those that begin with `-> ` are links."""
+    for name, text in files.items():
+        path = home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if text.startswith("-> "):
+            path.symlink_to(text.removeprefix("-> "))
+        else:
+            path.write_text(text.replace("HOME", str(home)))
+            path.chmod(0o755 if text.startswith("#!") else 0o644)
+
+
+@pytest.mark.parametrize("backend", [*filter(is_installed, BACKENDS)])
+@pytest.mark.parametrize("program", CHOSEN.values(), ids=CHOSEN)
+async def test_fault_115_a_program_of_the_settings_is_visible_with_what_it_needs(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: Program, backend: str
+) -> None:
+    """docs/faults.md 115: wherever it is, but only in boxes that are made for it, and never the secrets next to it."""
+    home = tmp_path / "home"
+    make_files(home, {**program.files, **dict.fromkeys(program.hidden, "HUNTER")})
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("PATH", f"{home}/path:/usr/bin:/bin")
+    line = f"'{home}/{program.path}'"
+    async with boxes(workspace, tmp_path / "state", backend) as box:
+        ran = await box.run(line, programs=[home / program.path])
+        assert (ran.code, "ok" in ran.output) == (0, True), ran.output
+        found = await box.run(f"grep -r HUNTER {home}; true", programs=[home / program.path])
+        assert "HUNTER" not in found.output
+        assert (await box.run(line)).code != 0
+
+
+async def test_an_environment_and_linked_programs_on_path_are_visible(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Commands find the packages of an environment on PATH and its Python, wherever these are."""
+    home = tmp_path / "home"
+    environment = CHOSEN["a virtual environment"]
+    make_files(home, {**environment.files, **dict.fromkeys(environment.hidden, "HUNTER")})
+    make_files(
+        home, {"scripts/tool": "-> ../programs/run", "programs/run": "#!/bin/sh\necho ok", "programs/x": "HUNTER"}
+    )
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("PATH", f"{home}/any where/.venv/bin:{home}/scripts:/usr/bin:/bin")
+    async with boxes(workspace, tmp_path / "state") as box:
+        assert (await box.output("server; tool")).count("ok") == 3
+        assert "HUNTER" not in (await box.run("grep -r HUNTER ~; true")).output
 
 
 # for each variable: a visible and a hidden file in the folder that it names
@@ -220,7 +350,6 @@ def test_only_programs_and_libraries_of_an_environments_python_are_visible(works
         shown = {"python/bin": ["bin", "lib/python3.12"], "python": [], "link/bin": [], "plain/bin": []}
         for home, parts in shown.items():
             write(workspace, {".venv/pyvenv.cfg": f"home = {folder}/{home}\n"})
-            found = [
-                path for path in mounts.tool_paths([workspace], {}, installed.Listing()) if path.is_relative_to(folder)
-            ]
+            tools = find_tools([workspace], {}, sorted(mounts.paths_of(mounts.private_folders())))
+            found = [path for path in tools.paths if path.is_relative_to(folder)]
             assert found == [Path(folder, "python", part) for part in parts]

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -48,6 +49,7 @@ class StandInLayer:
         limits: Limits = DEFAULT_LIMITS,
         network: bool = False,
         background: bool = False,
+        programs: Sequence[Path] = (),
     ) -> "StandInBox":
         self.opened.append((command, network, background))
         return StandInBox(self, await DirectLayer(self.roots).open(command, view, limits=limits))

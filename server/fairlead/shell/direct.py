@@ -3,7 +3,7 @@
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,8 +49,9 @@ class DirectLayer:
         limits: Limits = DEFAULT_LIMITS,
         network: bool = False,
         background: bool = False,
+        programs: Sequence[Path] = (),
     ) -> "DirectBox":
-        """See `Layer.open`. `view`, `network` and `background` have no effect.
+        """See `Layer.open`. `view`, `network`, `background` and `programs` have no effect.
 
         Of the limits, only `processes` applies, and only on Linux. Threads do not count.
 

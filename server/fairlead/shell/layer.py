@@ -197,6 +197,7 @@ class Layer(Protocol):
         limits: Limits = DEFAULT_LIMITS,
         network: bool = False,
         background: bool = False,
+        programs: Sequence[Path] = (),
     ) -> Box:
         """Makes the box for a bash command line.
 
@@ -210,6 +211,8 @@ class Layer(Protocol):
             limits: the resources that the command may use.
             network: whether a sandboxed command may use the machine's network. Others always may.
             background: whether the command runs in the background, so that the limit of one open box does not apply.
+            programs: the absolute paths of programs that the user's settings or Fairlead chose, never the model or the
+                workspace. In the sandbox, they are visible with what they need, wherever they are.
 
         Raises:
             ToolError: the box cannot be made, or another box that is not `background` is open. The command does not run

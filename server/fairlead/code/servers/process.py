@@ -31,7 +31,13 @@ class ServerProcess:
 
     @classmethod
     async def start(
-        cls, argv: Sequence[str], layer: Layer, folder: Path, view: View, limits: Limits
+        cls,
+        argv: Sequence[str],
+        layer: Layer,
+        folder: Path,
+        view: View,
+        limits: Limits,
+        programs: Sequence[Path] = (),
     ) -> "ServerProcess":
         """Starts a program in a folder. In the sandbox it has no network.
 
@@ -39,6 +45,7 @@ class ServerProcess:
             argv: the program and its arguments.
             folder: its current folder.
             view: the files that it sees in the sandbox.
+            programs: see `Layer.open`.
 
         Raises:
             NoAnswer: it cannot be started.
@@ -48,7 +55,7 @@ class ServerProcess:
         try:
             if mirror is not None:
                 command = mirror.command_line(command)
-            box = await layer.open(command, view, folder=folder, limits=limits, background=True)
+            box = await layer.open(command, view, folder=folder, limits=limits, background=True, programs=programs)
             try:
                 process = await _spawn(box, mirror.descriptors if mirror is not None else ())
             except BaseException:

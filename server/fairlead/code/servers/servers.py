@@ -193,6 +193,7 @@ class SessionServers:
         python = find_python(self._workspace.root)
         given = spec.with_python(python)
         await self._ask_user(argv, program, python if given != spec else None, layer.where, state)
+        programs = [*([] if program.from_workspace else [program.path]), *spec.named_files()]
         view = await self._workspace.view(layer)
         token, proposed = self._workspace.change_token(), self._workspace.proposed()
         seen = SeenFiles(self._workspace.root, spec, proposed, self._workspace.is_hidden)
@@ -200,7 +201,9 @@ class SessionServers:
         await asyncio.to_thread(seen.changes, None, on_disk=True)
         async with self._pool.slot():
             try:
-                process = await ServerProcess.start(argv, layer, self._workspace.root, view, self._workspace.limits())
+                process = await ServerProcess.start(
+                    argv, layer, self._workspace.root, view, self._workspace.limits(), programs
+                )
             except NoAnswer as error:
                 self._note_failure(spec, state, str(error))
                 raise

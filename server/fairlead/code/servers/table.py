@@ -1,11 +1,12 @@
 """The language servers that Fairlead knows, and those in the user's settings."""
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from fairlead.json_values import fields_of
+from fairlead.json_values import fields_of, is_list
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,12 @@ class ServerSpec:
         """LSP's language id for a file; "" if the server does not know the language."""
         return self.languages.get(path.suffix, "")
 
+    def named_files(self) -> Sequence[Path]:
+        """The files that the arguments and the options name by an absolute path, such as a script or a Python."""
+        texts = (*self.command[1:], *_texts(self.initialization_options))
+        named = (text.rpartition("=")[2] if text.startswith("-") else text for text in texts)
+        return [Path(text) for text in dict.fromkeys(named) if os.path.isabs(text) and os.path.isfile(text)]
+
     def with_python(self, python: Path | None) -> "ServerSpec":
         """This server with `python` in its options.
 
@@ -48,6 +55,14 @@ class ServerSpec:
         section, name = self.python_option
         values = {name: str(python), **fields_of(self.initialization_options.get(section))}
         return replace(self, initialization_options={**self.initialization_options, section: values})
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts in a JSON value, apart from keys."""
+    if isinstance(value, str):
+        yield value
+    for each in value if is_list(value) else fields_of(value).values():
+        yield from _texts(each)
 
 
 _PYTHON = {".py": "python", ".pyi": "python"}

@@ -12,7 +12,7 @@ import logging
 import marshal
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,19 @@ _IndexState = tuple[Fingerprint, bool, frozenset[Path]]
 
 # the maximum size of a file, in bytes: more than a build needs, and less than a disk has
 FILE_SIZE = 8 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """A box to be made: the arguments of `Layer.open`."""
+
+    command: str
+    view: View
+    start: Path | None
+    limits: Limits
+    network: bool
+    background: bool
+    programs: Sequence[Path]
 
 
 class SandboxLayer:
@@ -101,6 +114,7 @@ class SandboxLayer:
         limits: Limits = DEFAULT_LIMITS,
         network: bool = False,
         background: bool = False,
+        programs: Sequence[Path] = (),
     ) -> "SandboxBox":
         """See `Layer.open`.
 
@@ -109,7 +123,8 @@ class SandboxLayer:
         if self._has_foreground and not background:
             raise ToolError("Another command is still running in the sandbox. Wait until it has ended.")
         self._has_foreground |= not background
-        opening = asyncio.ensure_future(self._open(command, view, folder, limits, network, background))
+        order = _Order(command, view, folder, limits, network, background, programs)
+        opening = asyncio.ensure_future(self._open(order))
         try:
             return await asyncio.shield(opening)
         except asyncio.CancelledError:
@@ -128,15 +143,13 @@ class SandboxLayer:
         with contextlib.suppress(OSError):  # the next sweep removes the rest
             await asyncio.to_thread(self._layer_folder.remove)
 
-    async def _open(
-        self, command: str, view: View, start: Path | None, limits: Limits, network: bool, background: bool
-    ) -> "SandboxBox":
+    async def _open(self, order: _Order) -> "SandboxBox":
         name = f"box-{next(self._boxes)}"
         try:
             async with self._open_lock:
-                return await asyncio.to_thread(self._make_box, name, command, view, start, limits, network, background)
+                return await asyncio.to_thread(self._make_box, name, order)
         except Exception as error:
-            await asyncio.to_thread(self._discard_box, name, foreground=not background)
+            await asyncio.to_thread(self._discard_box, name, foreground=not order.background)
             if isinstance(error, OSError) or (isinstance(error, ToolError) and is_full(str(error))):
                 raise self.box_failed(str(error)) from error
             raise
@@ -155,29 +168,20 @@ class SandboxLayer:
         finally:
             self.on_closed(foreground=foreground)
 
-    def _make_box(
-        self,
-        name: str,
-        command: str,
-        view: View,
-        start: Path | None,
-        limits: Limits,
-        network: bool,
-        background: bool,
-    ) -> "SandboxBox":
+    def _make_box(self, name: str, order: _Order) -> "SandboxBox":
         shell = mounts.find_bash()
         if shell is None:
             raise ToolError("bash was not found. Install it to run commands.")
         # overlayfs allows no upper folder inside its lower folder
-        enclosing = {top: each for top, each in view.enclosing.items() if not self._folder.is_relative_to(top)}
-        view = replace(view, enclosing=enclosing)
+        enclosing = {top: each for top, each in order.view.enclosing.items() if not self._folder.is_relative_to(top)}
+        view = replace(order.view, enclosing=enclosing)
         settings = self._shown.settings(view)
         if settings is None:
             log.warning("%s: too many Git settings files; hidden from commands", ", ".join(map(str, enclosing)))
             view = replace(view, enclosing={})
             settings = self._shown.settings(view) or ()
         uppers, folder = self._session_uppers(view), self._make_folder(name)
-        if background:
+        if order.background:
             uppers = self._make_uppers(f"{folder.name}/upper", uppers)
             if not self._has_foreground:
                 for upper in self._uppers.values():
@@ -185,20 +189,19 @@ class SandboxLayer:
         views = {**view.enclosing, **self._overlay_folders.split(view)}
         for top, upper in uppers.items():
             upper.fill(views[top])
-        spec = self._box_spec(folder, uppers, view, settings, limits, network)
-        spec["argv"] = [shell, "-c", "--", command]
-        spec["cwd"] = str(self.roots.first.real if start is None else real_path(start))
-        return SandboxBox(self, folder, uppers, views, spec, foreground=not background)
+        spec = self._box_spec(folder, uppers, replace(order, view=view), settings)
+        spec["argv"] = [shell, "-c", "--", order.command]
+        spec["cwd"] = str(self.roots.first.real if order.start is None else real_path(order.start))
+        return SandboxBox(self, folder, uppers, views, spec, foreground=not order.background)
 
     def _box_spec(
         self,
         folder: Path,
         uppers: Mapping[Path, UpperLayer],
-        view: View,
+        order: _Order,
         settings: Sequence[tuple[Path, str]],
-        limits: Limits,
-        network: bool,
     ) -> BoxSpec:
+        view, limits, network = order.view, order.limits, order.network
         layers: list[OverlaySpec] = []
         for number, (top, upper) in enumerate(uppers.items(), 1):
             own = [] if upper is self._uppers[top] else [str(self._uppers[top].folder)]
@@ -208,8 +211,9 @@ class SandboxLayer:
         for number, path in enumerate(outside, 1):
             names = f"{folder.name}/repository-{number}", f"{folder.name}/repository-work-{number}"
             layers.append(_overlay(str(path), [str(path)], *map(self._make_folder, names)))
-        mounted = [mounts.home(), *(Path(layer["target"]) for layer in layers)] if self._enforce_permissions else []
-        private = mounts.private_folders(mounted)
+        mounted = [mounts.home(), *(Path(layer["target"]) for layer in layers), *order.programs]
+        private = mounts.private_folders(mounted if self._enforce_permissions else ())
+        tools = self._shown.tools(view, private, order.programs)
         for layer in layers[len(uppers) :]:
             target = Path(layer["target"])
             self._replace_index(Path(layer["upper"]), target, outside[target], view, private)
@@ -232,11 +236,12 @@ class SandboxLayer:
                 settings,
                 [Path(layer["target"]) for layer in layers],
                 private,
+                tools,
                 self._caches.binds(),
                 scratch,
                 network=network,
             ),
-            links=self._shown.links(view, private),
+            links=self._shown.links(view, private, tools),
             bubblewrap=self._bubblewrap,
             seccomp=seccomp_filter(),
             file_size=FILE_SIZE,

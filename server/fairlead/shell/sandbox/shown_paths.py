@@ -9,7 +9,8 @@ from pathlib import Path
 
 from fairlead.shell.layer import HIDDEN_TEXT, View
 from fairlead.shell.sandbox import gitconfig, repository
-from fairlead.shell.sandbox.box import installed, mounts
+from fairlead.shell.sandbox.box import mounts
+from fairlead.shell.sandbox.box.tools import Tools, find_tools
 from fairlead.shell.sandbox.layer.upper_layer import Owner
 from fairlead.shell.sandbox.overlay_folders import OverlayFolders
 from fairlead.workspace.paths import real_path
@@ -42,9 +43,7 @@ class ShownPaths:
         """
         self._folders, self._hidden, self._folder, self._owner = folders, hidden, folder, owner
         self._enforce_permissions = enforce_permissions
-        self._tools: list[Path] = []
-        self._tools_listing: installed.Listing | None = None
-        self._tools_tops: list[Path] = []
+        self._tools: dict[tuple[Path, ...], Tools] = {}
         self._root_only: list[Path] | None = None
 
     def settings(self, view: View) -> Sequence[tuple[Path, str]] | None:
@@ -77,6 +76,7 @@ class ShownPaths:
         settings: Iterable[tuple[Path, str]],
         layers: Sequence[Path],
         private: Sequence[mounts.PrivateFolder],
+        tools: Tools,
         caches: Iterable[mounts.Bind],
         scratch: Path,
         *,
@@ -87,31 +87,27 @@ class ShownPaths:
         They come in this order: private folders, caches, tools, the user's harmless Git settings, layers, read-only
         parts, Git settings without credentials, placeholders of hidden files and folders.
 
-        The first call lists the files that only root may read; later calls use the same list. The tools are listed
-        again if their folders have changed.
+        The first call lists the files that only root may read; later calls use the same list.
 
         Args:
             view: what the command sees.
             settings: see `settings`.
             layers: where the layers are mounted.
             private: the folders that are private to the box.
+            tools: what is shown of the tools in these.
             caches: the binds of the session's caches.
             scratch: the folder of the box's file system in memory. Replacement texts are written next to it.
             network: whether the box has the machine's network.
         """
-        tops = [*self._folders.paths, *view.enclosing]
-        if self._tools_listing is None or self._tools_tops != tops or not self._tools_listing.is_current():
-            self._tools_listing, self._tools_tops = installed.Listing(), tops
-            self._tools = mounts.tool_paths(tops, os.environ, self._tools_listing)
         if self._root_only is None:
             root_only = mounts.root_only_paths() if self._owner.uid == 0 and not self._enforce_permissions else []
             self._root_only = [
                 path for path in root_only if not any(top.is_relative_to(path) for top in self._folders.paths)
             ]
-        tools = [*self._tools, *(mounts.resolver_files() if network else [])]
+        read_only = [*tools.paths, *(mounts.resolver_files() if network else [])]
         binds: list[mounts.Bind] = [(f"{scratch}/{folder.name}", str(folder.path), True) for folder in private]
         binds += caches
-        binds += _binds_in_place(tools)
+        binds += _binds_in_place(read_only)
         binds += self._replacements(scratch.parent, gitconfig.user_settings(mounts.home()))
         binds += _binds_in_place(layers, writable=True)
         tops = self._folders.paths
@@ -121,11 +117,11 @@ class ShownPaths:
         binds += _binds_in_place(self._existing(view.read_only, view))
         for top, around in view.enclosing.items():
             binds += _binds_in_place(self._existing_around(around.read_only, top))
-        folders, shown = mounts.paths_of(private), {*tools, *layers}
+        folders, shown = mounts.paths_of(private), {*read_only, *layers}
         binds += self._replacements(
             scratch.parent, (each for each in settings if self._is_readable(each[0], folders, shown))
         )
-        masked = [*self._hidden, *self._root_only, *mounts.socket_paths()]
+        masked = [*self._hidden, *self._root_only, *tools.hidden, *mounts.socket_paths()]
         masked = [path for path in masked if self._is_readable(path, folders, shown)]
         masked += self._existing(view.hidden, view)
         masked += [path for top in view.enclosing for path in self.hidden_around(top, view)]
@@ -145,14 +141,28 @@ class ShownPaths:
         entry = view.proposed[name]
         return entry.data.decode("utf-8", "surrogateescape") if entry is not None else ""
 
-    def links(self, view: View, private: Sequence[mounts.PrivateFolder]) -> list[tuple[str, str]]:
-        """Symbolic links, as (target, path), from the editor's path of a workspace folder to its real path.
+    def tools(self, view: View, private: Sequence[mounts.PrivateFolder], programs: Sequence[Path]) -> Tools:
+        """What is shown of the tools in private folders. Listed again if their folders have changed.
+
+        `programs` are those that the user's settings or Fairlead chose, such as language servers.
+        """
+        tops, hiding = [*self._folders.paths, *view.enclosing], [folder.path for folder in private]
+        state = (*tops, *programs, *hiding)
+        found = self._tools.get(state)
+        if found is None or not found.is_current:
+            found = self._tools[state] = find_tools(tops, os.environ, hiding, programs)
+        return found
+
+    def links(self, view: View, private: Sequence[mounts.PrivateFolder], tools: Tools) -> list[tuple[str, str]]:
+        """Symbolic links, as (target, path): those that lead to tools, and the editor's paths of workspace folders.
 
         Only for paths at which the box would show nothing otherwise.
         """
         hidden, shown = mounts.paths_of(private), {*self._folders.paths, *view.enclosing}
         paths = {root.real: Path(os.path.abspath(root.path)) for root in self._folders.roots.folders}
-        return [(str(real), str(path)) for real, path in paths.items() if not mounts.is_shown(path, hidden, shown)]
+        folders = [(real, path) for real, path in paths.items() if not mounts.is_shown(path, hidden, shown)]
+        links = {path: target for target, path in (*folders, *tools.links)}
+        return [(str(target), str(path)) for path, target in sorted(links.items())]
 
     def _existing(self, names: Iterable[str], view: View) -> list[Path]:
         """The paths that exist in a view.

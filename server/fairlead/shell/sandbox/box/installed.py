@@ -19,6 +19,7 @@ class Parts(dict[str, "Parts"]):
 # parts in `_OF_INSTALLED`
 _PROGRAMS, _INSTALLED = "<programs>", "<installed>"
 # names of folders that contain only programs
+BIN = ("bin", "sbin")
 _PROGRAM_FOLDERS = ("bin", "sbin", "shims", "condabin", "libexec", ".bin")
 
 
@@ -42,9 +43,12 @@ _OF_INSTALLED = _parts(
     *("sdk", "shared", "host", "packs", "templates", "sdk-manifests", "metadata", "README*", "LICENSE*", "NOTICE*"),
     *("CHANGELOG*", "COPYING*", "AUTHORS*", "CONTRIBUTING*", "SECURITY*", "PATENTS", "CODEOWNERS"),
 )
+# what a program that is not in `bin` needs of its folder
+LIBRARIES = _parts("*.so", "*.so.*")
 # what the programs in `bin` need of the folder that contains `bin`, such as `~/.npm-global` or Homebrew's
 _BESIDE_PROGRAMS = _parts("lib", "lib64", "libexec", "include", "Cellar", "opt")
-_UNPACKED = ("go", "mvn")  # programs in `bin` that show that the whole folder is an installation
+# files that show that the folder is an installation, or an environment of Python
+_INSTALLATION = ("bin/go", "bin/mvn", "bin/java", "pyvenv.cfg")
 _ENVIRONMENTS = _parts("*/<installed>")
 _CONDA = _parts("<installed>", "envs/*/<installed>", "pkgs/*/<installed>")
 _PLUGIN = ("bin", "lib", "libexec", "etc", "share", "shims", "hooks", "*.lua")
@@ -168,11 +172,9 @@ def parts_of_path_folder(folder: Path) -> Parts:
     return Parts() if folder.name in _PROGRAM_FOLDERS else _parts(_PROGRAMS)
 
 
-def parts_beside_path_folder(folder: Path) -> Parts | None:
-    """The shown parts of the parent of a folder in `PATH`; None unless the folder is named `bin` or `sbin`."""
-    if folder.name not in ("bin", "sbin"):
-        return None
-    return _OF_INSTALLED if any(os.path.isfile(folder / name) for name in _UNPACKED) else _BESIDE_PROGRAMS
+def parts_around_bin(top: Path) -> Parts:
+    """The shown parts of a folder that contains a `bin` or `sbin` with programs."""
+    return _OF_INSTALLED if any(os.path.isfile(top / name) for name in _INSTALLATION) else _BESIDE_PROGRAMS
 
 
 class Listing:

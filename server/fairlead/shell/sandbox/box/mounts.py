@@ -1,27 +1,24 @@
 """Decides what a box shows of the machine: everything read-only, without secrets and other programs' sockets.
 
 The home, `/tmp`, `/run` and similar folders are empty and private to the box. Of the machine's files in them, only
-listed tools (`installed.py`) and the Pythons of the workspace's virtual environments are mounted again; for commands
-with the network, also the configuration of name lookup. This module mounts nothing.
+the user's tools are mounted again (`tools.py`); for commands with the network, also the configuration of name lookup.
+This module mounts nothing.
 """
 
 import os
 import re
 import shutil
 import stat
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from fairlead.shell.layer import NON_INTERACTIVE
-from fairlead.shell.sandbox.box import installed
 from fairlead.workspace.paths import real_path
-from fairlead.workspace.repositories import read_start
 
 # (source, target, writable)
 Bind = tuple[str, str, bool]
 
-_ENVIRONMENTS = (".venv", "venv", "env", ".env")
 _PASSED_VARIABLES = (
     *("PATH", "LANG", "LANGUAGE", "TZ", "SHELL", "USER", "LOGNAME", "COLUMNS", "EDITOR"),
     *("VIRTUAL_ENV", "CONDA_PREFIX", "CONDA_DEFAULT_ENV", "PYENV_ROOT", "PYENV_VERSION", "PYTHONPATH", "PYTHONUTF8"),
@@ -94,62 +91,6 @@ def private_folders(mounted: Iterable[Path] = ()) -> list[PrivateFolder]:
         if closed != path and found.keys().isdisjoint((closed, *closed.parents)):
             found[closed] = 0o755
     return [PrivateFolder(path, f"blank-{n}", found[path]) for n, path in enumerate(sorted(found))]
-
-
-def tool_paths(roots: Sequence[Path], environment: Mapping[str, str], listing: installed.Listing) -> list[Path]:
-    """The outermost paths of the tools that are mounted again, read-only, in the private folders.
-
-    Valid as long as `listing` is current.
-    """
-    found = [(home() / name, parts) for name, parts in installed.IN_HOME.items()]
-    if any(entry.name == ".pnp.cjs" and entry.is_file() for root in roots for entry in listing.entries(root)):
-        found.append((home() / installed.YARN_CACHE, installed.Parts()))
-    private = [folder.path for folder in private_folders()]
-    found += [
-        (Path(environment[name]), parts)
-        for name, parts in installed.BY_VARIABLE.items()
-        if environment.get(name) and real_path(environment[name]) not in private
-    ]
-    known = {*private, *(real_path(folder) for folder, _ in found)}
-    for path in map(Path, environment.get("PATH", "").split(os.pathsep)):
-        found.append((path, installed.parts_of_path_folder(path)))
-        beside = installed.parts_beside_path_folder(path)
-        if beside is not None and real_path(path.parent) not in known:
-            found.append((path.parent, beside))
-    hidden = [(folder, parts) for folder, parts in found if _is_hidden(folder, private)]
-    paths = {path for folder, parts in hidden for path in installed.shown_paths(folder, parts, listing)}
-    paths |= {path for root in roots for path in _interpreters(root)}
-    paths = {path for path in paths if all(_may_be_shown(path, root, private) for root in roots)}
-    return sorted(path for path in paths if paths.isdisjoint(path.parents))
-
-
-def _is_hidden(folder: Path, private: list[Path]) -> bool:
-    return any(folder != hiding and folder.is_relative_to(hiding) for hiding in private)
-
-
-def _may_be_shown(path: Path, root: Path, private: list[Path]) -> bool:
-    """Whether a path exists in a private folder, contains no private folder, and does not overlap `root`."""
-    if not os.path.exists(path):  # unlike `Path.exists`, does not raise if a parent is closed
-        return False
-    real = Path(os.path.abspath(path))
-    if real.is_relative_to(root) or root.is_relative_to(real) or any(hiding.is_relative_to(real) for hiding in private):
-        return False
-    return any(real.is_relative_to(hiding) for hiding in private)
-
-
-def _interpreters(root: Path) -> Iterator[Path]:
-    """The programs and libraries of the Pythons that the workspace's virtual environments use.
-
-    The path comes from the workspace, so it must look like a Python's, and no part of it may be a link.
-    """
-    for name in _ENVIRONMENTS:
-        named = re.search(r"^home\s*=\s*(.+?)\s*$", read_start(root / name / "pyvenv.cfg"), re.M)
-        folder = Path(os.path.abspath(named[1])) if named else None
-        if folder is None or folder.name != "bin" or not any(folder.glob("python3*")):
-            continue
-        libraries = [*folder.parent.glob("lib/python3*"), *folder.parent.glob("lib/libpython3*")]
-        if any(map(os.path.isdir, libraries)):
-            yield from (path for path in (folder, *libraries, folder.parent / "include") if real_path(path) == path)
 
 
 def root_only_paths() -> list[Path]:
