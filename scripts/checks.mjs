@@ -8,7 +8,7 @@ import { wheelsDir } from "./wheels.mjs";
  * Returns the checks. `pytest` has more arguments for pytest. All checks run in the environment `env`. Each check has
  *   name     as in `--only`
  *   command, args, env   the process to start
- *   needs    the parts of the setup that it uses: "python", "node", "vscode", "local-model", "neovim"
+ *   needs    what it uses in addition to .venv and node_modules: "vscode", "local-model" or "neovim"
  *   optional true if it runs only when `--only` names it
  *   alone    true if it measures time or uses all cores: it runs after the others
  *   count    a function of the output and `summary` that returns `{ passed, failed }`; without it, the check counts as
@@ -27,7 +27,7 @@ export function checks({ pytest = [], env = process.env } = {}) {
   const script = (file) => ({ command: process.execPath, args: [file], env });
   const byName = (name, needs, folder, more) => ({
     name,
-    needs: ["python", ...needs],
+    needs,
     optional: true,
     alone: true,
     count: countWords,
@@ -39,25 +39,19 @@ export function checks({ pytest = [], env = process.env } = {}) {
   // Two more than there are cores, because a test spends half of its time waiting for its server.
   const workers = String(availableParallelism() + 2);
   return [
-    { name: "pyright", needs: ["python", "node"], ...node("pyright/index.js") },
-    { name: "eslint", needs: ["node"], ...node("eslint/bin/eslint.js", "--max-warnings=0") },
-    { name: "tsc", needs: ["node"], ...node("typescript/bin/tsc", "--noEmit") },
-    { name: "build", needs: ["node"], ...script("scripts/build.mjs") },
-    {
-      name: "client",
-      needs: ["python", "node"], // some tests run the server
-      count: countTap,
-      ...script("scripts/client-tests.mjs"),
-    },
+    { name: "pyright", ...node("pyright/index.js") },
+    { name: "eslint", ...node("eslint/bin/eslint.js", "--max-warnings=0") },
+    { name: "tsc", ...node("typescript/bin/tsc", "--noEmit") },
+    { name: "build", ...script("scripts/build.mjs") },
+    { name: "client", count: countTap, ...script("scripts/client-tests.mjs") },
     // Shows that each benchmark still runs. Its numbers mean nothing at this size.
-    { name: "bench", needs: ["python"], ...python("python", "benchmarks/speed/run.py", "--smallest") },
-    { name: "ruff", needs: ["python"], ...python("ruff", "check", "--quiet", "--output-format=concise") },
-    { name: "format", needs: ["python"], ...python("ruff", "format", "--check", "--output-format=concise") },
-    { name: "prettier", needs: ["node"], ...node("prettier/bin/prettier.cjs", "--check", "--log-level=warn", ".") },
-    { name: "imports", needs: ["python"], ...python("lint-imports", "--no-logo") },
+    { name: "bench", ...python("python", "benchmarks/speed/run.py", "--smallest") },
+    { name: "ruff", ...python("ruff", "check", "--quiet", "--output-format=concise") },
+    { name: "format", ...python("ruff", "format", "--check", "--output-format=concise") },
+    { name: "prettier", ...node("prettier/bin/prettier.cjs", "--check", "--log-level=warn", ".") },
+    { name: "imports", ...python("lint-imports", "--no-logo") },
     {
       name: "pytest",
-      needs: ["python"],
       alone: true,
       count: countWords,
       summary: /^=* ?(\d+ \w+, )*(\d+ \w+|no tests ran) in [\d.]+s\b.*$/,
@@ -70,7 +64,7 @@ export function checks({ pytest = [], env = process.env } = {}) {
     byName("emacs", [], "tests/emacs", {}),
     {
       name: "editor",
-      needs: ["python", "node", "vscode"],
+      needs: ["vscode"],
       alone: true,
       count: countWords,
       summary: /^\d+ (passed|failed|skipped)\b.*$/,

@@ -69,12 +69,10 @@ function choose(all, { only, editor }) {
     .map((check) => (check.name === "editor" && !editor ? { ...check, leftOutBy: "--no-editor" } : check));
 }
 
+// Every check gets both .venv and node_modules: many tests in Python start programs from npm, and the reverse.
 async function setUp(chosen) {
-  const needed = new Set(chosen.flatMap((check) => check.needs));
-  await waitForAll(
-    needed.has("python") ? ensurePython({ dev: true }) : undefined,
-    needed.has("node") ? ensureNode() : undefined,
-  );
+  const needed = new Set(chosen.flatMap((check) => check.needs ?? []));
+  await waitForAll(ensurePython({ dev: true }), ensureNode());
   for (const name of ["local-model", "neovim"]) if (needed.has(name)) await ensureWheels(name);
   // If this fails, the check reports the reason.
   if (needed.has("vscode")) await installEditor().catch(() => {});
