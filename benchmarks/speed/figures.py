@@ -1,8 +1,13 @@
 """The figures of `npm run bench` that have a target (docs/performance.md), as a table and as JSON."""
 
 import json
+import math
 import platform
 import subprocess
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
@@ -16,12 +21,15 @@ class Figure:
 
     name: str
     value: float
+    """NaN if it could not be measured."""
     unit: str
     target: float
     beside: str = ""
     """The name of the figure that it is compared with, if any."""
     compared: float | None = None
     """The value of that figure; the limit is `target` times this. If None, the limit is `target`, in `unit`."""
+    failures: str = ""
+    """How many of the measured runs failed, and of how many. Empty if none did."""
 
     @property
     def ratio(self) -> float:
@@ -38,14 +46,27 @@ class Figures:
 
     def __init__(self) -> None:
         self.all: list[Figure] = []
+        self.failed: list[str] = []
+        """What could not be measured, or only in part."""
+
+    @contextmanager
+    def measuring(self, what: str) -> Iterator[None]:
+        """If the block raises, prints the error and adds `what` to `failed`, so that the rest can still be measured."""
+        try:
+            yield
+        except Exception:
+            traceback.print_exc(file=sys.stdout)
+            self.failed.append(what)
 
     def add(self, name: str, value: float, unit: str, target: float) -> None:
         """Adds a figure that may be at most `target`."""
         self.all.append(Figure(name, value, unit, target))
 
-    def compare(self, name: str, value: float, unit: str, beside: str, compared: float, target: float) -> None:
+    def compare(
+        self, name: str, value: float, unit: str, beside: str, compared: float, target: float, failures: str = ""
+    ) -> None:
         """Adds a figure that may be at most `target` times the figure `compared`, which `beside` names."""
-        self.all.append(Figure(name, value, unit, target, beside, max(compared, 1e-9)))
+        self.all.append(Figure(name, value, unit, target, beside, max(compared, 1e-9), failures))
 
     def table(self) -> str:
         """The figures as a Markdown table, in the form that docs/performance.md uses."""
@@ -56,13 +77,16 @@ class Figures:
             else:
                 beside = f"{each.beside}: {_shown(each.compared)} {each.unit}"
                 ratio, most = f"{each.value / each.compared:.2f}", f"{each.target:g} times"
-            met = "" if each.is_met else "missed"
-            lines.append(f"| {each.name} | {_shown(each.value)} {each.unit} | {beside} | {ratio} | {most} | {met} |")
+            marks = ", ".join(filter(None, ("" if each.is_met else "missed", each.failures)))
+            lines.append(f"| {each.name} | {_shown(each.value)} {each.unit} | {beside} | {ratio} | {most} | {marks} |")
         return "\n".join(lines)
 
     def write(self, path: Path) -> None:
         """Writes the figures with the machine, the date and the commit as JSON."""
-        figures = [{**asdict(each), "met": each.is_met} for each in self.all]
+        figures = [
+            {**asdict(each), "value": None if math.isnan(each.value) else each.value, "met": each.is_met}
+            for each in self.all
+        ]
         path.write_text(json.dumps({**machine(), "figures": figures}, indent=2) + "\n")
 
 

@@ -8,6 +8,8 @@ writes them to a file.
 
 With `--smallest`, each benchmark runs once, at its smallest size. The tests do that, so that none breaks unnoticed.
 
+If a part fails, its error is printed and the other parts are measured. The exit code is then 1.
+
 Everything runs on this machine: a Messages API server in a separate process, and the server over LSP as an editor
 starts it. Most figures are medians. They depend on the machine, so compare only the ratios of one run.
 """
@@ -21,8 +23,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -179,13 +182,8 @@ def plan_cost() -> None:
     print(f"  a reminder                       {len(plan.reminder() or ''):8}")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--smallest", action="store_true", help="run each benchmark once, at its smallest size")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures that have a target")
-    given = parser.parse_args()
-    smallest, figures = given.smallest, Figures()
-    starts, rounds = (SMALLEST_STARTS, SMALLEST_ROUNDS) if smallest else (STARTS, ROUNDS)
+def measure_gap(figures: Figures, rounds: int) -> None:
+    """The gap, a task's first request and the memory, next to a plain loop on the SDK."""
     print(
         f"gap between an answer and the next request, in ms (median of the first 50 of {rounds} rounds, of the last 20)"
     )
@@ -196,6 +194,16 @@ def main() -> None:
     beside = "plain SDK loop"
     figures.compare("gap, first 50 rounds", median(ours[:50]), "ms", beside, median(plain[:50]), 1)
     figures.compare(f"gap, last 20 of {rounds} rounds", median(ours[-20:]), "ms", beside, median(plain[-20:]), 1)
+    print(f"task to its first request when warm, in ms{first:19.2f}")
+    figures.add("a task's first request, server warm", first, "ms", 10)
+    print(f"memory after {rounds} rounds, in MB (resident)")
+    print(f"  fairlead server                  {memory:8.1f}")
+    print(f"  plain loop on the SDK's helper   {plain_memory:8.1f}")
+    figures.add(f"memory after {rounds} rounds", memory, "MB", 120)
+
+
+def measure_start(figures: Figures, starts: int) -> None:
+    """The start of the server, next to a bare one."""
     print("spawn to initialize answered, in ms (median of alternating starts)")
     commands = {
         "fairlead serve": [sys.executable, "-m", "fairlead", "serve"],
@@ -208,31 +216,47 @@ def main() -> None:
     ready = median([start_up(commands["fairlead serve"], READY) for _ in range(starts)])
     print(f"  fairlead, the next request too   {ready:8.2f}")
     figures.compare("spawn to `initialize`", serve, "ms", "bare pygls", bare, 1.1)
-    print(f"task to its first request when warm, in ms{first:19.2f}")
-    figures.add("a task's first request, server warm", first, "ms", 10)
-    print(f"memory after {rounds} rounds, in MB (resident)")
-    print(f"  fairlead server                  {memory:8.1f}")
-    print(f"  plain loop on the SDK's helper   {plain_memory:8.1f}")
-    figures.add(f"memory after {rounds} rounds", memory, "MB", 120)
-    plan_cost()
-    for part in (pending, sandbox, search):
-        part.main(figures, smallest)
-    for part in (long_files, flood, checks, language_servers, soak):
-        part.main(smallest)
-    cold, warm = uncached(SMALLEST_ROUNDS if smallest else 50)
+
+
+def measure_uncached(figures: Figures, rounds: int) -> None:
+    """The share of the input that is not read from the provider's cache."""
+    cold, warm = uncached(rounds)
     figures.add("not cached of 50 rounds, nothing cached before", cold, "%", 2)
     figures.add("not cached of 50 rounds of the next session", warm, "%", 2)
+
+
+def main() -> int:
+    """Runs all benchmarks. Returns the exit code: 1 if something could not be measured."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--smallest", action="store_true", help="run each benchmark once, at its smallest size")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures that have a target")
+    given = parser.parse_args()
+    smallest, figures = given.smallest, Figures()
+    parts: dict[str, Callable[[], None]] = {
+        "gap": lambda: measure_gap(figures, SMALLEST_ROUNDS if smallest else ROUNDS),
+        "start": lambda: measure_start(figures, SMALLEST_STARTS if smallest else STARTS),
+        "plan": plan_cost,
+        **{part.__name__: partial(part.main, figures, smallest) for part in (pending, sandbox, search)},
+        **{part.__name__: partial(part.main, smallest) for part in (long_files, flood, checks, language_servers, soak)},
+        "cached share": lambda: measure_uncached(figures, SMALLEST_ROUNDS if smallest else 50),
+    }
+    for name, part in parts.items():
+        with figures.measuring(name):
+            part()
     print(f"\n{figures.table()}")
     if given.json is not None:
         figures.write(given.json)
+    if figures.failed:
+        print(f"\nNot measured, or only in part: {'; '.join(figures.failed)}")
+    return 1 if figures.failed else 0
 
 
-def main_with_temporary_home() -> None:
+def main_with_temporary_home() -> int:
     """Runs `main` with a temporary home folder, in which the servers create their layers."""
     with tempfile.TemporaryDirectory(prefix="fairlead-bench-") as home:
         os.environ.update({"HOME": home, "USERPROFILE": home, "LOCALAPPDATA": home})
-        main()
+        return main()
 
 
 if __name__ == "__main__":
-    main_with_temporary_home()
+    sys.exit(main_with_temporary_home())
