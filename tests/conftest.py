@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from support import footprint
 from support.client import Client
 from support.fake_api import FakeApi
 from support.server_process import ForkedServer
@@ -21,6 +22,8 @@ KEY = "test-key"
 if "PYTEST_XDIST_WORKER" not in os.environ:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 HOME = ("HOME", "USERPROFILE", "LOCALAPPDATA", "APPDATA")
+
+footprint.install()
 
 # no deadline: how long an example takes depends on the machine, and on what else runs there
 settings.register_profile("fairlead", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])

@@ -11,8 +11,10 @@ from fairlead.lsp.connection import ClientConnection
 from fairlead.lsp.features.registry import start_server
 from fairlead.models.messages_api import load_sdk
 from fairlead.models.prices import price_list
+from support import footprint
 from support.client import Client
 
+footprint.install()
 for module in (
     "fairlead.cli.main",
     "fairlead.lsp.serve",
