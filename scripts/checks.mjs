@@ -1,30 +1,34 @@
-// The checks of `npm test`, in the order in which they start.
+// The checks of `npm test` and `npm run test:all`, in the order in which they start.
 
 import { availableParallelism } from "node:os";
 import { nodeProgram, pythonEnvironment, venvProgram } from "./process.mjs";
 import { wheelsDir } from "./wheels.mjs";
 
 /**
- * Returns the checks. `pytest` has more arguments for pytest. All checks run in the environment `env`. Each check has
+ * Returns the checks. With `all`, the tests of each are complete, as in `npm run test:all`. Without `editor`, no check
+ * runs tests in a real VS Code. `pytest` has more arguments for pytest. All checks run in the environment `env`. Each
+ * check has
  *   name     as in `--only`
  *   command, args, env   the process to start
  *   needs    what it uses in addition to .venv and node_modules: "vscode", "local-model" or "neovim"
- *   optional true if it runs only when `--only` names it
+ *   slow     true if `npm test` does not run it unless `--only` names it
+ *   optional true if `npm run test:all` does not run it either
  *   alone    true if it measures time or uses all cores: it runs after the others
  *   count    a function of the output and `summary` that returns `{ passed, failed }`; without it, the check counts as
  *            one test
  *   summary  matches the output lines that are printed even if all tests passed
  *   passing  matches the lines of passed tests, which are not printed if a test failed
  *   failure  matches the lines that name a failed test, which are printed again at the end
+ *   leftOutBy  the option that leaves it out, if one does
  */
-export function checks({ pytest = [], env = process.env } = {}) {
+export function checks({ all = false, editor = true, pytest = [], env = process.env } = {}) {
   const python = (program, ...args) => ({
     command: venvProgram(program),
     args,
     env: pythonEnvironment({ PYTHONIOENCODING: "utf-8" }, env),
   });
   const node = (file, ...args) => ({ command: process.execPath, args: [nodeProgram(file), ...args], env });
-  const script = (file) => ({ command: process.execPath, args: [file], env });
+  const script = (file, ...args) => ({ command: process.execPath, args: [file, ...args], env });
   const byName = (name, needs, folder, more) => ({
     name,
     needs,
@@ -38,6 +42,8 @@ export function checks({ pytest = [], env = process.env } = {}) {
   });
   // Two more than there are cores, because a test spends half of its time waiting for its server.
   const workers = String(availableParallelism() + 2);
+  const quick = all ? [] : ["-m", "not slow"];
+  const journey = all ? [] : ["tests/editor/main-job.test.mjs"];
   return [
     { name: "pyright", ...node("pyright/index.js") },
     { name: "eslint", ...node("eslint/bin/eslint.js", "--max-warnings=0") },
@@ -45,7 +51,7 @@ export function checks({ pytest = [], env = process.env } = {}) {
     { name: "build", ...script("scripts/build.mjs") },
     { name: "client", count: countTap, ...script("scripts/client-tests.mjs") },
     // Shows that each benchmark still runs. Its numbers mean nothing at this size.
-    { name: "bench", ...python("python", "benchmarks/speed/run.py", "--smallest") },
+    { name: "bench", slow: true, ...python("python", "benchmarks/speed/run.py", "--smallest") },
     { name: "ruff", ...python("ruff", "check", "--quiet", "--output-format=concise") },
     { name: "format", ...python("ruff", "format", "--check", "--output-format=concise") },
     { name: "prettier", ...node("prettier/bin/prettier.cjs", "--check", "--log-level=warn", ".") },
@@ -57,7 +63,7 @@ export function checks({ pytest = [], env = process.env } = {}) {
       summary: /^=* ?(\d+ \w+, )*(\d+ \w+|no tests ran) in [\d.]+s\b.*$/,
       passing: /^[.sxFE]+ +\[ *\d+%\]$/,
       failure: /^(FAILED|ERROR) /,
-      ...python("python", "-m", "pytest", "-n", workers, "--dist", "worksteal", ...pytest),
+      ...python("python", "-m", "pytest", "-n", workers, "--dist", "worksteal", ...quick, ...pytest),
     },
     byName("local-model", ["local-model"], "tests/local_model", { FAIRLEAD_LOCAL_MODEL: wheelsDir("local-model") }),
     byName("neovim", ["neovim"], "tests/neovim", { FAIRLEAD_NEOVIM: wheelsDir("neovim") }),
@@ -70,7 +76,8 @@ export function checks({ pytest = [], env = process.env } = {}) {
       summary: /^\d+ (passed|failed|skipped)\b.*$/,
       passing: /^ {2}ok {4}|^ +figure: /,
       failure: /^ {2}FAIL {2}/,
-      ...script("tests/editor/run.mjs"),
+      ...script("tests/editor/run.mjs", ...journey),
+      leftOutBy: editor ? undefined : "--no-editor",
     },
   ];
 }

@@ -1,9 +1,9 @@
-// `npm run soak -- --runs 20 --busy 10`: repeats `npm test`, and stops at the first failure.
+// `npm run soak -- --runs 20 --busy 10`: repeats `npm run test:all`, and stops at the first failure.
 //
 //   --runs N     the number of runs (default 20)
 //   --busy M     the last M runs have a busy loop on each core (default 10)
 //   --log FILE   a line for each run (default .build/soak.log); the output of each run is written next to it
-//   -- ARGS      arguments for `npm test`
+//   -- ARGS      arguments for `npm run test:all`
 
 import { spawn } from "node:child_process";
 import { appendFileSync, closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
@@ -74,7 +74,7 @@ async function runTests(number, log, args) {
   const file = openSync(output, "w");
   const [start, began] = [new Date().toISOString(), performance.now()];
   const code = await withProgress(`run ${number}`, () =>
-    exitCode([path.join(root, "scripts", "test.mjs"), ...args], file),
+    exitCode([path.join(root, "scripts", "test.mjs"), "--all", ...args], file),
   );
   closeSync(file);
   const text = readFileSync(output, "utf8");

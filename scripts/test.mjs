@@ -1,4 +1,5 @@
-// `npm test`: sets up what is needed, then runs all checks and prints the duration of each. CI runs the same command.
+// `npm test`: sets up what is needed, then runs the checks and prints the duration of each. `npm run test:all` does the
+// same with `--all`: every check, and all tests of each. CI runs that.
 //
 //   --only NAME[,NAME]   only these checks         --no-editor      without the tests in a real VS Code
 //   --pytest "ARGS"      passed to pytest          --list           prints the names of the checks
@@ -14,18 +15,19 @@ import { ensureWheels } from "./wheels.mjs";
 
 await main(async () => {
   const options = readOptions();
-  const all = checks({ pytest: splitArguments(options.pytest) });
+  const listed = checks({ editor: options.editor });
   if (options.list) {
-    say(all.map((check) => check.name).join("\n"));
+    say(listed.map((check) => check.name).join("\n"));
     return 0;
   }
-  await setUp(choose(all, options).filter((check) => check.leftOutBy === undefined));
+  await setUp(choose(listed, options).filter((check) => check.leftOutBy === undefined));
 
   const start = performance.now();
   const stop = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"]) process.once(name, () => stop.abort());
   const isolation = isolate();
-  const chosen = choose(checks({ pytest: splitArguments(options.pytest), env: isolation.env }), options);
+  const { all, editor, pytest } = options;
+  const chosen = choose(checks({ all, editor, pytest: splitArguments(pytest), env: isolation.env }), options);
   const results = [];
   try {
     await runAll(chosen, results, stop.signal);
@@ -46,6 +48,7 @@ function readOptions() {
     return parseArgs({
       args,
       options: {
+        all: { type: "boolean", default: false },
         only: { type: "string" },
         pytest: { type: "string", default: "" },
         editor: { type: "boolean", default: true },
@@ -58,15 +61,14 @@ function readOptions() {
   }
 }
 
-function choose(all, { only, editor }) {
+function choose(listed, { all, only }) {
   const names = only?.split(",");
-  const unknown = names?.filter((name) => !all.some((check) => check.name === name)) ?? [];
+  const unknown = names?.filter((name) => !listed.some((check) => check.name === name)) ?? [];
   if (unknown.length > 0) {
-    throw new SetupError(`No check is called ${unknown.join(", ")}. There are: ${all.map((c) => c.name).join(", ")}.`);
+    const known = listed.map((check) => check.name).join(", ");
+    throw new SetupError(`No check is called ${unknown.join(", ")}. There are: ${known}.`);
   }
-  return all
-    .filter((check) => names?.includes(check.name) ?? !check.optional)
-    .map((check) => (check.name === "editor" && !editor ? { ...check, leftOutBy: "--no-editor" } : check));
+  return listed.filter((check) => names?.includes(check.name) ?? !(check.optional || (check.slow && !all)));
 }
 
 // Every check gets both .venv and node_modules: many tests in Python start programs from npm, and the reverse.

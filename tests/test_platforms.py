@@ -4,6 +4,10 @@ import json
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 MODULES = ["fcntl", "grp", "pwd", "resource", "termios", "tty"]
 FUNCTIONS = [
     "chown",

@@ -1,6 +1,10 @@
 """The short version of the campaign cancels.py."""
 
+import pytest
+
 from campaigns.cancels import campaign
+
+pytestmark = pytest.mark.slow
 
 
 async def test_fault_20_after_a_cancel_at_any_event_the_next_prompt_is_sent_at_once() -> None:

@@ -1,6 +1,10 @@
 """The short version of the campaign hands.py."""
 
+import pytest
+
 from campaigns.hands import campaign
+
+pytestmark = pytest.mark.slow
 
 
 async def test_fault_67_no_line_is_lost_or_doubled_whoever_writes_when() -> None:

@@ -7,6 +7,8 @@ import pytest
 from campaigns.hogs import GONE, HOGS, attack
 from support.sandbox import needs_sandbox
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def sandboxed() -> None:

@@ -6,6 +6,8 @@ import pytest
 
 from campaigns.kills import campaign
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("window", [0, 6000])

@@ -2,7 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from campaigns.replies import campaign
+
+pytestmark = pytest.mark.slow
 
 
 def test_fault_91_nonsense_from_the_models_server_is_never_an_internal_error(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ import pytest
 from campaigns.starts import campaign
 from support.sandbox import needs_sandbox
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def sandboxed() -> None:

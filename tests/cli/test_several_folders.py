@@ -24,6 +24,7 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
     return api, web
 
 
+@pytest.mark.slow
 def test_each_folder_has_its_own_language_server(folders: tuple[Path, Path], record: Callable[..., Path]) -> None:
     """A rename changes the files of its folder only, and `fairlead verify` finds the changed files there."""
     api, web = folders

@@ -88,6 +88,7 @@ def files_of(edit: Mapping[str, Any]) -> Sequence[str]:
     return sorted(change["textDocument"]["uri"].rpartition("/")[2] for change in changes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", PLACES)
 @pytest.mark.parametrize("name", LANGUAGES)
 async def test_a_server_answers_about_the_code(workspace: Path, name: str, where: Where) -> None:
@@ -111,6 +112,7 @@ async def test_a_server_answers_about_the_code(workspace: Path, name: str, where
         assert len(files_of(edit)) == 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", PLACES)
 @pytest.mark.parametrize("name", LANGUAGES)
 async def test_a_server_checks_the_text_that_it_is_shown(workspace: Path, name: str, where: Where) -> None:
@@ -183,6 +185,7 @@ async def test_in_the_sandbox_a_server_sees_which_files_are_proposed(workspace: 
         await sees(True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", PLACES)
 @pytest.mark.parametrize("name", ["basedpyright", "pyright"])
 async def test_python_imports_the_packages_of_the_workspaces_environment(
@@ -208,6 +211,7 @@ async def test_python_imports_the_packages_of_the_workspaces_environment(
     assert "could not be resolved" in await errors(replace(spec, initialization_options=options))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", PLACES)
 async def test_a_server_sees_changes_on_disk_while_it_runs(workspace: Path, where: Where) -> None:
     """The server notices when the user creates, replaces or removes a file."""

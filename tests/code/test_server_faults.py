@@ -47,6 +47,7 @@ AT_START = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", AT_START)
 async def test_fault_97_a_server_that_cannot_start_is_given_up_with_the_reason(workspace: Path, case: str) -> None:
     """docs/faults.md 97: the server is started again a few times, after growing pauses; no process is left."""
@@ -280,6 +281,7 @@ async def test_fault_100_a_relative_program_of_the_workspace_is_asked_about(work
     assert [reasons[1] for _, reasons, _ in started.asked] == ["It comes from the workspace."]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["sandboxed", "workspace"])
 @pytest.mark.parametrize("name", ["basedpyright", "pyright"])
 async def test_fault_100_the_python_of_the_workspace_needs_permission(workspace: Path, name: str, where: Where) -> None:

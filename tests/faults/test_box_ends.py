@@ -20,7 +20,7 @@ if sys.platform != "linux":
 
 from fairlead.shell.layer import Limits
 from fairlead.shell.sandbox.overlay import SandboxLayer
-from shell.boxes import PLAIN, Boxes, find_sandbox, is_installed, start
+from shell.boxes import EACH_BACKEND, PLAIN, Boxes, find_sandbox, is_installed, start
 from shell.killed_server import PRCTL
 from support.sandbox import needs_sandbox
 
@@ -73,7 +73,7 @@ def sandboxed() -> None:
     needs_sandbox()
 
 
-@pytest.fixture(params=["unshare", "bubblewrap", "another user's workspace"])
+@pytest.fixture(params=[*EACH_BACKEND, "another user's workspace"])
 async def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Kind]:
     backend = request.param if request.param == "bubblewrap" else "unshare"
     if not is_installed(backend):

@@ -22,6 +22,8 @@ from shell.boxes import Boxes, boxes, find_sandbox, on_disk, seen, write
 from support.client import Client
 from support.sandbox import needs_sandbox
 
+pytestmark = pytest.mark.slow
+
 LONG = "x" * 300
 # the names that a layer's folder may contain while no box is open
 WITHOUT_BOXES = {"caches", "lock", "no-file", "no-folder", "no-settings", "upper-1"}

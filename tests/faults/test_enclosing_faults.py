@@ -13,7 +13,7 @@ import pytest
 from fairlead.session.guarded_files import GuardedFiles, enclosing_tops, guarded_view
 from fairlead.shell.layer import View
 from fairlead.workspace.paths import Roots
-from shell.boxes import BACKENDS, boxes, is_installed, on_disk, write
+from shell.boxes import EACH_BACKEND, boxes, is_installed, on_disk, write
 from support.sandbox import needs_sandbox
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox needs Linux")
@@ -161,7 +161,7 @@ async def test_fault_109_more_repositories_than_can_be_read(tmp_path: Path) -> N
         assert not {"SHOWN", "HUNTER"} & set(re.split(r"\W", ran.output))
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", EACH_BACKEND)
 async def test_fault_109_a_secret_that_appears_later_is_hidden(tmp_path: Path, backend: str) -> None:
     """docs/faults.md 109: the next command cannot read it, even where an earlier one left ignored files."""
     if not is_installed(backend):

@@ -13,7 +13,7 @@ import pytest
 
 from support.client import Client
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="these commands need Linux")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="these commands need Linux")]
 Replay = Callable[..., dict[str, Any]]
 ALLOW: dict[str, Any] = {"agent/approve": lambda _: {"option": "allow_once"}}
 # each command needs an approval, and runs outside of the sandbox even where there is one (which has its own tests)

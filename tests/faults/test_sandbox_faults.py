@@ -21,7 +21,7 @@ from fairlead.shell.layer import DEFAULT_LIMITS, Limits, View
 from fairlead.shell.process import Command
 from fairlead.shell.sandbox.box.limits import TOO_LARGE, TOO_MANY
 from fairlead.workspace.secrets import SecretFinder
-from shell.boxes import BACKENDS, Boxes, boxes, has, is_installed, on_disk, start, write
+from shell.boxes import EACH_BACKEND, Boxes, boxes, has, is_installed, on_disk, start, write
 from support.sandbox import needs_sandbox
 
 
@@ -33,7 +33,7 @@ def sandboxed() -> None:
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox needs Linux")
 
 
-@pytest.fixture(params=BACKENDS)
+@pytest.fixture(params=EACH_BACKEND)
 async def box(request: pytest.FixtureRequest, workspace: Path, tmp_path: Path) -> AsyncIterator[Boxes]:
     if not is_installed(request.param):
         pytest.skip(f"{request.param} is not installed")
@@ -111,6 +111,7 @@ def box_processes(workspace: Path) -> list[int]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", FORK_LOOPS)
 async def test_fault_48_a_box_with_too_many_processes_is_ended(box: Boxes, workspace: Path, way: str) -> None:
     """docs/faults.md 48 and 30: a fork loop is ended, whatever sessions it creates; no process is left, and changes are
@@ -131,6 +132,7 @@ HOGS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", HOGS)
 async def test_fault_49_a_box_that_uses_too_much_memory_is_ended(box: Boxes, workspace: Path, way: str) -> None:
     """docs/faults.md 49: all its processes and its files in memory count; no process is left, and changes are read
@@ -384,6 +386,7 @@ async def test_fault_59_a_token_in_settings_of_git(box: Boxes, workspace: Path) 
         assert on_disk(workspace) == before
 
 
+@pytest.mark.slow
 async def test_fault_58_thousands_of_secrets_are_hidden(box: Boxes, workspace: Path) -> None:
     """docs/faults.md 58: commands run, and none can read the keys of a library's tests, for example."""
     names = [f"keys/{number}.pem" for number in range(3_000)]
@@ -392,6 +395,7 @@ async def test_fault_58_thousands_of_secrets_are_hidden(box: Boxes, workspace: P
     assert (ran.code, ran.output) == (0, "3000\n")
 
 
+@pytest.mark.slow
 async def test_fault_52_a_socket_that_disappears_while_a_box_is_made(box: Boxes, workspace: Path) -> None:
     """docs/faults.md 52: commands run even if the socket of another program constantly appears and disappears."""
     stop = threading.Event()

@@ -23,6 +23,8 @@ from fairlead.session.store.lock import Lock, Locked, is_held
 from fairlead.shell.sandbox.probe import BUBBLEWRAP
 from support.forks import at_one_moment, killed_at_each_line
 
+pytestmark = pytest.mark.slow
+
 needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox needs Linux")
 ID, ROOT = "0123456789ab", "/ws"
 

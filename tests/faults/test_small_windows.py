@@ -12,6 +12,8 @@ from support.client import Client
 from support.fake_api import Call, FakeApi, FakeWindow, Request, Text, Turn
 from support.fake_api.window import REFUSALS, tokens_of
 
+pytestmark = pytest.mark.slow
+
 Connect = Callable[..., Client]
 Json = dict[str, Any]
 OLD, NEW = "def f0():\n    return 0\n", "def f0() -> int:\n    return 0\n"

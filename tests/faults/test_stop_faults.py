@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from lsp.restarts import SHOWING
 from support.client import DEADLINE, Client
 from support.fake_api import Call, FakeApi, HttpError, Text, Turn, Wait
@@ -54,6 +56,7 @@ def slow_sdk(folder: Path) -> Iterator[tuple[dict[str, str], Callable[[], None]]
         release()
 
 
+@pytest.mark.slow
 async def test_fault_63_64_stops_and_tasks_while_the_sdk_is_imported(connect: Connect, tmp_path: Path) -> None:
     """docs/faults.md 63 and 64: the import hangs.
 

@@ -221,6 +221,7 @@ async def test_fault_40_the_finest_log_contains_no_password(workspace: Path, cap
     assert "PRIVATE" not in log
 
 
+@pytest.mark.slow
 async def test_fault_40_the_sdks_own_log_is_silent(workspace: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """docs/faults.md 40: ANTHROPIC_LOG, which may be set for another program, shows no request in our log."""
     with FakeApi([Turn((Text("PRIVATE-1"),))], require_key=False) as api:

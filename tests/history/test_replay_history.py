@@ -19,6 +19,8 @@ from history.replay import Figures, Place, run
 from history.text import decode, decode_as
 from history.tree import Workspace
 
+pytestmark = pytest.mark.slow
+
 NUMBERED = [f"line {number}" for number in range(1, 31)]
 UTF16 = codecs.BOM_UTF16_LE
 

@@ -13,6 +13,8 @@ from watchfiles import awatch
 from lsp.restarts import Json, Replay, edits, listed
 from support.client import Client
 
+pytestmark = pytest.mark.slow
+
 
 async def test_a_storage_folder_that_cannot_be_written(workspace: Path, replay: Replay, tmp_path: Path) -> None:
     """A storage folder that cannot be written is reported once, and the session continues in memory."""

@@ -9,6 +9,8 @@ import pytest
 
 from support.client import Client, Json, uri_path
 
+pytestmark = pytest.mark.slow
+
 Replay = Callable[..., dict[str, Any]]
 
 CLIENTS = sorted((Path(__file__).parent / "fixtures" / "clients").glob("*.json"))

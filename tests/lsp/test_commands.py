@@ -182,6 +182,7 @@ async def test_fault_36_rules_through_the_tool(workspace: Path, replay: Replay) 
     assert list(workspace.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "files"),
     [

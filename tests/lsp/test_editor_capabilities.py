@@ -22,6 +22,8 @@ from fairlead.workspace.disk import decode_or_describe
 from session.harness import SessionHarness
 from support.client import Json, edited, uri_path
 
+pytestmark = pytest.mark.slow
+
 TEXT = "one\ntwo\nthree\n"
 NEW_TEXT = "one\n2\nthree\n"
 BINARY = b"\0\1\2"

@@ -11,6 +11,8 @@ from support.client import Client, Json
 from support.fake_api import FakeApi, HttpError, Request, Text, Turn
 from support.pictures import GIF, HEIC, WEBP, jpeg, png
 
+pytestmark = pytest.mark.slow
+
 Connect = Callable[..., Client]
 
 DONE = Turn((Text("Done."),))

@@ -14,6 +14,8 @@ import pytest
 from support.client import Client, Json
 from support.fake_api import Call, FakeApi, Text, Turn, Wait
 
+pytestmark = pytest.mark.slow
+
 PROGRAMS = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 PATIENT: Json = {"languageServers": {}, "check": {"newErrorsSeconds": 600}}
 """Settings that use the language servers on PATH, and wait long enough for errors on a slow machine."""

@@ -15,6 +15,8 @@ from support.client import Client, Json, WireError
 from support.other_program import replace_text
 from support.sandbox import needs_sandbox
 
+pytestmark = pytest.mark.slow
+
 Replay = Callable[..., Json]
 NEEDED = (2, 5, 11)
 

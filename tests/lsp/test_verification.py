@@ -59,6 +59,7 @@ async def review(client: Client, decision: str, **target: Any) -> None:
     await client.request(f"agent/edits/{decision}", {"sessionId": session, **target})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("expected", "calls"),
     [

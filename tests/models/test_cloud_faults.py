@@ -17,6 +17,8 @@ from support.fake_api.turns import Event, Raw
 from support.fake_clouds import FakeBedrock, FakeCloud, FakeVertex, frame
 from support.server_process import NEW_INTERPRETER
 
+pytestmark = pytest.mark.slow
+
 AT_ONCE = {"retry-after": "0"}
 
 

@@ -15,6 +15,8 @@ from support.fake_api import Call, Text, Turn
 from support.fake_api.ask import cache_marks
 from support.fake_clouds import FakeBedrock, FakeCloud
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("cloud", CLOUDS)
 async def test_a_whole_run(cloud_user: CloudUser, cloud: Callable[..., FakeCloud]) -> None:

@@ -185,6 +185,7 @@ def check(reply: Reply | None) -> None:
     json.dumps([*reply.content, reply.stop_reason], ensure_ascii=False, allow_nan=False).encode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("turn", TURNS, ids=lambda turn: type(turn.blocks[0]).__name__ if turn.blocks else "nothing")
 def test_fault_88_each_odd_value_in_each_field_of_each_event(turn: Turn) -> None:
     """docs/faults.md 88: an odd value in any field raises at most a model error, and a reply that contains it is valid.

@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from fairlead.agent.messages import text_block
 from fairlead.agent.model import Reply, Request
 from fairlead.models.replay import ReplayModel
@@ -22,6 +24,8 @@ from session.test_damaged import GOOD, no_model
 from session.test_stop import Desk
 from support.fake_api import Call, FakeApi, Text, Turn
 from tools.stand_ins import Documents, ScriptedUser
+
+pytestmark = pytest.mark.slow
 
 MAX_BLOCK = 0.5  # seconds of CPU time for which a task may occupy the loop
 

@@ -4,11 +4,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import hypothesis.strategies as st
+import pytest
 from hypothesis import given, settings
 
 from fairlead.session.rewind import rewind
 from session.harness import harness_with, run_sync
 from session.test_undo_steps import FILE_STEPS, NAME, TEXT, play, seen
+
+pytestmark = pytest.mark.slow
 
 
 @settings(max_examples=200)

@@ -7,6 +7,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from fairlead.agent.events import Event, RunFinished, RunStarted
 from fairlead.models.endpoint import Endpoint
 from fairlead.models.factory import ModelChoice
@@ -121,6 +123,7 @@ async def check_stop_during(folder: Path, held: str) -> None:
         assert api.refusals == [], held
 
 
+@pytest.mark.slow
 def test_fault_63_a_stop_does_not_wait_for_threads(tmp_path: Path) -> None:
     """docs/faults.md 63: any work of a run in a thread may hang (the probe of the sandbox, the import of the SDK,
     opening or closing a box, a long comparison). A stop is still answered, and the next run completes.

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
+import pytest
 from hypothesis import given, settings
 
 from edits.both import CONTENTS, SLOTS, SOME, STARTS
@@ -25,6 +26,8 @@ from fairlead.workspace.errors import WorkspaceError
 from session.harness import SessionHarness, harness_with, run_sync
 from session.test_hunks import Desk
 from session.test_whole_files import NAME, NAMES, TEXT
+
+pytestmark = pytest.mark.slow
 
 ITEM = st.sampled_from(["1", "2"])
 STEPS = st.lists(

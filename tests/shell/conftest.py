@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from shell.boxes import EACH_BACKEND, boxes, is_installed
+
 # these modules can be imported only on Linux
 collect_ignore_glob = (
     []
@@ -14,13 +16,11 @@ collect_ignore_glob = (
 )
 
 
-@pytest.fixture(params=["unshare", "bubblewrap"])
+@pytest.fixture(params=EACH_BACKEND)
 async def box(request: pytest.FixtureRequest, workspace: Path, tmp_path: Path) -> AsyncIterator[object]:
     """The boxes of a layer over the workspace, once with each program that makes them."""
     if sys.platform != "linux":
         pytest.skip("the sandbox needs Linux")
-    from shell.boxes import boxes, is_installed
-
     if not is_installed(request.param):
         pytest.skip(f"{request.param} is not installed")
     async with boxes(workspace, tmp_path / "state", request.param) as made:

@@ -13,7 +13,7 @@ from fairlead.shell.sandbox.overlay_folders import OUTSIDE
 from fairlead.shell.sandbox.probe import probe
 from fairlead.shell.sandbox.repository import DISCARDED
 from fairlead.workspace.paths import Roots
-from shell.boxes import BACKENDS, Boxes, boxes, has, is_installed, on_disk, write
+from shell.boxes import EACH_BACKEND, Boxes, boxes, has, is_installed, on_disk, write
 from support.sandbox import needs_sandbox
 
 
@@ -43,7 +43,7 @@ async def guarded(*folders: Path, **files: str) -> View:
     return replace(view, proposed={**{name: Entry(text.encode()) for name, text in files.items()}, **view.proposed})
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", EACH_BACKEND)
 async def test_a_package_sees_its_repository(tmp_path: Path, backend: str) -> None:
     """Hoisted dependencies, manifests and sibling packages are visible, and git reports no deleted files."""
     if not is_installed(backend):
@@ -73,7 +73,7 @@ async def test_a_package_sees_its_repository(tmp_path: Path, backend: str) -> No
     assert on_disk(top) == before
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", EACH_BACKEND)
 async def test_changes_in_the_rest_of_the_repository_are_discarded(tmp_path: Path, backend: str) -> None:
     """A warning names the changed files. Ignored files, such as builds, stay in the layer."""
     if not is_installed(backend):

@@ -12,7 +12,7 @@ from fairlead.session.guarded_files import GuardedFiles, guarded_view
 from fairlead.shell.layer import View
 from fairlead.workspace.paths import Roots
 from fairlead.workspace.protected import ProtectedFiles
-from shell.boxes import BACKENDS, Boxes, boxes, is_installed, on_disk, seen, write
+from shell.boxes import EACH_BACKEND, Boxes, boxes, is_installed, on_disk, seen, write
 from support.sandbox import needs_sandbox
 
 
@@ -133,7 +133,7 @@ async def test_a_repository_that_is_elsewhere(kind: str, tmp_path: Path) -> None
     assert {name: text for name, text in on_disk(tmp_path).items() if not name.startswith("state")} == before
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", EACH_BACKEND)
 @pytest.mark.parametrize("kind", ["repository", "worktree"])
 async def test_a_folder_of_a_repository(kind: str, backend: str, tmp_path: Path) -> None:
     """A monorepo's package as the workspace: git works on it, and nothing above it can be changed."""

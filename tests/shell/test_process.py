@@ -267,6 +267,7 @@ async def test_a_command_ends_with_the_server(tmp_path: Path, nap: str) -> None:
     assert await has_ended(nap, 2.5)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system's own limit holds")
 @pytest.mark.parametrize("start", ["{nap} &", "setsid {nap} &"])
 async def test_fault_30_a_fork_loop_is_ended(start: str, tmp_path: Path, nap: str) -> None:

@@ -16,7 +16,7 @@ from fairlead.shell.sandbox.box import installed, mounts
 from fairlead.shell.sandbox.probe import probe
 from fairlead.workspace.paths import Roots
 from fairlead.workspace.repositories import read_start
-from shell.boxes import BACKENDS, Boxes, boxes, find_sandbox, is_installed, write
+from shell.boxes import EACH_BACKEND, Boxes, boxes, find_sandbox, is_installed, write
 from support.sandbox import needs_sandbox
 
 
@@ -69,7 +69,7 @@ async def test_other_processes_are_hidden(box: Boxes) -> None:
     assert "No such process" in ran.output
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", EACH_BACKEND)
 async def test_programs_can_read_placeholders_of_settings(workspace: Path, tmp_path: Path, backend: str) -> None:
     """Some programs skip a missing `.env` but fail on one that they cannot read, so a readable placeholder hides it.
 
@@ -107,7 +107,7 @@ async def test_the_users_secrets_are_hidden(box: Boxes) -> None:
     assert (await box.run("cat /etc/shadow")).code != 0
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", EACH_BACKEND)
 async def test_fault_61_files_that_only_root_may_read(workspace: Path, tmp_path: Path, backend: str) -> None:
     """docs/faults.md 61: root's commands can read their workspace, and elsewhere only files that everyone may read."""
     if os.geteuid() != 0 or not is_installed(backend):
@@ -137,7 +137,7 @@ async def test_fault_61_files_that_only_root_may_read(workspace: Path, tmp_path:
             assert (list(view.enclosing) == []) == is_shown, "a layer over the repository would show such files"
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", EACH_BACKEND)
 async def test_fault_94_a_home_below_a_closed_folder(workspace: Path, tmp_path: Path, backend: str) -> None:
     """docs/faults.md 94: wherever root's home is, its commands get the box that enforces permissions."""
     if os.geteuid() != 0 or not is_installed(backend):
@@ -216,7 +216,7 @@ def test_node_runs_without_the_debugger_of_a_terminal(given: str, passed: str) -
     assert mounts.command_environment({"NODE_OPTIONS": given}, network=False)["NODE_OPTIONS"] == passed
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", EACH_BACKEND)
 async def test_a_workspace_that_only_its_owner_may_enter(tmp_path: Path, backend: str) -> None:
     """The workspace is visible at its real path, and by the link that the editor uses."""
     if not is_installed(backend):

@@ -15,7 +15,7 @@ from fairlead.shell.layer import Entry, View
 from fairlead.shell.sandbox.probe import probe
 from fairlead.shell.sandbox.repository import DISCARDED, MOVED
 from fairlead.workspace.paths import Roots
-from shell.boxes import Boxes, on_disk, seen, write
+from shell.boxes import EACH_BACKEND, Boxes, on_disk, seen, write
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="Linux only")
 
@@ -43,7 +43,7 @@ async def guarded(roots: Roots) -> View:
     return await guarded_view(roots, lambda root: GuardedFiles(root.path))
 
 
-@pytest.mark.parametrize("backend", ["unshare", "bubblewrap"])
+@pytest.mark.parametrize("backend", EACH_BACKEND)
 async def test_a_command_sees_and_changes_all_folders(roots: Roots, tmp_path: Path, backend: str) -> None:
     """A command starts in the first folder. Its changes in all folders are collected, and the disk stays as it is."""
     before = on_disk(tmp_path / "api") | {f"web/{name}": text for name, text in on_disk(tmp_path / "web").items()}

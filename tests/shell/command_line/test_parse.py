@@ -93,6 +93,7 @@ def test_no_text_is_too_odd(text: str) -> None:
         assert all(word.value is None or word.value == word.prefix for word in command.words)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
