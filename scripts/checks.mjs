@@ -79,6 +79,16 @@ export function checks({ all = false, editor = true, pytest = [], env = process.
       ...script("tests/editor/run.mjs", ...journey),
       leftOutBy: editor ? undefined : "--no-editor",
     },
+    {
+      name: "places",
+      slow: true,
+      needs: editor ? ["vscode"] : [],
+      alone: true,
+      count: countWords,
+      summary: /^place \w+: |^(\d+ \w+, )*\d+ \w+ in [\d.]+ s$/,
+      failure: /\(in the place \w+\)$/,
+      ...script("scripts/places/places.mjs", ...(editor ? [] : ["--no-editor"])),
+    },
   ];
 }
 

@@ -36,14 +36,14 @@ export function pythonEnvironment(added = {}, base = process.env) {
 }
 
 /**
- * Runs a program and returns `{ code, output }`. The output contains standard output and standard error. If `signal`
- * (an AbortSignal) is aborted, the program gets SIGTERM. If SIGTERM or the like ended the program, the code is 128 plus
+ * Runs a program, as another user if root gives `uid` and `gid`, and returns `{ code, output }`. The output contains
+ * standard output and standard error. If `signal` (an AbortSignal) is aborted, the program gets SIGTERM. If SIGTERM or the like ended the program, the code is 128 plus
  * that signal's number. Never rejects: if the program cannot be started, the code is -1 and the output says why.
  */
-export function run(command, args, { env = process.env, shell = false, cwd = root, signal } = {}) {
+export function run(command, args, { env = process.env, shell = false, cwd = root, uid, gid, signal } = {}) {
   return new Promise((resolve) => {
     const chunks = [];
-    const child = spawn(command, args, { cwd, env, shell, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(command, args, { cwd, env, shell, uid, gid, stdio: ["ignore", "pipe", "pipe"] });
     child.stdout.on("data", (chunk) => chunks.push(chunk));
     child.stderr.on("data", (chunk) => chunks.push(chunk));
     const terminate = () => child.kill("SIGTERM");
