@@ -14,6 +14,7 @@ from fairlead.tools.code_edits import ApplyFix, RenameSymbol
 from fairlead.tools.commands import Commands
 from fairlead.tools.delete_file import DeleteFile
 from fairlead.tools.edit_file import EditFile
+from fairlead.tools.given_paths import FIELDS, WithGivenPaths
 from fairlead.tools.list_files import ListFiles
 from fairlead.tools.problems import Problems
 from fairlead.tools.read_file import ReadFile
@@ -56,7 +57,12 @@ def tool_table(
         BashKill(commands.background),
         *(_code_tools(files, approvals, queries, diagnostics) if queries is not None and queries.can_answer else []),
     ]
-    return {tool.spec.name: tool for tool in tools}
+    return {tool.spec.name: _with_given_paths(tool, files) for tool in tools}
+
+
+def _with_given_paths(tool: Tool, files: Files) -> Tool:
+    has_paths = not tool.spec.input_schema["properties"].keys().isdisjoint(FIELDS)
+    return WithGivenPaths(tool, files) if has_paths else tool
 
 
 def _code_tools(
