@@ -22,7 +22,17 @@ GLOBS = {
     "!*.py": ({"a.txt", "src/b"}, {"a.py", "src/b.py"}),
     "!*.{py,txt}": ({"a.md"}, {"a.py", "a.txt"}),
     "test_?.py": ({"test_a.py", "x/test_b.py"}, {"test_ab.py"}),
-    "[ab].txt": ({"a.txt", "b.txt"}, {"c.txt"}),
+    "[ab].txt": ({"a.txt", "b.txt", "[ab].txt"}, {"c.txt"}),
+    "app/[id]/**": ({"app/[id]/page.tsx", "app/[id]/x/y"}, {"app/id/page.tsx", "app/[x]/page.tsx"}),
+    "app/[...slug]/*.ts": ({"app/[...slug]/a.ts"}, {"app/slug/a.ts"}),
+    "app/[[...slug]]/*": ({"app/[[...slug]]/a"}, {"app/[x]/a"}),
+    "app/(shop)/[id]/{a,b}.ts": ({"app/(shop)/[id]/a.ts"}, {"app/shop/[id]/a.ts"}),
+    "[id]/[ab]*.ts": ({"[id]/a1.ts", "[id]/[ab]1.ts", "i/b.ts"}, {"[id]/c.ts"}),
+    "/[id].ts": ({"[id].ts", "i.ts"}, {"x/[id].ts"}),
+    "!app/[id]/**": ({"a"}, {"app/[id]/page.tsx"}),
+    r"\[id]/*": ({"[id]/a"}, {"i/a"}),
+    "{{cookiecutter.slug}}/*.py": ({"{{cookiecutter.slug}}/a.py"}, {"{x}/a.py"}),
+    "*.{py}": ({"a.py", "a.{py}"}, {"a.p"}),
     "日*.md": ({"日本.md", "x/日.md"}, {"本.md"}),
     "/a.py": ({"a.py"}, {"src/a.py"}),
     "": ({"a", "b/c"}, set()),
@@ -32,13 +42,33 @@ GLOBS = {
 
 @pytest.mark.parametrize("glob", GLOBS)
 def test_a_glob_matches_like_a_line_of_a_gitignore_file(glob: str) -> None:
-    """In addition, braces contain alternatives, and an exclamation mark inverts the glob."""
+    """In addition, braces contain alternatives, and an exclamation mark inverts the glob.
+
+    Names of files and folders may have brackets, as those of routes have.
+    """
     fits = glob_filter(glob, Roots(), ())
     good, bad = GLOBS[glob]
     assert {name for name in good | bad if fits(name)} == good
 
 
-@pytest.mark.parametrize("glob", ["x" * 501, "{a,b}" * 100, "{" * 400, "[", "{a,b", "a{b}c}", "\\", "**", "{}", "{,}"])
+@pytest.mark.parametrize(
+    "glob",
+    [
+        "x" * 501,
+        "{a,b}" * 100,
+        "{" * 400,
+        "[",
+        "{a,b",
+        "a{b}c}",
+        "\\",
+        "**",
+        "{}",
+        "{,}",
+        "[a]/" * 100,
+        "{a}" * 150,
+        "[" * 300 + "]" * 190,
+    ],
+)
 def test_any_glob_is_quickly_accepted_or_refused(glob: str) -> None:
     """Within a second of CPU time, a glob is accepted, or the error says that it is invalid."""
     began = time.process_time()

@@ -78,7 +78,8 @@ def read_path(files: Files, given: str, may_be_folder: bool) -> str:
     right = _right_form(files.roots, meant)
     if right != meant:
         raise WorkspaceError(
-            f"Write {right} instead of {shorten(meant, 200)}: paths are relative to the workspace, with forward slashes."
+            f"Write {right} instead of {shorten(meant, 200)}: paths are relative to the workspace and have forward "
+            "slashes."
         )
     if _CONTROL.search(meant.replace("\0", "")):  # a NUL has an error of its own
         raise WorkspaceError("The path contains a line break or another control character. Name one file, on one line.")

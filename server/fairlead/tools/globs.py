@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice, product
 from pathlib import Path
 
 from fairlead.agent.errors import ToolError
@@ -11,13 +11,17 @@ from fairlead.workspace.pattern_limits import check_pattern
 
 MAX_ALTERNATIVES = 1000
 
+_BRACES = re.compile(r"(?<!\\)\{([^{}]*)\}")
+_CLASS = re.compile(r"(?<!\\)\[.*\]")
+
 
 def glob_filter(glob: str | None, roots: Roots, searched: Sequence[Path]) -> Callable[[str], bool]:
     """A predicate on names (`Roots.relative`): whether they match a glob. Without a glob, all match.
 
     A glob has the format of a line in .gitignore (`*.py`, `src/**/test_*`, `docs/`), with `{a,b}` for alternatives. A
     leading `!` negates it. It is relative to the workspace or to a searched folder, or absolute. If the workspace has
-    several folders, it may begin with the name of one; otherwise it is relative to each.
+    several folders, it may begin with the name of one; otherwise it is relative to each. A part with brackets also
+    matches a name with these brackets (`app/[id]/**`).
 
     Args:
         searched: the absolute paths of the searched files and folders.
@@ -32,9 +36,10 @@ def glob_filter(glob: str | None, roots: Roots, searched: Sequence[Path]) -> Cal
     negated = glob.startswith("!")
     try:
         check_pattern(glob)
-        globs = list(islice(_alternatives(glob.removeprefix("!")), MAX_ALTERNATIVES + 1))
+        alternatives = chain.from_iterable(map(_bracket_readings, _alternatives(glob.removeprefix("!"))))
+        globs = list(islice(alternatives, MAX_ALTERNATIVES + 1))
         if len(globs) > MAX_ALTERNATIVES:
-            raise ValueError(f"its braces make more than {MAX_ALTERNATIVES} alternatives")
+            raise ValueError(f"its braces and brackets make more than {MAX_ALTERNATIVES} alternatives")
         spec = pathspec.GitIgnoreSpec.from_lines(_anchored(each, roots) for each in globs)
     except ValueError as error:
         raise ToolError(f"Invalid glob {glob[:100]!r}: {error}.") from error
@@ -56,9 +61,25 @@ def _anchored(glob: str, roots: Roots) -> str:
 
 
 def _alternatives(glob: str) -> Iterator[str]:
-    braces = re.search(r"\{([^{}]*)\}", glob)
+    """The globs that the braces stand for. Braces without a comma may also be part of a name, so both count."""
+    braces = _BRACES.search(glob)
     if braces is None:
         yield glob
         return
+    before, after = glob[: braces.start()], glob[braces.end() :]
     for part in braces[1].split(","):
-        yield from _alternatives(glob[: braces.start()] + part + glob[braces.end() :])
+        yield from _alternatives(before + part + after)
+    if "," not in braces[1]:
+        yield from _alternatives(f"{before}\\{{{braces[1]}\\}}{after}")
+
+
+def _bracket_readings(glob: str) -> Iterator[str]:
+    """The glob with each part that has brackets as it is, and with the brackets as part of a name."""
+    return map("/".join, product(*map(_readings_of_part, glob.split("/"))))
+
+
+def _readings_of_part(part: str) -> Sequence[str]:
+    literal = re.sub(r"(?<!\\)[\[\]]", r"\\\g<0>", part)
+    if "[[" in part:  # matches nothing sensible as a class
+        return [literal]
+    return [part, literal] if _CLASS.search(part) else [part]
