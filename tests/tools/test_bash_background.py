@@ -84,6 +84,18 @@ async def test_a_read_that_waited_or_found_output_may_be_repeated(desk: Desk) ->
         assert desk.last.polls is polls
 
 
+async def test_a_command_may_be_repeated_while_another_runs_in_the_background(desk: Desk) -> None:
+    """It may ask a server that is still starting (docs/plan.md L10). Starting a second server is not a poll."""
+    for command, background, repeat in (
+        ("true", False, "until_unchanged"),
+        (nap(), True, "refused"),
+        ("true", False, "allowed"),
+        (nap(), True, "refused"),
+    ):
+        await desk.call("bash", command=command, background=background)
+        assert desk.last.repeat == repeat
+
+
 async def test_a_read_that_is_cancelled_while_it_waits_leaves_no_task(desk: Desk) -> None:
     """Nothing waits any longer, and the command continues."""
     await desk.call("bash", command=f"echo one; {nap()}", background=True)

@@ -24,7 +24,6 @@ class Dispatcher:
 
     tools: Mapping[str, Tool]
     guard: RepeatGuard
-    max_repeats: int
     emit: Callable[[Event], None]
     current_item: Callable[[], str | None]
     """Returns the id of the plan item in progress; None if there is none."""
@@ -70,7 +69,7 @@ class Dispatcher:
             already_shown=lambda text: self.already_shown(call.name, call.input, text),
         )
         try:
-            text, is_error = await self._execute(call, running), False
+            text, is_error = await self._execute(call, running, is_first=not results), False
         except asyncio.CancelledError:
             result = ToolResult(call.id, running.result_when_stopped(), is_error=True)
             results.append(result)
@@ -86,9 +85,11 @@ class Dispatcher:
         self.emit(ToolFinished(call.id, result.is_error, result.text, tuple(running.changed_paths)))
         return result
 
-    async def _execute(self, call: ToolCall, running: RunningCall) -> str:
+    async def _execute(self, call: ToolCall, running: RunningCall, *, is_first: bool) -> str:
         tool = self.tools.get(call.name)
-        verdict = self.guard.check(call, is_exempt=tool is not None and tool.read_only)
+        is_exempt = tool is not None and tool.read_only
+        # a call that is not the first of its answer directly follows one of the same answer
+        verdict = self.guard.check(call, is_exempt, has_read_result=is_first)
         self.is_looping = verdict == "stop"
         title, locations = call.name, ()
         try:
@@ -98,15 +99,17 @@ class Dispatcher:
             kind = tool.kind if tool is not None else "other"
             self.emit(ToolStarted(call.id, call.name, kind, title, call.input, locations))
         if verdict == "stop":
-            raise ToolError(LOOPING_CALL.format(count=self.max_repeats))
+            raise ToolError(LOOPING_CALL.format(count=self.guard.in_a_row))
         if verdict == "refuse":
             raise ToolError(REPEATED_CALL)
         if known.kind in CHANGES_FILES:
             await self.stopped.wait()  # a stopped call and this one must not change files at the same time (L16)
+        result = ""  # a call that fails again has not changed
         try:
-            return await self.stopped.run(known.run(call.input, running))
+            result = await self.stopped.run(known.run(call.input, running))
+            return result
         finally:
-            self.guard.forget() if running.polls else self.guard.ignore_changes_so_far()
+            self.guard.forget() if running.polls else self.guard.note_result(result, running.repeat)
             self.has_polled = self.has_polled or running.polls
 
     def _checked(self, call: ToolCall, tool: Tool | None) -> Tool:

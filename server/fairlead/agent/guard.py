@@ -4,37 +4,72 @@ A change token is a value that differs after each change to a proposal, an open 
 from the user, and after a warning that the user rejected the same change before.
 """
 
+import re
 from collections.abc import Callable, Hashable, Sequence
 from typing import Literal
 
 from fairlead.agent.messages import ToolCall, ToolResult, call_key
+from fairlead.agent.tool import Repeat
 
 Verdict = Literal["run", "refuse", "stop"]
 
+# durations and times of day: the same result has others each time
+_TIMES = re.compile(r"\d+(?:\.\d+)? ?(?:[mµn]?s|sec(?:ond)?s?|min(?:ute)?s?)\b|\d+:\d\d(?::\d\d)?(?:[.,]\d+)?")
+
 
 class RepeatGuard:
-    """Refuses a call that directly follows an identical one, unless the change token has changed in between."""
+    """Refuses a call that directly follows an identical one and cannot have another result.
 
-    def __init__(self, change_token: Callable[[], Hashable], max_repeats: int) -> None:
+    Calls are not identical if the change token has changed in between, apart from the changes that the call made.
+    """
+
+    def __init__(self, change_token: Callable[[], Hashable], max_repeats: int, max_in_a_row: int) -> None:
+        """
+        Args:
+            max_repeats: how many identical calls in a row with the same result end the run.
+            max_in_a_row: how many identical calls in a row end the run, whatever their results.
+        """
         self._change_token = change_token
-        self._max_repeats = max_repeats
+        self._max_repeats, self._max_in_a_row = max_repeats, max_in_a_row
         self._last: tuple[str, Hashable] | None = None
-        self._count = 0
+        self._repeat: Repeat = "refused"
+        self._result = ""
+        self._unchanged = 0  # identical calls in a row since the result changed
+        self.in_a_row = 0
+        """The number of identical calls in a row, the last one included."""
 
-    def check(self, call: ToolCall, is_exempt: bool) -> Verdict:
+    def check(self, call: ToolCall, is_exempt: bool, has_read_result: bool = True) -> Verdict:
         """Counts the next call and decides whether it runs. An exempt call (`Tool.read_only`) is never refused.
 
-        The verdict is `stop` for the last of `max_repeats` identical calls in a row, even if the call is exempt.
+        The verdict is `stop` for a call that ends the run, even if the call is exempt.
+
+        Args:
+            has_read_result: whether the model made the call after it had read the result of the call before.
         """
         current = (call_key(call.name, call.input), self._change_token())
-        self._count = self._count + 1 if self._last == current else 1
-        self._last = current
-        if self._count >= self._max_repeats:
+        if self._last != current:
+            self._last, self._repeat, self._unchanged, self.in_a_row = current, "refused", 0, 0
+        self._unchanged += 1
+        self.in_a_row += 1
+        if self._unchanged >= self._max_repeats or self.in_a_row >= self._max_in_a_row:
             return "stop"
-        return "run" if self._count == 1 or is_exempt else "refuse"
+        if self.in_a_row == 1 or is_exempt or self._repeat == "allowed":
+            return "run"
+        may_differ = self._repeat == "until_unchanged" and self._unchanged <= 2 and has_read_result
+        return "run" if may_differ else "refuse"
 
-    def ignore_changes_so_far(self) -> None:
-        """Call this after a call has run, so that the changes it made do not allow an identical call."""
+    def note_result(self, result: str, repeat: Repeat) -> None:
+        """Call this after a call has run. The changes that it made do not allow an identical call.
+
+        Args:
+            repeat: whether an identical call may run again (`RunningCall.repeat`).
+        """
+        result = _TIMES.sub("", result)
+        if repeat == "allowed":
+            self._unchanged = 0
+        elif result != self._result:
+            self._unchanged = 1
+        self._repeat, self._result = repeat, result
         if self._last is not None:
             self._last = (self._last[0], self._change_token())
 

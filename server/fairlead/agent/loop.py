@@ -69,11 +69,11 @@ class RunLimits:
     """When a run ends although the model would continue."""
 
     max_repeats: int = 5
-    """Identical calls in a row (L10), or rounds in a row with only the same error (L14)."""
+    """Identical calls in a row with the same result (L10), or rounds in a row with only the same error (L14)."""
     max_rounds: int = 200
     """Rounds of the run (L14)."""
     max_idle_rounds: int = 25
-    """Rounds in a row without progress (L14)."""
+    """Rounds in a row without progress (L14), or identical calls in a row (L10)."""
     budget: Budget = field(default_factory=Budget)
 
 
@@ -181,8 +181,7 @@ class _Run:
         self.idle = IdleGuard(agent.change_token, agent.limits.max_repeats, agent.limits.max_idle_rounds)
         self.dispatcher = Dispatcher(
             tools=agent.tools,
-            guard=RepeatGuard(agent.change_token, agent.limits.max_repeats),
-            max_repeats=agent.limits.max_repeats,
+            guard=RepeatGuard(agent.change_token, agent.limits.max_repeats, agent.limits.max_idle_rounds),
             emit=agent.emit,
             current_item=self.current_item,
             already_shown=agent.history.already_shown,
@@ -238,7 +237,7 @@ class _Run:
         if reply.stop_reason == "refusal":
             return self.ending_of(reply)
         if self.dispatcher.is_looping:
-            count = self.agent.limits.max_repeats
+            count = self.dispatcher.guard.in_a_row
             return Ending("loop", f"Paused: the model made the same call {count} times in a row. {REDIRECT}")
         reason = self.idle.check_round(reply.calls, results, self.dispatcher.has_polled)
         if reason is not None:

@@ -24,7 +24,7 @@ CUT_OFF_CALL = (
 )
 UNREQUESTED_CALL = _REFUSED_ANSWER + "ended with stop reason '{reason}' instead of 'tool_use'. Send the call again."
 REPEATED_CALL = (
-    "Not run: the same call was made just before, and nothing has changed since. "
+    "Not run: the same call was made just before, and its result would be the same. "
     "Use the result you have, try another way, or finish."
 )
 LOOPING_CALL = "Not run: the same call was made {count} times in a row. The run ends here."

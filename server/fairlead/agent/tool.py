@@ -15,6 +15,9 @@ CHANGES_FILES: Collection[ToolKind] = ("edit", "delete", "move", "execute")
 KEEPS_RESULTS: Collection[ToolKind] = ("think", "ask")
 """Compaction never clears the results of these kinds of tools, because repeating the call would not restore them."""
 
+Repeat = Literal["refused", "until_unchanged", "allowed"]
+"""Whether a call that directly follows an identical one runs: never, until it returns the same again, or always."""
+
 
 @dataclass(frozen=True, slots=True)
 class Location:
@@ -43,8 +46,10 @@ class RunningCall:
     polls: bool = False
     """Set by a handler that waited for background work or read new output of it.
 
-    The same call may return something else the next time, so it is not a repeat (L10).
+    The same call may return something else the next time, so it is not a repeat (L10). It counts as progress (L14).
     """
+    repeat: Repeat = "refused"
+    """Set by a handler whose result may be another the next time, without any change that Fairlead notices (L10)."""
     changed_paths: Sequence[str] = ()
     """Absolute paths. Set by a handler that changed files other than the locations that its `describe` returned."""
     already_shown: Callable[[str], bool] = field(default=lambda _: False, repr=False)

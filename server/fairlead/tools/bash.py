@@ -144,6 +144,8 @@ class Bash:
 
         call.progress = stopped
         result = await job.run()
+        # a command may ask a server, or anything else that changes
+        call.repeat = "allowed" if self._commands.background.running else "until_unchanged"
         call.progress = _lines(*notes, "Cancelled after the command had ended. Its output:", result.output)
         try:
             changed = await job.end(result.ended, result.exit_code)
