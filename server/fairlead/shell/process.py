@@ -123,12 +123,10 @@ class Command:
 
         While the command runs, an incomplete character at the end is left for the next call.
         """
+        if self._total_seconds is None:
+            return self._output.take()
         taken, self._output = self._output, BoundedOutput()
-        incomplete = taken.incomplete_character() if self._total_seconds is None else b""
-        if not incomplete:
-            return taken.text()
-        self._output.add(incomplete)
-        return taken.text().removesuffix("\ufffd")
+        return taken.text()
 
     async def run(self) -> CommandResult:
         """Runs until the command exits, its time is up or the task is cancelled; then ends its process group.
