@@ -48,9 +48,9 @@ class Editor:
             if edit.new_path is not None:
                 if edit.new_path.exists():
                     return Applied(False, f"{edit.new_path.name} exists")
-                edit.new_path.parent.mkdir(exist_ok=True)
+                edit.new_path.parent.mkdir(parents=True, exist_ok=True)
                 edit.path.rename(edit.new_path)
-            edit.target.parent.mkdir(exist_ok=True)
+            edit.target.parent.mkdir(parents=True, exist_ok=True)
             edit.target.write_text(edit.new)
         return Applied(True)
 
@@ -135,7 +135,7 @@ def harness_with(tree: Mapping[str, str]) -> Generator[SessionHarness]:
     with TemporaryDirectory() as home:
         folder = Path(home)
         for name, text in tree.items():
-            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text)
         yield SessionHarness(folder)
 

@@ -58,6 +58,17 @@ def test_a_formatters_changes_are_hunks_of_the_plan_item_that_ran_it(harness: Se
     assert harness.tree == {"a.py": "x = 1\ny = 2\nz = 3\n"}
 
 
+def test_files_move_into_a_folder_that_takes_the_place_of_a_file(harness: SessionHarness) -> None:
+    """The file is deleted first, also if the command moved it elsewhere, and none of the changes is lost."""
+    for name in ("a", "b", "z"):
+        (harness.folder / name).write_text(f"{name}\n")
+    moved = [change("a", b"a\n", None), change("b/a", None, b"a\n"), change("b", b"b\n", None)]
+    moved += [change("z", b"z\n", None), change("b/z", None, b"z\n"), change("z/b", None, b"b\n")]
+    assert capture_changes(harness, *moved)[0].startswith("The command's changes are proposed for review: ")
+    assert set(harness.accept()) == {"applied"}
+    assert harness.tree == {"b/a": "a\n", "b/z": "z\n", "z/b": "b\n"}
+
+
 def test_the_report_counts_what_this_command_changed(harness: SessionHarness) -> None:
     """It does not count earlier proposals, which a command may also reduce. A later command that changes a proposed new
     file does not report it as new."""

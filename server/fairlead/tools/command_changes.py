@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from fairlead.display import escape_to_one_line
 from fairlead.edits.changeset import Changeset
@@ -100,7 +100,9 @@ async def propose_changes(files: Files, changes: Changes, roots: Roots, author: 
     targets = {change.path for change in renames.values()}
     yielder = Yielder()
     # deletions first: a new folder may have the name of a deleted file
-    for change in sorted(proposable, key=lambda change: (change.after is not None, change.path)):
+    for change in sorted(
+        proposable, key=lambda change: (change.after is not None, change.path in renames, change.path)
+    ):
         if change.path in targets:
             continue
         await yielder.yield_if_due()
@@ -131,11 +133,15 @@ def _renames(changes: Sequence[Change]) -> Iterator[tuple[str, Change]]:
     """The old path of each renamed file, with the change that creates the same bytes elsewhere. Skips empty files.
 
     A file that became executable, or no longer is, is not renamed but deleted and created, with its new permissions.
+    So is one whose old path is now a folder with files.
     """
+    folders = {
+        str(parent) for change in changes if change.after is not None for parent in PurePosixPath(change.path).parents
+    }
     deleted = {
         (change.before.data, _is_executable(change.before)): change
         for change in changes
-        if change.after is None and change.before is not None
+        if change.after is None and change.before is not None and change.path not in folders
     }
     for change in changes:
         if change.before is None and change.after is not None and change.after.data:
