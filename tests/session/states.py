@@ -10,7 +10,7 @@ from fairlead.agent.messages import ToolResult, text_block
 from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.origins import Author
-from fairlead.edits.undo import Decision, FileDecision
+from fairlead.edits.undo import Decision, FileDecision, RemovedFolder
 from fairlead.plan import PlanError, TodoManager
 from fairlead.plan.evidence import CommandRun
 from fairlead.plan.ops import PlanOp
@@ -43,14 +43,19 @@ def dropping(path: str) -> Change:
     return lambda state: with_changes(state, state.changes.without(path))
 
 
+def emptying(folder: str) -> Change:
+    return lambda state: with_changes(state, state.changes.with_empty_folders(frozenset({folder})))
+
+
 def deciding(path: str) -> Change:
     def decide(state: SessionState) -> SessionState:
         before = state.changes.get(path)
         if before is None:
             return state
         after = cs.rejected(before, None)
+        file = FileDecision(before, after, False, folders=("/ws/a",), removed_folders=(RemovedFolder("/ws/b", 0o755),))
         kind, item_id = ("undo", "1") if len(state.decisions.done) % 2 else ("reject", None)
-        decision = Decision(kind, f"Reject {path}", (FileDecision(before, after, False),), "no", item_id)
+        decision = Decision(kind, f"Reject {path}", (file,), "no", item_id)
         state = replace(state, rejected=(*state.rejected, Rejected(path, b"\0\xff", "no")))
         return with_changes(
             replace(state, decisions=state.decisions.with_decision(decision)), state.changes.without(path)
@@ -150,6 +155,7 @@ def returning_results(call_id: str, text: str, begins: bool) -> Change:
 changes = st.one_of(
     st.builds(proposing, paths, texts),
     st.builds(dropping, paths),
+    st.builds(emptying, paths),
     st.builds(deciding, paths),
     st.just(undoing),
     st.builds(saying, texts),

@@ -39,6 +39,11 @@ class Changeset:
     """By the current path of the file, in the order of their first change."""
     order: int = 0
     """The `Origin.order` of the latest change."""
+    empty_folders: frozenset[str] = frozenset()
+    """The absolute paths of the folders that commands left without files.
+
+    They are not proposed. Commands see them, and an accept does not remove them.
+    """
     recent_changes: tuple[_RecentChange, ...] = field(default=(), compare=False, repr=False)
     """The latest changes that led to this changeset, so that `changed_paths` need not look at all files."""
 
@@ -80,6 +85,12 @@ class Changeset:
             if proposal is not None and proposal.proposed is not None:
                 return path
         return None
+
+    def with_empty_folders(self, empty_folders: frozenset[str]) -> "Changeset":
+        """The changeset with these empty folders instead."""
+        changes = replace(self, empty_folders=empty_folders)
+        Changeset.renamed.copy(self, changes)
+        return changes
 
     def with_proposal(self, proposal: Proposal) -> "Changeset":
         """The changeset with this proposal, rebased on its current text. Drops it if nothing is left to decide."""

@@ -22,6 +22,15 @@ class CannotUndo(Exception):
 
 
 @dataclass(frozen=True)
+class RemovedFolder:
+    """A folder that a decision removed, because nothing was in it anymore."""
+
+    path: str
+    mode: int
+    """The permission bits that it had."""
+
+
+@dataclass(frozen=True)
 class FileDecision:
     """One file before and after a decision."""
 
@@ -35,6 +44,8 @@ class FileDecision:
     """Like `raw_before`, after the decision."""
     folders: tuple[str, ...] = ()
     """The folders that the decision created for the file, the innermost first."""
+    removed_folders: tuple[RemovedFolder, ...] = ()
+    """The folders of the file that the decision removed, the innermost first."""
 
     @property
     def hunk_ids(self) -> frozenset[str] | None:
@@ -57,7 +68,14 @@ class FileDecision:
     @property
     def inverse(self) -> "FileDecision":
         """The decision that undoes this one in the file."""
-        return replace(self, before=self.after, after=self.before, raw_before=self.raw_after, raw_after=self.raw_before)
+        return FileDecision(
+            self.after,
+            self.before,
+            self.in_file,
+            raw_before=self.raw_after,
+            raw_after=self.raw_before,
+            folders=tuple(folder.path for folder in self.removed_folders),
+        )
 
 
 @dataclass(frozen=True)

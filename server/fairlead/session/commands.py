@@ -18,6 +18,8 @@ from fairlead.shell.direct import DirectLayer
 from fairlead.shell.layer import Changes, Layer, Limits, View, Where
 from fairlead.tools.command_changes import propose_changes, proposed_entries
 from fairlead.tools.commands import Commands
+from fairlead.tools.folders import empty_folders, names_of
+from fairlead.workspace.emptied_folders import emptied_folders
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots
 
@@ -107,7 +109,12 @@ class SessionCommands:
             WorkspaceError: the search for guarded files failed.
         """
         guarded = await guarded_view(roots, self._context.guarded_files)
-        return replace(guarded, proposed={**proposed_entries(self._files, changes, roots), **guarded.proposed})
+        return replace(
+            guarded,
+            proposed={**proposed_entries(self._files, changes, roots), **guarded.proposed},
+            empty_folders=empty_folders(self._files, changes, roots),
+            removed_folders=names_of(emptied_folders(self._files, changes), roots),
+        )
 
     async def _propose(self, changes: Changes, roots: Roots, call: RunningCall) -> str:
         proposed = await propose_changes(self._files, changes, roots, call.author)

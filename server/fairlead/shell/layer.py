@@ -64,6 +64,13 @@ class View:
 
     nested_rules: Collection[str] = ()
     """The folders below the root with a `.fairleadignore` of their own, which does not apply."""
+    empty_folders: Collection[str] = ()
+    """Folders without files that exist in the view. Left out where there is a file instead."""
+    removed_folders: Collection[str] = ()
+    """Folders on disk that do not exist in the view, because all their files are deleted in it.
+
+    A folder with other files in the view, such as ignored ones in the layer, exists nevertheless.
+    """
 
     @property
     def hidden_files(self) -> Sequence[str]:
@@ -120,6 +127,24 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class FolderChanges:
+    """What a command did to folders, as far as the changes to files do not show it."""
+
+    empty: Collection[str] = ()
+    """The folders that the command left without files: new ones, and those whose files it deleted or moved away.
+
+    Includes those of `View.empty_folders` that are still there and empty.
+    """
+    not_empty: Collection[str] = ()
+    """Those of `View.empty_folders` that have files now, or do not exist anymore."""
+    removed: Collection[str] = ()
+    """The folders on disk that the command removed or moved away; without those below others."""
+
+
+NO_FOLDERS = FolderChanges()
+
+
+@dataclass(frozen=True, slots=True)
 class Changes:
     """What a command changed in its view of the workspace."""
 
@@ -135,6 +160,7 @@ class Changes:
     """Lines for the model about other changes, such as discarded changes to `.git`."""
     discarded_outside: bool = False
     """Whether changes outside of the workspace were discarded. If so, the command saw files that do not exist."""
+    folders: FolderChanges = NO_FOLDERS
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,9 @@ from fairlead.edits.diff import hunks
 from fairlead.edits.origins import Author
 from fairlead.edits.proposal import Proposal, Raw
 from fairlead.shell.layer import Change, Changes, Entry
+from fairlead.tools.folders import propose_folders
 from fairlead.workspace.disk import DiskText, decode_or_describe, new_file, read_bytes
+from fairlead.workspace.emptied_folders import emptied_folders
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
 from fairlead.workspace.long_work import Yielder, compute
@@ -98,6 +100,7 @@ async def propose_changes(files: Files, changes: Changes, roots: Roots, author: 
     proposable = [change for change in changes.files if not change.not_proposed]
     renames = dict(_renames(proposable))
     targets = {change.path for change in renames.values()}
+    emptied_before = emptied_folders(files)
     yielder = Yielder()
     # deletions first: a new folder may have the name of a deleted file
     for change in sorted(
@@ -123,6 +126,7 @@ async def propose_changes(files: Files, changes: Changes, roots: Roots, author: 
         lines.append(f"The command's changes are proposed for review: {_listed(proposed)}.")
     if failed:
         lines.append(f"Not proposed, so these changes are lost: {_listed(failed)}.")
+    lines += propose_folders(files, changes.folders, roots, emptied_before)
     if changes.ignored:
         ignored = _listed(changes.ignored, MAX_IGNORED_NAMED)
         lines.append(f"Ignored by git, so they are not proposed, and only later commands see them: {ignored}.")

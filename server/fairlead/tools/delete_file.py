@@ -5,6 +5,7 @@ from typing import Any
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.tools.approvals import Approvals
+from fairlead.tools.folders import removed_with
 from fairlead.tools.secret_files import ask_for_secret
 from fairlead.workspace.files import Files
 
@@ -33,4 +34,6 @@ class DeleteFile:
         path = self._files.roots.resolve(input["path"])
         self._files.roots.check_no_link(input["path"])
         await self._files.delete(path, call.author)
-        return "Proposed (deletion)." if self._files.proposal(path) else "Done: the proposal for this file was removed."
+        if not self._files.proposal(path):
+            return "Done: the proposal for this file was removed."
+        return f"Proposed (deletion).{removed_with(self._files, path)}"

@@ -6,6 +6,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.tools.approvals import Approvals
+from fairlead.tools.folders import removed_with
 from fairlead.tools.secret_files import ask_for_secret
 from fairlead.workspace.files import Files
 
@@ -42,4 +43,4 @@ class RenameFile:
         if path == new_path:
             raise ToolError("Both paths are the same file. Choose another new_path.")
         await self._files.rename(path, new_path, call.author)
-        return f"Proposed (now {roots.relative(new_path)})."
+        return f"Proposed (now {roots.relative(new_path)}).{removed_with(self._files, path)}"

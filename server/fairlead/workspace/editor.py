@@ -97,6 +97,11 @@ class FileEdit:
         return self.operation in ("create", "rename")
 
     @property
+    def vacates_path(self) -> bool:
+        """Whether the edit deletes a file, or moves it away."""
+        return self.operation in ("delete", "rename")
+
+    @property
     def is_permissions_only(self) -> bool:
         """Whether only the permissions change."""
         return self.mode is not None and self.old == self.new and self.data is None and self.new_path is None

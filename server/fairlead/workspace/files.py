@@ -195,6 +195,11 @@ class Files(FileView):
         self._on_interest(path)
         await self.observe([Path(known.path) if known is not None else path])
 
+    def set_empty_folders(self, folders: frozenset[str]) -> None:
+        """Replaces the folders that commands left empty (`Changeset.empty_folders`)."""
+        if folders != self._changes.empty_folders:
+            self.changes = self._changes.with_empty_folders(folders)
+
     def replace_by_decision(self, before: Proposal, after: Proposal) -> None:
         """Replaces a proposal. The model learns of the user's decision through feedback, not as a changed file."""
         self.changes = self.changes.with_proposal(after)

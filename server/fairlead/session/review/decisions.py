@@ -23,6 +23,7 @@ from fairlead.session.review.target import (
 )
 from fairlead.session.session import Session
 from fairlead.workspace.editor import FileEdit
+from fairlead.workspace.emptied_folders import remove_emptied_folders
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.long_work import Yielder
 from fairlead.workspace.write import missing_folders
@@ -192,6 +193,9 @@ async def _apply(
         overwritten.append((raw_on_disk(session, each.edit), _missing_folders(each.edit)))
     label = _label("Accept", [FileDecision(each.before, each.after, True) for each in prepared])
     results = await _apply_checked(session, label, prepared)
+    done = (each.edit for each, result in zip(prepared, results, strict=True) if result.done)
+    vacated = [edit.path for edit in done if edit.vacates_path]
+    removed = remove_emptied_folders(session.roots, vacated, session.files.changes.empty_folders)
     retry: list[Selection] = []
     yielder = Yielder(ignores_cancellation=True)
     for each, (raw_before, folders), result in zip(prepared, overwritten, results, strict=True):
@@ -199,7 +203,8 @@ async def _apply(
         if result.done:
             session.files.changes = cs.accept(session.files.changes, each.before, each.after)
             after = each.after if result.actual_text is None else each.after.rebased(result.actual_text)
-            accepted.append(FileDecision(each.before, after, True, raw_before, each.before.raw, folders))
+            its_removed = tuple(folder for folder in removed if each.edit.path.is_relative_to(folder.path))
+            accepted.append(FileDecision(each.before, after, True, raw_before, each.before.raw, folders, its_removed))
             outcomes += each.selection.outcomes("applied", result.message)
         elif is_last or not result.retryable:
             outcomes += each.selection.outcomes("failed", result.message)

@@ -6,18 +6,29 @@ other files.
 """
 
 import contextlib
+import os
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from stat import S_IMODE
 
 from fairlead.edits.proposal import Proposal
-from fairlead.edits.undo import CHANGED_SINCE_DECISION, CHANGED_SINCE_UNDO, CannotUndo, Decision, FileDecision, revert
+from fairlead.edits.undo import (
+    CHANGED_SINCE_DECISION,
+    CHANGED_SINCE_UNDO,
+    CannotUndo,
+    Decision,
+    FileDecision,
+    RemovedFolder,
+    revert,
+)
 from fairlead.session.errors import RequestRefused
 from fairlead.session.review.apply import apply_edits
 from fairlead.session.review.target import HunkOutcome
 from fairlead.session.session import Session
 from fairlead.workspace.editor import FileEdit
+from fairlead.workspace.emptied_folders import missing_folders, restore_permissions
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.long_work import Yielder
 
@@ -31,6 +42,8 @@ class _FileUndo:
     """What is proposed afterwards."""
     edit: FileEdit | None
     """The edit of the user's file, if the decision changed it."""
+    restored_folders: Sequence[RemovedFolder]
+    """The folders that the edit creates again."""
 
 
 async def undo(session: Session) -> list[HunkOutcome]:
@@ -97,6 +110,7 @@ async def _undo_in_files(session: Session, decision: Decision) -> list[HunkOutco
     """Undoes a decision in each of the user's files that it changed, where that is possible."""
     outcomes: list[HunkOutcome] = []
     undone: list[tuple[FileDecision, FileEdit]] = []
+    missing = {file.before.path: missing_folders(file.removed_folders) for file in decision.files}
     yielder = Yielder()
     for file in (file for file in decision.files if file.in_file):
         await yielder.yield_if_due()
@@ -108,6 +122,7 @@ async def _undo_in_files(session: Session, decision: Decision) -> list[HunkOutco
     for (file, _), result in zip(undone, results, strict=True):
         if result.done:
             remove_empty_folders(file.folders)
+            restore_permissions(missing[file.before.path])
         outcome = "applied" if result.done else "failed"
         outcomes.append(HunkOutcome(Path(file.after.target), None, outcome, result.message))
     await session.files.observe_closely(_paths(decision))
@@ -163,6 +178,7 @@ async def _undo(session: Session, decision: Decision, label: str, changed: str) 
             continue
         _set_proposal(session, file)
         remove_empty_folders(file.decision.folders)
+        restore_permissions(file.restored_folders)
         indexes.append(index)
         outcomes.append(HunkOutcome(path, None, "applied", result.message if result else ""))
     return outcomes, indexes
@@ -186,7 +202,8 @@ def _file_undo(session: Session, decision: FileDecision, changed: str) -> _FileU
         if other is not None and other is not now:
             name = session.roots.relative(Path(taken))
             raise CannotUndo(f"{name}: the agent now proposes another file at this path, so this cannot be undone.")
-    return _FileUndo(decision, proposal, inverse_edit(session, decision, changed) if decision.in_file else None)
+    edit = inverse_edit(session, decision, changed) if decision.in_file else None
+    return _FileUndo(decision, proposal, edit, missing_folders(decision.removed_folders))
 
 
 def inverse_edit(session: Session, decision: FileDecision, changed: str = CHANGED_SINCE_DECISION) -> FileEdit:
@@ -227,11 +244,15 @@ def _check_open(session: Session, *paths: Path) -> None:
         raise CannotUndo(f"The folder of {closed} is not part of the workspace anymore. Add it again first.")
 
 
-def remove_empty_folders(folders: Sequence[str]) -> None:
-    """Removes the folders that were created for a file, up to the first that is not empty."""
+def remove_empty_folders(folders: Sequence[str]) -> list[RemovedFolder]:
+    """Removes the folders that were created for a file, up to the first that is not empty. Returns the removed ones."""
+    removed: list[RemovedFolder] = []
     with contextlib.suppress(OSError):
         for folder in folders:
-            Path(folder).rmdir()
+            mode = S_IMODE(os.stat(folder, follow_symlinks=False).st_mode)
+            os.rmdir(folder)
+            removed.append(RemovedFolder(folder, mode))
+    return removed
 
 
 def read_text(session: Session, path: Path) -> str | None:

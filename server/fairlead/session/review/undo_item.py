@@ -15,6 +15,7 @@ from fairlead.session.review.target import HunkOutcome
 from fairlead.session.review.undo import inverse_edit, read_text, remove_empty_folders
 from fairlead.session.session import Session
 from fairlead.workspace.editor import FileEdit
+from fairlead.workspace.emptied_folders import missing_folders, restore_permissions
 
 NOTHING_TO_UNDO = "There is no accepted change of this step to undo."
 CHANGED_AGAIN = "{name} has been changed again since. Undo that first, or edit the file yourself."
@@ -42,7 +43,7 @@ async def undo_item(session: Session, item_id: str) -> list[HunkOutcome]:
             accepts.add(decision)
         outcomes: list[HunkOutcome] = []
         edits: list[FileEdit] = []
-        folders: list[tuple[str, ...]] = []
+        accepts_undone: list[FileDecision] = []
         for path, files in accepts.of(item_id).items():
             concerned = accepts_to_undo(files)
             try:
@@ -52,19 +53,23 @@ async def undo_item(session: Session, item_id: str) -> list[HunkOutcome]:
                 continue
             if _has_effect(session, edit):
                 edits.append(edit)
-                folders.append(concerned[-1].folders)
+                accepts_undone.append(concerned[-1])
         if not edits and not outcomes:
             raise RequestRefused(NOTHING_TO_UNDO)
         label = f"Undo step {item_id}"
         parts = [[(part, raw_on_disk(session, part)) for part in _parts(edit)] for edit in edits]
+        missing = [missing_folders(accept.removed_folders) for accept in accepts_undone]
         undone: list[FileDecision] = []
         results = await apply_edits(session, label, edits) if edits else []
-        for edit, its_folders, its_parts, result in zip(edits, folders, parts, results, strict=True):
+        for edit, accept, created, its_parts, result in zip(
+            edits, accepts_undone, missing, parts, results, strict=True
+        ):
             outcomes.append(HunkOutcome(edit.target, None, "applied" if result.done else "failed", result.message))
             if result.done:
+                restore_permissions(created)
+                folders = tuple(folder.path for folder in created), tuple(remove_empty_folders(accept.folders))
                 decisions = (_decision(session, part, raw, result.actual_text) for part, raw in its_parts)
-                undone += (replace(decision, folders=its_folders) for decision in decisions)
-                remove_empty_folders(its_folders)
+                undone += (replace(each, folders=folders[0], removed_folders=folders[1]) for each in decisions)
         if undone:
             session.decision_history.add(Decision("undo", label, tuple(undone), item_id=item_id))
             session.feedback.undone(f"the accepted changes of step #{item_id}")

@@ -85,6 +85,7 @@ def _json(new: Checkpoint, last: Checkpoint, messages: Sequence[Message], number
             last.changes.files, new.changes.files, lambda _, proposal: codec.proposal_json(proposal, number)
         ),
         "order": new.changes.order,
+        "emptyFolders": sorted(new.changes.empty_folders),
         "decisions": new.decisions,
         "unheard": asdict(new.pending_feedback),
     }
@@ -106,7 +107,7 @@ def _read(value: Json, last: Checkpoint, messages: Sequence[Message], texts: cod
         user_edits=codec.read_user_edits(value["wish"]),
         record=Record(merged_values(last.record.by_step, value["record"], codec.read_evidence)),
         inferred=tuple(Inferred(**step) for step in value["inferred"]),
-        changes=Changeset(MappingProxyType(files), value["order"]),
+        changes=Changeset(MappingProxyType(files), value["order"], frozenset(value.get("emptyFolders", ()))),
         decisions=value["decisions"],
         pending_feedback=codec.read_pending_feedback(value["unheard"]),
     )

@@ -11,7 +11,7 @@ from fairlead.agent.images import is_image_source
 from fairlead.agent.messages import Message
 from fairlead.edits.origins import Origin, Origins
 from fairlead.edits.proposal import Proposal, Raw
-from fairlead.edits.undo import Decision, FileDecision
+from fairlead.edits.undo import Decision, FileDecision, RemovedFolder
 from fairlead.json_values import is_list, is_object
 from fairlead.per_item import common_prefix_length
 from fairlead.plan import PlanItem
@@ -193,6 +193,7 @@ def decision_json(decision: Decision, number: NumberOf) -> Json:
             "had": _raw_json(file.raw_before),
             "got": _raw_json(file.raw_after),
             "folders": file.folders,
+            "removedFolders": [astuple(folder) for folder in file.removed_folders],
         }
         for file in decision.files
     ]
@@ -214,6 +215,7 @@ def read_decision(value: Json, texts: Texts) -> Decision:
             _read_raw(file["had"]),
             _read_raw(file["got"]),
             tuple(file["folders"]),
+            tuple(RemovedFolder(*folder) for folder in file.get("removedFolders", ())),
         )
         for file in value["files"]
     )

@@ -127,6 +127,8 @@ class EntryEncoder:
         _add_mapping(entry, "proposals", *files, lambda _, proposal: codec.proposal_json(proposal, number))
         if new.changes.order != old.changes.order:
             entry["order"] = new.changes.order
+        if new.changes.empty_folders != old.changes.empty_folders:
+            entry["emptyFolders"] = sorted(new.changes.empty_folders)
         if new.decisions is not old.decisions:
             entry["steps"] = self._decisions_json(new.decisions, number)
         if new.checkpoints is not old.checkpoints:
@@ -266,10 +268,11 @@ def _with_entry(content: JournalContent, entry: Json) -> JournalContent:
     if "inferred" in entry:
         shared, further = entry["inferred"]
         changed["inferred"] = (*old.inferred[:shared], *(Inferred(**step) for step in further))
-    if "proposals" in entry or "order" in entry:
+    if entry.keys() & {"proposals", "order", "emptyFolders"}:
         proposals = entry.get("proposals", {})
         files = merged_values(old.changes.files, proposals, lambda _, value: codec.read_proposal(value, texts))
-        changed["changes"] = Changeset(MappingProxyType(files), entry.get("order", old.changes.order))
+        empty_folders = frozenset(entry.get("emptyFolders", old.changes.empty_folders))
+        changed["changes"] = Changeset(MappingProxyType(files), entry.get("order", old.changes.order), empty_folders)
     if "steps" in entry:
         log = entry["steps"]
         added = {int(number): codec.read_decision(value, texts) for number, value in log["made"].items()}

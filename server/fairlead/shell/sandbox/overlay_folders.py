@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fairlead.shell.layer import Changes, View
+from fairlead.shell.layer import NO_FOLDERS, Changes, FolderChanges, View
 from fairlead.shell.sandbox import repository
 from fairlead.shell.sandbox.layer import collect_changes
 from fairlead.workspace.paths import Roots, below
@@ -55,12 +55,15 @@ class OverlayFolders:
         if not self.roots.has_names:
             return {self.paths[0]: view}
         proposed, hidden, read_only = map(self._by_overlay, (view.proposed, view.hidden, view.read_only))
+        empty, removed = map(self._by_overlay, (view.empty_folders, view.removed_folders))
         return {
             top: replace(
                 view,
                 proposed={inner: view.proposed[name] for inner, name in proposed[top].items()},
                 hidden=frozenset(hidden[top]),
                 read_only=frozenset(read_only[top]),
+                empty_folders=frozenset(empty[top]),
+                removed_folders=frozenset(removed[top]),
             )
             for top in self.paths
         }
@@ -96,8 +99,19 @@ class OverlayFolders:
             for top, each in within.items()
             for change in (() if moved else each.files)
         ]
-        ignored = [self._outer(top, name) for top, each in within.items() for name in each.ignored]
-        return Changes(files, ignored, list(warnings), discarded)
+        ignored = self._outer_names((top, each.ignored) for top, each in within.items())
+        folders = NO_FOLDERS if moved else self._outer_folders({top: each.folders for top, each in within.items()})
+        return Changes(files, ignored, list(warnings), discarded, folders)
+
+    def _outer_folders(self, inner: Mapping[Path, FolderChanges]) -> FolderChanges:
+        return FolderChanges(
+            self._outer_names((top, each.empty) for top, each in inner.items()),
+            self._outer_names((top, each.not_empty) for top, each in inner.items()),
+            self._outer_names((top, each.removed) for top, each in inner.items()),
+        )
+
+    def _outer_names(self, inner: Iterable[tuple[Path, Iterable[str]]]) -> list[str]:
+        return [self._outer(top, name) for top, names in inner for name in names]
 
     def _outer(self, top: Path, inner: str) -> str:
         name = self.name(top / inner) or inner

@@ -8,16 +8,16 @@ links, devices, deep trees, endless files.
 import contextlib
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from fairlead.shell.layer import Change, Changes, Entry, View
+from fairlead.shell.layer import Change, Changes, Entry, FolderChanges, View
 from fairlead.shell.sandbox import repository
 from fairlead.shell.sandbox.layer import trees
 from fairlead.shell.sandbox.layer.ignored import IgnoreRules, is_environment, outer_rules
-from fairlead.shell.sandbox.layer.lower_layer import Fingerprint, LowerLayer
+from fairlead.shell.sandbox.layer.lower_layer import Fingerprint, LowerLayer, parents
 from fairlead.shell.sandbox.layer.upper_layer import OPAQUE, PERMISSIONS, UpperLayer, is_opaque, is_whiteout, mode_of
 from fairlead.workspace.paths import PathEscape
 from fairlead.workspace.repositories import is_git_folder
@@ -29,6 +29,7 @@ MAX_TOTAL = 200_000_000
 MAX_DEPTH = 100
 TOO_MANY = "Too many changes:"
 _CHUNK = 1 << 20
+_TOO_LARGE = f"it is larger than {MAX_BYTES // 1_000_000} MB"
 _LINK = "on disk it is a link, or in a linked folder"
 _MAX_NAMED = 5
 
@@ -83,6 +84,8 @@ class _Collector:
     _head_moved: bool = False
     _changed_ignored: list[str] = field(default_factory=list[str])
     _new_ignored: list[str] = field(default_factory=list[str])
+    _empty_folders: list[str] = field(default_factory=list[str])
+    _removed_folders: list[str] = field(default_factory=list[str])
 
     def __post_init__(self) -> None:
         self._lower: LowerLayer = self.upper.lower
@@ -92,17 +95,17 @@ class _Collector:
         self._after = IgnoreRules(self._text_after, outer)
         self._texts: dict[str, bytes | None] = {}  # the ignore files that the command left; None: deleted
         self._hidden = frozenset(self.view.hidden)
-        self._proposed_folders = {
-            path[:at] for path in self.view.proposed for at, letter in enumerate(path) if letter == "/"
-        }
+        self._proposed_folders = {parent for path in self.view.proposed for parent in parents(path)}
 
-    def collect_folder(self, at: int, path: str, folder: _Folder) -> None:
-        """Collects everything in a folder of the layer. Afterwards the folder contains only the files that stay."""
+    def collect_folder(self, at: int, path: str, folder: _Folder) -> Mapping[str, bool]:
+        """Collects everything in a folder of the layer. Afterwards the folder contains only the files that stay.
+
+        Returns whether later commands see something there, for each name in the folder.
+        """
         self._read_rules(at, path)
         with os.scandir(at) as entries:
             names = sorted(entry.name for entry in entries)
-        for name in names:
-            self._entry(at, name, f"{path}/{name}" if path else name, folder)
+        return {name: self._entry(at, name, f"{path}/{name}" if path else name, folder) for name in names}
 
     def collect_vanished(self) -> None:
         """Collects the deletions of proposed new files, which leave no trace in the layer or on disk."""
@@ -131,31 +134,40 @@ class _Collector:
                 "These ignored files were changed in the sandbox only; commands see the changes, read_file does not: "
                 f"{', '.join(map(_printable, names))}{more}."
             )
-        return Changes(self.changes, self._new_ignored, lines)
+        not_empty = [path for path in self.view.empty_folders if path not in set(self._empty_folders)]
+        folders = FolderChanges(self._empty_folders, not_empty, self._removed_folders)
+        return Changes(self.changes, self._new_ignored, lines, folders=folders)
 
-    def _entry(self, at: int, name: str, path: str, folder: _Folder) -> None:
-        """Collects one entry of a folder, and removes it from the layer unless git ignores it."""
+    def _entry(self, at: int, name: str, path: str, folder: _Folder) -> bool:
+        """Collects one entry of a folder, and removes it from the layer unless git ignores it.
+
+        Returns whether later commands see something at the path.
+        """
         found = os.stat(name, dir_fd=at, follow_symlinks=False)
+        in_lower = folder.shows_lower and self._lower.status(path) is not None
         if name == ".git" or self._is_git_folder(at, name, path, found):
             self._repository_entry(at, name, path, found)
-            return
+            return in_lower
         if stat.S_ISDIR(found.st_mode):
-            self._folder_entry(at, name, path, folder)
-            return
+            return self._folder_entry(at, name, path, folder)
         whiteout = is_whiteout(name, at, found)
         over_folder = folder.shows_lower and self._lower.is_folder(path)
         if self._is_ignored(path, folder, as_folder=whiteout and over_folder):
             self._retain(path, found)
             if not whiteout:
                 self._note_new_ignored(path, path)
-            return
+            return not whiteout
+        stays = not whiteout
         if not whiteout and self._is_reported(path):
-            self._leaf(at, name, path, found)
-        if whiteout or over_folder:
+            stays = self._leaf(at, name, path, found) or in_lower
+        if (whiteout or over_folder) and path not in self.view.removed_folders:
             self._deleted_below(path)
+            if whiteout and over_folder:
+                self._removed_folders.append(_printable(path))
         trees.remove(name, at)
+        return stays
 
-    def _folder_entry(self, at: int, name: str, path: str, folder: _Folder) -> None:
+    def _folder_entry(self, at: int, name: str, path: str, folder: _Folder) -> bool:
         lower = self._lower.status(path) if folder.shows_lower else None
         over_folder = lower is not None and stat.S_ISDIR(lower.st_mode)
         with trees.opened(name, at) as inner:
@@ -164,59 +176,77 @@ class _Collector:
             if ignored and not shows_lower and path not in self._proposed_folders:
                 self._retain(path)
                 self._note_new_ignored(f"{path}/", path)
-                return
+                return True
             if folder.depth >= MAX_DEPTH:
                 self._add_not_proposed(path, "the folders are nested too deeply")
             else:
                 if lower is not None and not over_folder and self._is_reported(path):
                     self._deleted(path)
-                self.collect_folder(inner, path, _Folder(shows_lower, ignored, folder.depth + 1))
+                names = self.collect_folder(inner, path, _Folder(shows_lower, ignored, folder.depth + 1))
+                if not ignored:
+                    self._note_if_empty(path, names, self._lower.names(path) if shows_lower else None)
                 if over_folder and not shows_lower:
                     self._deleted_below(path)
                     with contextlib.suppress(OSError):
                         os.removexattr(inner, OPAQUE)
         if folder.depth >= MAX_DEPTH:
             trees.remove(name, at)
-            return
+            return over_folder
         with contextlib.suppress(OSError):  # not empty: some files stay
             os.rmdir(name, dir_fd=at)
+        return True
 
-    def _leaf(self, at: int, name: str, path: str, found: os.stat_result) -> None:
-        """Collects a file, link or device that the command left, if it differs from what was there before."""
+    def _note_if_empty(self, path: str, names: Mapping[str, bool], lower: Sequence[str] | None) -> None:
+        """Notes a folder that the command left empty. One that is empty on disk too needs no note.
+
+        Args:
+            names: the names in the layer's folder, and whether later commands see something there.
+            lower: the names in the user's folder that is visible through it; None if there is none.
+        """
+        is_empty = not any(names.values()) and names.keys() >= set(lower or ())
+        if is_empty and (lower != [] or path in self.view.empty_folders) and _printable(path) == path:
+            if len(self._empty_folders) < MAX_CHANGES:
+                self._empty_folders.append(path)
+            else:
+                self._omitted += 1
+
+    def _leaf(self, at: int, name: str, path: str, found: os.stat_result) -> bool:
+        """Collects a file, link or device that the command left, if it differs from what was there before.
+
+        Returns false if it is lost, because it cannot be proposed.
+        """
         self._seen.add(path)
         if not stat.S_ISREG(found.st_mode):
             is_link = stat.S_ISLNK(found.st_mode)
-            if not (is_link and self._same_link(at, name, path)):
-                self._add_not_proposed(path, "it is a link" if is_link else "it is not a regular file")
-            return
+            is_same = is_link and self._same_link(at, name, path)
+            return is_same or self._add_not_proposed(path, "it is a link" if is_link else "it is not a regular file")
         if self._is_full():
-            return
+            return False
         if not found.st_mode & stat.S_IRUSR and os.geteuid() != 0:
             os.chmod(name, stat.S_IMODE(found.st_mode) | stat.S_IRUSR, dir_fd=at)
         with trees.open_regular_file(name, at) as file:
             if found.st_size > MAX_BYTES:
-                self._large(path, file)
-                return
+                return self._is_users(path, file) or self._add_not_proposed(path, _TOO_LARGE)
             data = file.read(MAX_BYTES)
         self._bytes_read += len(data)
         before, obstacle = self._before_command(path)
         mode = found.st_mode & PERMISSIONS
         if before is not None and before.data == data and before.mode == mode:
-            return
+            return True
         if obstacle:
-            self._add_not_proposed(path, obstacle)
-            return
+            return self._add_not_proposed(path, obstacle)
         expected = before.mode if before is not None else mode & ~0o111
         self._add(Change(path, before, Entry(data, None if mode == expected else mode)))
+        return True
 
-    def _large(self, path: str, file: BinaryIO) -> None:
-        """Reports a file that is too large to propose, if it differs from the user's."""
+    def _is_users(self, path: str, file: BinaryIO) -> bool:
+        """Whether a file has the same bytes as the user's."""
         with contextlib.suppress(OSError, PathEscape), self._lower.open_file(path) as theirs:
             if os.fstat(theirs.fileno()).st_size == os.fstat(file.fileno()).st_size:
                 while (chunk := theirs.read(_CHUNK)) == file.read(_CHUNK):
                     if not chunk:
-                        return
-        self._add_not_proposed(path, f"it is larger than {MAX_BYTES // 1_000_000} MB")
+                        return True
+        return False
 
     def _before_command(self, path: str) -> tuple[Entry | None, str]:
         """The file before the command, and why its change cannot be proposed ("" if it can).
@@ -288,8 +318,10 @@ class _Collector:
         self._omitted += full
         return full
 
-    def _add_not_proposed(self, path: str, reason: str) -> None:
+    def _add_not_proposed(self, path: str, reason: str) -> bool:
+        """Adds a change that cannot be proposed. Returns false, because it is lost."""
         self._add(Change(path, None, None, reason))
+        return False
 
     def _add(self, change: Change) -> None:
         if len(self.changes) >= MAX_CHANGES:

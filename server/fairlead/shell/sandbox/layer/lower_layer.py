@@ -33,17 +33,26 @@ class LowerLayer:
         return None
 
     def fingerprint(self, path: str) -> Fingerprint:
-        """A value that changes when the file, folder or link changes; None as for `status`.
+        """A value that changes when the file, folder or link changes, or when a parent is replaced by a file.
 
-        The value of a folder changes with the names in it, but not with the content of its files.
+        None if there is nothing at the path. The value of a folder changes with the names in it, but not with the
+        content of its files.
         """
         found = self.status(path)
+        if found is None:
+            found = next((each for each in map(self.status, parents(path)) if _is_no_folder(each)), None)
         return None if found is None else (found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode)
 
     def is_folder(self, path: str) -> bool:
         """Whether a path is a folder, and not a link to one."""
         found = self.status(path)
         return found is not None and stat.S_ISDIR(found.st_mode)
+
+    def names(self, path: str) -> list[str]:
+        """The names in a folder; empty if it is not a folder or cannot be read."""
+        with contextlib.suppress(OSError, PathEscape), self._opened(path, trees.FOLDER) as descriptor:
+            return os.listdir(descriptor)
+        return []
 
     def link(self, path: str) -> str | None:
         """The target of a link; None for anything else."""
@@ -91,3 +100,12 @@ class LowerLayer:
 
     def _opened(self, path: str, flags: int) -> AbstractContextManager[int]:
         return closing(open_beneath(self._root / path, self._root, flags))
+
+
+def parents(path: str) -> list[str]:
+    """The folders that contain a relative path, the outermost first."""
+    return [path[:at] for at, letter in enumerate(path) if letter == "/"]
+
+
+def _is_no_folder(found: os.stat_result | None) -> bool:
+    return found is not None and not stat.S_ISDIR(found.st_mode)

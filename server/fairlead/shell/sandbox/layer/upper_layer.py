@@ -16,7 +16,7 @@ from pathlib import Path
 from fairlead.agent.errors import ToolError
 from fairlead.shell.layer import Entry, View
 from fairlead.shell.sandbox.layer import trees
-from fairlead.shell.sandbox.layer.lower_layer import Fingerprint, LowerLayer
+from fairlead.shell.sandbox.layer.lower_layer import Fingerprint, LowerLayer, parents
 from fairlead.workspace.safe_open import closing
 
 WHITEOUT = "user.overlay.whiteout"
@@ -52,7 +52,9 @@ class UpperLayer:
         self._times: dict[str, tuple[bytes, int]] = {}
 
     def fill(self, view: View) -> None:
-        """Writes the proposed files of a view, and whiteouts for the deleted ones. Removes stale files first.
+        """Writes the proposed files and the empty folders of a view, and whiteouts for what does not exist in it.
+
+        Removes stale files first.
 
         Raises:
             ToolError: a proposed file cannot be written.
@@ -70,6 +72,7 @@ class UpperLayer:
                         f"The command was not run: the proposed {path} could not be written to its sandbox "
                         f"({error.strerror})."
                     ) from error
+            self._put_folders(top, view)
 
     def clear(self) -> None:
         """Removes all that can be removed, including builds. For a layer with unknown content, or on a full disk."""
@@ -85,6 +88,27 @@ class UpperLayer:
                 folder, _, name = path.rpartition("/")
                 with contextlib.suppress(FileNotFoundError, NotADirectoryError), trees.opened_below(top, folder) as at:
                     trees.remove(name, at)
+                _remove_empty(top, folder)
+
+    def _put_folders(self, top: int, view: View) -> None:
+        """Creates the empty folders of a view, and whiteouts for the removed ones in which nothing is left."""
+        files = [*self.retained, *(path for path, entry in view.proposed.items() if entry is not None)]
+        occupied = {parent for path in files for parent in parents(path)}
+        for path in view.empty_folders:
+            if not any(self._is_file(each, view) for each in (path, *parents(path))):
+                os.close(self._make_folders(top, path))
+                occupied.update((path, *parents(path)))
+        hidden: set[str] = set()
+        for path in sorted(view.removed_folders):  # the parents first
+            if path not in occupied and self.lower.is_folder(path) and hidden.isdisjoint(parents(path)):
+                self._put(top, path, None)
+                hidden.add(path)
+
+    def _is_file(self, path: str, view: View) -> bool:
+        """Whether a path is a file in a view, or a retained file or folder."""
+        if path in view.proposed:
+            return view.proposed[path] is not None
+        return path in self.retained or (self.lower.status(path) is not None and not self.lower.is_folder(path))
 
     def _put(self, top: int, path: str, entry: Entry | None) -> None:
         folder, _, name = path.rpartition("/")
@@ -164,6 +188,15 @@ class UpperLayer:
     def _give_to_owner(self, descriptor: int) -> None:
         if os.geteuid() != self._owner.uid:
             os.fchown(descriptor, self._owner.uid, self._owner.gid)
+
+
+def _remove_empty(top: int, folder: str) -> None:
+    """Removes a folder and its parents below `top`, up to the first that is not empty."""
+    with contextlib.suppress(OSError):
+        for path in (folder, *reversed(parents(folder))):
+            above, _, name = path.rpartition("/")
+            with trees.opened_below(top, above) as at:
+                os.rmdir(name, dir_fd=at)
 
 
 def mode_of(found: os.stat_result | None) -> int:
