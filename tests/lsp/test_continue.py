@@ -83,6 +83,33 @@ async def test_a_paused_run_continues(connect: Connect) -> None:
         assert (len(api.requests), api.refusals) == (2, [])
 
 
+@pytest.mark.parametrize(("task", "step"), [({"prompt": "Something else."}, None), ({"continue": "paused"}, "1")])
+async def test_p11_only_a_continued_run_works_on_the_step_in_progress(
+    workspace: Path, connect: Connect, task: Json, step: str | None
+) -> None:
+    """docs/plan.md P11: after a new prompt, the edit belongs to no step of the plan: in the tree, in the record, when a
+    step is accepted, and in the reminder. The model reads that the step is pending.
+    """
+    (workspace / "a.txt").write_text("one\n")
+    settings = {"loop": {"maxRounds": 2}, "plan": {"reminderInterval": 1}}
+    with FakeApi(turns=[todo("in_progress"), LOOK, CHANGE, DONE]) as api:
+        async with connect(api, settings=settings) as client:
+            session = {"sessionId": (await client.run("Greet."))["sessionId"]}
+            await client.request("agent/runTask", {**task, **session})
+            texts = [block.get("text", "") for block in api.requests[2].body["messages"][-1]["content"]]
+            assert any("#1 is pending" in text for text in texts) == (step is None)
+            reminder = api.requests[3].body["messages"][-1]["content"][-1]["text"]
+            assert ("In progress: #1" in reminder, "None is in progress" in reminder) == (bool(step), not step)
+            plan = client.last("agent/plan")
+            assert plan["items"][0]["status"] == ("in_progress" if step else "pending")
+            assert bool(plan["items"][0]["evidence"]["files"]) == bool(step)
+            record = (await client.request("agent/record", session))["record"]
+            assert [change["step"] for change in record["changes"]] == [step]
+            accepted = await client.request("agent/edits/accept", {"target": {"item": "1"}, **session})
+            assert [each["outcome"] for each in accepted["outcomes"]] == (["applied"] if step else [])
+        assert (len(api.requests), api.refusals) == (4, [])
+
+
 @pytest.mark.parametrize("mode", ["agent", "plan", "ask"])
 async def test_a_run_continues_in_its_mode_after_a_restart(
     workspace: Path, connect: Connect, storage: Path, mode: str

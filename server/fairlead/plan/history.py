@@ -19,7 +19,7 @@ class PlanVersion:
     summary: str
     """See `summarize_changes`."""
     reason: str
-    """Why the model changed it; empty if it gave no reason, and for the user's changes."""
+    """Why it changed. Empty if the model gave no reason, and for the user's own changes."""
     items: tuple[PlanItem, ...]
 
 
@@ -36,6 +36,7 @@ def summarize_changes(old: Sequence[PlanItem], new: Sequence[PlanItem]) -> str:
         "reworded": sum(was.content != item.content for was, item in both),
         "completed": sum(was.status != "completed" == item.status for was, item in both),
         "started": sum(was.status != "in_progress" == item.status for was, item in both),
+        "made pending": sum(was.status == "in_progress" != item.status == "pending" for was, item in both),
         "reopened": sum(was.status == "completed" != item.status for was, item in both),
         "held": sum(item.held and not was.held for was, item in both),
         "released": sum(was.held and not item.held for was, item in both),

@@ -72,6 +72,17 @@ class TodoManager:
         self._asked_for_plan = False
         self._set_rounds(0)
 
+    def begin_prompt(self) -> tuple[str, ...]:
+        """Makes the items in progress pending, because a new prompt may be about something else (P11).
+
+        Returns a line for the model about each of them.
+        """
+        begun = [item for item in self._state.items if item.status == "in_progress"]
+        if begun:
+            items = (replace(item, status="pending") if item in begun else item for item in self._state.items)
+            self._set_items(tuple(items), "user", "There was a new prompt.")
+        return tuple(f"sent a new prompt, so #{item.id} is pending until you mark it as in_progress" for item in begun)
+
     def set_awaits_approval(self, awaits_approval: bool) -> None:
         """Sets whether the user still has to approve the plan."""
         if awaits_approval != self._state.awaits_approval:

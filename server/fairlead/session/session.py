@@ -197,6 +197,7 @@ class Session:
         checkpoint = None
         if task.continues is None:
             checkpoint = self.decision_history.add_checkpoint(self.snapshot(), shown_prompt(task.prompt))
+            self.feedback.plan_edited(self.plan.begin_prompt())
         self.mode = task.mode or self.mode
         if self.mode != "ask":  # a question does not change whether the plan awaits approval
             self.plan.set_awaits_approval(self.mode == "plan")
