@@ -132,10 +132,11 @@ async def test_p18_the_setting_checks_after_a_partial_accept(workspace: Path, re
 
 
 async def test_p18_a_flaky_check_proves_nothing(workspace: Path, replay: Replay) -> None:
-    """The check passes, fails and passes on the same files, because it depends on a file that nobody opened. Its step
+    """The check passes, fails and passes on the same files, because it depends on a file that Git ignores. Its step
     stays unverified until these files change.
     """
     write_workspace(workspace)
+    (workspace / ".gitignore").write_text("flag\n")
     check, flag = "test -e flag", workspace / "flag"
     turns = [
         {"calls": [todo(*BEGIN, check=check), edit("a.txt", "one", "two")]},

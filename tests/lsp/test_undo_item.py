@@ -101,7 +101,7 @@ async def test_an_earlier_accept_of_the_file_as_a_whole_stays(workspace: Path, r
         {"calls": [plan("pending", "in_progress"), edit("run.sh", "one", "1")]},
         {"calls": [plan("in_progress", "completed"), {"bash": {"command": "chmod +x run.sh"}}]},
         {"text": "."},
-        {"calls": [edit("run.sh", "three", "3")]},
+        {"calls": [plan("in_progress", "completed"), edit("run.sh", "three", "3")]},
         {"text": "."},
     )
     async with Client(workspace, settings=settings) as client:

@@ -97,15 +97,47 @@ PASS = (edit("a.txt", "one", "two"), bash(RUN))
 
 
 async def test_p16_a_change_by_another_program_makes_it_stale(workspace: Path, replay: Replay) -> None:
-    """The verification becomes stale even if the program changes a file that the agent has only read. When the file has
-    its old text again, the verification holds again.
+    """The verification becomes stale even if the program changes a file that nobody has opened: at once if Fairlead
+    watches its folder, else in the record. When the file has its old text again, the verification holds again.
     """
-    async with working(workspace, replay, {"read_file": {"path": "b.txt"}}, *PASS) as client:
+    (workspace / "folder").mkdir()
+    (workspace / "folder" / "c.txt").write_text("one\n")
+    async with working(workspace, replay, *PASS) as client:
         await until(client, ("verified", []))
         (workspace / "b.txt").write_text("by git pull\n")
         await until(client, ("stale", ["b.txt"]))
         (workspace / "b.txt").write_text("one\n")
         await until(client, ("verified", []))
+        (workspace / "folder" / "c.txt").write_text("by git pull\n")
+        record = await client.request("agent/record", {"sessionId": client.last("agent/plan")["sessionId"]})
+        assert record["record"]["steps"][0]["changedSince"] == ["folder/c.txt"]
+        assert status(client) == ("stale", ["c.txt"])
+
+
+@pytest.mark.parametrize("check", ["", RUN])
+async def test_p16_a_change_by_another_program_during_the_run(workspace: Path, replay: Replay, check: str) -> None:
+    """The step is stale when the run ends. If the command is its check, the check runs again when the model completes
+    the step.
+    """
+
+    async def change(_: Json) -> Json:
+        (workspace / "folder" / "c.txt").write_text("by git pull\n")
+        return {"answer": "Yes"}
+
+    def step(status: str) -> Json:
+        return {"todo": {"items": [{"content": "Edit", "status": status, "check": check}]}}
+
+    write_workspace(workspace)
+    (workspace / "folder").mkdir()
+    (workspace / "folder" / "c.txt").write_text("one\n")
+    calls = [step("in_progress"), *PASS, {"ask_user": {"question": "Go on?"}}]
+    settings = replay({"calls": calls}, {"calls": [step("completed")]}, {"text": "Done."})
+    able = {"experimental": {"agent": {"questions": True}}}
+    async with Client(workspace, settings=settings, capabilities=able, answers={"agent/ask": change}) as client:
+        await client.run()
+        *_, completed = client.events("tool_finished")
+        assert ("The check of #1 passed" in completed["text"]) == bool(check)
+        assert status(client) == (("proved", []) if check else ("stale", ["c.txt"]))
 
 
 async def test_p16_typing_makes_it_stale(workspace: Path, replay: Replay) -> None:
@@ -131,7 +163,7 @@ async def test_p16_a_verification_still_holds_after_an_accept(workspace: Path, r
 
 async def test_p16_a_restart_reads_the_files_again(workspace: Path, replay: Replay, storage: Path) -> None:
     """The server is killed and started again. The verification still holds, unless a file has changed in between."""
-    async with working(workspace, replay, {"read_file": {"path": "b.txt"}}, *PASS, storage=storage) as client:
+    async with working(workspace, replay, *PASS, storage=storage) as client:
         await until(client, ("verified", []))
         client.process.kill()
         await client.process.wait()

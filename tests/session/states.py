@@ -152,7 +152,29 @@ def returning_results(call_id: str, text: str, begins: bool) -> Change:
     return return_results
 
 
+def verifying(path: str, digest: str) -> Change:
+    """A verification of one file."""
+
+    def change(state: SessionState) -> SessionState:
+        files = state.file_states.with_first(path, digest).with_state({path: f"{digest}!"})
+        return replace(state, file_states=files, workspace_files=digest)
+
+    return change
+
+
+def correcting(path: str, digest: str, until: int) -> Change:
+    """It turns out that a file had another content in some of the states."""
+
+    def change(state: SessionState) -> SessionState:
+        files = state.file_states.with_first(path, "now")
+        return replace(state, file_states=files.with_earlier(path, digest, min(until, len(files.changes))))
+
+    return change
+
+
 changes = st.one_of(
+    st.builds(verifying, paths, texts),
+    st.builds(correcting, paths, texts, st.integers(0, 3)),
     st.builds(proposing, paths, texts),
     st.builds(dropping, paths),
     st.builds(emptying, paths),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fairlead.edits.origins import Author
@@ -22,6 +22,8 @@ from tools.stand_ins import Documents
 
 NAMES = st.sampled_from(["a", "b", "c"])
 TEXTS = st.sampled_from(["", "1\n", "1\n2\n", "2\n"])
+OTHER_NAMES = st.sampled_from(["d", "e", "folder/f"])
+"""The files that nobody has opened. At first, only d exists."""
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("propose"), NAMES, TEXTS),
@@ -31,12 +33,19 @@ STEPS = st.lists(
         st.tuples(st.just("user writes"), NAMES, TEXTS),
         st.tuples(st.just("user types"), NAMES, TEXTS),
         st.tuples(st.just("user removes"), NAMES, st.none()),
+        st.tuples(st.just("another program writes"), OTHER_NAMES, TEXTS),
+        st.tuples(st.just("another program removes"), OTHER_NAMES, st.none()),
+        st.tuples(st.just("agent reads"), st.just("d"), st.none()),
+        st.tuples(st.just("compare"), st.just(""), st.none()),
         st.tuples(st.just("verify"), st.just(""), st.none()),
         st.tuples(st.just("restart"), st.just(""), st.none()),
     ),
     min_size=3,
     max_size=14,
 )
+
+
+VERIFY, COMPARE, RESTART = ("verify", "", None), ("compare", "", None), ("restart", "", None)
 
 
 class TrackedFiles:
@@ -50,7 +59,7 @@ class TrackedFiles:
         self.verified: list[dict[str, str | None]] = []
 
     def visible(self) -> dict[str, str | None]:
-        return {name: self.files.read(self.folder / name) for name in "abc"}
+        return {name: self.files.read(self.folder / name) for name in (*"abcde", "folder/f")}
 
     async def do(self, step: str, name: str, text: str | None) -> None:
         path = self.folder / name
@@ -69,17 +78,25 @@ class TrackedFiles:
             case "user writes" | "user removes":
                 self.write(path, text)
                 await self.files.observe([path])
+            case "another program writes" | "another program removes":
+                self.write(path, text)
+            case "agent reads":
+                await self.files.read_for_agent(path)
+            case "compare":
+                await self.known.compare()
             case "user types":
                 self.documents.type(path, text or "")
                 await self.files.observe([path])
             case "restart":
-                changes, states = self.files.changes, self.known.states
+                changes, states, workspace = self.files.changes, self.known.states, self.known.workspace.saved
                 self.files = Files(Roots.of(self.folder), self.documents)
                 self.known = KnownFiles(self.files)
                 await self.files.restore(changes, 0)
-                self.known.restore(states)
+                self.known.restore(states, workspace)
+                await self.known.compare()
             case _:
                 self.known.record_state("sandboxed")
+                await self.known.compare()
                 self.verified.append(self.visible())
         self.known.update(self.files.take_touched())
 
@@ -88,11 +105,12 @@ class TrackedFiles:
         if text is None:
             path.unlink(missing_ok=True)
         else:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(text)
 
 
 async def play(folder: Path, steps: list[tuple[str, str, Any]]) -> None:
-    for name in "ab":
+    for name in "abd":
         (folder / name).write_text("1\n")
     tracked = TrackedFiles(folder)
     tracked.known.update(folder / name for name in "abc")
@@ -100,16 +118,29 @@ async def play(folder: Path, steps: list[tuple[str, str, Any]]) -> None:
         with contextlib.suppress(WorkspaceError):  # a proposal that cannot be made
             await tracked.do(*step)
         now = tracked.visible()
+        is_compared = step[0] in ("compare", "verify", "restart")
         for number, then in enumerate(tracked.verified):
-            changed = {Path(path).name for path in tracked.known.changed_since(number)}
-            assert changed == {name for name in "abc" if now[name] != then[name]}, step
+            changed = {Path(path).relative_to(folder).as_posix() for path in tracked.known.changed_since(number)}
+            names = set(now) if is_compared else set("abc")
+            assert changed & names == {name for name in names if now[name] != then[name]}, step
 
 
 @settings(max_examples=60, deadline=None)
 @given(STEPS)
+@example([VERIFY, ("another program writes", "d", "2\n"), ("agent reads", "d", None), COMPARE])
+@example(
+    [
+        ("another program removes", "d", None),
+        VERIFY,
+        ("another program writes", "d", "2\n"),
+        ("agent reads", "d", None),
+        COMPARE,
+    ]
+)
+@example([VERIFY, ("another program removes", "d", None), VERIFY, ("another program writes", "d", "1\n"), RESTART])
 def test_p16_a_verification_holds_for_exactly_the_text_that_it_saw(steps: list[tuple[str, str, Any]]) -> None:
     """For any sequence of edits, commands, decisions, other programs and restarts: the files that changed since a state
-    are those whose content differs from what a command saw then."""
+    are those whose content differs from what a command saw then. After a comparison, files that nobody opened too."""
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(play(Path(folder).resolve(), steps))
 

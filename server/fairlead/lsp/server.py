@@ -55,7 +55,7 @@ class AgentServer:
         self.documents = Documents()
         self.editor = LspEditor(self.protocol, self.documents)
         self.credentials = Credentials()
-        self.watcher = Watcher(self._changed_on_disk)
+        self.watcher = Watcher(self._changed_on_disk, self._others_changed)
         self.context = ServerContext(
             self.documents, self.editor, self.choose_model, Settings(), watch=self.watcher.watch
         )
@@ -69,6 +69,9 @@ class AgentServer:
 
     def _changed_on_disk(self, paths: Collection[Path]) -> None:
         self.sessions.observe(paths)
+
+    def _others_changed(self) -> None:
+        self.sessions.compare_files()
 
     def use_settings(self, given: Any) -> None:
         """Applies settings from the wire. Each problem is reported once."""

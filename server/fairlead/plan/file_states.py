@@ -17,6 +17,15 @@ class FileStates:
         """The states with one more file, unless it is known already."""
         return self if path in self.first else replace(self, first={**self.first, path: digest})
 
+    def with_earlier(self, path: str, digest: str, until: int) -> "FileStates":
+        """The states in which a known file had another digest in all states before number `until`."""
+        now = dict(self.at(until))[path]
+        changes = [{name: each for name, each in changed.items() if name != path} for changed in self.changes[:until]]
+        if until < len(self.changes):
+            changes.append({**self.changes[until], path: now})
+        changed = (*changes, *self.changes[until + 1 :])
+        return FileStates({**self.first, path: digest}, changed)
+
     def with_state(self, now: Mapping[str, str]) -> "FileStates":
         """The states with a further one, in which the files have these digests."""
         before = dict(self.at(len(self.changes) - 1))

@@ -65,7 +65,7 @@ class SessionCommands:
             direct=lambda: DirectLayer(self._files.roots),
             view=self.view,
             propose_changes=self._propose,
-            record_state=self._evidence.known_files.record_state,
+            record_state=self._evidence.record_state,
             check_permission=self._check_permission,
             emit=self._emit,
             timeout=bash.timeout_seconds,

@@ -1,6 +1,7 @@
 """A session: one conversation with its plan and its proposals."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -83,7 +84,7 @@ class Session:
             self.files, servers, lambda: context.editor_code, lambda: context.settings.check.new_errors_seconds
         )
         self.evidence = SessionEvidence(
-            self.files, self.plan, self._code.problems, lambda: context.settings, context.clock
+            self.files, self.plan, self._code.problems, lambda: context.settings, context.clock, self.publish
         )
         self.plan.work_since_update = self.evidence.recorder.work_since_update
         self.check_queue = CheckQueue()
@@ -214,7 +215,22 @@ class Session:
             current.cancel()  # takes effect in the loop, which turns it into an outcome
         else:
             self.commands.start_guarded_search()
-        return await loop.run(agent, user_prompt(task.prompt, self.mode, context))
+        outcome = await loop.run(agent, user_prompt(task.prompt, self.mode, context))
+        await self._compare_at_end(outcome)
+        return outcome
+
+    async def _compare_at_end(self, outcome: Outcome) -> None:
+        """Finds out which verifications still hold at the end of a run. The end of a stopped run does not wait."""
+        with contextlib.suppress(asyncio.CancelledError):  # the user stops the run when it has ended already
+            if outcome.stop_reason != "cancelled":
+                await self.compare_files()
+                return
+        self.evidence.compare_in_background()
+
+    async def compare_files(self) -> None:
+        """Finds out which verifications still hold (`SessionEvidence.compare`), and publishes that."""
+        await self.evidence.compare()
+        self.publish()
 
     async def wait_for_end(self) -> None:
         """Waits until a stopped run has ended, if there is one.
@@ -282,6 +298,7 @@ class Session:
         await self.check_queue.aclose()
         await self._code.aclose()
         await self.commands.aclose()
+        await self.evidence.aclose()
         await self._agent_builder.aclose()
 
     async def stop_command(self, handle: str) -> None:
@@ -347,6 +364,7 @@ class Session:
             user_edits=self.plan.user_edits,
             record=self.evidence.recorder.record,
             file_states=self.evidence.known_files.states,
+            workspace_files=self.evidence.known_files.workspace.saved,
             inferred=self.evidence.recorder.inferred,
             models=self.evidence.recorder.models,
             changes=self.files.changes,
@@ -381,7 +399,7 @@ class Session:
         self.files.rejections.restore(state.rejected)
         await self.files.restore(state.changes, state.edits_version)
         self.evidence.restore(state)
-        self.publish()
+        await self.compare_files()
 
     def edit_plan(self, ops: Sequence[PlanOp], revision: int) -> None:
         """Applies the user's changes to the plan, all or none. The model reads about them in the next feedback.

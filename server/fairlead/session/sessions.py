@@ -416,6 +416,15 @@ class Sessions:
         if self._observing is None:
             self._observing = asyncio.ensure_future(self._observe())
 
+    def compare_files(self) -> None:
+        """Lets the loaded sessions find out which verifications still hold. Returns at once.
+
+        Those that are running do so when their runs end.
+        """
+        for session in self:
+            if not session.running:
+                session.evidence.compare_in_background()
+
     async def _observe(self) -> None:
         try:
             while self._changed:

@@ -76,6 +76,8 @@ class SessionState:
     user_edits: UserEdits = field(default_factory=UserEdits)
     record: Record = field(default_factory=Record)
     file_states: FileStates = field(default_factory=FileStates)
+    workspace_files: str = ""
+    """See `WorkspaceFiles.saved`."""
     inferred: tuple[Inferred, ...] = ()
     models: tuple[str, ...] = ()
     """The names of the models that were used, without duplicates."""

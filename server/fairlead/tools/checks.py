@@ -1,6 +1,6 @@
 """Runs the checks of the plan items that the model completes (docs/plan.md P17)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from fairlead.agent.errors import ToolError
@@ -35,7 +35,7 @@ class Checks:
         approvals: Approvals,
         queue: CheckQueue,
         general: Callable[[PlanItem], Sequence[str]],
-        still_passes: Callable[[str], bool],
+        still_passes: Callable[[str], Awaitable[bool]],
         without_seconds: float,
     ) -> None:
         """
@@ -55,7 +55,7 @@ class Checks:
         """
         results: list[Checked] = []
         for command in dict.fromkeys([*self._general(item), *filter(None, [item.check])]):
-            if self._still_passes(command):
+            if await self._still_passes(command):
                 results.append(Checked(True, f"The check of #{item.id} holds: `{command}` passed on these files."))
                 continue
             results.append(await self._run(item, command, call))

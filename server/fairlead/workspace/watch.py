@@ -24,9 +24,15 @@ RETRY_SECONDS = 1.0  # the pause after a failure
 class Watcher:
     """Watches the files of all sessions."""
 
-    def __init__(self, on_change: Callable[[Collection[Path]], None]) -> None:
-        """`on_change` gets the watched files that may have changed: all of them each time that watching starts."""
-        self._on_change = on_change
+    def __init__(
+        self, on_change: Callable[[Collection[Path]], None], on_other_change: Callable[[], None] = lambda: None
+    ) -> None:
+        """
+        Args:
+            on_change: gets the watched files that may have changed: all of them each time that watching starts.
+            on_other_change: is called when other files in the same folders have changed.
+        """
+        self._on_change, self._on_other_change = on_change, on_other_change
         self._files: dict[str, Path] = {}  # by normalized name, which is faster to look up than a path
         self._folders: set[Path] = set()
         self._interrupt = asyncio.Event()  # ends the current watch: there are new folders, or the watcher is closed
@@ -64,7 +70,7 @@ class Watcher:
                     continue
                 changes = awatch(
                     *folders,
-                    watch_filter=self._is_watched,
+                    watch_filter=None,
                     recursive=False,
                     debounce=DEBOUNCE_MS,
                     step=STEP_MS,
@@ -75,15 +81,19 @@ class Watcher:
                 self._on_change(list(self._files.values()))
                 found = await first
                 while found is not None:
-                    self._on_change({self._files[os.path.normcase(name)] for _, name in found})
+                    self._report({os.path.normcase(name) for _, name in found})
                     found = await anext(changes, None)
             # the library raises RuntimeError, in a group for a file name that is not UTF-8
             except (OSError, RuntimeError, ExceptionGroup) as error:
                 log.warning("watching failed and is retried: %r", error)
                 await asyncio.sleep(RETRY_SECONDS)
 
-    def _is_watched(self, _: object, path: str) -> bool:
-        return os.path.normcase(path) in self._files
+    def _report(self, names: Collection[str]) -> None:
+        watched = {self._files[name] for name in names if name in self._files}
+        if watched:
+            self._on_change(watched)
+        if len(watched) < len(names):
+            self._on_other_change()
 
 
 def _awatch() -> Callable[..., AsyncGenerator[set[tuple[Any, str]], None]]:

@@ -29,7 +29,7 @@ async def plan_history(server: AgentServer, params: Params) -> wire.PageResult:
 async def record(server: AgentServer, params: Params) -> wire.RecordResult:
     """`agent/record`: what the session did, as a page, as a commit message and as data."""
     session = await named_session(server, params)
-    made = create_record(session)
+    made = await create_record(session)
     page = record_page(session.snapshot(), session.roots, session.evidence.support_by_item)
     return {"markdown": page, "commitMessage": commit_message(made), "record": record_json(made)}
 

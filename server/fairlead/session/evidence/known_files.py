@@ -1,20 +1,18 @@
 """Digests of the files that a session knows, and the states of these files that verifications ran on."""
 
 import os
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
 
 from fairlead.plan.file_states import FileStates
+from fairlead.session.evidence.workspace_files import ABSENT, EXECUTABLE, ChangedFile, WorkspaceFiles
 from fairlead.shell.layer import Where
 from fairlead.workspace.disk import DiskText, new_file
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
 from fairlead.workspace.user_files import encoded
-
-ABSENT = "absent"
-EXECUTABLE = "+x"
-"""Follows the SHA-256 of the bytes of an executable file."""
 
 _Content = tuple[str | bytes, str, bytes]  # a text with its encoding and byte order mark, or bytes
 
@@ -22,11 +20,18 @@ _Content = tuple[str | bytes, str, bytes]  # a text with its encoding and byte o
 class KnownFiles:
     """Follows the files that the agent has read, written or proposed, and those that the user edits in an editor.
 
-    Other files are not known, so no verification becomes stale when another program changes them (docs/plan.md P16).
+    Also follows the files that have changed after a state was recorded, whoever changed them (docs/plan.md P16).
+
+    Args:
+        now_ns: returns the time in nanoseconds since the epoch.
     """
 
-    def __init__(self, files: Files) -> None:
-        self._files = files
+    def __init__(self, files: Files, now_ns: Callable[[], int] = time.time_ns) -> None:
+        self._files, self._now_ns = files, now_ns
+        self.workspace = WorkspaceFiles(lambda: files.roots, files.secret_filter)
+        """The other files."""
+        self._recorded_at: list[int] = []  # by state: when it was recorded; 0 for those of earlier processes
+        self._compared = 0  # the states below this number were recorded before the last comparison began
         self._digests: dict[str, str] = {}  # by path
         self._last_hashed: dict[str, tuple[_Content, str]] = {}  # by path: what was hashed last, and its digest
         self._changed_since: dict[int, tuple[str, ...]] = {}  # by state, until a file changes
@@ -34,10 +39,36 @@ class KnownFiles:
         self.version = 0
         """Increases when a file changes after a state was recorded."""
 
-    def restore(self, states: FileStates) -> None:
-        """Replaces the states with saved ones, and reads their files, which may have changed since."""
+    def restore(self, states: FileStates, workspace: str) -> None:
+        """Replaces the states with saved ones, and reads their files, which may have changed since.
+
+        Args:
+            workspace: the `WorkspaceFiles.saved` of the same moment.
+        """
         self.states, self._changed_since = states, {}
+        self._recorded_at, self._compared = [0] * len(states.changes), len(states.changes)
+        self.workspace.restore(workspace)
         self.update(map(Path, states.first))
+
+    async def compare(self) -> None:
+        """Finds the files that have changed since the states were recorded. They are known from now on.
+
+        Raises:
+            WorkspaceError: the files of the workspace cannot be listed.
+        """
+        if not self.states.changes:
+            return
+        count = len(self._recorded_at)
+        changed = await self.workspace.compare(self._known, self._recorded_at[0])
+        for each in changed:
+            await self._files.user_files.preload(Path(each.path))
+        for each in changed:
+            self._add_changed(each)
+        self._compared = count
+        self.refresh()
+
+    def _known(self) -> Collection[str]:
+        return self.states.first.keys()
 
     def update(self, paths: Iterable[Path]) -> None:
         """Reads files that may have changed, and the proposed destinations of those that are moved.
@@ -53,15 +84,27 @@ class KnownFiles:
     def _update(self, path: Path) -> None:
         name, digest = str(path), self._digest(path)
         if name not in self.states.first:
+            changed = self.workspace.take(path)
             self.states = self.states.with_first(name, self._on_disk(path))
+            if changed is not None:
+                self._add_changed(changed)
         if self._digests.get(name) != digest:
             self._digests[name] = digest
             self._changed_since = {}
             self.version += bool(self.states.changes)
 
+    def _add_changed(self, changed: ChangedFile) -> None:
+        """Notes that the states before a change have the content before it."""
+        name = changed.path
+        self.states = self.states.with_first(name, self._on_disk(Path(name)))
+        states = range(self._compared, len(self._recorded_at))
+        until = next((state for state in states if self._recorded_at[state] > changed.at_ns), len(self._recorded_at))
+        self.states = self.states.with_earlier(name, changed.before, until)
+        self._digests.pop(name, None)  # so that the next `update` notices the change
+
     def refresh(self) -> None:
         """Reads all known files again."""
-        self.update(map(Path, list(self._digests)))
+        self.update(map(Path, list(self.states.first)))
 
     def record_state(self, where: Where) -> int:
         """Records the state that a command runs on; returns its number.
@@ -70,6 +113,7 @@ class KnownFiles:
         """
         self.refresh()
         self.states = self.states.with_state(self._digests if where == "sandboxed" else self.on_disk())
+        self._recorded_at.append(self._now_ns())
         return len(self.states.changes) - 1
 
     def on_disk(self) -> Mapping[str, str]:

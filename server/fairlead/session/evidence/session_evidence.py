@@ -1,5 +1,7 @@
 """The evidence for a session's steps, and which evidence is still valid for the current files."""
 
+import asyncio
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from fairlead.plan import PlanItem, TodoManager
@@ -11,8 +13,11 @@ from fairlead.session.evidence.proposed_problems import ProposedProblems
 from fairlead.session.evidence.recorder import Recorder
 from fairlead.session.settings import Settings
 from fairlead.session.state import SessionState
+from fairlead.shell.layer import Where
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
+
+log = logging.getLogger(__name__)
 
 
 class SessionEvidence:
@@ -29,20 +34,74 @@ class SessionEvidence:
         problems: ProposedProblems,
         settings: Callable[[], Settings],
         clock: Callable[[], float],
+        on_compared: Callable[[], None],
     ) -> None:
-        """`clock` returns seconds since an arbitrary start."""
+        """
+        Args:
+            clock: returns seconds since an arbitrary start.
+            on_compared: called after files were compared in the background.
+        """
         self._files, self._plan, self._settings = files, plan, settings
         self.known_files = KnownFiles(files)
         self.recorder = Recorder(plan.snapshot, clock, self._path_of, self._file_state_count)
         self.found_set = FoundSet(files, self.known_files)
         self.last_checks = LastChecks(lambda: self.versions)
         self.problems = problems
+        self._on_compared = on_compared
+        self._comparing = asyncio.Lock()
+        self._next_comparison: asyncio.Task[None] | None = None
+        self._background: set[asyncio.Task[None]] = set()
 
     def restore(self, state: SessionState) -> None:
         """Replaces the record and the file states with saved ones. Files may have changed since."""
         self.recorder.record, self.recorder.inferred = state.record, state.inferred
         self.recorder.models = state.models
-        self.known_files.restore(state.file_states)
+        self.known_files.restore(state.file_states, state.workspace_files)
+
+    async def aclose(self) -> None:
+        """Stops comparing files."""
+        for task in self._background:
+            task.cancel()
+        await asyncio.gather(*self._background, return_exceptions=True)
+
+    def record_state(self, where: Where) -> int:
+        """Records the state that a command is about to run on; returns its number. See `KnownFiles.record_state`.
+
+        Compares all files of the workspace in the background, while the command runs.
+        """
+        state = self.known_files.record_state(where)
+        self.compare_in_background()
+        return state
+
+    def compare_in_background(self) -> None:
+        """Compares all files, and then calls `on_compared`."""
+        task = asyncio.ensure_future(self._compare_and_report())
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    async def _compare_and_report(self) -> None:
+        await self.compare()
+        self._on_compared()
+
+    async def compare(self) -> None:
+        """Finds out which files of the workspace have changed since the verifications (docs/plan.md P16).
+
+        Call it before something relies on a verification. The comparison begins after the call; several callers that
+        wait for one to begin share it.
+        """
+        if self._next_comparison is None:
+            self._next_comparison = asyncio.ensure_future(self._compare_next())
+            self._background.add(self._next_comparison)
+            self._next_comparison.add_done_callback(self._background.discard)
+        await asyncio.shield(self._next_comparison)
+
+    async def _compare_next(self) -> None:
+        async with self._comparing:
+            self._next_comparison = None
+            try:
+                await self.known_files.compare()
+            except WorkspaceError as error:
+                log.warning("the files of the workspace cannot be compared: %s", error)
 
     def update(self) -> None:
         """Reads the files that may have changed."""
@@ -58,13 +117,19 @@ class SessionEvidence:
         items = self._plan.snapshot().items if items is None else items
         return support_by_item(items, self.recorder.record, self.known_files.changed_since, self.problems.count)
 
-    def still_passes(self, command: str) -> bool:
+    async def still_passes(self, command: str) -> bool:
         """Whether the last run of a verifying command passed, on the files as they are now.
 
         Args:
             command: the command line without surrounding whitespace.
         """
         self.update()
+        if not self._still_passes(command):
+            return False
+        await self.compare()
+        return self._still_passes(command)
+
+    def _still_passes(self, command: str) -> bool:
         return still_passes(command, self.recorder.record, self.known_files.changed_since)
 
     def is_flaky(self, command: str) -> bool:

@@ -30,12 +30,13 @@ from fairlead.session.session import Session
 _DIGEST_LENGTH = 64
 
 
-def create_record(session: Session) -> SessionRecord:
+async def create_record(session: Session) -> SessionRecord:
     """The record of a session, with the files as they are on disk now.
 
     No digest of a file that looks like a secret is included, because it would confirm a guess of the content. Such a
     file is missing from `files` and `differs`; other fields may name it.
     """
+    await session.compare_files()
     session.evidence.known_files.refresh()
     return _Creator(session).record()
 

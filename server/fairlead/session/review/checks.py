@@ -129,7 +129,7 @@ def _check(session: Session, command: str) -> Check:
 
 async def _run(session: Session, request: _Request) -> CheckFinished:
     check, before = request.check, _review_of(session)
-    passed_before = session.evidence.still_passes(check.command)
+    passed_before = await session.evidence.still_passes(check.command)
     proves = False
     try:
         end, is_outdated = await _execute(session, request, _visible_changes(session, request), request.call_id)
@@ -143,7 +143,7 @@ async def _run(session: Session, request: _Request) -> CheckFinished:
             text = f"With {chosen} of {count_of(total, 'undecided change')}: {_sentence(check, end)}"
         else:
             complete = None
-            if not end.passed and len(before.undecided) and not session.evidence.still_passes(check.command):
+            if not end.passed and len(before.undecided) and not await session.evidence.still_passes(check.command):
                 complete, is_outdated = await _execute(session, request, None, f"{request.call_id}.all")
             text, proves = _judge_accepted(session, request, end, complete, before, is_outdated=is_outdated)
     except ToolError as error:
@@ -190,7 +190,7 @@ async def _execute(
     check = CheckRun(command, where, commands.record_state(where), request.handle, visible)
     reviewed = _review_of(session).reviewed
     end = await run_check(commands, check, call)
-    session.publish()
+    await session.compare_files()
     is_outdated = bool(session.evidence.known_files.changed_since(check.state))
     return end, is_outdated or _review_of(session).reviewed != reviewed
 

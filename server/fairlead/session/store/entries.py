@@ -88,6 +88,8 @@ class EntryEncoder:
         _add_plan(entry, old, new)
         _add_mapping(entry, "record", old.record.by_step, new.record.by_step, codec.evidence_json)
         _add_file_states(entry, old.file_states, new.file_states)
+        if new.workspace_files != old.workspace_files:
+            entry["workspace_files"] = new.workspace_files
         if new.inferred is not old.inferred:
             shared = common_prefix_length(old.inferred, new.inferred)
             if (shared, shared) != (len(old.inferred), len(new.inferred)):
@@ -199,8 +201,14 @@ def _add_plan(entry: Json, old: SessionState, new: SessionState) -> None:
 
 def _add_file_states(entry: Json, old: FileStates, new: FileStates) -> None:
     _add_mapping(entry, "files", old.first, new.first, lambda _, digest: digest)
-    if len(new.changes) != len(old.changes):
-        entry["states"] = [dict(changed) for changed in new.changes[len(old.changes) :]]
+    count = len(old.changes)
+    if len(new.changes) != count:
+        entry["states"] = [dict(changed) for changed in new.changes[count:]]
+    if new.changes is not old.changes:
+        pairs = enumerate(zip(old.changes, new.changes[:count], strict=True))
+        corrected = {number: dict(now) for number, (before, now) in pairs if before is not now and before != now}
+        if corrected:
+            entry["corrected"] = corrected
 
 
 def _add_mapping(
@@ -262,9 +270,11 @@ def _with_entry(content: JournalContent, entry: Json) -> JournalContent:
         changed["phase"], changed["updated"] = codec.read_phase(entry["phase"])
     if "record" in entry:
         changed["record"] = Record(merged_values(old.record.by_step, entry["record"], codec.read_evidence))
-    if "files" in entry or "states" in entry:
+    if not entry.keys().isdisjoint(("files", "states", "corrected")):
         first = merged_values(old.file_states.first, entry.get("files", {}), lambda _, digest: digest)
-        changed["file_states"] = FileStates(first, (*old.file_states.changes, *entry.get("states", [])))
+        corrected = {int(number): value for number, value in entry.get("corrected", {}).items()}
+        earlier = (corrected.get(number, value) for number, value in enumerate(old.file_states.changes))
+        changed["file_states"] = FileStates(first, (*earlier, *entry.get("states", [])))
     if "inferred" in entry:
         shared, further = entry["inferred"]
         changed["inferred"] = (*old.inferred[:shared], *(Inferred(**step) for step in further))
@@ -299,6 +309,7 @@ def _identity(value: Any) -> Any:
 _WHOLE_FIELDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "title": ("title", _identity),
     "mode": ("mode", _identity),
+    "workspace_files": ("workspace_files", _identity),
     "at": ("at", codec.read_time),
     "told": ("events_sent", _identity),
     "models": ("models", tuple),

@@ -23,21 +23,12 @@ from fairlead.workspace.repositories import enclosing_repository, read_start
 
 RULES = ".gitignore"
 
-# the files and folders that common tools create in every project; the project's own rules override these rules
-_ALWAYS = b"""
-__pycache__/
-*.py[co]
-.pytest_cache/
-.mypy_cache/
-.ruff_cache/
-.hypothesis/
-.tox/
-.nox/
-.venv/
-node_modules/
-.gradle/
-.DS_Store
-"""
+CACHES = (
+    *("__pycache__/", "*.py[co]", ".pytest_cache/", ".mypy_cache/", ".ruff_cache/", ".hypothesis/", ".tox/", ".nox/"),
+    *(".venv/", "node_modules/", ".gradle/", ".DS_Store"),
+)
+"""Rules for the files and folders that common tools create in every project. The project's own rules override them."""
+_ALWAYS = "\n".join(CACHES).encode()
 
 # limits for one ignore file, in bytes and lines; the rest is not read
 MAX_TEXT = 100_000
