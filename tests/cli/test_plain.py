@@ -1,5 +1,6 @@
 """`fairlead run` without a terminal: plain lines, exit codes and the changes."""
 
+import json
 import os
 import re
 import socket
@@ -12,8 +13,9 @@ import yaml
 
 from cli.command import Ended, run_plain
 from fairlead.cli.program import program_name
-from support.fake_api import FakeApi, HttpError, Text, Turn
+from support.fake_api import Call, FakeApi, HttpError, Text, Turn
 from support.fake_clouds import FakeBedrock
+from support.sandbox import needs_sandbox
 
 Record = Callable[..., Path]
 WRITE = {"calls": [{"write_file": {"path": "src/new.py", "content": "print('新')\n"}}]}
@@ -137,6 +139,24 @@ def test_commands_need_a_terminal_to_ask_in(workspace: Path, record: Record) -> 
         assert (workspace / "made.txt").exists()
         assert "run without asking (--allow-commands)" in allowed.out
         assert "\n      out\n  ✗ exit code 3" in allowed.out
+
+
+def test_a_variable_of_the_project_reaches_commands_if_the_user_names_it(workspace: Path) -> None:
+    """Without `--pass-variable`, a sandboxed command does not have it, and the model reads how it gets there."""
+    needs_sandbox()
+    project: dict[str, Any] = {"SHOP_SETTINGS": "local", "SHOP_KEY": "hunter2", "ANTHROPIC_API_KEY": "k"}
+
+    def result(*more: str) -> str:
+        call = Call("bash", {"command": 'env; echo "settings: ${SHOP_SETTINGS:?}"'})
+        with FakeApi([Turn((call,)), Turn((Text("Done."),))], require_key=False) as api:
+            model = ("--base-url", api.url, "--model", "m-1")
+            run_plain("run", "a task", "--workspace", workspace, *model, *more, **project)
+        return json.dumps(api.requests[1].body["messages"][-1])
+
+    without, passed = result(), result("--pass-variable", "SHOP_*")
+    assert "The user's environment has SHOP_SETTINGS, but sandboxed commands do not get it." in without
+    assert "settings: local" in passed
+    assert "hunter2" not in without + passed
 
 
 def test_a_command_at_its_time_limit(workspace: Path, record: Record) -> None:

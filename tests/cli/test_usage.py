@@ -33,6 +33,7 @@ from fairlead.cli.main import run_command_line
         (["run", "x", "--record", "nowhere/run.yaml"], "must be a file in an existing folder"),
         (["run", "x", "--record", "file.txt"], "is not a recording, so it is not overwritten"),
         (["run", "--continue", "--record", "file.txt"], "--continue records only the new turns"),
+        (["run", "x", "--pass-variable", "A=b"], "'A=b' was not understood. It must be the name of a variable"),
         (["demo", "--keep", "."], "must be new or empty"),
         (["sing"], "invalid choice"),
         (["run", "fix", "the", "bug"], "unrecognized arguments: the bug; put the task in quotes\n"),
@@ -104,6 +105,7 @@ def test_help_of_run() -> None:
         "--accept",
         "--record",
         "--save-record",
+        "--pass-variable",
         "exit codes",
     )
     for word in (*words, "DANGEROUS"):

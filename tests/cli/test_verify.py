@@ -171,6 +171,14 @@ def test_a_command_is_killed_at_the_time_limit(records: Records) -> None:
 
 
 @pytest.mark.usefixtures("sandbox")
+def test_a_command_gets_the_variables_that_the_user_names(records: Records) -> None:
+    records.write(checks=[check('test "$SHELL_TEST_MODE" = full')])
+    assert run_plain("verify", records.path, "--workspace", records.workspace, SHELL_TEST_MODE="full").code == 1
+    options = ("--workspace", records.workspace, "--pass-variable", "SHELL_TEST_*")
+    assert run_plain("verify", records.path, *options, SHELL_TEST_MODE="full").code == 0
+
+
+@pytest.mark.usefixtures("sandbox")
 def test_a_pipeline_does_not_hide_a_failure(records: Records) -> None:
     """The pipeline fails if its first command fails, as in the session."""
     (records.workspace / "test_no.py").write_text("import unittest\nassert False\n")

@@ -219,10 +219,16 @@ async def test_p17_a_check_that_needs_the_network_is_run_with_bash(workspace: Pa
             "/user.slice/x.scope is not a snap cgroup",
             "Checks cannot start programs that were installed as a snap.",
         ),
+        (
+            "PYTEST_CURRENT_TEST is not set",  # a variable that is set here
+            "The user's environment has PYTEST_CURRENT_TEST, but sandboxed commands do not get it.",
+        ),
     ],
 )
-async def test_p17_a_check_that_needs_docker_or_a_snap(workspace: Path, replay: Replay, output: str, said: str) -> None:
-    """The model's tick is refused, and the refusal says what checks cannot reach or start."""
+async def test_p17_a_check_that_needs_something_outside_of_the_sandbox(
+    workspace: Path, replay: Replay, output: str, said: str
+) -> None:
+    """The model's tick is refused, and the refusal says what checks cannot reach, start or read."""
     await check_does_not_pass(workspace, replay, f"echo {output}; false", said, {})
 
 

@@ -329,12 +329,19 @@ async def test_commands_run_in_the_sandbox_for_a_client_that_cannot_ask(workspac
 
 
 async def test_a_page_says_how_commands_run_here(workspace: Path, replay: Replay) -> None:
-    """The page names the sandbox, says when the user is asked, and shows examples for each rule."""
-    rules = {"allow": ["npm test *", "find *"], "deny": ["git push *"]}
-    async with Client(workspace, settings=replay({"text": "x"}, bash=rules)) as client:
+    """The page names the sandbox, says when the user is asked, and shows examples for each rule.
+
+    It names the variables that the user's patterns pass, and those that look like secrets, without their values.
+    """
+    rules = {"allow": ["npm test *", "find *"], "deny": ["git push *"], "passVariables": ["SHOP_*"]}
+    env = {"SHOP_ENV": "test", "SHOP_KEY": "hunter2"}
+    async with Client(workspace, settings=replay({"text": "x"}, bash=rules), env=env) as client:
         page = (await client.request("agent/command/rules", {}))["markdown"]
     assert "Commands run in a sandbox (created by " in page
     assert "You are asked before a command uses the network" in page
     assert "| `npm test *` | `npm test`, " in page and "`sudo npm test" in page
     assert "find -delete=f" not in page and "`find x > f`" in page
     assert "\n| `git push *` | `git push x`, `ls && git push x`, `sudo git push x`, `bash -c 'git push x'` |" in page
+    assert "`fairlead.bash.passVariables` passes: `SHOP_ENV`." in page
+    assert "Not passed, because they look like secrets: `SHOP_KEY`." in page
+    assert "hunter2" not in page

@@ -14,7 +14,7 @@ DECLARED: dict[str, Any] = json.loads((ROOT / "package.json").read_text(encoding
     "configuration"
 ]["properties"]
 # each of these decides who is asked, who answers or what is run
-WIDENING = ["model", "baseUrl", "python", "replay", "approvals", "bash.allow", "bash.deny"]
+WIDENING = ["model", "baseUrl", "python", "replay", "approvals", "bash.allow", "bash.deny", "bash.passVariables"]
 WIDENING += ["provider", "cloud.region", "cloud.project", "languageServers"]
 
 
@@ -26,13 +26,18 @@ def test_rules_are_kept_as_they_are_written() -> None:
 
 def test_a_bad_rule_is_named_and_left_out() -> None:
     """The other rules apply, and the user reads what to write instead."""
-    settings, problems = read_settings({"bash": {"allow": ["ls", "a; b", 3], "deny": "rm *"}})
+    bash = {"allow": ["ls", "a; b", 3], "deny": "rm *", "passVariables": [" RAILS_ENV", "DJANGO_*", "*", "A=b"]}
+    settings, problems = read_settings({"bash": bash})
     assert (settings.bash.allow, settings.bash.deny) == (("ls",), ())
+    assert settings.bash.pass_variables == ("RAILS_ENV", "DJANGO_*")
+    not_named = "was left out. It must be the name of a variable, with * for any characters, such as DJANGO_*."
     assert problems == [
         "bash.allow: 'a; b' was left out. "
         "A rule is one plain command, without ;, |, &&, $ or the like. Write one rule per command.",
         "bash.allow: 3 must be a string",
         "bash.deny must be a list of strings",
+        f"bash.passVariables: '*' {not_named}",
+        f"bash.passVariables: 'A=b' {not_named}",
     ]
 
 

@@ -18,9 +18,10 @@ import pytest
 from fairlead.agent.errors import ToolError
 from fairlead.shell import reaper
 from fairlead.shell.direct import DirectLayer
+from fairlead.shell.environment import command_environment
 from fairlead.shell.layer import DEFAULT_LIMITS, Launch, View
 from fairlead.shell.output import BATCH, HEAD, INTERVAL, STREAM_LIMIT, TAIL
-from fairlead.shell.process import Command, CommandResult, command_environment, kill_all
+from fairlead.shell.process import Command, CommandResult, kill_all
 from fairlead.shell.reaper import TOO_MANY
 from fairlead.workspace.paths import Roots
 
@@ -392,38 +393,6 @@ async def test_the_output_of_a_python_program_is_read_while_it_runs(tmp_path: Pa
     watched.task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await watched.task
-
-
-def test_fault_40_a_commands_environment_holds_no_credentials() -> None:
-    """docs/faults.md 40: the environment has no variables of Anthropic or Fairlead, and none that the client added for
-    the server.
-
-    The user's other variables stay, and pagers are off.
-    """
-    given = {
-        "PATH": "/bin",
-        "HOME": "/h",
-        "ANTHROPIC_API_KEY": "s",
-        "ANTHROPIC_AUTH_TOKEN": "s",
-        "FAIRLEAD_X": "s",
-        "FAIRLEAD_ADDED_VARIABLES": "http_proxy,no_proxy",
-        "http_proxy": "http://user:s@proxy",
-        "NO_PROXY": "localhost",
-    }
-    assert command_environment(given) == {
-        "PATH": "/bin",
-        "HOME": "/h",
-        "GIT_TERMINAL_PROMPT": "0",
-        "PAGER": "cat",
-        "GIT_PAGER": "cat",
-        "GIT_EDITOR": "true",
-        "GIT_SEQUENCE_EDITOR": "true",
-        "PYTHONUNBUFFERED": "1",
-        "TERM": "dumb",
-        "GIT_CONFIG_COUNT": "1",
-        "GIT_CONFIG_KEY_0": "maintenance.auto",
-        "GIT_CONFIG_VALUE_0": "false",
-    }
 
 
 def test_fault_40_a_command_sees_no_credentials(tmp_path: Path) -> None:

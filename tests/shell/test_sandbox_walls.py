@@ -193,12 +193,27 @@ async def test_files_and_memory_are_limited(box: Boxes) -> None:
 
 
 async def test_only_listed_environment_variables_are_passed(box: Boxes) -> None:
-    """Commands get the variables that tools need, and variables that keep tools from waiting for input."""
+    """Commands get the variables that tools need, those that the user's patterns name, and variables that keep tools
+    from waiting for input.
+    """
     environment = {"PATH": "/bin", "LC_ALL": "C", "AWS_SECRET_ACCESS_KEY": "k", "X_TOKEN": "t", "JAVA_HOME": "/j"}
-    assert mounts.command_environment(environment, network=True).keys() == {
-        *("PATH", "LC_ALL", "JAVA_HOME", "HOME", "TERM", "TMPDIR", "PAGER", "GIT_PAGER", "GIT_TERMINAL_PROMPT"),
+    environment |= {"RAILS_ENV": "test", "RACK_ENV": "test", "HOME": "/h"}
+    assert mounts.command_environment(environment, ["RAILS_*", "AWS_*", "HOME"], network=True).keys() == {
+        *(
+            "RAILS_ENV",
+            "PATH",
+            "LC_ALL",
+            "JAVA_HOME",
+            "HOME",
+            "TERM",
+            "TMPDIR",
+            "PAGER",
+            "GIT_PAGER",
+            "GIT_TERMINAL_PROMPT",
+        ),
         *("GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_OPTIONAL_LOCKS", "PYTHONUNBUFFERED", "COREPACK_DEFAULT_TO_LATEST"),
     }
+    assert mounts.command_environment(environment, ["HOME"], network=True)["HOME"] == str(mounts.home())
     assert await box.output("touch $TMPDIR/x ~/y && cd ~ && pwd") == f"{mounts.home()}\n"
 
 

@@ -24,6 +24,7 @@ export const SERVER_SETTINGS = [
   "bash.memoryMb",
   "bash.allow",
   "bash.deny",
+  "bash.passVariables",
   "checks",
   "check.withoutChangesSeconds",
   "check.afterPartialAccept",

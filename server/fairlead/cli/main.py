@@ -25,6 +25,7 @@ from fairlead.models.endpoint import without_password
 from fairlead.models.recording import read_recording
 from fairlead.session.record.shape import BadRecord
 from fairlead.session.settings import Provider
+from fairlead.shell.environment import read_pattern
 from fairlead.workspace.paths import Roots, real_path
 
 WRONG_USAGE = 2
@@ -200,6 +201,7 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         help="a command that must pass before a step that changed files is completed; can be given several times",
     )
+    _add_pass_variable(run)
     run.add_argument("--record", metavar="FILE", help="write the conversation to a file for --replay")
     run.add_argument(
         "--save-record", metavar="FILE", help="write what the session did and proved to a file for `fairlead verify`"
@@ -230,9 +232,29 @@ def _parser() -> argparse.ArgumentParser:
         default=VerifyOptions.timeout,
         help="how long a command may run (default: %(default)s)",
     )
+    _add_pass_variable(verify)
     # only for the help and the errors: __main__ starts the server
     commands.add_parser("serve", description=SERVE_ABOUT, formatter_class=raw, usage="fairlead serve")
     return parser
+
+
+def _add_pass_variable(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--pass-variable",
+        metavar="NAME",
+        type=_variable_pattern,
+        action="append",
+        default=[],
+        help="an environment variable, or a pattern such as DJANGO_*, that sandboxed commands get unless it looks like "
+        "a secret; can be given several times",
+    )
+
+
+def _variable_pattern(text: str) -> str:
+    try:
+        return read_pattern(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} was not understood. {error}".rstrip(".")) from error
 
 
 def _positive_number(text: str) -> int:
@@ -294,6 +316,7 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
         record=_output_file(given.save_record, "record", load_record, fail),
         allow_commands=given.allow_commands,
         checks=given.check,
+        pass_variables=given.pass_variable,
     )
 
 
@@ -330,7 +353,7 @@ def _verify_options(given: argparse.Namespace, *, fail: Callable[[str], NoReturn
         record = load_record(_path(given.record))
     except BadRecord as error:
         fail(escape_hidden(f"{given.record} cannot be verified. {error}"))
-    return VerifyOptions(record, workspace, not given.no_run, given.timeout)
+    return VerifyOptions(record, workspace, not given.no_run, given.timeout, given.pass_variable)
 
 
 def _address(given: argparse.Namespace) -> str:

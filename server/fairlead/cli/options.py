@@ -42,6 +42,8 @@ class RunOptions:
     allow_commands: bool = False
     checks: Sequence[str] = ()
     """Commands that must pass before a step that changed files is completed."""
+    pass_variables: Sequence[str] = ()
+    """Patterns of the variables that sandboxed commands get in addition to known ones."""
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -54,6 +56,7 @@ class RunOptions:
             "maxSilenceSeconds": self.max_silence,
             "replay": str(self.replay or ""),
             "checks": list(self.checks),
+            "bash.passVariables": list(self.pass_variables),
         }
         return {name: value for name, value in given.items() if value}
 
@@ -76,3 +79,5 @@ class VerifyOptions:
     """Whether to run the record's checks. Without a sandbox, they do not run, and the verification fails."""
     timeout: int = BashSettings().timeout_seconds
     """How long each check may run, in seconds."""
+    pass_variables: Sequence[str] = ()
+    """As for `RunOptions`."""

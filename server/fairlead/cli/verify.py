@@ -80,7 +80,9 @@ class _Verification:
             return
         for command in commands:
             with self._running(command):
-                finding = await run_check(command, self._roots, sandbox, [state], self._options.timeout)
+                finding = await run_check(
+                    command, self._roots, sandbox, [state], self._options.timeout, self._options.pass_variables
+                )
             self._report(finding)
 
     def _running(self, command: str) -> AbstractContextManager[object]:

@@ -13,6 +13,7 @@ from fairlead.json_values import is_list, is_object
 from fairlead.lsp.language_server_settings import read_language_servers
 from fairlead.session.settings import Settings
 from fairlead.shell.command_line.rules import Rule
+from fairlead.shell.environment import read_pattern
 
 DEFAULTS = Settings()
 SECTION = "fairlead"
@@ -129,7 +130,7 @@ def _command(text: str) -> str:
     return text.strip()
 
 
-_LIST_READERS = {"checks": _command}
+_LIST_READERS = {"checks": _command, "passVariables": read_pattern}
 """How the texts of a list are read, by the setting's name without the group. All other lists contain command rules."""
 
 

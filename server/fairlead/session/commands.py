@@ -19,6 +19,7 @@ from fairlead.shell.layer import Changes, Layer, Limits, View, Where
 from fairlead.tools.command_changes import propose_changes, proposed_entries
 from fairlead.tools.commands import Commands
 from fairlead.tools.folders import empty_folders, names_of
+from fairlead.tools.missing_variables import MissingVariables
 from fairlead.workspace.emptied_folders import emptied_folders
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots
@@ -40,6 +41,7 @@ class SessionCommands:
     ) -> None:
         self._files, self._context, self._emit = files, context, emit
         self.background = BackgroundCommands()
+        self._missing_variables = MissingVariables()
         self._evidence = evidence
         self._foreground = asyncio.Lock()
         self._layers: dict[Roots, asyncio.Task[Layer]] = {}
@@ -73,6 +75,7 @@ class SessionCommands:
             background=self.background,
             unavailable=self._unavailable,
             checks=self._evidence.check_commands,
+            missing_variables=self._missing_variables,
             foreground=self._foreground,
         )
 
@@ -95,7 +98,9 @@ class SessionCommands:
         roots = self._files.roots
         opening = self._layers.get(roots)
         if opening is None or (opening.done() and opening.exception() is not None):
-            opening = self._layers[roots] = asyncio.create_task(self._context.layers.open(roots))
+            opening = self._layers[roots] = asyncio.create_task(
+                self._context.layers.open(roots, lambda: self._context.settings.bash.pass_variables)
+            )
         return await asyncio.shield(opening)
 
     async def view(self, roots: Roots, changes: Changeset | None = None) -> View:

@@ -49,6 +49,8 @@ class BashSettings:
     """Valid rules (shell/command_line/rules.py) for commands that run without asking."""
     deny: tuple[str, ...] = ()
     """Valid rules for commands that never run. They take precedence over `allow`."""
+    pass_variables: tuple[str, ...] = ()
+    """Valid patterns (shell/environment.py) of the variables that sandboxed commands get in addition to known ones."""
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from fairlead.agent.errors import ToolError
 from fairlead.shell import reaper
+from fairlead.shell.environment import command_environment
 from fairlead.shell.layer import DEFAULT_LIMITS, Changes, Launch, Limits, View, Where
-from fairlead.shell.process import command_environment
 from fairlead.workspace.paths import Roots
 
 # folders with the bash of WSL, which runs in another file system

@@ -5,7 +5,7 @@ The sandbox is probed once per workspace, and again only if the probe failed tem
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import platformdirs
@@ -59,8 +59,10 @@ class CommandLayers:
         """The result of the probe, which is started if necessary. Cancelling the caller does not stop the probe."""
         return await asyncio.shield(self.start_probe(roots))
 
-    async def open(self, roots: Roots) -> Layer:
+    async def open(self, roots: Roots, pass_variables: Callable[[], Sequence[str]]) -> Layer:
         """A new layer for a session: the sandbox if there is one, otherwise the workspace itself.
+
+        `pass_variables` is as for `Capability.layer`.
 
         Raises:
             ToolError: the sandbox's folder cannot be created.
@@ -71,7 +73,7 @@ class CommandLayers:
         if found.weakness and roots not in self._warned:
             self._warned.add(roots)
             self._warn(found.weakness)
-        return await found.layer(self._storage)
+        return await found.layer(self._storage, pass_variables)
 
 
 def _sweep(layers_folder: Path) -> None:

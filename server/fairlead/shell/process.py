@@ -10,13 +10,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from fairlead.agent.errors import ToolError
 from fairlead.shell import reaper
-from fairlead.shell.layer import NON_INTERACTIVE, Launch
+from fairlead.shell.layer import Launch
 from fairlead.shell.output import BoundedOutput, Stream
 from fairlead.shell.uncancelled import finish_uncancelled
 
@@ -25,10 +25,6 @@ GRACE = 4.5 if sys.platform == "linux" else 1.5
 # seconds to wait for the end of the output, after the command has exited and again after its group was killed
 DRAIN = 0.2
 FILE_TOO_LARGE_EXIT_CODE = 128 + 25  # SIGXFSZ
-# prefixes of the variables that hold our own credentials, which commands must not see (docs/faults.md 40)
-SECRET_PREFIXES = ("ANTHROPIC_", "FAIRLEAD_", "AWS_BEARER_TOKEN_BEDROCK")
-# lists, in lower case, the names of the variables that the client added for the server only, such as a proxy's
-ADDED_VARIABLES = "FAIRLEAD_ADDED_VARIABLES"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,25 +44,6 @@ class CommandResult:
         """The exit code in words. Only for a command that `exited`."""
         too_large = ": a file reached the size limit" if self.exit_code == FILE_TOO_LARGE_EXIT_CODE else ""
         return f"exit code {self.exit_code}{too_large}"
-
-
-def command_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The environment of a command outside the sandbox.
-
-    It is the user's environment with NON_INTERACTIVE, without our secrets and without the variables that the client
-    added. It also keeps Git from starting maintenance in the background. Such maintenance would be killed when the
-    command ends, and would leave a lock that prevents any later maintenance of the repository.
-    """
-    added = environment.get(ADDED_VARIABLES, "").split(",")
-    public = {
-        name: value
-        for name, value in environment.items()
-        if not name.startswith(SECRET_PREFIXES) and name.lower() not in added
-    }
-    given = public.get("GIT_CONFIG_COUNT", "")
-    number = int(given) if given.isdecimal() else 0
-    setting = {f"GIT_CONFIG_KEY_{number}": "maintenance.auto", f"GIT_CONFIG_VALUE_{number}": "false"}
-    return {**public, **NON_INTERACTIVE, **setting, "GIT_CONFIG_COUNT": str(number + 1)}
 
 
 class _Pipe(asyncio.SubprocessProtocol):

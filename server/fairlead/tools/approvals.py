@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fairlead.agent.errors import ToolError
+from fairlead.shell.environment import command_environment
 from fairlead.shell.layer import Where
-from fairlead.shell.process import command_environment
 from fairlead.workspace.editor import ApprovalAnswer, ApprovalRequest, Editor
 
 

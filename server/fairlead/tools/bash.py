@@ -152,16 +152,21 @@ class Bash:
         except NotRun as error:
             raise ToolError(_lines(*notes, str(error), result.output)) from error
         is_boxed_failure = job.where == "sandboxed" and result.exit_code != 0
-        unreachable = unreachable_hint(result.output, network=job.network) if is_boxed_failure else ""
+        hints = self._failure_hints(job, result.output) if is_boxed_failure else []
         if result.ended == "timeout":
             limit = f"Killed at the time limit of {running.timeout:g} s. Output so far:"
             watching = watch_mode_hint(job.command, result.output)
-            hints = [unreachable, f"({watching})" if watching else ""]
+            hints.append(f"({watching})" if watching else "")
             raise VerbatimToolError(_lines(*notes, limit, result.output, changed, *hints))
         hidden = _hidden_files(job.hidden_files, result.exit_code, result.output)
         foreign = FOREIGN if job.where == "sandboxed" and _TOO_LARGE in result.output else ""
         code = f"({result.exit_text}, {result.seconds:.1f} s)"
-        return _lines(*notes, result.output, changed, hidden, foreign, unreachable, _inconclusive(job), code)
+        return _lines(*notes, result.output, changed, hidden, foreign, *hints, _inconclusive(job), code)
+
+    def _failure_hints(self, job: Job, output: str) -> list[str]:
+        """What the sandbox does not have, if the output of a failed command names it."""
+        variables = self._commands.missing_variables.hint(output, job.box.launch.env)
+        return [unreachable_hint(output, network=job.network), f"({variables})" if variables else ""]
 
     def _in_background(self, job: Job) -> str:
         assert job.handle is not None

@@ -1,5 +1,6 @@
 """Runs one check and discards what it changes in its box (docs/plan.md P17). Without a sandbox, its changes stay."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from fairlead.agent.errors import ToolError
@@ -36,6 +37,8 @@ class CheckEnd:
     result: CommandResult
     discarded: str
     """A sentence, with a leading space, about the lost changes that the check itself made; empty if there are none."""
+    variables: Mapping[str, str]
+    """Its environment."""
 
     @property
     def passed(self) -> bool:
@@ -100,7 +103,7 @@ async def _run(commands: Commands, check: CheckRun, call: RunningCall) -> CheckE
     job.begin()
     result = await job.run()
     discarded = await job.end(result.ended, result.exit_code, discard=True)
-    return CheckEnd(result, f" {discarded}" if discarded else "")
+    return CheckEnd(result, f" {discarded}" if discarded else "", box.launch.env)
 
 
 def find_check(command: str) -> FoundVerifications:

@@ -76,8 +76,11 @@ class Checks:
             call.output(f"({end.summary})\n")
             took = f"`{command}` ({end.summary})"
             if not end.passed:
-                is_sandboxed = check.where == "sandboxed"
-                hint = unreachable_hint(end.result.output, network=False, of_check=True) if is_sandboxed else ""
+                hint = ""
+                if check.where == "sandboxed":
+                    hint = unreachable_hint(end.result.output, network=False, of_check=True)
+                    variables = self._commands.missing_variables.hint(end.result.output, end.variables)
+                    hint += f" {variables}" if variables else ""
                 if end.result.ended == "timeout" and (watching := watch_mode_hint(command, end.result.output)):
                     hint += f" {watching}"
                 failed = f"{name} failed: {took}.{end.discarded}{hint} The end of its output:\n{end.tail}"

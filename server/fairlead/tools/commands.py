@@ -19,6 +19,7 @@ from fairlead.shell.command_line.verifications import NO_VERIFICATIONS, FoundVer
 from fairlead.shell.layer import DEFAULT_LIMITS, Box, Changes, Layer, Limits, NotRun, View, Where
 from fairlead.shell.process import Command, CommandResult
 from fairlead.shell.uncancelled import finish_uncancelled
+from fairlead.tools.missing_variables import MissingVariables
 from fairlead.workspace.paths import Roots
 
 _PIPE_CLOSED = 141  # 128 + SIGPIPE: the exit code of a program that wrote to a pipe after the reader had ended
@@ -59,6 +60,7 @@ class Commands:
     limits: Limits = DEFAULT_LIMITS
     checks: Callable[[], Collection[str]] = tuple
     """Returns the commands that are checks (docs/plan.md P17)."""
+    missing_variables: MissingVariables = field(default_factory=MissingVariables)
     foreground: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while one of these runs: a command of the agent that is not in the background, or a check that does not see
     all proposals.

@@ -75,7 +75,14 @@ def _content(path: Path, roots: Roots) -> FileContent | None:
     return FileContent(hashlib.sha256(data).hexdigest(), bool(mode & stat.S_IXUSR))
 
 
-async def run_check(command: str, roots: Roots, sandbox: Capability, hidden: Sequence[Path], timeout: float) -> Finding:
+async def run_check(
+    command: str,
+    roots: Roots,
+    sandbox: Capability,
+    hidden: Sequence[Path],
+    timeout: float,
+    pass_variables: Sequence[str] = (),
+) -> Finding:
     """Runs a command of a record on the files as they are now, and discards its changes.
 
     The command is untrusted, so it runs only in the sandbox; if it cannot run there, it counts as failed. Each command
@@ -84,9 +91,10 @@ async def run_check(command: str, roots: Roots, sandbox: Capability, hidden: Seq
     Args:
         hidden: Fairlead's own folders, which commands must not read.
         timeout: in seconds.
+        pass_variables: patterns of the variables that the command gets (`BashSettings`).
     """
     try:
-        layer = await sandbox.layer(hidden)
+        layer = await sandbox.layer(hidden, lambda: pass_variables)
         try:
             return _result(command, await _run(layer, command, roots, timeout))
         finally:

@@ -1,10 +1,12 @@
 """A page about the permissions of commands: where they run, when the user is asked, and what the user's rules mean."""
 
+import os
 from collections.abc import Sequence
 
 from fairlead.session.report.markdown import code_span
 from fairlead.session.server_context import ServerContext
 from fairlead.shell.command_line.rules import Rule, denied_examples
+from fairlead.shell.environment import named_variables
 
 ASKED = {
     "sandboxed": "You are asked before a command uses the network or runs outside the sandbox.",
@@ -33,7 +35,17 @@ async def rules_page(context: ServerContext) -> str:
     parts = ["# Command permissions", where, asked, *_allowed(allow), *_denied(deny)]
     if not allow and not deny:
         parts.append("No rules yet. Add them in the settings `fairlead.bash.allow` and `fairlead.bash.deny`.")
+    if found.layers_folder is not None and settings.bash.pass_variables:
+        parts += _variables(settings.bash.pass_variables)
     return "\n\n".join(parts) + "\n"
+
+
+def _variables(patterns: Sequence[str]) -> list[str]:
+    passed, secrets = named_variables(os.environ, patterns)
+    lines = [f"`fairlead.bash.passVariables` passes: {', '.join(map(_code, sorted(passed))) or 'none'}."]
+    if secrets:
+        lines.append(f"Not passed, because they look like secrets: {', '.join(map(_code, sorted(secrets)))}.")
+    return ["## Environment variables in the sandbox", *lines]
 
 
 def _allowed(rules: Sequence[Rule]) -> list[str]:

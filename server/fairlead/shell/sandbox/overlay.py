@@ -11,7 +11,7 @@ import itertools
 import logging
 import marshal
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -72,6 +72,7 @@ class SandboxLayer:
         hidden: Sequence[Path] = (),
         *,
         enforce_permissions: bool = False,
+        pass_variables: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         """Also removes the folders that dead servers left in `layers_folder`.
 
@@ -97,6 +98,7 @@ class SandboxLayer:
         self._namespaces: list[int] = []
         self._indexes: dict[Path, tuple[_IndexState, bytes | None]] = {}
         self._enforce_permissions = enforce_permissions
+        self._pass_variables = pass_variables
         self._shown = ShownPaths(
             self._overlay_folders,
             [real_path(path) for path in (layers_folder, *hidden)],
@@ -249,7 +251,7 @@ class SandboxLayer:
             memory=limits.memory,
             cwd="",
             argv=[],
-            env=mounts.command_environment(os.environ, network=network)
+            env=mounts.command_environment(os.environ, self._pass_variables(), network=network)
             | {name: value for top in uppers for name, value in repository.git_environment(top).items()},
         )
 

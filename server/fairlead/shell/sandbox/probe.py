@@ -8,7 +8,7 @@ import os
 import shlex
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,8 +46,14 @@ class Capability:
     weakness: str = ""
     """Why root's commands can read files that only root may read, and what to do, as text for the user."""
 
-    async def layer(self, hidden: Sequence[Path] = ()) -> "SandboxLayer":
-        """A layer for one session. `hidden` are our own folders and files, which commands must not read.
+    async def layer(
+        self, hidden: Sequence[Path] = (), pass_variables: Callable[[], Sequence[str]] = tuple
+    ) -> "SandboxLayer":
+        """A layer for one session.
+
+        Args:
+            hidden: our own folders and files, which commands must not read.
+            pass_variables: returns the current patterns of the variables that commands get (`BashSettings`).
 
         Raises:
             ToolError: there is no sandbox, or its folder cannot be created.
@@ -55,15 +61,24 @@ class Capability:
         if self.layers_folder is None:
             raise ToolError(f"There is no sandbox. {self.reason}")
         try:
-            return await asyncio.to_thread(self._layer, self.layers_folder, hidden)
+            return await asyncio.to_thread(self._layer, self.layers_folder, hidden, pass_variables)
         except OSError as error:
             raise ToolError(f"The sandbox's folder could not be created: {error}.") from error
 
-    def _layer(self, folder: Path, hidden: Sequence[Path]) -> "SandboxLayer":
+    def _layer(
+        self, folder: Path, hidden: Sequence[Path], pass_variables: Callable[[], Sequence[str]]
+    ) -> "SandboxLayer":
         """Runs in a thread, because the first import takes long."""
         from fairlead.shell.sandbox.overlay import SandboxLayer  # noqa: PLC0415  imports only on Linux
 
-        return SandboxLayer(self.roots, folder, self.bubblewrap, hidden, enforce_permissions=self.enforce_permissions)
+        return SandboxLayer(
+            self.roots,
+            folder,
+            self.bubblewrap,
+            hidden,
+            enforce_permissions=self.enforce_permissions,
+            pass_variables=pass_variables,
+        )
 
 
 async def probe(roots: Roots, state: Path) -> Capability:

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairlead.shell.environment import named_variables
 from fairlead.shell.layer import NON_INTERACTIVE
 from fairlead.workspace.paths import real_path
 
@@ -64,9 +65,15 @@ def paths_of(folders: Iterable[PrivateFolder]) -> set[Path]:
     return {folder.path for folder in folders}
 
 
-def command_environment(environment: Mapping[str, str], *, network: bool) -> dict[str, str]:
-    """The environment of a command in a box. Passes only listed variables, and so no API keys (docs/faults.md 40)."""
+def command_environment(
+    environment: Mapping[str, str], patterns: Sequence[str] = (), *, network: bool
+) -> dict[str, str]:
+    """The environment of a command in a box.
+
+    Passes only listed variables and those that the user's `patterns` name, and so no API keys (docs/faults.md 40).
+    """
     passed = {name: text for name, text in environment.items() if name in _PASSED_VARIABLES or name.startswith("LC_")}
+    passed |= named_variables(environment, patterns)[0]
     if "NODE_OPTIONS" in passed:  # Node does not start without the debugger's file, which a box hides
         passed["NODE_OPTIONS"] = _AUTO_ATTACH.sub("", passed["NODE_OPTIONS"]).strip()
     return {**passed, **_SET_VARIABLES, **({} if network else _NO_RETRIES), "HOME": str(home())}
