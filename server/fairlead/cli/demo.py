@@ -1,6 +1,7 @@
 """`fairlead demo`: plays the recorded example with the code of `fairlead run`, and checks the result and its record."""
 
 import ast
+import asyncio
 import os
 import shlex
 import shutil
@@ -37,18 +38,30 @@ The second command uses a local model: Ollama, llama.cpp, LM Studio, vLLM."""
 async def run_demo(options: DemoOptions, terminal: Terminal, start_server: StartServer) -> int:
     """Plays the example. Returns the exit code: 0 only if its record holds and the changed script is complete and runs.
 
-    The example's folder is removed at the end if the code is 0 and `DemoOptions.keep` is not set.
+    Unless `DemoOptions.keep` is set, the example's folder is removed at the end if the code is 0, and if the demo is
+    cancelled, because then nobody would learn where it is.
     """
     with resources.as_file(resources.files("fairlead") / "example") as example:
         folder = _copy(example / "workspace", options.keep)
-        replay = example / RECORDING
-        terminal.print("This demo plays a recorded conversation. The server, the tools and the edits are real.")
-        terminal.print(f"The example is in {folder}{'' if options.keep else ' until the end of the demo'}.", "dim")
-        workspace, record = f"--workspace {shlex.quote(str(folder))}", folder / RECORD
-        command = f'fairlead run "{PROMPT}" {workspace} --replay {RECORDING} --accept all --save-record {RECORD}'
-        terminal.print(f"\n{terminal.marks.command} {command}\n", "bold")
-        run = RunOptions(PROMPT, Roots.of(folder), replay=replay, accept="all", record=record)
-        code = await run_task(run, terminal, start_server)
+        try:
+            code = await _play(folder, example / RECORDING, options, terminal, start_server)
+        except asyncio.CancelledError:
+            if options.keep is None:
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
+    _clean_up(folder, terminal, keep=options.keep is not None or code != DONE)
+    return code
+
+
+async def _play(folder: Path, replay: Path, options: DemoOptions, terminal: Terminal, start_server: StartServer) -> int:
+    """Plays the recording in a folder, and checks the result. Returns the exit code of the demo."""
+    terminal.print("This demo plays a recorded conversation. The server, the tools and the edits are real.")
+    terminal.print(f"The example is in {folder}{'' if options.keep else ' until the end of the demo'}.", "dim")
+    workspace, record = f"--workspace {shlex.quote(str(folder))}", folder / RECORD
+    command = f'fairlead run "{PROMPT}" {workspace} --replay {RECORDING} --accept all --save-record {RECORD}'
+    terminal.print(f"\n{terminal.marks.command} {command}\n", "bold")
+    run = RunOptions(PROMPT, Roots.of(folder), replay=replay, accept="all", record=record)
+    code = await run_task(run, terminal, start_server)
     if code == DONE:
         terminal.print(f"\n{terminal.marks.command} fairlead verify {RECORD} {workspace}\n", "bold")
         code = await run_verify(VerifyOptions(load_record(record), Roots.of(folder)), terminal)
@@ -57,7 +70,6 @@ async def run_demo(options: DemoOptions, terminal: Terminal, start_server: Start
     if code == DONE:
         terminal.print("\nNo model was used: this was a recorded conversation.", "magenta")
         terminal.print(REAL_MODELS.format(program=program_name()))
-    _clean_up(folder, terminal, keep=options.keep is not None or code != DONE)
     return code
 
 

@@ -3,9 +3,9 @@
 import argparse
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import NoReturn, get_args
+from typing import Any, NoReturn, get_args
 
 import platformdirs
 
@@ -15,10 +15,11 @@ from fairlead.agent.messages import clean_text
 from fairlead.cli.client import StartServer, spawn_server
 from fairlead.cli.demo import run_demo
 from fairlead.cli.options import DemoOptions, RunOptions, VerifyOptions
-from fairlead.cli.run import run_task
+from fairlead.cli.run import NOT_DONE, run_task
 from fairlead.cli.saved_record import load_record
 from fairlead.cli.signals import CANCELLED
 from fairlead.cli.verify import run_verify
+from fairlead.cli.view.output import CheckedOutput, checked_output
 from fairlead.cli.view.terminal import open_terminal
 from fairlead.cli.view.text import escape_hidden
 from fairlead.models.endpoint import without_password
@@ -106,10 +107,32 @@ its log goes to stderr. It has no options: the editor sends the settings.
 def run_command_line(arguments: Sequence[str], start_server: StartServer = spawn_server) -> int:
     """Runs a command. Returns the exit code for the process.
 
+    If standard output cannot be written, the command is stopped, standard error says why, and the code is not 0.
+
     Args:
         arguments: the command and its options, without the name of the program.
         start_server: starts the server that `run` and `demo` use.
     """
+    with checked_output() as output:
+        code = _run_command(arguments, start_server, lambda work: asyncio.run(_until_error(output, work)))
+    return code if output.error is None else code or NOT_DONE
+
+
+async def _until_error(output: CheckedOutput, work: Coroutine[Any, Any, int]) -> int:
+    """Runs a command, and cancels it when the output fails."""
+    task = asyncio.ensure_future(work)
+    output.on_error = task.cancel
+    try:
+        return await task
+    except asyncio.CancelledError:
+        if output.error is None:
+            raise
+        return NOT_DONE
+
+
+def _run_command(
+    arguments: Sequence[str], start_server: StartServer, run: Callable[[Coroutine[Any, Any, int]], int]
+) -> int:
     parser = _parser()
     try:
         given, rest = parser.parse_known_args(arguments)
@@ -122,13 +145,13 @@ def run_command_line(arguments: Sequence[str], start_server: StartServer = spawn
         match given.command:
             case "run":
                 options = _run_options(given, can_ask=terminal.can_ask, fail=given.parser.error)
-                return asyncio.run(run_task(options, terminal, start_server))
+                return run(run_task(options, terminal, start_server))
             case "demo":
                 options = _demo_options(given, fail=given.parser.error)
-                return asyncio.run(run_demo(options, terminal, start_server))
+                return run(run_demo(options, terminal, start_server))
             case "verify":
                 options = _verify_options(given, fail=given.parser.error)
-                return asyncio.run(run_verify(options, terminal))
+                return run(run_verify(options, terminal))
             case _:
                 parser.print_help()
                 return WRONG_USAGE

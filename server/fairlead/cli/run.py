@@ -158,7 +158,8 @@ class Run:
         """Restores the terminal. Called in the signal handler at the second signal (`ending_signals`)."""
         self._keyboard.restore()
         if self._terminal.can_draw:
-            os.write(self._terminal.console.file.fileno(), b"\x1b[?25h\r\n")
+            with contextlib.suppress(OSError):  # the terminal is gone
+                os.write(self._terminal.console.file.fileno(), b"\x1b[?25h\r\n")
 
     @contextlib.contextmanager
     def suspended(self) -> Generator[None]:
