@@ -77,6 +77,12 @@ def one_line(text: str) -> str:
     return " ".join(filter(None, (line.strip() for line in text.splitlines())))
 
 
+def end_sentence(text: str) -> str:
+    """The text with a full stop, unless it already ends a sentence. For texts of others, before the next sentence."""
+    text = text.rstrip()
+    return text if text.endswith((".", "!", "?", "…", "。", "！", "？")) else f"{text}."
+
+
 def count_of(number: int, noun: str) -> str:
     """A number with its noun, as in `1 file` and `2,000 files`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from agent.turns import DONE, PLAN, Connect, results, say
+from fairlead.agent.outcome import REDIRECT
 from support.fake_api import Call, Cut, FakeApi, Text
 
 
@@ -181,4 +182,5 @@ async def test_l14_the_same_error_in_five_rounds_pauses_the_run(connect: Connect
             result = await client.run()
         assert result["stopReason"] == "loop"
         assert "the same error occurred in 5 rounds in a row: Unknown tool: fly" in result["message"]
+        assert result["message"].count("..") == 0 and result["message"].endswith(f". {REDIRECT}")
         assert api.refusals == []

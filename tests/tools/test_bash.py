@@ -81,7 +81,11 @@ async def test_a_command_without_output_has_its_exit_code(desk_with: MakeDesk) -
         ("reject", "Not run: the user did not allow this command."),
         (
             ApprovalAnswer("reject", "日本 first"),
-            "Not run: the user did not allow this command. The reason given: 日本 first",
+            "Not run: the user did not allow this command. The reason given: 日本 first.",
+        ),
+        (
+            ApprovalAnswer("reject", "Use make."),
+            "Not run: the user did not allow this command. The reason given: Use make.",
         ),
     ],
 )

@@ -26,7 +26,8 @@ async def test_each_tool_asks_before_it_touches_a_secret(desk: Desk, name: str, 
     desk = Desk(desk.path, ScriptedUser(ApprovalAnswer("reject", "not that one")), documents=desk.documents)
     with pytest.raises(ToolError) as error:
         await desk.call(name, **given)
-    assert "the user did not allow it. The reason given: not that one" in str(error.value)
+    reason = "The reason given: not that one. Continue without its content."
+    assert f"the user did not allow it. {reason}" in str(error.value)
     assert "TOKEN" not in str(error.value)
     [asked] = desk.user.asked
     assert asked.path == desk.path / ".env"

@@ -47,6 +47,7 @@ from fairlead.agent.shortening import shorten_results, summary_request
 from fairlead.agent.stopped import StoppedCalls
 from fairlead.agent.tool import KEEPS_RESULTS, Mode, Tool
 from fairlead.agent.window import Window, prefix_size
+from fairlead.display import end_sentence
 from fairlead.plan import TodoManager
 
 log = logging.getLogger(__name__)
@@ -241,7 +242,7 @@ class _Run:
             return Ending("loop", f"Paused: the model made the same call {count} times in a row. {REDIRECT}")
         reason = self.idle.check_round(reply.calls, results, self.dispatcher.has_polled)
         if reason is not None:
-            return Ending("loop", f"Paused: {reason}. {REDIRECT}")
+            return Ending("loop", f"Paused: {end_sentence(reason)} {REDIRECT}")
         return self.ending_of(reply) if self.cut_offs >= MAX_CUT_OFFS else None
 
     async def end_turn(self, reply: Reply) -> Ending | None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fairlead.agent.errors import ToolError
+from fairlead.display import end_sentence
 from fairlead.shell.environment import command_environment
 from fairlead.shell.layer import Where
 from fairlead.workspace.editor import ApprovalAnswer, ApprovalRequest, Editor
@@ -78,7 +79,7 @@ class Approvals:
 
 
 def _reason(answer: ApprovalAnswer) -> str:
-    return f" The reason given: {answer.reason}" if answer.reason else ""
+    return f" The reason given: {end_sentence(answer.reason)}" if answer.reason else ""
 
 
 def _digest(*values: object) -> bytes:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
+from fairlead.display import end_sentence
 from fairlead.edits.diff import content_key
 from fairlead.edits.proposal import Proposal
 from fairlead.workspace.errors import WorkspaceError
@@ -81,7 +82,7 @@ class Rejections:
             self._rejected[rejected.path, rejected.digest] = replace(rejected, warned=True)
         self.all = tuple(self._rejected.values())
         self.warnings += 1
-        reasons = ", ".join(dict.fromkeys(rejected.reason for rejected in unwarned if rejected.reason))
+        reasons = " ".join(dict.fromkeys(end_sentence(rejected.reason) for rejected in unwarned if rejected.reason))
         because = f" The reason given: {reasons}" if reasons else ""
         raise WorkspaceError(
             f"Not proposed: the user rejected the same change before.{because}\n"

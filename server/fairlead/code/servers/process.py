@@ -14,6 +14,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.code.provider import ADVICE, NoAnswer
 from fairlead.code.servers.connection import STREAM_LIMIT, Connection
 from fairlead.code.servers.mirror import Mirror
+from fairlead.display import end_sentence
 from fairlead.shell.layer import Box, Layer, Limits, View
 from fairlead.shell.process import GRACE, kill_all, signal_group
 
@@ -63,7 +64,7 @@ class ServerProcess:
                     await box.close()
                 raise
         except (OSError, ValueError, ToolError) as error:
-            raise NoAnswer(f"{argv[0]} cannot be started: {str(error).rstrip('.')}. {ADVICE}") from error
+            raise NoAnswer(f"{argv[0]} cannot be started: {end_sentence(str(error))} {ADVICE}") from error
         finally:
             if mirror is not None:
                 mirror.close_inherited()

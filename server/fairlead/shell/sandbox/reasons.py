@@ -10,6 +10,8 @@ import subprocess
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from fairlead.display import end_sentence
+
 # the launcher's names for the steps that the system may forbid (`box/kernel.py`, `box/launcher.py`)
 _STEPS = re.compile(r"namespaces: |/proc/self/\w+: |\bmount |open_tree |move_mount |mount_setattr|bubblewrap failed")
 _FULL, _REFUSED = (errno.ENOSPC, errno.EDQUOT), (errno.EPERM, errno.EACCES)
@@ -55,7 +57,7 @@ def explain(reasons: Sequence[str], root: Path, system: Path = Path("/")) -> str
     if forbidden is None:
         first = reasons[0] if reasons else "there is no folder for its files"
         advice = "The next run tries again." if is_temporary(reasons) else NEEDED
-        return f"A trial of the sandbox failed: {first.rstrip('.')}. {advice}"
+        return f"A trial of the sandbox failed: {end_sentence(first)} {advice}"
     refused = _has_error(forbidden, _REFUSED)
     # before the settings, which are those of the machine and may not apply in the container
     if refused and any((system / mark).exists() for mark in _CONTAINERS):
