@@ -1,10 +1,10 @@
 """`npm run bench`: runs all benchmarks of this folder, one after the other.
 
 First come the gap per round, the start and the memory of the server, compared with a plain SDK loop and a bare server.
-Then come the size of the plan in a request, and the other modules: pending files, the sandbox, search, long files, a
-flood of output, checks, language servers, and one long run (soak.py). Finally, it measures the share of the input that
-the provider's cache does not have, and prints the figures that have a target (docs/performance.md); `--json FILE` also
-writes them to a file.
+Then come the size of the plan in a request, and the other modules: pending files, the journal, the sandbox, search,
+long files, a flood of output, checks, language servers, and one long run (soak.py). Finally, it measures the share of
+the input that the provider's cache does not have, and prints the figures that have a target (docs/performance.md);
+`--json FILE` also writes them to a file.
 
 With `--smallest`, each benchmark runs once, at its smallest size. The tests do that, so that none breaks unnoticed.
 
@@ -35,6 +35,7 @@ sys.path.extend(str(Path(__file__).parents[2] / folder) for folder in ("tests", 
 
 import checks
 import flood
+import journal
 import language_servers
 import long_files
 import pending
@@ -236,7 +237,7 @@ def main() -> int:
         "gap": lambda: measure_gap(figures, SMALLEST_ROUNDS if smallest else ROUNDS),
         "start": lambda: measure_start(figures, SMALLEST_STARTS if smallest else STARTS),
         "plan": plan_cost,
-        **{part.__name__: partial(part.main, figures, smallest) for part in (pending, sandbox, search)},
+        **{part.__name__: partial(part.main, figures, smallest) for part in (pending, journal, sandbox, search)},
         **{part.__name__: partial(part.main, smallest) for part in (long_files, flood, checks, language_servers, soak)},
         "cached share": lambda: measure_uncached(figures, SMALLEST_ROUNDS if smallest else 50),
     }

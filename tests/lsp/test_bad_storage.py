@@ -166,7 +166,7 @@ async def test_fault_65_an_unreadable_file_is_reported_once(workspace: Path, rep
     folder = storage / "sessions"
     folder.mkdir(parents=True)
     damaged = folder / "damaged.jsonl"
-    damaged.write_text(f'{{"format":1,"id":"damaged","root":"{workspace}"}}\n{{"plan": 3}}\n')
+    damaged.write_text(f'{{"format":2,"id":"damaged","root":"{workspace}"}}\n{{"plan": 3}}\n')
     later = folder / "later.jsonl"
     later.write_text('{"format": 99}\n')
     assert await reported(workspace, replay({"text": "."}), storage) == ["later", "damaged"]
@@ -193,7 +193,7 @@ async def test_files_that_cannot_be_read_are_left_alone(workspace: Path, replay:
     """
     folder = storage / "sessions"
     folder.mkdir(parents=True)
-    head = f'{{"format":1,"id":"torn","root":"{workspace}"}}\n'
+    head = f'{{"format":2,"id":"torn","root":"{workspace}"}}\n'
     torn = head + '{"at":1.0,"title":"Torn","phase":["running",1.0]}\n{"at":2.0,"title":"Th'
     later = '{"format": 99}\n{"title":"Hidden"}\n'
     odd = {"list.jsonl": "[1]\n", "later.jsonl": later, "bad.jsonl": head + '{"plan": 3}\n'}

@@ -45,17 +45,24 @@ def no_model() -> ModelChoice:
 
 
 def places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The path of each value in a JSON value."""
+    """The path of each value in a JSON value, and in the JSON in which a proposal is saved as a text."""
     yield place
+    value = json.loads(value) if is_proposal(value) else value
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, one in inside:
         yield from places(one, (*place, key))
+
+
+def is_proposal(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith('{"path":')
 
 
 def put(value: Any, place: tuple[Any, ...], odd: Any) -> Any:
     """A copy of the value in which `odd` is at this path."""
     if not place:
         return odd
+    if is_proposal(value):
+        return json.dumps(put(json.loads(value), place, odd))
     key, *rest = place
     copy = dict(value) if isinstance(value, dict) else list(value)
     copy[key] = put(value[key], tuple(rest), odd)
@@ -160,7 +167,7 @@ async def open_all(folder: Path, workspace: Path, *, restores: bool) -> tuple[se
 @example([saying("x")], lambda data, _: data + b'{"row":["t",1.0,Infinity,0]}\n', 0, True)
 @example([saying("x")], lambda data, _: data + b'{"at":1.0,"messages":[0,[{"role":"user","content":[]}]]}\n', 0, False)
 @example([saying("x")], lambda data, _: data.replace(b'"type":"text"', b'"is_error":true,"type":"text"'), 0, False)
-@example([proposing("/ws/a.txt", "x")], lambda data, _: data.replace(b'"lines":[[1', b'"lines":[[1e9'), 0, True)
+@example([proposing("/ws/a.txt", "x")], lambda data, _: data.replace(b'\\"lines\\":[[1', b'\\"lines\\":[[1e9'), 0, True)
 @example([saying("x")], lambda data, _: data + b"[" * 100_000 + b"\n", 0, True)
 @example(
     [planning(["", ""]), planning([""]), recording("1", "")], lambda data, n: with_an_odd_value(data, n, None), 2, False

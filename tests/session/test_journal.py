@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 
 import pytest
@@ -18,7 +19,7 @@ from fairlead.agent.messages import text_block
 from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.origins import Author
-from fairlead.edits.undo import Decision, DecisionLog
+from fairlead.edits.undo import Decision, DecisionLog, FileDecision
 from fairlead.session.state import SessionState
 from fairlead.session.store.entries import EntryEncoder, read_entries
 from fairlead.session.store.journal import SMALL_BYTES, Journals
@@ -91,17 +92,16 @@ def test_a_compacted_journal_restores_the_same_state(made: list[Change]) -> None
 
 
 def test_a_text_and_a_message_are_written_once() -> None:
-    """An edit writes only the new text, a round only its own messages."""
+    """A round writes only its own messages, and a decision no text that is saved already."""
     big = "line\n" * 1000
     changes = cs.propose(Changeset(), "/ws/a.txt", big, big + "1\n", Author("1", "c1"))
     one = SessionState(changes=changes, messages=({"role": "user", "content": [text_block(big)]},))
-    encoder = EntryEncoder()
-    assert len(json.dumps(encoder.entry(one))) > 3 * len(big)
-    two = replace(one, changes=cs.propose(changes, "/ws/a.txt", None, "short\n", Author("1", "c2")))
-    three = saying("yes")(replace(two, decisions=DecisionLog().with_decision(Decision("reject", "R", ()))))
-    assert encoder.entry(replace(two, at=5.0)) is not None
-    assert len(json.dumps(encoder.entry(three))) < 400
-    assert encoder.entry(replace(three, at=6.0)) is None
+    encoder, proposal = EntryEncoder(), changes.files["/ws/a.txt"]
+    assert len(json.dumps(encoder.entry(one))) > 2 * len(big)
+    decision = Decision("reject", "R", (FileDecision(proposal, cs.rejected(proposal, None), False),))
+    two = saying("yes")(replace(one, decisions=DecisionLog().with_decision(decision)))
+    assert len(json.dumps(encoder.entry(two))) < 600
+    assert encoder.entry(replace(two, at=6.0)) is None
 
 
 def test_the_evidence_of_a_step_is_written_once() -> None:
@@ -119,7 +119,9 @@ def test_a_grown_journal_is_compacted() -> None:
         journal = journals.new(ID, ROOT)
         state = SessionState()
         for n in range(30):
-            state = replace(proposing("/ws/a.txt", f"{n}\n" + "x" * (SMALL_BYTES // 20))(state), phase="running")
+            state = replace(
+                proposing("/ws/a.txt", Random(n).randbytes(SMALL_BYTES // 40).hex())(state), phase="running"
+            )
             journal.write(state)
         before = file_of(journals).stat().st_size
         journal.compact(state)
@@ -145,7 +147,9 @@ def test_a_settled_session_is_listed_by_its_last_line() -> None:
             assert [one.summary for one in journals.scan()] == [None]
 
 
-@pytest.mark.parametrize("text", ["", "[1]\n", '{"format":99,"root":"/ws"}\n', '{"format":1}\n', "\xff\xfe"])
+@pytest.mark.parametrize(
+    "text", ["", "[1]\n", '{"format":99,"root":"/ws"}\n', '{"format":1,"root":"/ws"}\n', '{"format":2}\n', "\xff\xfe"]
+)
 def test_a_file_that_is_not_a_journal_stays_unchanged_and_is_reported_once(text: str, tmp_path: Path) -> None:
     """Foreign files, later formats and empty files are not listed."""
     warnings: list[str] = []

@@ -251,6 +251,10 @@ class Proposal:
             known = self._derived[compute] = inputs, compute(self, *inputs)
         return known[1]
 
+    def know(self, compute: "Callable[[Proposal], T]", result: T) -> None:
+        """Caches the result of a function for `derive`. Call it only if the function would return the same."""
+        self._derived[compute] = (), result
+
     def precompute(self) -> None:
         """Computes and caches what clients show of it. Slow for long texts; may run in a thread."""
         _ = self.hunks, self.conflicts, self.item_ids, self.overtaken

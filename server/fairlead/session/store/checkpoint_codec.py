@@ -13,6 +13,7 @@ from fairlead.session.checkpoints import Checkpoint
 from fairlead.session.evidence.recorder import Inferred
 from fairlead.session.store import codec
 from fairlead.session.store.codec import Json
+from fairlead.session.store.saved_texts import Texts
 
 V = TypeVar("V")
 
@@ -40,22 +41,22 @@ def merged_values(old: Mapping[str, V], changed: Json, read: Callable[[V | None,
 
 
 def checkpoints_json(
-    old: Sequence[Checkpoint], new: Sequence[Checkpoint], messages: Sequence[Message], number: codec.NumberOf
+    old: Sequence[Checkpoint], new: Sequence[Checkpoint], messages: Sequence[Message], numbers: codec.NumbersOf
 ) -> list[Any]:
     """The number of unchanged checkpoints at the beginning, and the checkpoints after them, as JSON.
 
     Args:
         messages: the session's conversation. Most checkpoints contain its first messages.
-        number: returns the number under which a text is saved.
+        numbers: returns the numbers of a proposal's texts.
     """
     unchanged = common_prefix_length(old, new)
     predecessors = [EMPTY, *new][unchanged:]
     added = zip(predecessors, new[unchanged:], strict=False)
-    return [unchanged, [_json(each, last, messages, number) for last, each in added]]
+    return [unchanged, [_json(each, last, messages, numbers) for last, each in added]]
 
 
 def read_checkpoints(
-    old: Sequence[Checkpoint], value: Any, messages: Sequence[Message], texts: codec.Texts
+    old: Sequence[Checkpoint], value: Any, messages: Sequence[Message], texts: Texts
 ) -> tuple[Checkpoint, ...]:
     """The inverse of `checkpoints_json`."""
     unchanged, added = value
@@ -65,7 +66,7 @@ def read_checkpoints(
     return tuple(checkpoints[1:])
 
 
-def _json(new: Checkpoint, last: Checkpoint, messages: Sequence[Message], number: codec.NumberOf) -> Json:
+def _json(new: Checkpoint, last: Checkpoint, messages: Sequence[Message], numbers: codec.NumbersOf) -> Json:
     # after a compaction, the conversation no longer begins like earlier checkpoints; then this checkpoint shares more
     # messages with the one before it
     in_conversation = common_prefix_length(messages, new.messages)
@@ -81,9 +82,7 @@ def _json(new: Checkpoint, last: Checkpoint, messages: Sequence[Message], number
         "wish": codec.user_edits_json(new.user_edits),
         "record": changed_values(last.record.by_step, new.record.by_step, codec.evidence_json),
         "inferred": [asdict(step) for step in new.inferred],
-        "proposals": changed_values(
-            last.changes.files, new.changes.files, lambda _, proposal: codec.proposal_json(proposal, number)
-        ),
+        "proposals": changed_values(last.changes.files, new.changes.files, lambda _, proposal: numbers(proposal)),
         "order": new.changes.order,
         "emptyFolders": sorted(new.changes.empty_folders),
         "decisions": new.decisions,
@@ -91,7 +90,7 @@ def _json(new: Checkpoint, last: Checkpoint, messages: Sequence[Message], number
     }
 
 
-def _read(value: Json, last: Checkpoint, messages: Sequence[Message], texts: codec.Texts) -> Checkpoint:
+def _read(value: Json, last: Checkpoint, messages: Sequence[Message], texts: Texts) -> Checkpoint:
     is_in_conversation, shared, added = value["messages"]
     first: Iterable[Message] = (messages if is_in_conversation else last.messages)[:shared]
     files = merged_values(

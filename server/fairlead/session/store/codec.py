@@ -1,11 +1,12 @@
 """Converts the values of a session's state to JSON and back. entries.py numbers texts and decisions."""
 
-from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, astuple, replace
-from itertools import groupby
+from itertools import compress, count, islice, pairwise
+from operator import is_not
 from types import NoneType
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from fairlead.agent.images import is_image_source
 from fairlead.agent.messages import Message
@@ -20,13 +21,14 @@ from fairlead.plan.history import PlanVersion
 from fairlead.plan.items import UserEdits
 from fairlead.session.feedback import PendingFeedback
 from fairlead.session.state import Phase
+from fairlead.session.store.saved_texts import Texts
 from fairlead.workspace.rejections import Rejected
 
 Json = dict[str, Any]
-NumberOf = Callable[[str | None], int | None]
-"""Returns the number under which a text is saved; None for None."""
-Texts = Mapping[int, str]
-"""The saved texts by their numbers."""
+NumberOf = Callable[..., int | None]
+"""`SavedTexts.number`."""
+NumbersOf = Callable[[Proposal], list[int | None]]
+"""Returns the numbers of a proposal's texts (`proposal_numbers`)."""
 
 LATEST_TIME = 253_402_300_799
 """The last second of the year 9999 (UTC), in seconds since the epoch. `datetime` supports no later year."""
@@ -151,47 +153,90 @@ def read_rejected(value: list[Any]) -> Rejected:
     return Rejected(path, bytes.fromhex(digest), reason, warned)
 
 
-def proposal_json(proposal: Proposal, number: NumberOf) -> Json:
-    """The proposal with numbers instead of its texts."""
-    return {
+class ProposalTexts(NamedTuple):
+    """A proposal as texts, because each edit repeats most of every part."""
+
+    base: str | None
+    current: str | None
+    proposed: str | None
+    data: str | None
+    """The proposed bytes (`raw_data`)."""
+    rest: str
+    """Everything else as JSON."""
+
+
+def proposal_texts(proposal: Proposal) -> ProposalTexts:
+    """The texts of a proposal. Computed once for each proposal."""
+    return proposal.derive(_proposal_texts)
+
+
+def _proposal_texts(proposal: Proposal) -> ProposalTexts:
+    rest = {
         "path": proposal.path,
-        "base": number(proposal.base),
-        "current": number(proposal.current),
-        "proposed": number(proposal.proposed),
         "newPath": proposal.new_path,
         "made": _origin_json(proposal.file_origin),
+        "mode": proposal.raw.mode,
+        "bom": proposal.raw.bom,
         "decided": sorted(proposal.decided),
-        "raw": _raw_json(proposal.raw),
         "lines": _runs(proposal.origins.lines),
         "gaps": _runs(proposal.origins.gaps),
     }
+    rest_text = json.dumps(rest, separators=(",", ":"), ensure_ascii=False)
+    data = raw_data(proposal.raw)
+    return ProposalTexts(proposal.base, proposal.current, proposal.proposed, data, rest_text)
 
 
-def read_proposal(value: Json, texts: Texts) -> Proposal:
-    base, current, proposed = (
-        texts[value[name]] if value[name] is not None else None for name in ("base", "current", "proposed")
-    )
-    return Proposal(
-        path=value["path"],
+def proposal_numbers(proposal: Proposal, similar: Proposal | None, number: NumberOf) -> list[int | None]:
+    """The numbers of a proposal's texts.
+
+    Args:
+        similar: an earlier proposal for the same file.
+    """
+    texts = proposal_texts(proposal)
+    earlier = proposal_texts(similar) if similar is not None else ProposalTexts(None, None, None, None, "")
+    base = number(texts.base, earlier.base)
+    current = number(texts.current, earlier.current, texts.base)
+    proposed = number(texts.proposed, earlier.proposed, texts.base)
+    return [base, current, proposed, number(texts.data, earlier.data), number(texts.rest, earlier.rest)]
+
+
+def read_proposal(value: list[int | None], texts: Texts) -> Proposal:
+    base, current, proposed, data, rest_text = (texts[each] if each is not None else None for each in value)
+    if rest_text is None:
+        raise ValueError("a proposal without a path")
+    rest = json.loads(rest_text)
+    max_lines = 1 + max(len(text or "") for text in (base, current, proposed))
+    proposal = Proposal(
+        path=rest["path"],
         base=base,
         current=current,
         proposed=proposed,
-        origins=Origins(*(_read_runs(value[name], _max_lines(base, current, proposed)) for name in ("lines", "gaps"))),
-        new_path=value["newPath"],
-        file_origin=_read_origin(value["made"]),
-        decided=frozenset(value["decided"]),
-        raw=_read_raw(value["raw"]),
+        origins=Origins(*(_read_runs(rest[name], max_lines) for name in ("lines", "gaps"))),
+        new_path=rest["newPath"],
+        file_origin=_read_origin(rest["made"]),
+        decided=frozenset(rest["decided"]),
+        raw=_raw(data, rest["mode"], rest["bom"]),
     )
+    proposal.know(_proposal_texts, ProposalTexts(base, current, proposed, data, rest_text))
+    return proposal
 
 
-def decision_json(decision: Decision, number: NumberOf) -> Json:
+def decision_texts(decision: Decision) -> Iterator[str | None]:
+    """The texts of all files of a decision, some of them several times."""
+    for file in decision.files:
+        yield from proposal_texts(file.before)
+        yield from proposal_texts(file.after)
+        yield from (raw_data(file.raw_before), raw_data(file.raw_after))
+
+
+def decision_json(decision: Decision, numbers: NumbersOf, number: NumberOf) -> Json:
     files = [
         {
-            "before": proposal_json(file.before, number),
-            "after": proposal_json(file.after, number),
+            "before": numbers(file.before),
+            "after": numbers(file.after),
             "inFile": file.in_file,
-            "had": _raw_json(file.raw_before),
-            "got": _raw_json(file.raw_after),
+            "had": _raw_json(file.raw_before, number),
+            "got": _raw_json(file.raw_after, number),
             "folders": file.folders,
             "removedFolders": [astuple(folder) for folder in file.removed_folders],
         }
@@ -212,8 +257,8 @@ def read_decision(value: Json, texts: Texts) -> Decision:
             read_proposal(file["before"], texts),
             read_proposal(file["after"], texts),
             file["inFile"],
-            _read_raw(file["had"]),
-            _read_raw(file["got"]),
+            _read_raw(file["had"], texts),
+            _read_raw(file["got"], texts),
             tuple(file["folders"]),
             tuple(RemovedFolder(*folder) for folder in file.get("removedFolders", ())),
         )
@@ -226,13 +271,22 @@ def _pairs(value: list[list[str]]) -> tuple[tuple[str, str], ...]:
     return tuple((first, second) for first, second in value)
 
 
-def _raw_json(raw: Raw) -> list[Any]:
-    return [b64encode(raw.data).decode() if raw.data is not None else None, raw.mode, raw.bom]
+def raw_data(raw: Raw) -> str | None:
+    """The bytes of a file as text: not in base64, where one more byte changes everything after it."""
+    return raw.data.hex() if raw.data is not None else None
 
 
-def _read_raw(value: list[Any]) -> Raw:
-    data, *rest = value
-    return Raw(b64decode(data) if data is not None else None, *rest)
+def _raw_json(raw: Raw, number: NumberOf) -> list[Any]:
+    return [number(raw_data(raw)), raw.mode, raw.bom]
+
+
+def _read_raw(value: list[Any], texts: Texts) -> Raw:
+    data, mode, bom = value
+    return _raw(texts[data] if data is not None else None, mode, bom)
+
+
+def _raw(data: str | None, mode: int | None, bom: bool) -> Raw:
+    return Raw(bytes.fromhex(data) if data is not None else None, mode, bom)
 
 
 def _origin_json(origin: Origin | None) -> list[Any] | None:
@@ -244,13 +298,9 @@ def _read_origin(value: list[Any] | None) -> Origin | None:
 
 
 def _runs(origins: tuple[Origin | None, ...]) -> list[list[Any]]:
-    """The origins as `[count, origin]` for each series of equal ones. There are few, as most lines have no origin."""
-    return [[len(list(group)), _origin_json(origin)] for origin, group in groupby(origins)]
-
-
-def _max_lines(*texts: str | None) -> int:
-    """An upper bound on the number of lines, or of gaps between lines, in each of the texts."""
-    return 1 + max(len(text or "") for text in texts)
+    """The origins as `[count, origin]` for each series of the same one. There are few: most lines have no origin."""
+    starts = [0, *compress(count(1), map(is_not, origins, islice(origins, 1, None)))]
+    return [[end - start, _origin_json(origins[start])] for start, end in pairwise([*starts, len(origins)]) if end]
 
 
 def _read_runs(runs: list[list[Any]], most: int) -> tuple[Origin | None, ...]:

@@ -2,8 +2,8 @@
 
 Does no I/O. An entry is an object with the changed parts only. Large values are written once:
 
-- A file's text or a review decision gets a number in its first entry. Later entries refer to it by that number, as long
-  as the state contains it.
+- A text of a proposal (saved_texts.py) or a review decision gets a number in its first entry. Later entries refer to it
+  by that number, as long as the state contains it.
 - A file or a command on record is written once.
 - A checkpoint is written once. If a checkpoint changes, it and those after it are written again.
 - A message is written once. If the history was rewritten, the messages from the first difference on are written again.
@@ -13,7 +13,6 @@ Some names in an entry differ from the fields of the state: `steps` are the deci
 plan, `files` and `states` the file states, `told` the number of events sent, and `unheard` the pending feedback.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from itertools import count
@@ -39,6 +38,7 @@ from fairlead.session.store.checkpoint_codec import (
     read_checkpoints,
 )
 from fairlead.session.store.codec import Json
+from fairlead.session.store.saved_texts import SavedTexts, read_added
 from fairlead.session.store.type_check import matches_type
 
 V = TypeVar("V")
@@ -49,7 +49,7 @@ class JournalContent:
     """The state that a journal's entries add up to, and the texts and decisions by their numbers."""
 
     state: SessionState = field(default_factory=SessionState)
-    texts: Mapping[int, str] = field(default_factory=dict[int, str])
+    texts: dict[int, str] = field(default_factory=dict[int, str])
     decisions: Mapping[int, Decision] = field(default_factory=dict[int, Decision])
 
 
@@ -59,15 +59,12 @@ class EntryEncoder:
     def __init__(self, content: JournalContent | None = None) -> None:
         """`content` is what the journal contains already."""
         content = content or JournalContent()
-        self._state = content.state
-        self._texts = {text: number for number, text in content.texts.items()}
-        self._uses = Counter[str]()
-        """How many times the state contains each text. A text that it no longer contains loses its number."""
-        state = content.state
-        self._count([*_proposals_of(_decisions_in(state.decisions).values()), *_proposals_in(state)], 1)
+        self._state = state = content.state
+        self._texts = SavedTexts(content.texts)
+        self._count([*state.changes, *_proposed_at(state.checkpoints)], _decisions_in(state.decisions).values(), 1)
         # by identity; the map also holds each decision, so that no other object gets the same id
         self._decisions = {id(decision): (number, decision) for number, decision in content.decisions.items()}
-        self._numbers = count(max([*content.texts, *content.decisions], default=0) + 1)
+        self._numbers = count(max(content.decisions, default=0) + 1)
 
     def entry(self, new: SessionState) -> Json | None:
         """The entry that leads to a state from the one before; None if nothing but the time has changed.
@@ -114,57 +111,49 @@ class EntryEncoder:
         is_same = new.changes is old.changes and new.decisions is old.decisions
         if is_same and new.checkpoints is old.checkpoints:
             return
-        added: dict[int, str] = {}
+        latest: dict[str, Proposal] = {}
 
-        def number(text: str | None) -> int | None:
-            if text is None:
-                return None
-            found = self._texts.get(text)
-            if found is None:
-                found = self._texts[text] = next(self._numbers)
-                added[found] = text
-            return found
+        def numbers(proposal: Proposal) -> list[int | None]:
+            similar = latest.get(proposal.path) or old.changes.get(proposal.path)
+            latest[proposal.path] = proposal
+            return codec.proposal_numbers(proposal, similar, self._texts.number)
 
         files = old.changes.files, new.changes.files
-        _add_mapping(entry, "proposals", *files, lambda _, proposal: codec.proposal_json(proposal, number))
+        _add_mapping(entry, "proposals", *files, lambda _, proposal: numbers(proposal))
         if new.changes.order != old.changes.order:
             entry["order"] = new.changes.order
         if new.changes.empty_folders != old.changes.empty_folders:
             entry["emptyFolders"] = sorted(new.changes.empty_folders)
         if new.decisions is not old.decisions:
-            entry["steps"] = self._decisions_json(new.decisions, number)
+            entry["steps"] = self._decisions_json(new.decisions, numbers)
         if new.checkpoints is not old.checkpoints:
-            entry["checkpoints"] = checkpoints_json(old.checkpoints, new.checkpoints, new.messages, number)
-        if added:
-            entry["texts"] = added
+            entry["checkpoints"] = checkpoints_json(old.checkpoints, new.checkpoints, new.messages, numbers)
         changed = changed_paths(old.changes, new.changes)
         before, after = _decisions_in(old.decisions), _decisions_in(new.decisions)
-        new_decisions = _proposals_of(decision for key, decision in after.items() if key not in before)
-        gone_decisions = _proposals_of(decision for key, decision in before.items() if key not in after)
+        new_decisions = [decision for key, decision in after.items() if key not in before]
+        gone_decisions = [decision for key, decision in before.items() if key not in after]
         same = common_prefix_length(old.checkpoints, new.checkpoints)
-        added_proposals = filter(None, map(new.changes.get, changed))
-        removed_proposals = filter(None, map(old.changes.get, changed))
-        self._count([*added_proposals, *new_decisions, *_proposed_at(new.checkpoints[same:])], 1)
-        self._count([*removed_proposals, *gone_decisions, *_proposed_at(old.checkpoints[same:])], -1)
+        added = filter(None, map(new.changes.get, changed))
+        removed = filter(None, map(old.changes.get, changed))
+        self._count([*added, *_proposed_at(new.checkpoints[same:])], new_decisions, 1)
+        self._count([*removed, *_proposed_at(old.checkpoints[same:])], gone_decisions, -1)
+        entry |= self._texts.changes()
 
-    def _count(self, proposals: Iterable[Proposal], change: int) -> None:
-        """Adds `change` to the number of uses of each text of these proposals."""
+    def _count(self, proposals: Iterable[Proposal], decisions: Iterable[Decision], change: int) -> None:
+        """Adds `change` to the number of uses of each text of these proposals and decisions."""
         for proposal in proposals:
-            for text in (proposal.base, proposal.current, proposal.proposed):
-                if text is not None:
-                    self._uses[text] += change
-                    if not self._uses[text]:
-                        del self._uses[text]
-                        self._texts.pop(text, None)
+            self._texts.count(codec.proposal_texts(proposal), change)
+        for decision in decisions:
+            self._texts.count(codec.decision_texts(decision), change)
 
-    def _decisions_json(self, log: DecisionLog, number: codec.NumberOf) -> Json:
+    def _decisions_json(self, log: DecisionLog, numbers: codec.NumbersOf) -> Json:
         known, self._decisions = self._decisions, dict[int, tuple[int, Decision]]()
         added: dict[int, Json] = {}
         for decision in (*log.done, *log.undone):
             found = known.get(id(decision))
             if found is None:
                 found = next(self._numbers), decision
-                added[found[0]] = codec.decision_json(decision, number)
+                added[found[0]] = codec.decision_json(decision, numbers, self._texts.number)
             self._decisions[id(decision)] = found
         done, undone = ([self._decisions[id(decision)][0] for decision in part] for part in (log.done, log.undone))
         return {"made": added, "done": done, "undone": undone}
@@ -175,16 +164,8 @@ def _decisions_in(log: DecisionLog) -> dict[int, Decision]:
     return {id(decision): decision for decision in (*log.done, *log.undone)}
 
 
-def _proposals_of(decisions: Iterable[Decision]) -> Iterator[Proposal]:
-    return (side for decision in decisions for file in decision.files for side in (file.before, file.after))
-
-
 def _proposed_at(checkpoints: Iterable[Checkpoint]) -> Iterator[Proposal]:
     return (proposal for checkpoint in checkpoints for proposal in checkpoint.changes)
-
-
-def _proposals_in(state: SessionState) -> list[Proposal]:
-    return [*state.changes, *_proposed_at(state.checkpoints)]
 
 
 def _add_plan(entry: Json, old: SessionState, new: SessionState) -> None:
@@ -262,8 +243,8 @@ def read_entries(entries: Iterable[Json]) -> JournalContent:
 
 def _with_entry(content: JournalContent, entry: Json) -> JournalContent:
     old = content.state
-    texts = {**content.texts, **{int(number): text for number, text in entry.get("texts", {}).items()}}
-    decisions = content.decisions
+    texts, decisions = content.texts, content.decisions
+    read_added(texts, entry.get("texts", {}))
     changed: Json = {field: read(entry[name]) for name, (field, read) in _WHOLE_FIELDS.items() if name in entry}
     changed |= _read_plan(old, entry)
     if "phase" in entry:
@@ -298,6 +279,8 @@ def _with_entry(content: JournalContent, entry: Json) -> JournalContent:
         changed["checkpoints"] = read_checkpoints(old.checkpoints, entry["checkpoints"], messages, texts)
     if "calls" in entry:
         changed["calls"] = MappingProxyType(merged_values(old.calls, entry["calls"], lambda _, call: CallState(**call)))
+    for number in entry.get("gone", ()):
+        texts.pop(number, None)
     return JournalContent(replace(old, **changed), texts, decisions)
 
 

@@ -171,7 +171,8 @@ class Journal:
         entry = encoder.entry(state)
         if entry is None:
             return
-        data = _encoded(self._head) + _encoded(entry) + _summary_line(state)
+        # the client reads the first line, and bytes that are not UTF-8 are in its paths as halves of surrogate pairs
+        data = _encoded(self._head, in_ascii=True) + _encoded(entry) + _summary_line(state)
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._lock = self._lock or Lock(self._path.with_suffix(".lock"))
@@ -399,8 +400,13 @@ def _named(state: SessionState) -> str:
     return f"The session “{state.title}”" if state.title else "This session"
 
 
-def _encoded(value: Json) -> bytes:
-    return json.dumps(value, separators=(",", ":")).encode() + b"\n"
+def _encoded(value: Json, *, in_ascii: bool = False) -> bytes:
+    """A line of the file.
+
+    Entries are not in ASCII: when JSON in ASCII is read, the two halves of a surrogate pair become one character.
+    """
+    line = json.dumps(value, separators=(",", ":"), ensure_ascii=in_ascii)
+    return line.encode("utf-8", "surrogatepass") + b"\n"
 
 
 def _summary_line(state: SessionState) -> bytes:

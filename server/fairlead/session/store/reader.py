@@ -17,7 +17,7 @@ from fairlead.session.store.codec import Json, read_time
 from fairlead.session.store.entries import JournalContent, read_entries
 from fairlead.session.store.type_check import matches_type
 
-FORMAT = 1
+FORMAT = 2
 TAIL_BYTES = 4096  # how much is read from the end of the file, where a settled session has its summary
 MAX_HEAD_BYTES = 1 << 20  # the first line contains the paths of all folders; a path has at most a few thousand bytes
 
