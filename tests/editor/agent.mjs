@@ -33,7 +33,11 @@ export function copiedExtension(...args) {
     fs.cpSync(path.join(ROOT, name), path.join(extension, name), { recursive: true });
   const python = path.join(extension, ".venv", "bin", "python");
   fs.mkdirSync(path.dirname(python), { recursive: true });
-  fs.writeFileSync(python, `#!/bin/sh\nexec ${[`${ROOT}.venv/bin/python`, ...args].map((part) => `"${part}"`).join(" ")} "$@"\n`, { mode: 0o755 });
+  fs.writeFileSync(
+    python,
+    `#!/bin/sh\nexec ${[`${ROOT}.venv/bin/python`, ...args].map((part) => `"${part}"`).join(" ")} "$@"\n`,
+    { mode: 0o755 },
+  );
   return { extension, python };
 }
 
