@@ -10,6 +10,7 @@ import pytest
 
 from fairlead.session.guarded_files import GuardedFiles, guarded_view
 from fairlead.shell.layer import View
+from fairlead.shell.sandbox.overlay import OMITTED_FILTERS
 from fairlead.workspace.paths import Roots
 from fairlead.workspace.protected import ProtectedFiles
 from shell.boxes import EACH_BACKEND, Boxes, boxes, is_installed, on_disk, seen, write
@@ -50,6 +51,30 @@ async def test_git_in_a_box(box: Boxes, workspace: Path) -> None:
     assert [line.startswith(DISCARDED) for line in ran.changes.warnings] == [True]
     assert before == {path: path.read_bytes() for path in (workspace / ".git").rglob("*") if path.is_file()}
     assert git(workspace, "log", "--format=%s") == "first\n"
+
+
+@pytest.mark.parametrize("folder", ["~/.local/bin", "~/private"])
+async def test_a_filter_of_the_user(box: Boxes, workspace: Path, folder: str) -> None:
+    """Git runs it, as for the files of Git LFS, so a touched file is not shown as changed. If the box does not show its
+    program, git works without it, and a command that uses git says so. The filter's own files are no changes."""
+    program = Path(folder).expanduser() / "swap case"
+    write(program.parent, {program.name: "#!/bin/sh\nmkdir -p .git/lfs && touch .git/lfs/x; tr a-z A-Z\n"})
+    program.chmod(0o755)
+    quoted = f'\\"{folder.replace("~", "$HOME")}/{program.name}\\"'
+    settings = f'[filter "case"]\n\tclean = "{quoted} %f"\n\tsmudge = cat\n\trequired\n'
+    write(Path.home(), {".gitconfig": settings, ".config/git/attributes": "*.case filter=case\n"})
+    write(workspace, {"a.case": "text\n"})
+    git(workspace, "init", "-q")
+    git(workspace, "add", ".")
+    git(workspace, "commit", "-qm", "first")
+    assert git(workspace, "show", ":a.case") == "TEXT\n"
+    os.utime(workspace / "a.case", (1, 1))
+    looked = await box.run("git status --short")
+    if folder == "~/private":
+        assert (looked.output, looked.changes.warnings) == (" M a.case\n", [OMITTED_FILTERS.format(names="case")])
+    else:
+        assert (looked.output, looked.changes.warnings) == ("", [])
+    assert (await box.run("true")).changes.warnings == []
 
 
 async def test_hooks_and_settings_of_the_repository_are_read_only(box: Boxes, workspace: Path) -> None:

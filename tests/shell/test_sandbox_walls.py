@@ -406,13 +406,27 @@ SETTINGS = """[user]
     blue
 [user]
   password = HUNTER
+[filter "lfs"]
+  clean = git-lfs clean -- %f
+  required = true
+  evil = evil
+[filter "gone"]
+  clean = gone
+  required = true
+[filter "secret"]
+  smudge = decrypt --password HUNTER
+  required
 """
 
 
-def test_only_harmless_git_settings_of_the_user_are_shown() -> None:
-    """Passwords, programs and unknown settings are left out."""
-    assert gitconfig.harmless_settings(SETTINGS).splitlines() == [
+def test_only_harmless_git_settings_of_the_user_are_shown(tmp_path: Path) -> None:
+    """Passwords, unknown settings and programs are left out, except the filters whose programs the box can run."""
+    write(tmp_path, {".gitconfig": SETTINGS})
+    [(path, text)], omitted = gitconfig.user_settings(tmp_path, lambda line: line.startswith("git-lfs "))
+    assert (path, omitted) == (tmp_path / ".gitconfig", ["gone", "secret"])
+    assert text.splitlines() == [
         *("[user]", "name = Ann", "[core]", "autocrlf = input", '[color "diff"]', "meta =     blue", "[user]"),
+        *('[filter "lfs"]', "clean = git-lfs clean -- %f", "required = true"),
     ]
 
 

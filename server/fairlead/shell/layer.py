@@ -157,7 +157,7 @@ class Changes:
     ends with `/`. Empty for a background command, whose ignored files are lost.
     """
     warnings: Sequence[str] = ()
-    """Lines for the model about other changes, such as discarded changes to `.git`."""
+    """Lines for the model about other changes, such as discarded changes to `.git`, and what the command lacked."""
     discarded_outside: bool = False
     """Whether changes outside of the workspace were discarded. If so, the command saw files that do not exist."""
     folders: FolderChanges = NO_FOLDERS

@@ -1,5 +1,8 @@
 """Git's settings as commands may see them: without credentials, and of the user's own settings only harmless ones.
 
+Filters count as harmless: the user chose their programs, which run in the box too. Without them, git would take the
+files of Git LFS for changed ones.
+
 Covers every file that git would read: the settings of the system, of the user and of each repository, and all files
 that these include, under whatever condition (git-config(1), "Includes"). Works on text; git is not run.
 """
@@ -7,16 +10,19 @@ that these include, under whatever condition (git-config(1), "Includes"). Works 
 import glob
 import os
 import re
+import shlex
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
+from fairlead.workspace.paths import real_path
 from fairlead.workspace.repositories import git_folder, read_start
 
 _USER_FILES = (".gitconfig", ".config/git/config")
 _SYSTEM_FILES = ("/etc/gitconfig", "/usr/local/etc/gitconfig")
 _SECTIONS = {"user", "core", "init", "diff", "merge", "pull", "push", "fetch", "rebase", "safe", "color", "column"}
 _PROGRAMS = {"hookspath", "fsmonitor", "sshcommand", "askpass", "gitproxy", "editor", "pager", "external", "worktree"}
+_FILTER_PROGRAMS = ("clean", "smudge", "process")
 _SECRET = re.compile(r"(?i)extraheader|token|passw|passphrase|secret|cookie|api-?key|authorization|bearer|oauth")
 # what is removed: the user part of a web address, which may be a token, and the password of any other address (a quote
 # in a user part stays if the matching quote is outside of it)
@@ -37,12 +43,17 @@ class TooManyFiles(Exception):
     """There are more settings files than we read."""
 
 
-def user_settings(home: Path) -> Iterator[tuple[Path, str]]:
-    """The user's own settings files that exist, each with its harmless settings (`harmless_settings`)."""
-    for name in _USER_FILES:
-        text = read_start(home / name)
-        if text:
-            yield home / name, harmless_settings(text)
+def user_settings(home: Path, can_run: Callable[[str], bool]) -> tuple[list[tuple[Path, str]], list[str]]:
+    """The user's own settings files that exist, each with its harmless settings, and the names of the omitted filters.
+
+    A filter is omitted if the box cannot run all of its programs: git fails if a required one cannot be run.
+
+    Args:
+        can_run: whether the box shows what a command line needs.
+    """
+    texts = {home / name: text for name in _USER_FILES if (text := read_start(home / name))}
+    omitted = sorted({name for text in texts.values() for name, line in _filters(text) if not can_run(line)})
+    return [(path, harmless_settings(text, omitted)) for path, text in texts.items()], [name[1:-1] for name in omitted]
 
 
 def redacted_settings(
@@ -76,21 +87,60 @@ def redacted_settings(
             yield path, shown
 
 
-def harmless_settings(text: str) -> str:
-    """Only the settings in known sections that contain no secret and run no program."""
-    harmless: list[str] = []
-    shown = False
-    for line in _lines(redact(text)):
-        head = _HEAD.match(line)
-        if head is not None:
-            section, _, _ = head[1].lower().partition(".")
-            shown = section in _SECTIONS and (head[2] is None or section == "color") and head[1].lower() == section
-            line = line[head.end() :]
-            harmless += [head[0].strip()] if shown else []
+def harmless_settings(text: str, omitted_filters: Collection[str] = ()) -> str:
+    """Only the settings in known sections that contain no secret and run no program, and the filters.
+
+    Args:
+        omitted_filters: names of filters to leave out, in quotes.
+    """
+    return "".join(f"{line}\n" for head, key, line in _settings(redact(text)) if _is_shown(head, key, omitted_filters))
+
+
+def _is_shown(head: re.Match[str], key: str, omitted_filters: Collection[str]) -> bool:
+    section, name = head[1].lower(), head[2]
+    if section == "filter":
+        return name is not None and name not in omitted_filters and key in ("", "required", *_FILTER_PROGRAMS)
+    return section in _SECTIONS and (name is None or section == "color") and key not in _PROGRAMS
+
+
+def named_files(line: str, home: Path) -> list[Path]:
+    """The files that a command line names, with links resolved too: its program, and the absolute paths in it.
+
+    A relative path with a folder is one in the work tree, and is left out.
+
+    Raises:
+        ValueError: it cannot be split into words, or its program is not found.
+    """
+    words = [re.sub(r"^(~|\$HOME|\$\{HOME\})(?=/)", str(home), word) for word in shlex.split(line)]
+    program = next((word for word in words if not re.match(r"\w+=", word)), "")
+    found = program if "/" in program else shutil.which(program)
+    if not found:
+        raise ValueError(f"no program: {line}")
+    paths = [Path(path) for path in (found, *words) if os.path.isabs(path)]
+    return [*paths, *map(real_path, paths)]
+
+
+def _filters(text: str) -> Iterator[tuple[str, str]]:
+    """The name of each filter, in quotes, with each of its command lines; with "" for one that contains a secret."""
+    for head, key, line in _settings(text):
+        if head[1].lower() == "filter" and head[2] is not None and key in _FILTER_PROGRAMS:
+            yield head[2], "" if _SECRET.search(line) else _value(line.partition("=")[2])
+
+
+def _settings(text: str) -> Iterator[tuple[re.Match[str], str, str]]:
+    """The lines with settings, stripped, each with the head of its section and its key in lower case.
+
+    A head is a line of its own, with the key "".
+    """
+    head = None
+    for line in _lines(text):
+        found = _HEAD.match(line)
+        if found is not None:
+            head, line = found, line[found.end() :]
+            yield head, "", head[0].strip()
         key = re.match(r"\s*([A-Za-z][\w-]*)", line)
-        if shown and key is not None and key[1].lower() not in _PROGRAMS:
-            harmless.append(line.strip())
-    return "".join(f"{line}\n" for line in harmless)
+        if head is not None and key is not None:
+            yield head, key[1].lower(), line.strip()
 
 
 def redact(text: str) -> str:

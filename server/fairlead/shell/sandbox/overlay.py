@@ -11,6 +11,7 @@ import itertools
 import logging
 import marshal
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -42,6 +43,10 @@ log = logging.getLogger(__name__)
 # what a copy of an index depends on: the index, whether the work tree is shown, and the hidden files in it
 _IndexState = tuple[Fingerprint, bool, frozenset[Path]]
 
+OMITTED_FILTERS = (
+    "These Git filters of the user are missing in the sandbox, because it does not show their programs: {names}. So "
+    "git may show files as changed that are not."
+)
 # the maximum size of a file, in bytes: more than a build needs, and less than a disk has
 FILE_SIZE = 8 << 30
 
@@ -194,7 +199,9 @@ class SandboxLayer:
         spec = self._box_spec(folder, uppers, replace(order, view=view), settings)
         spec["argv"] = [shell, "-c", "--", order.command]
         spec["cwd"] = str(self.roots.first.real if order.start is None else real_path(order.start))
-        return SandboxBox(self, folder, uppers, views, spec, foreground=not order.background)
+        omitted = self._shown.omitted_filters if re.search(r"\bgit\b", order.command) else ()
+        notes = [OMITTED_FILTERS.format(names=", ".join(omitted))] if omitted else []
+        return SandboxBox(self, folder, uppers, views, spec, notes, foreground=not order.background)
 
     def _box_spec(
         self,
@@ -366,11 +373,12 @@ class SandboxBox:
         uppers: Mapping[Path, UpperLayer],
         views: Mapping[Path, View],
         spec: BoxSpec,
+        notes: Sequence[str],
         *,
         foreground: bool,
     ) -> None:
         self._layer, self._folder, self._uppers, self._views, self._spec = layer, folder, uppers, views, spec
-        self._foreground = foreground
+        self._notes, self._foreground = notes, foreground
         self._since = folder.stat().st_ctime_ns
         with contextlib.ExitStack() as opened:
             sent = os.memfd_create("spec")
@@ -411,6 +419,7 @@ class SandboxBox:
             self._layer.on_closed(foreground=self._foreground)
         if status.error:
             raise self._layer.box_failed(status.error)
+        changes = replace(changes, warnings=[*changes.warnings, *self._notes])
         return changes if self._foreground else replace(changes, ignored=())
 
 

@@ -24,6 +24,7 @@ MOVED = (
     "rebase). The sandbox does not save these moves, and cannot tell git's changes to files from other changes. The "
     "proposals are unchanged. Work without stash and branches, or run the command with `unsandboxed`."
 )
+_LFS = re.compile(r"(modules/.+/)?lfs/")
 _MAX_DEPTH = 20
 _MAX_BYTES = 1 << 20
 
@@ -90,8 +91,8 @@ def read_only_parts(folder: Path) -> list[Path]:
 def inspect_changes(folder: int, before: Callable[[str], bytes | None]) -> tuple[bool, bool]:
     """Inspects the upper layer over a repository, down to `_MAX_DEPTH` levels of folders.
 
-    Returns whether anything except an index or lock files changed, and whether HEAD or the stash moved. An index does
-    not count, because commands that only read, such as `git status`, may write it.
+    Returns whether anything except an index, lock files and the files of Git LFS changed, and whether HEAD or the stash
+    moved. The exceptions do not count, because commands that only read, such as `git status`, may write them.
 
     Args:
         folder: a descriptor of the upper layer's folder.
@@ -99,7 +100,7 @@ def inspect_changes(folder: int, before: Callable[[str], bytes | None]) -> tuple
     """
     changed = moved = False
     for path in trees.walk_files(folder, lambda path: path.count("/") < _MAX_DEPTH):
-        changed |= not (path == "index" or path.endswith(("/index", ".lock")))
+        changed |= not (path == "index" or path.endswith(("/index", ".lock")) or _LFS.match(path))
         moved |= _is_moved(path, folder, before)
     return changed, moved
 

@@ -45,6 +45,8 @@ class ShownPaths:
         self._enforce_permissions = enforce_permissions
         self._tools: dict[tuple[Path, ...], Tools] = {}
         self._root_only: list[Path] | None = None
+        self.omitted_filters: Sequence[str] = ()
+        """The user's Git filters that the last box does not have, because it does not show their programs."""
 
     def settings(self, view: View) -> Sequence[tuple[Path, str]] | None:
         """Git's settings files that contain credentials, each with the text that is shown in its place.
@@ -108,7 +110,11 @@ class ShownPaths:
         binds: list[mounts.Bind] = [(f"{scratch}/{folder.name}", str(folder.path), True) for folder in private]
         binds += caches
         binds += _binds_in_place(read_only)
-        binds += self._replacements(scratch.parent, gitconfig.user_settings(mounts.home()))
+        folders, shown = mounts.paths_of(private), {*read_only, *layers}
+        user_settings, self.omitted_filters = gitconfig.user_settings(
+            mounts.home(), lambda line: self._can_run(line, folders, shown)
+        )
+        binds += self._replacements(scratch.parent, user_settings)
         binds += _binds_in_place(layers, writable=True)
         tops = self._folders.paths
         alone = [top for top in tops if enclosing_repository(top) not in view.enclosing]
@@ -117,7 +123,6 @@ class ShownPaths:
         binds += _binds_in_place(self._existing(view.read_only, view))
         for top, around in view.enclosing.items():
             binds += _binds_in_place(self._existing_around(around.read_only, top))
-        folders, shown = mounts.paths_of(private), {*read_only, *layers}
         binds += self._replacements(
             scratch.parent, (each for each in settings if self._is_readable(each[0], folders, shown))
         )
@@ -132,6 +137,13 @@ class ShownPaths:
     def _is_readable(self, path: Path, private: set[Path], shown: set[Path]) -> bool:
         is_shown = mounts.is_shown(path, private, shown)
         return is_shown and (not self._enforce_permissions or mounts.is_reachable(path, shown))
+
+    def _can_run(self, line: str, private: set[Path], shown: set[Path]) -> bool:
+        """Whether a box shows all files that a command line names."""
+        try:
+            return all(self._is_readable(path, private, shown) for path in gitconfig.named_files(line, mounts.home()))
+        except ValueError:
+            return False
 
     def _text(self, path: Path, view: View) -> str:
         """The text of a file in a view; empty if the file does not exist there or cannot be read."""

@@ -137,7 +137,7 @@ IN_HOME: Mapping[str, Parts] = {
     ".gradle": _parts("wrapper"),
     ".ivy2": _parts("cache"),
     ".nuget": _parts("packages"),
-    ".config/git": _parts("ignore"),
+    ".config/git": _parts("ignore", "attributes"),
     ".tool-versions": Parts(),
 }
 # where Yarn's Plug'n'Play loads packages from
