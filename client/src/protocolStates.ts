@@ -49,6 +49,11 @@ export interface PlanItem {
   readonly checkByUser: boolean;
   /** Whether the command in `decidedBy` has passed and then failed on the same files. The item is then `unverified`. */
   readonly flaky: boolean;
+  /**
+   * The URIs of the ignored files and folders that commands of this session left, if the command in `decidedBy` passes
+   * only with them. The item is then `unverified`.
+   */
+  readonly leftovers: readonly string[];
   /** What supports a completed item; `none` for any other (docs/protocol.md, `PlanItem`). */
   readonly verification:
     "none" | "looked" | "unverified" | "verified" | "proved" | "stale" | "failed" | "noEvidence" | "marked";

@@ -91,6 +91,14 @@ test("a step's tooltip shows its evidence and its cost", () => {
   );
 });
 
+test("a step names the ignored files without which its command fails", () => {
+  const leftovers = ["file:///project/site%20customize.py"];
+  const change: Partial<PlanItem> = { verification: "unverified", decidedBy: "sh a.sh", changedSince: [], leftovers };
+  const { description, tooltip } = stepRow(step({ status: "completed", ...change }), "idle", relative);
+  assert.equal(description, "unverified: needs ignored files");
+  assert.match(tooltip, /sh a\.sh passes only with .*\nPasses only with the ignored: site customize\.py\n/);
+});
+
 test("a step says in words that its check is flaky", () => {
   const { description, screenReaderLabel } = stepRow(
     step({ status: "completed", verification: "unverified", decidedBy: "sh a.sh", flaky: true }),

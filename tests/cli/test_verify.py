@@ -39,6 +39,7 @@ def check(command: str, exit_code: int = 0) -> Json:
         "step": "1",
         "failsWithoutChanges": False,
         "differs": {},
+        "leftovers": [],
     }
 
 

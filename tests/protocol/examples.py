@@ -121,7 +121,7 @@ def a_session_record() -> SessionRecord:
             Change("src/問候.py", None, "1", "accepted", HunkPosition("02e3da028f848ad7", 2, 1, 2, 1)),
             Change("a.py", "lib/b.py", None, "review", None),
         ),
-        verifications=(Verified("pytest -q", 0, 2.5, "1", True, {"src/問候.py": before, "alt.txt": None}),),
+        verifications=(Verified("pytest -q", 0, 2.5, "1", True, {"src/問候.py": before, "alt.txt": None}, ()),),
         files=(
             KnownFile("alt.txt", None, after),
             KnownFile("src/問候.py", before, FileContent(None, executable=False)),

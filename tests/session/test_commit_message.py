@@ -36,8 +36,12 @@ def a_record(*decisions: ReviewStatus, title: str = "add the tests.\nAll of them
 
 
 def test_the_message_lists_accepted_steps_and_their_verification() -> None:
-    passed = Verification("pytest  -q", 0, 1, "1", True, {})
-    others = (replace(passed, exit_code=1), replace(passed, command="old", differs={"0.py": None}))
+    passed = Verification("pytest  -q", 0, 1, "1", True, {}, ())
+    others = (
+        replace(passed, exit_code=1),
+        replace(passed, command="old", differs={"0.py": None}),
+        replace(passed, command="only here", leftovers=("sitecustomize.py",)),
+    )
     record = replace(a_record("accepted", "rejected", "accepted"), verifications=(passed, *others))
     assert commit_message(record) == (
         "Add the tests. All of them\n\n"

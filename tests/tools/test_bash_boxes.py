@@ -50,9 +50,13 @@ class StandInLayer:
         network: bool = False,
         background: bool = False,
         programs: Sequence[Path] = (),
+        clean: bool = False,
     ) -> "StandInBox":
         self.opened.append((command, network, background))
         return StandInBox(self, await DirectLayer(self.roots).open(command, view, limits=limits))
+
+    async def leftovers(self, view: View) -> Sequence[str]:
+        return ()
 
     async def aclose(self) -> None: ...
 

@@ -51,6 +51,8 @@ export function stepRow(
   const look = appearanceOf(item, activity);
   const changed =
     item.changedSince.length > 0 ? t("Changed since: {0}", item.changedSince.map(relative).join(", ")) : "";
+  const leftovers =
+    item.leftovers.length > 0 ? t("Passes only with the ignored: {0}", item.leftovers.map(relative).join(", ")) : "";
   const doing = item.status === "in_progress" && !look.note ? item.activeForm || t("in progress") : "";
   const errors = errorCount(item.newErrors);
   const lines = [
@@ -58,6 +60,7 @@ export function stepRow(
     capitalized(look.word) + (doing && item.activeForm ? `: ${item.activeForm}` : ""),
     errors ? t("Its proposed changes cause {0}.", errors) : "",
     changed,
+    leftovers,
     item.check ? checkText(item.checkByUser, escapeInvisible(item.check)) : "",
     item.byUser ? t("Your wording.") : "",
     ...laterChanges.map((words) => `${capitalized(words)}.`),
@@ -179,7 +182,7 @@ function appearanceOf(item: PlanItem, activity: Activity): StepAppearance {
   return { icon: activity === "working" ? "sync~spin" : "debug-pause", color: "charts.blue", word: t("in progress") };
 }
 
-function completedAppearance({ verification, decidedBy, changedSince, flaky }: PlanItem): StepAppearance {
+function completedAppearance({ verification, decidedBy, changedSince, flaky, leftovers }: PlanItem): StepAppearance {
   const command = escapeInvisible(decidedBy).replace(/\s+/g, " ");
   const changed = t("{0} changed since", countText(changedSince.length, "file"));
   switch (verification) {
@@ -197,6 +200,12 @@ function completedAppearance({ verification, decidedBy, changedSince, flaky }: P
           ...ORANGE,
           word: t("done, but {0} is flaky: it passed and failed", command),
           note: t("unverified: flaky check"),
+        };
+      if (leftovers.length > 0)
+        return {
+          ...ORANGE,
+          word: t("done, but {0} passes only with ignored files of this session", command),
+          note: t("unverified: needs ignored files"),
         };
       return { ...GREY, word: t("done, unverified: no test, build or linter ran on it"), note: t("unverified") };
     case "looked":

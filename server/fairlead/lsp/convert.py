@@ -108,6 +108,7 @@ def plan_item(item: PlanItem, found: Evidence, support: Support) -> states.PlanI
         "check": item.check,
         "checkByUser": item.checked_by_user,
         "flaky": support.flaky,
+        "leftovers": list(map(_uri, support.leftovers)),
         "newErrors": support.new_errors,
         "verification": support.status,
         "decidedBy": support.command,

@@ -36,6 +36,7 @@ class PlanItemWire(TypedDict):
     check: str
     checkByUser: bool
     flaky: bool
+    leftovers: list[str]
     verification: VerificationStatus
     decidedBy: str
     changedSince: list[str]

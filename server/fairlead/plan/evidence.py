@@ -70,6 +70,8 @@ class CommandRun:
     """The number of the file state that it ran on (`FileStates`); None if `verified` is empty."""
     without_changes: int | None = None
     """If it ran on the files without the proposals: the number of the file state with them; otherwise None."""
+    leftovers: tuple[str, ...] = ()
+    """The absolute paths of ignored files that earlier commands left, if it passed, but not again without them."""
 
     @property
     def failed(self) -> bool:

@@ -30,6 +30,8 @@ class Support:
     """The paths that changed after the command, if the status is `stale`."""
     flaky: bool = False
     """Whether the command passed and then failed on the same files, so that it verifies nothing."""
+    leftovers: tuple[str, ...] = ()
+    """The ignored files without which the command did not pass, so that it verifies nothing (docs/plan.md P16)."""
     new_errors: int = 0
     """The number of new errors in the proposed files that the step changed.
 
@@ -52,7 +54,7 @@ def support_by_item(
 def still_passes(command: str, record: Record, changed_since: ChangedSince) -> bool:
     """Whether the last run of exactly this verifying command passed, and the files have not changed since."""
     run = next((run for run in _runs(record) if run.command.strip() == command), None)
-    return run is not None and not run.failed and not changed_since(_state(run))
+    return run is not None and not run.failed and not run.leftovers and not changed_since(_state(run))
 
 
 def is_flaky(command: str, record: Record, changed_since: ChangedSince) -> bool:
@@ -106,10 +108,16 @@ def _is_dropped(verification: Verification, item: PlanItem) -> bool:
 
 
 def _passed(runs: Sequence[CommandRun], changed_since: ChangedSince) -> Support:
-    """`verified`, or `stale` if files changed after a run. Names the command after which the most files changed."""
+    """`verified`, or `stale` if files changed after a run. Names the command after which the most files changed.
+
+    If no file changed, but a run passed only with ignored files that others do not have, `unverified`.
+    """
     found = [Support("verified", run.command, tuple(changed_since(_state(run)))) for run in runs]
     stalest = max(found, key=lambda support: len(support.changed))
-    return replace(stalest, status="stale") if stalest.changed else stalest
+    if stalest.changed:
+        return replace(stalest, status="stale")
+    needing = next((run for run in runs if run.leftovers), None)
+    return stalest if needing is None else Support("unverified", needing.command, leftovers=needing.leftovers)
 
 
 def _refine_verified(support: Support, record: Record, changed_since: ChangedSince) -> Support:

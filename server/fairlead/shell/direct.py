@@ -50,8 +50,9 @@ class DirectLayer:
         network: bool = False,
         background: bool = False,
         programs: Sequence[Path] = (),
+        clean: bool = False,
     ) -> "DirectBox":
-        """See `Layer.open`. `view`, `network`, `background` and `programs` have no effect.
+        """See `Layer.open`. `view`, `network`, `background`, `programs` and `clean` have no effect.
 
         Of the limits, only `processes` applies, and only on Linux. Threads do not count.
 
@@ -67,6 +68,10 @@ class DirectLayer:
         wrapper = reaping if sys.platform == "linux" else []
         cwd = self.roots.first.path if folder is None else folder
         return DirectBox(Launch([*wrapper, shell, "-c", "--", command], cwd, command_environment()))
+
+    async def leftovers(self, view: View) -> Sequence[str]:
+        """Returns none: all files are the user's."""
+        return ()
 
     async def aclose(self) -> None:
         """Does nothing: there is nothing to remove."""

@@ -224,6 +224,7 @@ class Layer(Protocol):
         network: bool = False,
         background: bool = False,
         programs: Sequence[Path] = (),
+        clean: bool = False,
     ) -> Box:
         """Makes the box for a bash command line.
 
@@ -239,10 +240,18 @@ class Layer(Protocol):
             background: whether the command runs in the background, so that the limit of one open box does not apply.
             programs: the absolute paths of programs that the user's settings or Fairlead chose, never the model or the
                 workspace. In the sandbox, they are visible with what they need, wherever they are.
+            clean: whether the ignored files that earlier commands left are missing. Needs `background`.
 
         Raises:
             ToolError: the box cannot be made, or another box that is not `background` is open. The command does not run
                 outside the sandbox instead.
+        """
+        ...
+
+    async def leftovers(self, view: View) -> Sequence[str]:
+        """The ignored files that earlier commands left and that may decide what a command does (some, if many).
+
+        As absolute paths. Leaves out compiled outputs and caches. Empty outside of the sandbox.
         """
         ...
 

@@ -7,6 +7,7 @@ import contextlib
 import errno
 import os
 from collections.abc import Collection
+from functools import partial
 from pathlib import PurePath
 from typing import Any
 
@@ -20,7 +21,7 @@ from fairlead.shell.layer import HIDDEN_TEXT, Layer, NotRun, View
 from fairlead.shell.process import Command
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.check_run import find_check
-from fairlead.tools.commands import Commands, Job
+from fairlead.tools.commands import Commands, Job, repeat_clean
 from fairlead.tools.unreachable import unreachable_hint
 from fairlead.tools.watch_mode import watch_mode_hint
 from fairlead.workspace.files import Files
@@ -114,12 +115,28 @@ class Bash:
         state = commands.record_state(layer.where) if found.verified else None
         view = await commands.view(layer.roots) if layer.where == "sandboxed" else View()
         line, limits = found.with_pipefail(command), commands.limits
+        leftovers = await layer.leftovers(view) if found.verified else ()
         box = await layer.open(line, view, limits=limits, network=network, background=background)
         given = input.get("timeout_seconds")
         timeout = min(given, MAX_SECONDS) if given else None if background else commands.timeout
         running = Command(box.launch, timeout, call.output)
         handle = commands.background.next_handle() if background else None
-        return Job(commands, call, command, layer, network, box, running, view.hidden_files, handle, found, state)
+        return Job(
+            commands,
+            call,
+            command,
+            layer,
+            network,
+            box,
+            running,
+            view.hidden_files,
+            handle,
+            found,
+            state,
+            None,
+            leftovers,
+            partial(repeat_clean, layer, line, view, limits, timeout, network=network) if leftovers else None,
+        )
 
     async def _allow(self, call: RunningCall, command: str, layer: Layer, *, network: bool, unsandboxed: bool) -> None:
         check = self._commands.check_permission

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from fairlead.agent.errors import ToolError
 from fairlead.agent.tool import RunningCall
@@ -11,7 +12,7 @@ from fairlead.shell.command_line.verifications import FoundVerifications, find_v
 from fairlead.shell.layer import View, Where
 from fairlead.shell.process import Command, CommandResult
 from fairlead.tools.approvals import Approvals
-from fairlead.tools.commands import Commands, Job
+from fairlead.tools.commands import Commands, Job, repeat_clean
 
 MAX_OUTPUT_LINES = 30
 
@@ -92,18 +93,22 @@ async def _run(commands: Commands, check: CheckRun, call: RunningCall) -> CheckE
     found = find_check(check.command)
     layer = await commands.layer()
     view = await commands.view(layer.roots, check.changes) if layer.where == "sandboxed" else View()
+    line, leftovers = found.with_pipefail(check.command), await layer.leftovers(view)
     # `background`, because other commands may run at the same time
-    box = await layer.open(found.with_pipefail(check.command), view, limits=commands.limits, background=True)
+    box = await layer.open(line, view, limits=commands.limits, background=True)
     running = Command(box.launch, commands.timeout, call.output)
     job = Job(commands, call, check.command, layer, False, box, running, handle=check.handle)
     if check.changes is None:
-        job = replace(job, verifications=found, state=check.state)
+        job = replace(job, verifications=found, state=check.state, leftovers=leftovers)
+        if leftovers:
+            job = replace(job, repeat=partial(repeat_clean, layer, line, view, commands.limits, commands.timeout))
     elif not len(check.changes):
         job = replace(job, without_changes=check.state)
     job.begin()
     result = await job.run()
     discarded = await job.end(result.ended, result.exit_code, discard=True)
-    return CheckEnd(result, f" {discarded}" if discarded else "", box.launch.env)
+    note = f" {discarded}".replace("\n", " ") if discarded else ""
+    return CheckEnd(result, note, box.launch.env)
 
 
 def find_check(command: str) -> FoundVerifications:

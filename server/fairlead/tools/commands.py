@@ -4,7 +4,7 @@
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -22,6 +22,10 @@ from fairlead.shell.uncancelled import finish_uncancelled
 from fairlead.tools.missing_variables import MissingVariables
 from fairlead.workspace.paths import Roots
 
+NEEDS_LEFTOVERS = (
+    "It did not pass again without the ignored files that earlier commands left in the sandbox, so it verifies nothing."
+)
+REPEATED = "(Again, without the ignored files that earlier commands left)\n"
 _PIPE_CLOSED = 141  # 128 + SIGPIPE: the exit code of a program that wrote to a pipe after the reader had ended
 
 
@@ -90,6 +94,10 @@ class Job:
     """See `CommandRun`."""
     without_changes: int | None = None
     """See `CommandRun`."""
+    leftovers: Sequence[str] = ()
+    """What `Layer.leftovers` returned before it ran."""
+    repeat: Callable[[], Awaitable[bool]] | None = None
+    """Runs it again without the leftovers, and returns whether it passes. Raises ToolError if it cannot run."""
 
     @property
     def where(self) -> Where:
@@ -132,19 +140,32 @@ class Job:
                 stopped or could not be started.
         """
         has_exit = ended in ("exited", "timeout")
-        saw_discarded = False
+        saw_discarded, needed = False, ()
         try:
             text, saw_discarded = await finish_uncancelled(self._close_box(discard=discard, must_have_run=has_exit))
-            return text
+            if exit_code == 0 and self.verifications.verified and self.repeat is not None and not saw_discarded:
+                needed = tuple(self.leftovers)  # also if a cancellation ends the second run
+                needed = () if await self._passes_again(self.repeat) else needed
+            return "\n".join(filter(None, (text, NEEDS_LEFTOVERS if needed else "")))
         except NotRun:
             ended, exit_code = "failed", None
             raise
         finally:
             self.commands.emit(
                 CommandEnded(
-                    self.handle, self._run(ended, exit_code, saw_discarded), ended, tuple(self.call.changed_paths)
+                    self.handle,
+                    replace(self._run(ended, exit_code, saw_discarded), leftovers=needed),
+                    ended,
+                    tuple(self.call.changed_paths),
                 )
             )
+
+    async def _passes_again(self, repeat: Callable[[], Awaitable[bool]]) -> bool:
+        self.call.output(REPEATED)
+        try:
+            return await repeat()
+        except ToolError:
+            return False
 
     def _run(self, ended: Ended, exit_code: int | None, saw_discarded: bool) -> CommandRun:
         verified = self.verifications.verified
@@ -171,3 +192,20 @@ class Job:
         if discarded_outside:
             return "Its changes outside of the workspace were discarded, so it verifies nothing.", True
         return "Its changes were discarded." if changes.files else "", False
+
+
+async def repeat_clean(
+    layer: Layer, line: str, view: View, limits: Limits, timeout: float | None, *, network: bool = False
+) -> bool:
+    """Runs a command line again, without the ignored files that earlier commands left. Returns whether it passes.
+
+    Its changes and its output are discarded.
+
+    Raises:
+        ToolError: it cannot run.
+    """
+    box = await layer.open(line, view, limits=limits, network=network, background=True, clean=True)
+    try:
+        return (await Command(box.launch, timeout, lambda _: None).run()).exit_code == 0
+    finally:
+        await finish_uncancelled(box.close())

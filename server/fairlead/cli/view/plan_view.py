@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from rich.text import Text
 
@@ -13,13 +14,26 @@ from fairlead.plan.render import render_line
 
 STYLES = {"pending": "yellow", "in_progress": "cyan", "completed": "green"}
 
+_MAX_NAMED = 3
+
+
+def _why_unverified(item: states.PlanItemWire) -> str:
+    if item["flaky"]:
+        return ": its check is flaky"
+    names = [clean(unquote(uri.rstrip("/").rpartition("/")[2])) for uri in item["leftovers"]]
+    if not names:
+        return ""
+    more = ["..."] if len(names) > _MAX_NAMED else []
+    return f": passes only with ignored files of this session ({', '.join([*names[:_MAX_NAMED], *more])})"
+
+
 # the note after a step, by its verification (docs/plan.md P16)
 _NOTES: Mapping[str, Callable[[states.PlanItemWire], str]] = {
     "verified": lambda _: "verified",
     "proved": lambda _: "proved: fails without the change, passes with it",
     "stale": lambda item: f"{count_of(len(item['changedSince']), 'file')} changed since it was verified",
     "failed": lambda item: f"failed: {clean(item['decidedBy'])}",
-    "unverified": lambda item: "unverified: its check is flaky" if item["flaky"] else "unverified",
+    "unverified": lambda item: f"unverified{_why_unverified(item)}",
     "looked": lambda _: "only read",
     "noEvidence": lambda _: "no evidence",
     "marked": lambda _: "marked by you",

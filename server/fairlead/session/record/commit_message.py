@@ -12,15 +12,18 @@ BODY_WIDTH = 72
 def commit_message(record: SessionRecord) -> str:
     """A subject line, the steps with an accepted change, and the commands that verified the files in the record.
 
-    A command is named only if its last run passed on exactly the files that were on disk when the record was made. The
-    message is empty if nothing was accepted. Lines have at most 72 characters, except where a word is longer.
+    A command is named only if its last run passed on exactly the files that were on disk when the record was made, and
+    needed no ignored files that only the session has.
+
+    The message is empty if nothing was accepted. Lines have at most 72 characters, except where a word is longer.
     """
     accepted = [change for change in record.changes if change.decision == "accepted"]
     if not accepted:
         return ""
     steps = {change.step for change in accepted}
     items = [_wrapped(_one_line(step.content), "- ", "  ") for step in record.steps if step.id in steps]
-    verified = [_wrapped(_sentence(each)) for each in record.verifications if each.passed and not each.differs]
+    holding = [each for each in record.verifications if each.passed and not each.differs and not each.leftovers]
+    verified = [_wrapped(_sentence(each)) for each in holding]
     paragraphs = [_subject(record.title), "\n".join(items), "\n".join(verified)]
     return "\n\n".join(filter(None, paragraphs)) + "\n"
 

@@ -135,8 +135,16 @@ class _Creator:
             if state is not None and (command not in last or last[command][0] < state):
                 last[command] = state, step, run
         for command, (state, step, run) in sorted(last.items(), key=lambda item: item[1][0]):
-            proves = run.exit_code == 0 and self._failed_without_changes(command, state)
-            yield Verification(command, run.exit_code, round(run.seconds, 3), step, proves, self._changed_since(state))
+            proves = run.exit_code == 0 and not run.leftovers and self._failed_without_changes(command, state)
+            yield Verification(
+                command,
+                run.exit_code,
+                round(run.seconds, 3),
+                step,
+                proves,
+                self._changed_since(state),
+                self._names(run.leftovers),
+            )
 
     def _failed_without_changes(self, command: str, state: int) -> bool:
         """Whether a command failed when it last ran without the proposals.

@@ -68,6 +68,8 @@ class Verification:
 
     None: there was no file.
     """
+    leftovers: tuple[str, ...]
+    """Ignored files that commands of the session left, if it passed, but not again without them."""
 
     @property
     def passed(self) -> bool:

@@ -130,6 +130,9 @@ def _in_words(support: Support, roots: Roots) -> str:
     failed = f": {_quoted(support.command)}" if support.status == "failed" else ""
     changed = f": {', '.join(_code(path, roots) for path in support.changed)}" if support.changed else ""
     flaky = f": {_quoted(support.command)} is flaky" if support.flaky else ""
+    if support.leftovers:
+        names = ", ".join(_code(path, roots) for path in support.leftovers)
+        flaky += f": {_quoted(support.command)} passes only with ignored files of this session: {names}"
     errors = f": {count_of(support.new_errors, 'new error')}" if support.new_errors else ""
     return STATUS_TEXTS[support.status] + command + failed + changed + flaky + errors
 

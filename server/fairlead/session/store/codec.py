@@ -116,7 +116,8 @@ def evidence_json(old: Evidence | None, new: Evidence) -> Json:
 
 
 def _read_command(value: Json) -> CommandRun:
-    fields: Json = {**value, "verified": tuple(map(_read_verification, value.get("verified", ())))}
+    verified = tuple(map(_read_verification, value.get("verified", ())))
+    fields: Json = {**value, "verified": verified, "leftovers": tuple(value.get("leftovers", ()))}
     return CommandRun(**fields)
 
 

@@ -29,6 +29,7 @@ from fairlead.shell.sandbox.caches import CompilerCaches
 from fairlead.shell.sandbox.layer import collect_changes, trees
 from fairlead.shell.sandbox.layer.index import assume_rest_unchanged, assume_unchanged
 from fairlead.shell.sandbox.layer.layer_folder import LayerFolder, sweep
+from fairlead.shell.sandbox.layer.leftovers import find_leftovers
 from fairlead.shell.sandbox.layer.lower_layer import Fingerprint, LowerLayer
 from fairlead.shell.sandbox.layer.upper_layer import UpperLayer, owner_of
 from fairlead.shell.sandbox.overlay_folders import OverlayFolders
@@ -62,6 +63,7 @@ class _Order:
     network: bool
     background: bool
     programs: Sequence[Path]
+    clean: bool
 
 
 class SandboxLayer:
@@ -122,6 +124,7 @@ class SandboxLayer:
         network: bool = False,
         background: bool = False,
         programs: Sequence[Path] = (),
+        clean: bool = False,
     ) -> "SandboxBox":
         """See `Layer.open`.
 
@@ -130,7 +133,7 @@ class SandboxLayer:
         if self._has_foreground and not background:
             raise ToolError("Another command is still running in the sandbox. Wait until it has ended.")
         self._has_foreground |= not background
-        order = _Order(command, view, folder, limits, network, background, programs)
+        order = _Order(command, view, folder, limits, network, background, programs, clean)
         opening = asyncio.ensure_future(self._open(order))
         try:
             return await asyncio.shield(opening)
@@ -140,6 +143,19 @@ class SandboxLayer:
             closing.add_done_callback(self._cancelled.discard)
             await finish_uncancelled(closing)
             raise
+
+    async def leftovers(self, view: View) -> Sequence[str]:
+        """See `Layer.leftovers`."""
+        return await asyncio.to_thread(self._find_leftovers, view)
+
+    def _find_leftovers(self, view: View) -> Sequence[str]:
+        views = {**view.enclosing, **self._overlay_folders.split(view)}
+        return [
+            str(top / path)
+            for top, upper in self._uppers.items()
+            if top in views
+            for path in find_leftovers(upper, views[top].proposed)
+        ]
 
     async def aclose(self) -> None:
         """Closes the shared network and removes the layer's folder. Call it when all boxes are closed."""
@@ -213,7 +229,7 @@ class SandboxLayer:
         view, limits, network = order.view, order.limits, order.network
         layers: list[OverlaySpec] = []
         for number, (top, upper) in enumerate(uppers.items(), 1):
-            own = [] if upper is self._uppers[top] else [str(self._uppers[top].folder)]
+            own = [] if order.clean or upper is self._uppers[top] else [str(self._uppers[top].folder)]
             work = self._make_folder(f"{folder.name}/work-{number}")
             layers.append(_overlay(str(top), [*own, str(top)], upper.folder, work))
         outside = self._overlay_folders.outside_repositories()
