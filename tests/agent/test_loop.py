@@ -46,7 +46,7 @@ async def test_l2_the_model_gets_the_documented_tools(connect: Connect, workspac
 async def test_l3_l4_fault_21_a_bad_call_is_an_error_result_and_the_loop_continues(connect: Connect) -> None:
     """docs/plan.md L3 and L4, docs/faults.md 21: the result names the mistake: a tool, a field, a type, the JSON."""
     bad = say(
-        Call("fly", {}),
+        Call("read_files", {}),
         Call("read_file", {}),
         Call("read_file", {"path": 7}),
         Call("edit_file", {"path": "a", "old_text": ["x"], "new_text": "y"}),
@@ -57,7 +57,9 @@ async def test_l3_l4_fault_21_a_bad_call_is_an_error_result_and_the_loop_continu
             result = await client.run()
         assert result["stopReason"] == "end_turn"
         texts = [block["content"] for block in results(api, 1)]
-        assert texts[0] == "Unknown tool: fly"
+        assert texts[0].startswith("Unknown tool: read_files. The tools are read_file, ")
+        names = texts[0].partition("The tools are ")[2].removesuffix(".").split(", ")
+        assert sorted(names) == sorted(tool["name"] for tool in api.requests[0].body["tools"])
         assert texts[1] == "Error: Wrong input: 'path' is missing."
         assert texts[2] == "Error: Wrong input: 'path' must be a string, not an integer."
         assert texts[3] == "Error: Wrong input: 'old_text' must be a string, not an array."

@@ -8,6 +8,7 @@ import pytest
 from fairlead.plan import PlanError, PlanItem, PlanningState, TodoManager, render_items
 
 Raw = dict[str, Any]
+ALLOWED = ", use pending, in_progress, completed"
 
 THREE = [
     {"content": "Read hello.py", "status": "completed"},
@@ -99,7 +100,7 @@ def test_p3_one_bad_item_leaves_the_plan_as_it_was(position: int) -> None:
     manager = planned("One", "Two")
     items: list[Any] = [{"content": "New one"}, {"content": "New two"}]
     items.insert(position, {"content": "Bad", "status": "later"})
-    assert refused(manager, items) == f"Item {position + 1}: invalid status 'later'"
+    assert refused(manager, items) == f"Item {position + 1}: invalid status 'later'{ALLOWED}"
     assert content_by_id(manager) == {"1": "One", "2": "Two"}
     manager.update([{"content": "Three"}])
     assert content_by_id(manager) == {"3": "Three"}
@@ -148,9 +149,9 @@ def test_p5_a_status_is_lower_cased_and_stripped(status: Any, kept: str) -> None
 
 @pytest.mark.parametrize("status", ["done", "in progress", "in-progress", 1, ["pending"]])
 def test_p5_another_word_is_refused_and_named(status: Any) -> None:
-    """docs/plan.md P5: the message names the item and the word."""
+    """docs/plan.md P5: the message names the item, the word and the allowed ones."""
     items = [{"content": "One"}, {"content": "Two", "status": status}]
-    assert refused(planned("Old"), items) == f"Item 2: invalid status '{status}'"
+    assert refused(planned("Old"), items) == f"Item 2: invalid status '{status}'{ALLOWED}"
 
 
 def test_p6_a_first_plan_is_numbered_from_one() -> None:

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 from fairlead.agent.errors import ToolError
-from fairlead.agent.schema import check_input
+from fairlead.agent.schema import read_input
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.selection import Change
 from fairlead.models.factory import ModelChoice
@@ -89,7 +89,7 @@ class SessionHarness:
         Sends the call again if the error is that the user rejected the same edit before.
         """
         tool = self._tools[name]
-        check_input(tool.spec.input_schema, given)
+        given = read_input(tool.spec.input_schema, given)
         self._calls += 1
         try:
             return run_sync(tool.run(given, RunningCall(f"call-{self._calls}", self.item_id, print)))

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlead.agent.events import Event
-from fairlead.agent.schema import check_input
+from fairlead.agent.schema import read_input
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.changeset import Changeset
 from fairlead.plan import TodoManager
@@ -148,13 +148,13 @@ class Desk:
         self._calls = 0
 
     async def call(self, name: str, **given: Any) -> str:
-        """The result of a call. As the dispatcher does, checks the input, then describes and runs the call.
+        """The result of a call. As the dispatcher does, reads the input, then describes and runs the call.
 
         Raises:
             ToolError: as the model would read it.
         """
         tool = self.tools[name]
-        check_input(tool.spec.input_schema, given)
+        given = read_input(tool.spec.input_schema, given)
         tool.describe(given)
         self._calls += 1
         self.last = RunningCall(f"call-{self._calls}", "1", self._stream)

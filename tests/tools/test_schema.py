@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from fairlead.agent.errors import ToolError
-from fairlead.agent.schema import check_input
+from fairlead.agent.schema import read_input
 from tools.stand_ins import Desk
 
 SCHEMA: dict[str, Any] = {
@@ -18,6 +18,13 @@ SCHEMA: dict[str, Any] = {
         "options": {"type": "object"},
         "answers": {"type": "array", "items": {"type": "string"}},
         "action": {"enum": ["hover", "fix"]},
+        "steps": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"content": {"type": "string"}, "done": {"type": "boolean"}},
+            },
+        },
     },
     "required": ["path"],
 }
@@ -30,22 +37,29 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"path": True}, "'path' must be a string, not a boolean"),
     ({"path": ["a"]}, "'path' must be a string, not an array"),
     ({"path": {"a": 1}}, "'path' must be a string, not an object"),
-    ({"path": "a", "limit": "5"}, "'limit' must be an integer, not a string"),
+    ({"path": "a", "limit": "5 lines"}, "'limit' must be an integer, not a string"),
+    ({"path": "a", "limit": "true"}, "'limit' must be an integer, not a string"),
+    ({"path": "a", "limit": "0"}, "'limit' must be at least 1"),
+    ({"path": "a", "limit": "9" * 5000}, "'limit' must be an integer, not a string"),
     ({"path": "a", "limit": 5.5}, "'limit' must be an integer, not a number"),
     ({"path": "a", "limit": True}, "'limit' must be an integer, not a boolean"),
     ({"path": "a", "limit": 0}, "'limit' must be at least 1"),
     ({"path": "a", "limit": -(10**30)}, "'limit' must be at least 1"),
     ({"path": "a", "all": 1}, "'all' must be a boolean, not an integer"),
-    ({"path": "a", "all": "true"}, "'all' must be a boolean, not a string"),
+    ({"path": "a", "all": "yes"}, "'all' must be a boolean, not a string"),
     ({"path": "a", "items": {}}, "'items' must be an array, not an object"),
-    ({"path": "a", "items": '["a"]'}, "'items' must be an array, not a string"),
+    ({"path": "a", "items": '["a"'}, "'items' must be an array, not a string"),
+    ({"path": "a", "items": "[" * 100_000}, "'items' must be an array, not a string"),
+    ({"path": "a", "items": "[NaN]"}, "'items' must be an array, not a string"),
+    ({"path": "a", "items": '{"a": 1}'}, "'items' must be an array, not a string"),
+    ({"path": "a", "answers": '["x", 1]'}, "'answers[1]' must be a string, not an integer"),
     ({"path": "a", "options": []}, "'options' must be an object, not an array"),
     ({"path": "a", "answers": ["x", {"label": "y"}]}, "'answers[1]' must be a string, not an object"),
     ({"path": "a", "answers": [None]}, "'answers[0]' must be a string, not null"),
     ({"path": "a", "action": "rename"}, "'action' must be one of hover, fix"),
     ({"path": "a", "action": ["fix"]}, "'action' must be one of hover, fix"),
     (
-        {"limit": "5", "all": 1},
+        {"limit": "x", "all": 1},
         "'path' is missing; 'limit' must be an integer, not a string; 'all' must be a boolean, not an integer",
     ),
 ]
@@ -64,14 +78,36 @@ FINE: list[dict[str, Any]] = [
 def test_fault_21_everything_that_is_wrong_is_named_at_once(given: dict[str, Any], said: str) -> None:
     """docs/faults.md 21: the error has each wrong field with what is expected, and the given type if that is wrong."""
     with pytest.raises(ToolError) as error:
-        check_input(SCHEMA, given)
+        read_input(SCHEMA, given)
     assert str(error.value) == f"Wrong input: {said}."
 
 
 @pytest.mark.parametrize("given", FINE, ids=str)
 def test_valid_input_is_accepted(given: dict[str, Any]) -> None:
-    """Unknown fields are accepted, and so is null for an optional field."""
-    check_input(SCHEMA, given)
+    """Unknown fields are accepted, and so is null for an optional field. No value changes."""
+    assert read_input(SCHEMA, given) == given
+
+
+# values as models write them, and what is meant
+MEANT: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"limit": "5"}, {"limit": 5}),
+    ({"limit": " 5.0 "}, {"limit": 5}),
+    ({"limit": 5.0}, {"limit": 5}),
+    ({"all": "true"}, {"all": True}),
+    ({"all": "False"}, {"all": False}),
+    ({"items": '["a", {"b": 1}]'}, {"items": ["a", {"b": 1}]}),
+    ({"options": '{"a": "5"}'}, {"options": {"a": "5"}}),
+    ({"answers": '["5", "true"]'}, {"answers": ["5", "true"]}),
+    ({"steps": '[{"content": "5", "done": "true"}]'}, {"steps": [{"content": "5", "done": True}]}),
+    ({"steps": ['{"done": "false", "other": "1"}']}, {"steps": [{"done": False, "other": "1"}]}),
+    ({"path": '["a"]'}, {"path": '["a"]'}),
+]
+
+
+@pytest.mark.parametrize(("given", "meant"), MEANT, ids=[str(given) for given, _ in MEANT])
+def test_fault_21_a_value_in_a_string_is_read_as_what_is_meant(given: dict[str, Any], meant: dict[str, Any]) -> None:
+    """docs/faults.md 21: if the schema has another type, also inside lists and objects. Other strings stay strings."""
+    assert read_input(SCHEMA, {"path": "a", **given}) == {"path": "a", **meant}
 
 
 async def test_fault_21_wrong_input_reaches_no_tool(desk: Desk) -> None:
@@ -79,7 +115,7 @@ async def test_fault_21_wrong_input_reaches_no_tool(desk: Desk) -> None:
     for name, tool in desk.tools.items():
         schema = tool.spec.input_schema
         for field, rule in schema["properties"].items():
-            wrong = 7 if rule["type"] != "integer" else "7"
+            wrong = 7 if rule["type"] != "integer" else "x"
             with pytest.raises(ToolError, match=f"'{field}' must be"):
                 await desk.call(name, **{field: wrong})
         for field in schema.get("required", ()):

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Any
 
 from fairlead.agent.errors import ToolError, VerbatimToolError
@@ -11,11 +12,13 @@ from fairlead.agent.events import Event, ToolFinished, ToolOutput, ToolStarted
 from fairlead.agent.guard import RepeatGuard
 from fairlead.agent.messages import ToolCall, ToolResult, clean_text
 from fairlead.agent.prompts import LOOPING_CALL, NOT_IN_MODE, NOT_REACHED, REPEATED_CALL
-from fairlead.agent.schema import check_input
+from fairlead.agent.schema import read_input
 from fairlead.agent.stopped import StoppedCalls
 from fairlead.agent.tool import CHANGES_FILES, Mode, RunningCall, Tool
 
 log = logging.getLogger(__name__)
+
+MAX_NAME = 100  # characters of an unknown tool's name that are compared
 
 
 @dataclass
@@ -93,8 +96,8 @@ class Dispatcher:
         self.is_looping = verdict == "stop"
         title, locations = call.name, ()
         try:
-            known = self._checked(call, tool)
-            title, locations = known.describe(call.input)
+            known, given = self._checked(call, tool)
+            title, locations = known.describe(given)
         finally:
             kind = tool.kind if tool is not None else "other"
             self.emit(ToolStarted(call.id, call.name, kind, title, call.input, locations))
@@ -106,18 +109,28 @@ class Dispatcher:
             await self.stopped.wait()  # a stopped call and this one must not change files at the same time (L16)
         result = ""  # a call that fails again has not changed
         try:
-            result = await self.stopped.run(known.run(call.input, running))
+            result = await self.stopped.run(known.run(given, running))
             return result
         finally:
             self.guard.forget() if running.polls else self.guard.note_result(result, running.repeat)
             self.has_polled = self.has_polled or running.polls
 
-    def _checked(self, call: ToolCall, tool: Tool | None) -> Tool:
+    def _checked(self, call: ToolCall, tool: Tool | None) -> tuple[Tool, dict[str, Any]]:
+        """The tool of a call, and the input as the tool's schema describes it."""
         if tool is None:
-            raise VerbatimToolError(f"Unknown tool: {call.name}")
+            raise VerbatimToolError(f"Unknown tool: {call.name}. The tools are {', '.join(self._nearest(call.name))}.")
         if call.problem is not None:
             raise ToolError(call.problem)
         if self.mode != "agent" and (not tool.read_only or (self.mode == "ask" and call.name == "todo")):
             raise ToolError(NOT_IN_MODE[self.mode])
-        check_input(tool.spec.input_schema, call.input)
-        return tool
+        return tool, read_input(tool.spec.input_schema, call.input)
+
+    def _nearest(self, name: str) -> list[str]:
+        """The names of the tools, the most similar one first."""
+        similarity = SequenceMatcher(b=name[:MAX_NAME].lower(), autojunk=False)
+
+        def ratio(known: str) -> float:
+            similarity.set_seq1(known)
+            return similarity.ratio()
+
+        return sorted(self.tools, key=ratio, reverse=True)

@@ -84,11 +84,11 @@ class Tool(Protocol):
         ...
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
-        """Returns a short title for the user, and what the call reads or changes. `input` has passed `check_input`."""
+        """Returns a short title for the user, and what the call reads or changes. `input` is from `read_input`."""
         ...
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
-        """Does the work and returns the result. `input` has passed `check_input`.
+        """Does the work and returns the result. `input` is from `read_input`.
 
         Raises:
             Exception: becomes an error result (L3). Raise ToolError with a message for the model.

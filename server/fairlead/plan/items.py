@@ -97,7 +97,7 @@ def read_draft(raw: Any, position: int) -> Draft:
         raise PlanError(f"Item {name}: text required")
     status = str(_first(fields, "status") or "pending").strip().lower()
     if status not in STATUSES:
-        raise PlanError(f"Item {name}: invalid status '{status}'")
+        raise PlanError(f"Item {name}: invalid status '{status}', use {', '.join(STATUSES)}")
     active_form = _text(_first(fields, "activeForm", "active_form"))
     return Draft(item_id, content, cast("Status", status), active_form, _text(_first(fields, "check")))
 
