@@ -26,7 +26,7 @@ const MESSAGE = "a message was shown: ";
 let connection;
 
 /** The browser, which the whole process shares. */
-function connect() {
+export function connect() {
   connection ??= startBrowser();
   return connection;
 }

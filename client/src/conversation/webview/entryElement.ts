@@ -4,6 +4,7 @@ import { t } from "@vscode/l10n";
 import type { EntryView, Place, ShownText } from "../messages";
 import { button, element, withCode } from "./elements";
 import { markdownBlocks, preformatted, type Block } from "./markdown";
+import { redrawOutput } from "./output";
 
 type ToolView = Extract<EntryView, { kind: "tool" }>;
 
@@ -138,16 +139,15 @@ function commandPart(command: ShownText): Node[] {
  * so that the output also keeps its scroll position, its selection and the focus.
  */
 function updateTool(entry: HTMLElement, view: ToolView): boolean {
-  const text = entry.querySelector(".output")?.firstChild;
-  if (!(text instanceof Text) || view.body.text === "") return false;
+  const output = entry.querySelector<HTMLElement>(".output");
+  const text = output?.firstChild;
+  if (!output || !(text instanceof Text) || view.body.text === "") return false;
   const head = toolHead(view);
   const drawnHead = entry.querySelector(".head");
   // a click on an element that is replaced before the button is released would not count
   if (!drawnHead?.isEqualNode(head)) drawnHead?.replaceWith(head);
-  entry.querySelector(".rest")?.replaceChildren(...toolOmission(view));
-  // a replaced text would lose the selection
-  if (view.body.text.startsWith(text.data)) text.appendData(view.body.text.slice(text.length));
-  else text.data = view.body.text;
+  const more = redrawOutput(output, text, view.body.text, view.state === "running");
+  if (more !== undefined) entry.querySelector(".rest")?.replaceChildren(...toolOmission(view, more));
   return true;
 }
 
@@ -161,7 +161,10 @@ function toolHead(view: ToolView): HTMLElement {
   return element("span", "head", state, title, " ", note(view.note));
 }
 
-const toolOmission = (view: ToolView): Node[] => omission(view.body, view.showsEnd ? "start" : "end");
+/** Returns the note about what is omitted of a call's result, of which `more` characters than in the view are drawn. */
+function toolOmission({ body, showsEnd }: ToolView, more = 0): Node[] {
+  return omission({ ...body, omitted: Math.max(0, body.omitted - more) }, showsEnd ? "start" : "end");
+}
 
 function folded(summary: HTMLElement, ...content: readonly Node[]): HTMLDetailsElement {
   return element("details", "", element("summary", "", summary), ...content);

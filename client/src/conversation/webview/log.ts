@@ -24,6 +24,9 @@ export class Log {
   private first = 0;
   private followsEnd = true;
   private lastMetrics: Metrics = { top: 0, height: 0, visible: 0 };
+  private readonly resizes = new ResizeObserver(() => {
+    if (this.followsEnd) this.scrollToEnd();
+  });
 
   /**
    * `showFrom` tells the extension the index of the first entry that the page shows or is about to show. `above` and
@@ -53,10 +56,7 @@ export class Log {
     this.scroller.addEventListener("wheel", ({ deltaY, target }) => {
       if (deltaY < 0 && this.scroller.scrollTop > 0 && !this.scrollsUpInside(target)) this.followsEnd = false;
     });
-    const observer = new ResizeObserver(() => {
-      if (this.followsEnd) this.scrollToEnd();
-    });
-    for (const observed of [this.scroller, this.element, ...below]) observer.observe(observed);
+    for (const observed of [this.scroller, this.element, ...below]) this.resizes.observe(observed);
   }
 
   update({ isNew, first, changed }: Extract<Update, { kind: "entries" }>): void {
@@ -76,7 +76,7 @@ export class Log {
     this.drawEarlier();
     // the entries that the user reads stay at their position on the screen
     if (isEarlier) this.scroller.scrollTop = this.scroller.scrollHeight - before;
-    else if (this.followsEnd) this.scrollToEnd();
+    else if (this.followsEnd) this.scrollToEndOfNew();
     if (this.followsEnd && this.entries.size > MOST_ENTRIES) this.trim();
   }
 
@@ -128,6 +128,14 @@ export class Log {
     const label = t("Show Earlier Messages ({0})", this.first.toLocaleString("en"));
     if (this.first === 0) this.earlier.replaceChildren();
     else if (this.earlier.textContent !== label) this.earlier.replaceChildren(button(label, "earlier"));
+  }
+
+  /** Scrolls to the end of new entries, and again when the browser has laid them out. */
+  private scrollToEndOfNew(): void {
+    this.scrollToEnd();
+    // until then, their heights are estimates; afterwards, all entries together may be as high as those before
+    this.resizes.unobserve(this.element);
+    this.resizes.observe(this.element);
   }
 
   /** Scrolls to the end, and follows it from then on. */

@@ -1,0 +1,129 @@
+// The page of the conversation in a browser, without VS Code: what depends on its layout.
+
+import assert from "node:assert/strict";
+import path from "node:path";
+import { ROOT } from "./agent.mjs";
+import { connect } from "./host/page.mjs";
+import { test } from "./host/registry.mjs";
+
+const HTML = '<!DOCTYPE html><html lang="en" data-texts="{}"><body><main id="conversation"></main></body></html>';
+
+/** Declares a test with the page. `show` sends entries to it, as the extension does, and waits until they are laid out. */
+function pageTest(title, body) {
+  test(title, async () => {
+    const { browser } = await connect();
+    const page = await browser.newPage({ viewport: { width: 420, height: 500 } });
+    await page.setContent(HTML);
+    await page.evaluate(() => {
+      window.acquireVsCodeApi = () => ({ postMessage() {}, getState() {}, setState() {} });
+    });
+    await page.addStyleTag({ path: path.join(ROOT, "dist", "conversation-style.css") });
+    await page.addScriptTag({ path: path.join(ROOT, "dist", "conversation.js") });
+    const show = (entries, { isNew }) =>
+      page.evaluate(
+        async (update) => {
+          const received = new Promise((resolve) => window.addEventListener("message", resolve, { once: true }));
+          window.postMessage(update);
+          await received;
+          await new Promise(requestAnimationFrame);
+          await new Promise(requestAnimationFrame);
+        },
+        { kind: "entries", isNew, first: 0, changed: [...entries.entries()] },
+      );
+    await body(page, show).finally(() => page.close());
+  });
+}
+
+const shown = (text, omitted = 0) => ({ text, omitted });
+const isAtEnd = ({ scrollTop, scrollHeight, clientHeight }) => scrollHeight - scrollTop - clientHeight < 2;
+
+pageTest("a conversation that replaces one of the same height is shown at its end", async (page, show) => {
+  for (const word of ["one", "two", "six"]) {
+    const answer = { kind: "answer", body: shown(Array(12).fill(word).join("\n\n")) };
+    await show(Array(30).fill(answer), { isNew: true });
+    assert.ok(await page.locator(".scroller").evaluate(isAtEnd), word);
+  }
+});
+
+const LINES = Array.from({ length: 20_000 }, (_, index) => `line ${index + 1}\n`);
+const COMMAND = "for i in $(seq 20000)\ndo echo line $i; done";
+/** A command that has printed this many lines. The extension sends the last 10,000 characters. */
+const printed = (lines, { state = "running", end = "" } = {}) => {
+  const whole = LINES.slice(0, lines).join("") + end;
+  const body = shown(whole.slice(-10_000), Math.max(0, whole.length - 10_000));
+  const rest = { isCommand: true, place: null, note: "", command: shown(COMMAND), showsEnd: true };
+  return [{ kind: "tool", state, title: "for i in $(seq 20000)", body, ...rest }];
+};
+
+/** Opens the output, scrolls up, and selects the line that is then near its top. Returns the output and that line. */
+async function readAbove(page) {
+  await page.locator("summary").click();
+  const output = page.locator(".output");
+  await output.evaluate(async (box) => {
+    box.focus({ preventScroll: true });
+    box.scrollTop = -400;
+    // the conversation scrolls to its end
+    await new Promise(requestAnimationFrame);
+    await new Promise(requestAnimationFrame);
+  });
+  const line = await output.evaluate((box) => {
+    const { left, top } = box.getBoundingClientRect();
+    const { startContainer, startOffset } = document.caretRangeFromPoint(left + 20, top + 60);
+    const start = startContainer.data.lastIndexOf("\n", startOffset - 1) + 1;
+    const end = startContainer.data.indexOf("\n", startOffset);
+    document.getSelection().setBaseAndExtent(startContainer, start, startContainer, end);
+    return String(document.getSelection());
+  });
+  assert.match(line, /^line \d+$/);
+  return { output, line };
+}
+
+/** What the user notices of an output: where the selected text is, what it is, and whether the box has the focus. */
+const seen = (box) => {
+  const selection = document.getSelection();
+  const { top } = selection.getRangeAt(0).getBoundingClientRect();
+  return { top: Math.round(top), text: String(selection), hasFocus: document.activeElement === box };
+};
+
+for (const start of [300, 1500])
+  pageTest(`the output of a command stays where the user reads it: ${start} lines`, async (page, show) => {
+    await show(printed(start), { isNew: true });
+    const { output, line } = await readAbove(page);
+    assert.equal(await page.locator(".tool pre").first().innerText(), COMMAND);
+    const before = await output.evaluate(seen);
+    assert.deepEqual([before.text, before.hasFocus], [line, true]);
+    for (const lines of [start + 10, start + 600, start + 1200]) {
+      await show(printed(lines, { end: "progress: 10%" }), { isNew: false });
+      await show(printed(lines, { end: "progress: 20%" }), { isNew: false });
+      await show(printed(lines), { isNew: false });
+      assert.deepEqual(await output.evaluate(seen), before, `after ${lines} lines`);
+    }
+    const drawn = await output.evaluate((box) => box.textContent);
+    const omitted = LINES.slice(0, start + 1200).join("").length - drawn.length;
+    const note = await page.locator(".omission").allInnerTexts();
+    assert.equal(note.join().includes(`${omitted.toLocaleString("en")} earlier characters`), omitted > 0, note.join());
+    await show(printed(start + 1200, { state: "ok", end: "(exit code 0)" }), { isNew: false });
+    assert.deepEqual(await output.evaluate(seen), before);
+    assert.equal(await output.evaluate((box) => box.textContent), `${drawn}(exit code 0)`);
+  });
+
+pageTest("an output that does not continue what the user reads is drawn at the end of the box", async (page, show) => {
+  await show(printed(1500), { isNew: true });
+  const { output } = await readAbove(page);
+  const before = await output.evaluate(seen);
+  await show(printed(20_000), { isNew: false });
+  assert.deepEqual(await output.evaluate(seen), before);
+  await output.evaluate((box) => {
+    box.scrollTop = 0;
+  });
+  await show(printed(20_000), { isNew: false });
+  assert.equal(await output.evaluate((box) => box.textContent), LINES.join("").slice(-10_000));
+  assert.equal(await output.evaluate((box) => box.scrollTop), 0);
+});
+
+pageTest("a result that does not continue the output replaces it", async (page, show) => {
+  await show(printed(1500), { isNew: true });
+  const { output } = await readAbove(page);
+  await show(printed(20_000, { state: "ok", end: "(exit code 0)" }), { isNew: false });
+  assert.ok((await output.evaluate((box) => box.textContent)).endsWith("line 20000\n(exit code 0)"));
+});
