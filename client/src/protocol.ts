@@ -49,6 +49,7 @@ export const method = {
   commandRules: "agent/command/rules",
   record: "agent/record",
   ask: "agent/ask",
+  claims: "agent/editor/claims",
   diagnostics: "agent/editor/diagnostics",
   definition: "agent/editor/definition",
   references: "agent/editor/references",
@@ -328,6 +329,17 @@ export interface AskParams {
 export interface AskResult {
   /** Null if the question was withdrawn without an answer. */
   readonly answer: string | null;
+}
+
+export interface ClaimsParams {
+  readonly uris: readonly string[];
+}
+
+export interface ClaimsResult {
+  /** The files that the editor must write. */
+  readonly claimed: readonly string[];
+  /** The files that nobody can write now, each with the reason for the user. */
+  readonly refused: readonly { readonly uri: string; readonly reason: string }[];
 }
 
 export interface DiagnosticsParams {

@@ -1,6 +1,7 @@
 // Proposed changes to files that VS Code does not open in the text editor: notebooks, and those with an editor that the
 // user chose.
 
+import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { edit, runTask, useAgent } from "./agent.mjs";
@@ -10,6 +11,7 @@ const cell = (source) => ({ cell_type: "markdown", metadata: {}, source: [source
 const notebook = (...sources) =>
   `${JSON.stringify({ cells: sources.map(cell), metadata: {}, nbformat: 4, nbformat_minor: 5 }, undefined, 1)}\n`;
 const CHART = ["first", "second", "third"];
+const MANY = Array.from({ length: 11 }, (_, number) => `closed${number}.txt`);
 const lineOf = (source) =>
   notebook(...CHART)
     .split("\n")
@@ -25,9 +27,15 @@ const editorTest = useAgent(
       ],
     },
     { text: "Proposed." },
+    { calls: [edit("chart.ipynb", "second", "SECOND"), ...MANY.map((name) => edit(name, "old", "new"))] },
+    { text: "Again." },
   ],
   {
-    workspace: { "chart.ipynb": notebook(...CHART), "notes.md": "# old\n" },
+    workspace: {
+      "chart.ipynb": notebook(...CHART),
+      "notes.md": "# old\n",
+      ...Object.fromEntries(MANY.map((name) => [name, "old\n"])),
+    },
     settings: { "workbench.editorAssociations": { "*.md": "vscode.markdown.preview.editor" } },
   },
 );
@@ -79,3 +87,19 @@ editorTest("outside of the diffs, the files do not open as text", async ({ page 
   await page.page.locator(".quick-input-list .monaco-list-row", { hasText: "notes.md" }).first().click();
   await page.webview().getByRole("heading", { name: "old" }).waitFor();
 });
+
+editorTest(
+  "fault 146: a file that is open as a notebook stays proposed, and the server writes the closed files",
+  async ({ page, workspace }) => {
+    await runTask(page, "Change them all");
+    await page.toast("Again.");
+    await page.runCommand("Agent: Accept All");
+    await page.toast("chart.ipynb is open as a notebook");
+    await page.until("the closed files", () =>
+      MANY.every((name) => fs.readFileSync(path.join(workspace, name), "utf8") === "new\n"),
+    );
+    await page.rows(VIEW, (rows) => rows.some(({ label }) => label === "chart.ipynb"));
+    assert.ok(isSaved(workspace, notebook("FIRST", "second", "THIRD")));
+    assert.ok((await page.tabs()).every(({ label }) => !MANY.includes(label)));
+  },
+);

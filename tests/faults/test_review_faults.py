@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from fairlead.cli.apply import apply_workspace_edit
 from support.calls import LINES, edit
 from support.client import EDITOR, Client, Json, Refuse
+from support.workspace_edit import apply_workspace_edit
 
 Replay = Callable[..., dict[str, Any]]
 

@@ -131,9 +131,7 @@ async def test_fault_85_decisions_with_a_real_clients_capabilities(
             assert _tree(workspace) == expected, verb
         # reported by a message, because a client that only runs commands does not read the outcomes
         said = " ".join(shown["message"] for shown in client.all("window/showMessage"))
-        for operation in {"create", "rename", "delete"} - set(
-            able["workspace"]["workspaceEdit"].get("resourceOperations", [])
-        ):
+        for operation in {"rename", "delete"} - set(able["workspace"]["workspaceEdit"].get("resourceOperations", [])):
             assert f"directly, because this editor cannot {operation} files" in said
 
 

@@ -18,7 +18,7 @@ EDITOR: Json = {
         "applyEdit": True,
         "workspaceEdit": {"documentChanges": True, "resourceOperations": ["create", "rename", "delete"]},
     },
-    "experimental": {"agent": {"approvals": True, "checksEdits": True, "incremental": True}},
+    "experimental": {"agent": {"approvals": True, "checksEdits": True, "claimsFiles": True, "incremental": True}},
 }
 Replay = Callable[..., Json]
 

@@ -303,25 +303,60 @@ async def test_both_sides_of_the_diff_can_be_read(workspace: Path, replay: Repla
         assert sorted(refreshed[2:]) == [unquote(f"{scheme}://{session}{path}") for scheme in schemes]
 
 
-async def test_many_closed_files_are_not_opened_in_the_editor(workspace: Path, replay: Replay) -> None:
-    """docs/protocol.md, `checksEdits`: if a decision changes more than ten closed files, the server writes these. The
-    editor changes only open documents.
-    """
-    names = [f"f{number}.txt" for number in range(12)]
+@pytest.mark.parametrize("count", [3, 12])
+async def test_fault_146_the_editor_writes_what_is_open_in_it(workspace: Path, replay: Replay, count: int) -> None:
+    """docs/faults.md 146: the editor writes documents and the files that it claims, and the server the others, however
+    many they are. A file that the editor refuses stays proposed, with its reason."""
+    names = [f"f{number}.txt" for number in range(count)]
+    opened, claimed, refused = names[:3] if count > 3 else (*names[:2], "")
     for name in names:
         (workspace / name).write_text("1\n")
+    reason = f"{refused} is open as a notebook."
+
+    def claims(params: Json) -> Json:
+        asked = [Path(uri).name for uri in params["uris"]]
+        assert opened not in asked
+        return {
+            "claimed": [uri for uri in params["uris"] if uri.endswith(claimed)],
+            "refused": [{"uri": uri, "reason": reason} for uri in params["uris"] if refused and uri.endswith(refused)],
+        }
+
     settings = replay({"calls": [edit(name, "1", "2") for name in names]}, {"text": "."})
-    async with Client(workspace, settings=settings) as client:
-        client.open(workspace / "f3.txt")
+    async with Client(workspace, settings=settings, answers={"agent/editor/claims": claims}) as client:
+        client.open(workspace / opened)
         session = (await client.run())["sessionId"]
         for method, text in (("accept", "2\n"), ("undo", "1\n"), ("redo", "2\n")):
             target = {"target": {"all": True}} if method == "accept" else {}
             review = await client.request(f"agent/edits/{method}", {"sessionId": session, **target})
-            assert [outcome["outcome"] for outcome in review["outcomes"]] == ["applied"] * 12
-            assert [(workspace / name).read_text() for name in names if name != "f3.txt"] == [text] * 11
-            [change] = client.last("workspace/applyEdit")["edit"]["documentChanges"]
-            assert change["textDocument"]["uri"] == (workspace / "f3.txt").as_uri()
+            failed = {
+                Path(one["uri"]).name: one["message"] for one in review["outcomes"] if one["outcome"] != "applied"
+            }
+            assert failed == ({refused: reason} if refused and method == "accept" else {})
+            written = [name for name in names if name not in (opened, refused)]
+            assert [(workspace / name).read_text() for name in written] == [text] * len(written)
+            changes = client.last("workspace/applyEdit")["edit"]["documentChanges"]
+            assert [Path(change["textDocument"]["uri"]).name for change in changes] == [opened, claimed]
         assert len(client.all("workspace/applyEdit")) == 3
+
+
+async def test_fault_146_a_read_only_file_stays_proposed(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 146: also if the server could replace it, because its folder is writable. Other files are
+    accepted, and so is this one when it is writable."""
+    for name in ("fixed.txt", "free.txt"):
+        (workspace / name).write_text("1\n")
+    (workspace / "fixed.txt").chmod(0o444)
+    settings = replay({"calls": [edit(name, "1", "2") for name in ("fixed.txt", "free.txt")]}, {"text": "."})
+    async with Client(workspace, settings=settings, capabilities=NOTHING) as client:
+        session = (await client.run())["sessionId"]
+        accept = {"sessionId": session, "target": {"all": True}}
+        review = await client.request("agent/edits/accept", accept)
+        found = {Path(one["uri"]).name: one["message"] for one in review["outcomes"]}
+        assert found == {"fixed.txt": "fixed.txt is read-only. Make it writable, then try again.", "free.txt": ""}
+        assert [Path(file["uri"]).name for file in review["edits"]["files"]] == ["fixed.txt"]
+        assert (workspace / "fixed.txt").read_text() == "1\n"
+        (workspace / "fixed.txt").chmod(0o644)
+        await client.request("agent/edits/accept", accept)
+        assert (workspace / "fixed.txt").read_text() == "2\n"
 
 
 @pytest.mark.parametrize("capabilities", [EDITOR, NOTHING], ids=["by the editor", "by the server"])

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fairlead.cli.apply import apply_workspace_edit
 from support.client import Client
+from support.workspace_edit import apply_workspace_edit
 
 Replay = Callable[..., dict[str, Any]]
 

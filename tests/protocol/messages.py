@@ -3,7 +3,7 @@
 from protocol.client_requests import content, requests, reviews
 from protocol.golden import Golden
 from protocol.notifications import progress, run_events, states
-from protocol.server_requests import apply_edit, approvals, code, diagnostics, questions
+from protocol.server_requests import apply_edit, approvals, claims, code, diagnostics, questions
 
 
 async def goldens() -> list[Golden]:
@@ -17,6 +17,7 @@ async def goldens() -> list[Golden]:
         *await questions(),
         *await diagnostics(),
         *await code(),
+        *await claims(),
         await apply_edit(),
         *progress(),
     ]

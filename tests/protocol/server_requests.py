@@ -11,7 +11,7 @@ from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
 from fairlead.lsp.editor_code import EditorProvider
 from fairlead.lsp.editor_diagnostics import EditorDiagnostics
-from fairlead.workspace.editor import ApprovalRequest, FileEdit
+from fairlead.workspace.editor import ApprovalRequest, Claims, FileEdit
 from protocol.golden import CALL, FOLDER, SESSION, Golden, Json, RecordingClient
 
 AN_APPROVAL = ApprovalRequest(
@@ -136,6 +136,21 @@ async def approvals() -> list[Golden]:
         ),
         Golden("approve.message.params", message, "server-to-client", "params", question),
         Golden("approve.message.result", message, "client-to-server", "result", {"title": wire.ALLOW_SESSION}),
+    ]
+
+
+async def claims() -> list[Golden]:
+    shown, notebook, closed = (FOLDER / name for name in ("shown.py", "問候.ipynb", "closed.py"))
+    reason = "問候.ipynb is open as a notebook. Close it, then try again."
+    result: wire.ClaimsResult = {"claimed": [shown.as_uri()], "refused": [{"uri": notebook.as_uri(), "reason": reason}]}
+    client = RecordingClient(result)
+    editor = LspEditor(client.protocol, Documents())
+    editor.capabilities.claims_files = True
+    assert await editor.claims([shown, notebook, closed]) == Claims({shown}, {notebook: reason})
+    [(method, params)] = client.sent
+    return [
+        Golden("claims.params", method, "server-to-client", "params", params, wire.ClaimsParams),
+        Golden("claims.result", method, "client-to-server", "result", result, wire.ClaimsResult),
     ]
 
 

@@ -7,10 +7,10 @@ import sys
 from itertools import groupby
 from pathlib import Path
 
-from fairlead.cli.apply import apply_workspace_edit
 from fairlead.lsp import protocol as wire
 from protocol.page import Page, blocks
 from support.client import Client, Json
+from support.workspace_edit import apply_workspace_edit
 
 SHOWN_SESSION = "5bda328d487f"
 DEADLINE = 30

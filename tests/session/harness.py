@@ -23,7 +23,15 @@ from fairlead.tools.approvals import Approvals
 from fairlead.tools.table import tool_table
 from fairlead.workspace import editor as port
 from fairlead.workspace.disk import decode_or_describe
-from fairlead.workspace.editor import Applied, ApprovalAnswer, ApprovalRequest, Buffers, EditCapabilities, FileEdit
+from fairlead.workspace.editor import (
+    Applied,
+    ApprovalAnswer,
+    ApprovalRequest,
+    Buffers,
+    Claims,
+    EditCapabilities,
+    FileEdit,
+)
 from fairlead.workspace.paths import Roots
 from tools.stand_ins import Documents, direct_commands, own_checks
 
@@ -53,6 +61,9 @@ class Editor:
             edit.target.parent.mkdir(parents=True, exist_ok=True)
             edit.target.write_text(edit.new)
         return Applied(True)
+
+    async def claims(self, paths: Sequence[Path]) -> Claims:
+        return Claims(paths)
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
         return ApprovalAnswer("reject")

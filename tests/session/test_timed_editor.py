@@ -14,7 +14,7 @@ from fairlead.session.settings import BudgetSettings, Settings
 from fairlead.session.store.journal import Journals
 from fairlead.session.timed_editor import TimedEditor
 from fairlead.shell.layers import CommandLayers
-from fairlead.workspace.editor import Applied, ApprovalAnswer, ApprovalRequest, EditCapabilities, FileEdit
+from fairlead.workspace.editor import Applied, ApprovalAnswer, ApprovalRequest, Claims, EditCapabilities, FileEdit
 from fairlead.workspace.paths import Roots
 from support.fake_api import Call, FakeApi, Text, Turn
 from tools.stand_ins import Documents, ScriptedUser
@@ -30,6 +30,9 @@ class SlowEditor:
     @property
     def edit_capabilities(self) -> EditCapabilities:
         return EditCapabilities()
+
+    async def claims(self, paths: Sequence[Path]) -> Claims:
+        return Claims()
 
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
         return Applied(True)

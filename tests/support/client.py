@@ -31,7 +31,7 @@ EDITOR: Json = {
         "didChangeConfiguration": {"dynamicRegistration": True},
     },
     "window": {"workDoneProgress": True, "showMessage": {}},
-    "experimental": {"agent": {"approvals": True, "checksEdits": True}},
+    "experimental": {"agent": {"approvals": True, "checksEdits": True, "claimsFiles": True}},
 }
 NOTHING: Json = {}
 
@@ -87,6 +87,7 @@ class Client:
         self.env |= env or {}
         self.answers: dict[str, Answer] = {
             "workspace/applyEdit": self.apply_edit,
+            "agent/editor/claims": lambda params: {"claimed": params["uris"], "refused": []},
             "client/registerCapability": lambda _: None,
             "window/workDoneProgress/create": lambda _: None,
             "workspace/textDocumentContent/refresh": lambda _: None,

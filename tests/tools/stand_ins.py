@@ -25,6 +25,7 @@ from fairlead.workspace.editor import (
     ApprovalOption,
     ApprovalRequest,
     Buffer,
+    Claims,
     EditCapabilities,
     FileEdit,
 )
@@ -76,6 +77,9 @@ class ScriptedUser:
     @property
     def edit_capabilities(self) -> EditCapabilities:
         return EditCapabilities()
+
+    async def claims(self, paths: Sequence[Path]) -> Claims:
+        return Claims()
 
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
         return Applied(False, "nobody edits here")

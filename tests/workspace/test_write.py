@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.cli.apply import apply_workspace_edit
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.paths import Roots
 from fairlead.workspace.write import FileChange, write_files
+from support.workspace_edit import apply_workspace_edit
 
 KILLED = """
 import os, signal, sys

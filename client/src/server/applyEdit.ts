@@ -6,6 +6,7 @@ import * as vscode from "vscode";
 import type { ApplyWorkspaceEditResult, TextDocumentEdit, WorkspaceEdit } from "vscode-languageclient/node";
 import { mismatchReason } from "./digests";
 import type { ApplyEditParams } from "../protocol";
+import { notebookReason } from "./notebooks";
 import { unsavableReason } from "./savable";
 import { allTabs } from "../ui/window";
 
@@ -88,8 +89,8 @@ function workspaceEdit(changes: readonly Change[]): vscode.WorkspaceEdit {
  */
 function refusalReason(change: Change): string | undefined {
   const uris = urisOf(change);
-  const notebook = uris.find(isNotebook);
-  if (notebook) return t("{0} is open as a notebook. Close it, then try again.", baseName(notebook));
+  const notebook = uris.map(notebookReason).find((reason) => reason !== undefined);
+  if (notebook !== undefined) return notebook;
   const [uri] = uris;
   const document = uri && openDocument(uri);
   if (!document) return undefined;
@@ -102,14 +103,6 @@ function refusalReason(change: Change): string | undefined {
     return t("{0} has unsaved changes, which would be lost. Save or revert it, then try again.", baseName(uri));
   }
   return undefined;
-}
-
-/** Whether a file is open or opening as a notebook. */
-function isNotebook(uri: vscode.Uri): boolean {
-  const opened = allTabs().map(({ input }) => (input instanceof vscode.TabInputNotebook ? input.uri : undefined));
-  return [...opened, ...vscode.workspace.notebookDocuments.map((other) => other.uri)].some(
-    (other) => other?.toString() === uri.toString(),
-  );
 }
 
 function urisOf(change: Change): vscode.Uri[] {

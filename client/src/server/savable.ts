@@ -19,17 +19,24 @@ type EncodedDocument = vscode.TextDocument & { readonly encoding?: string };
 export async function unsavableReason({ textDocument, edits }: TextDocumentEdit): Promise<string | undefined> {
   if (edits.length === 0) return undefined;
   const uri = vscode.Uri.parse(textDocument.uri);
-  const name = uri.path.split("/").at(-1) ?? "";
   const document = await Promise.resolve(vscode.workspace.openTextDocument(uri)).catch(() => undefined);
   if (!document) return undefined;
+  const text = edits.map((one) => ("newText" in one ? one.newText : "")).join("");
+  return (await readOnlyReason(document)) ?? encodingProblem(document, nameOf(document), text);
+}
+
+/** Returns why VS Code would not save changes of a document; undefined if it is not read-only. */
+export async function readOnlyReason(document: vscode.TextDocument): Promise<string | undefined> {
   // saving a clean document does nothing, and returns false if VS Code treats it as read-only, because then no edit
   // makes it dirty
   const saved = document.isDirty || (await Promise.resolve(document.save()).catch(() => undefined));
   // neither a failure nor a document that was closed in the meantime tells whether the file is read-only
-  if (saved === false && !document.isClosed)
-    return t("{0} is read-only in VS Code. Make it writable, then try again.", name);
-  return encodingProblem(document, name, edits.map((one) => ("newText" in one ? one.newText : "")).join(""));
+  return saved === false && !document.isClosed
+    ? t("{0} is read-only in VS Code. Make it writable, then try again.", nameOf(document))
+    : undefined;
 }
+
+const nameOf = ({ uri }: vscode.TextDocument): string => uri.path.split("/").at(-1) ?? "";
 
 /**
  * Returns which characters VS Code would save as `?`, because the document's encoding cannot represent them; undefined

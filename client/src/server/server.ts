@@ -14,13 +14,22 @@ import {
   type StaticFeature,
 } from "vscode-languageclient/node";
 import { applyEdit } from "./applyEdit";
+import { claims } from "./claims";
 import type { Approvals } from "../questions/approvals";
 import { registerCodeAnswers } from "../code/answers";
 import { messageOf, NotStarted, ServerGone } from "./errors";
 import { showPythonHelp } from "./help";
 import { ensureExtra, isInstalled, NoPython, serverPython } from "./locate";
 import { API_KEY_SECRET } from "./modelAccess";
-import { method, scheme, type AgentEvent, type ApproveParams, type AskParams, type OpenedSession } from "../protocol";
+import {
+  method,
+  scheme,
+  type AgentEvent,
+  type ApproveParams,
+  type AskParams,
+  type ClaimsParams,
+  type OpenedSession,
+} from "../protocol";
 import type { Changed, Edits, Plan, SessionList } from "../protocolStates";
 import type { Questions } from "../questions/questions";
 import { exampleRecording } from "../sessions/example";
@@ -235,6 +244,7 @@ export class AgentServer implements vscode.Disposable {
     client.onRequest(method.approve, (params: ApproveParams, token: vscode.CancellationToken) =>
       this.approvals.ask(params, token),
     );
+    client.onRequest(method.claims, (params: ClaimsParams) => claims(params, savesAfterAccept()));
     registerCodeAnswers(client);
     client.onRequest(method.ask, (params: AskParams, token: vscode.CancellationToken) =>
       this.questions.ask(params, token),
@@ -354,6 +364,7 @@ class ClientFeatures implements StaticFeature {
       sessions: true,
       editor: true,
       checksEdits: true,
+      claimsFiles: true,
       diffs: true,
       incremental: true,
     };

@@ -16,22 +16,16 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from fairlead.agent.errors import FairleadError
-from fairlead.cli.apply import apply_workspace_edit
 from fairlead.lsp import protocol as wire
 from fairlead.workspace.paths import Roots
 
 Json = dict[str, Any]
 METHOD_NOT_FOUND = -32601
-INVALID_PARAMS = -32602
 STOP_SECONDS = 5.0
 
 CAPABILITIES: Json = {
-    "workspace": {
-        "applyEdit": True,
-        "workspaceEdit": {"documentChanges": True, "resourceOperations": ["create", "rename", "delete"]},
-    },
     "general": {"positionEncodings": ["utf-16"]},
-    "experimental": {"agent": {"approvals": True, "checksEdits": True}},
+    "experimental": {"agent": {"approvals": True}},
 }
 
 
@@ -233,17 +227,10 @@ class AgentClient:
 
     async def _answer_request(self, msg_id: Any, method: str, params: Json) -> None:
         answer: Json = {"jsonrpc": "2.0", "id": msg_id}
-        match method:
-            case "workspace/applyEdit":
-                try:
-                    answer["result"] = apply_workspace_edit(params)
-                except (KeyError, TypeError, ValueError, AttributeError) as error:
-                    message = f"Wrong params for {method}: {type(error).__name__}"
-                    answer["error"] = {"code": INVALID_PARAMS, "message": message}
-            case wire.APPROVE:
-                answer["result"] = await self._approve(params)
-            case _:
-                answer["error"] = {"code": METHOD_NOT_FOUND, "message": f"Method not found: {method}"}
+        if method == wire.APPROVE:
+            answer["result"] = await self._approve(params)
+        else:
+            answer["error"] = {"code": METHOD_NOT_FOUND, "message": f"Method not found: {method}"}
         self._send(answer)
 
     def _add_task(self, task: asyncio.Task[None]) -> None:

@@ -3,12 +3,13 @@
 import asyncio
 import logging
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, cast, get_args
 
 from lsprotocol import types
 
 from fairlead.display import escape_invisible
-from fairlead.json_values import fields_of
+from fairlead.json_values import fields_of, is_list
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.documents import Documents
@@ -19,6 +20,7 @@ from fairlead.workspace.editor import (
     ApprovalAnswer,
     ApprovalOption,
     ApprovalRequest,
+    Claims,
     EditCapabilities,
     FileEdit,
     FileOperation,
@@ -34,6 +36,7 @@ SILENT = (
     "The editor did not answer within {seconds:.0f} s, so nothing was accepted. If it applies the edit later, that "
     "counts as your own change."
 )
+NO_CLAIMS = "The editor did not say whether {name} is open in it. Try again."
 # Enter selects the first action in some editors (eglot 1.9), so it must not allow anything
 ACTIONS: dict[str, ApprovalOption] = {
     wire.REJECT_COMMAND: "reject",
@@ -79,6 +82,24 @@ class LspEditor:
             return Applied(True)
         reason = answer.get("failureReason")
         return Applied(False, str(reason) if reason else "The editor did not apply the edit and gave no reason.")
+
+    async def claims(self, paths: Sequence[Path]) -> Claims:
+        if not self.capabilities.claims_files:
+            return Claims()
+        uris = {self._documents.uri(path): path for path in paths}
+        params: wire.ClaimsParams = {"uris": list(uris)}
+        try:
+            async with asyncio.timeout(self._answer_seconds):
+                answer = fields_of(await self._protocol.request(wire.CLAIMS, params))
+        except (wire.RequestError, TimeoutError) as error:
+            log.warning("the editor did not say which files it has open: %s", error)
+            return Claims(refused={path: NO_CLAIMS.format(name=path.name) for path in paths})
+        claimed, refused = answer.get("claimed"), answer.get("refused")
+        reasons = {each.get("uri"): each.get("reason") for each in map(fields_of, refused if is_list(refused) else ())}
+        return Claims(
+            {uris[uri] for uri in (claimed if is_list(claimed) else ()) if uri in uris},
+            {path: str(reasons[uri]) for uri, path in uris.items() if uri in reasons},
+        )
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
         try:

@@ -38,6 +38,7 @@ class ClientCapabilities:
         self.approvals = agent.get("approvals") is True
         self.editor = agent.get("editor") is True
         self.checks_edits = agent.get("checksEdits") is True
+        self.claims_files = agent.get("claimsFiles") is True
         self.diffs = agent.get("diffs") is True
         self.incremental = agent.get("incremental") is True
 

@@ -47,6 +47,7 @@ SESSIONS = "agent/sessions"
 # requests from the server
 APPROVE = "agent/approve"
 ASK = "agent/ask"
+CLAIMS = "agent/editor/claims"
 DIAGNOSTICS = "agent/editor/diagnostics"
 DEFINITION = "agent/editor/definition"
 REFERENCES = "agent/editor/references"
@@ -223,6 +224,20 @@ class AskParams(TypedDict):
     toolCallId: str
     question: str
     options: list[str]
+
+
+class ClaimsParams(TypedDict):
+    uris: list[str]
+
+
+class RefusedFile(TypedDict):
+    uri: str
+    reason: str
+
+
+class ClaimsResult(TypedDict):
+    claimed: list[str]
+    refused: list[RefusedFile]
 
 
 class AskResult(TypedDict):

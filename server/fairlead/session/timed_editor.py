@@ -3,9 +3,18 @@
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import Literal
 
-from fairlead.workspace.editor import Applied, ApprovalAnswer, ApprovalRequest, EditCapabilities, Editor, FileEdit
+from fairlead.workspace.editor import (
+    Applied,
+    ApprovalAnswer,
+    ApprovalRequest,
+    Claims,
+    EditCapabilities,
+    Editor,
+    FileEdit,
+)
 
 _Wait = Literal["question", "server question", "server"]
 """A question of a tool call, the question whether a language server may run, or a run's wait for such a server."""
@@ -37,6 +46,9 @@ class TimedEditor:
 
     async def apply(self, label: str, edits: Sequence[FileEdit]) -> Applied:
         return await self._editor.apply(label, edits)
+
+    async def claims(self, paths: Sequence[Path]) -> Claims:
+        return await self._editor.claims(paths)
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
         if request.call_id is None:  # the user's own action, for which no run waits

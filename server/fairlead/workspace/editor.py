@@ -1,6 +1,6 @@
 """The ports to the user's editor, which `lsp/` implements."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol, get_args
@@ -118,6 +118,16 @@ class Applied:
     """Whether it did not answer in time."""
 
 
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What the editor says about files of which it has reported no open document."""
+
+    claimed: Collection[Path] = ()
+    """The files that the editor must write: it shows them in an editor of another kind, or has settings for them."""
+    refused: Mapping[Path, str] = field(default_factory=dict[Path, str])
+    """The files that nobody can write now, each with the reason for the user."""
+
+
 ApprovalOption = Literal["allow_once", "allow_session", "reject"]
 
 
@@ -189,6 +199,10 @@ class Editor(Protocol):
 
         Some editors fail halfway and do not undo what they have changed.
         """
+        ...
+
+    async def claims(self, paths: Sequence[Path]) -> Claims:
+        """Asks which of these files the editor must write. Without an answer, all of them are refused."""
         ...
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:

@@ -17,7 +17,7 @@ from fairlead.edits.proposal import PLAIN, Raw
 from fairlead.session.review.routing import Route, TargetState, choose_route
 from fairlead.session.session import Session
 from fairlead.workspace.disk import DiskText, new_file, read_bytes
-from fairlead.workspace.editor import FileEdit
+from fairlead.workspace.editor import Claims, FileEdit
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.long_work import Yielder
 from fairlead.workspace.user_files import encoded, is_blank
@@ -31,11 +31,7 @@ APPLIED_DIFFERENTLY = (
     "The editor changed {name} differently than requested. Check the file; use the editor's undo if lines are missing."
 )
 
-MAX_CLOSED_IN_EDITOR = 10
-"""The most closed files that the editor edits at a time, because it opens and saves each of them.
-
-If there are more, the server writes all of them.
-"""
+READ_ONLY = "{name} is read-only. Make it writable, then try again."
 
 # how long to wait until an editor has reported the documents that it changed, and how often to check, in seconds
 REPORT_TIMEOUT = 2.0
@@ -62,13 +58,12 @@ async def apply_edits(session: Session, label: str, edits: Sequence[FileEdit]) -
     that neither can apply fails alone. A cancellation has no effect after the editor has answered or the server has
     begun to write, so that the caller can record what was applied.
     """
+    claims = await _claims(session, edits)
     yielder = Yielder()
-    states = [session.files.user_files.document_state(edit.path) for edit in edits]
-    is_bulk = states.count("closed") > MAX_CLOSED_IN_EDITOR
     routes: list[tuple[FileEdit, Route]] = []
     for edit in edits:
         await yielder.yield_if_due()
-        routes.append((edit, _route(session, edit, is_bulk)))
+        routes.append((edit, _route(session, edit, claims)))
     results = {
         id(edit): EditResult(False, route.message, retryable=False) for edit, route in routes if route.writer is None
     }
@@ -81,7 +76,7 @@ async def apply_edits(session: Session, label: str, edits: Sequence[FileEdit]) -
     # deletions first: a new file may need the path of a deleted one
     for edit in sorted(for_server, key=lambda edit: edit.new is not None):
         await yielder.yield_if_due()
-        results[id(edit)] = failed or _write_file(session, writer, edit, is_bulk)
+        results[id(edit)] = failed or _write_file(session, writer, edit, claims)
     return [results[id(edit)] for edit in edits]
 
 
@@ -114,15 +109,35 @@ def _bytes_as_saved(session: Session, path: Path) -> bytes | None:
     return encoded(buffer.text, disk)
 
 
-def _route(session: Session, edit: FileEdit, is_bulk: bool) -> Route:
+async def _claims(session: Session, edits: Sequence[FileEdit]) -> Claims:
+    """What the editor says about the edited files that it has not reported as open."""
+    state = session.files.user_files.document_state
+    paths = dict.fromkeys(path for edit in edits for path in (edit.path, edit.target) if state(path) == "closed")
+    return await session.editor.claims(list(paths)) if paths else Claims()
+
+
+def _route(session: Session, edit: FileEdit, claims: Claims) -> Route:
     user_files = session.files.user_files
-    lossy = False
-    # in bulk, the server writes every closed file anyway
-    if not is_bulk and edit.new is not None and edit.old != edit.new:
+    claimed, lossy = not {edit.path, edit.target}.isdisjoint(claims.claimed), False
+    if claimed and edit.new is not None and edit.old != edit.new:
         with contextlib.suppress(WorkspaceError):
             lossy = user_files.needs_own_write(edit.path, edit.new)
-    state = TargetState(user_files.document_state(edit.path), _is_occupied(session, edit), lossy, is_bulk)
+    refusal = claims.refused.get(edit.path) or claims.refused.get(edit.target) or _read_only_reason(edit)
+    occupied = _is_occupied(session, edit)
+    state = TargetState(user_files.document_state(edit.path), occupied, lossy, claimed, refusal)
     return choose_route(edit, session.editor.edit_capabilities, state)
+
+
+def _read_only_reason(edit: FileEdit) -> str:
+    """Why the content of an existing file cannot be changed where it is; empty if it can be."""
+    changes_content = edit.data is not None or edit.old != edit.new
+    if edit.old is None or edit.new is None or not changes_content or edit.mode is not None:
+        return ""
+    try:
+        is_writable = edit.path.stat().st_mode & 0o222 and os.access(edit.path, os.W_OK)
+    except OSError:  # there is no file, which the writer reports
+        return ""
+    return "" if is_writable else READ_ONLY.format(name=edit.path.name)
 
 
 def _is_occupied(session: Session, edit: FileEdit) -> bool:
@@ -330,20 +345,20 @@ def _set_permissions(edit: FileEdit) -> EditResult:
     return EditResult(True)
 
 
-def _write_file(session: Session, writer: FileWriter, edit: FileEdit, is_bulk: bool) -> EditResult:
+def _write_file(session: Session, writer: FileWriter, edit: FileEdit, claims: Claims) -> EditResult:
     """Applies an edit directly. If only the permissions change, nothing is compared."""
-    result = EditResult(True) if edit.is_permissions_only else _write_content(session, writer, edit, is_bulk)
+    result = EditResult(True) if edit.is_permissions_only else _write_content(session, writer, edit, claims)
     if not result.done:
         return result
     return replace(result, message=f"{result.message} {_set_permissions(edit).message}".strip())
 
 
-def _write_content(session: Session, writer: FileWriter, edit: FileEdit, is_bulk: bool) -> EditResult:
+def _write_content(session: Session, writer: FileWriter, edit: FileEdit, claims: Claims) -> EditResult:
     """Creates, writes, moves or deletes a file directly. Does not change the permissions of an existing file.
 
     Fails if the edit is no longer for the server to apply, or if the file does not have the expected text.
     """
-    route = _route(session, edit, is_bulk)
+    route = _route(session, edit, claims)
     if route.writer != "server":  # the user has opened or changed the file meanwhile
         return EditResult(False, CHANGED.format(name=edit.path.name))
     try:

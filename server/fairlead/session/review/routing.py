@@ -30,8 +30,10 @@ class TargetState:
     """Whether a document that represents no file and has other text is open at the path that the edit adds."""
     lossy: bool = False
     """Whether an editor would not preserve every byte of the file."""
-    is_bulk: bool = False
-    """Whether so many closed files are edited at the same time that an editor should not open them."""
+    claimed: bool = False
+    """Whether the editor says that it must write the file, although it has reported no open document (`Claims`)."""
+    refusal: str = ""
+    """Why nobody can write the file now, for the user; empty if it can be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +53,13 @@ SERVER = Route("server")
 def choose_route(edit: FileEdit, capabilities: EditCapabilities, target: TargetState) -> Route:
     """Returns who applies an edit.
 
-    The editor edits open documents, and a few closed files if it checks and preserves their bytes. The server applies
-    all other edits of closed files, edits of bytes or permissions, and file operations on saved documents that the
-    editor cannot do. Nobody applies an edit for which the user must first close or save a document.
+    The editor edits what is open in it, and the server edits everything else. The server also makes edits of bytes or
+    permissions, and file operations on saved documents that the editor cannot do. Nobody applies an edit for which the
+    user must first close a document, save it, or make a file writable.
     """
     name, operation = edit.path.name, edit.operation
+    if target.refusal and not edit.is_permissions_only:
+        return Route(None, target.refusal)
     if target.occupied and operation == "create" and capabilities.edits and edit.data is None:
         return EDITOR  # the text of the new file goes into the open document
     if target.occupied:
@@ -66,11 +70,10 @@ def choose_route(edit: FileEdit, capabilities: EditCapabilities, target: TargetS
         return SERVER
     is_supported = operation is None or operation in capabilities.operations
     can_edit = capabilities.edits and is_supported
-    server = Route("server", "" if operation is None or is_supported else DONE_BY_SERVER[operation])
     match target.document:
         case "closed" | "stray":
-            suits_editor = target.document == "closed" and not target.lossy and not target.is_bulk
-            return EDITOR if can_edit and capabilities.checks and suits_editor else server
+            is_for_editor = target.document == "closed" and target.claimed and not target.lossy
+            return EDITOR if is_for_editor and can_edit and capabilities.checks else SERVER
         case "new" if operation == "delete" and capabilities.edits:
             return EDITOR  # there is no file yet, so it is enough to empty the document
         case "new" if operation:
@@ -82,4 +85,4 @@ def choose_route(edit: FileEdit, capabilities: EditCapabilities, target: TargetS
         case "unsaved":
             return Route(None, UNSAVED.format(name=name, operation=operation))
         case _:
-            return Route("server", server.message + STILL_OPEN.format(name=name))
+            return Route("server", DONE_BY_SERVER[operation] + STILL_OPEN.format(name=name))
