@@ -23,6 +23,16 @@ BACKENDS = ("unshare", "bubblewrap")
 EACH_BACKEND = ["unshare", pytest.param("bubblewrap", marks=pytest.mark.slow)]
 PLAIN = View()
 
+# commands, and what they leave running when they exit
+LEFT_RUNNING = {
+    "sleep 1000 & sleep 0.1; echo on": ["sleep 1000"],
+    "setsid sleep 1000 & (sleep 1001 &) ; sleep 0.1; exit 3": ["sleep 1000", "sleep 1001"],
+    "sleep 0.01 & wait": [],
+    "sleep 1000 & kill %1; wait": [],
+    "seq 100000 | head -n 1": [],
+    "true": [],
+}
+
 
 @dataclass(frozen=True)
 class RunResult:

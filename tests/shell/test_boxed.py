@@ -16,7 +16,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.shell.layer import Box, View
 from fairlead.shell.process import Command, CommandResult
 from fairlead.shell.sandbox.box import launcher
-from shell.boxes import PLAIN, Boxes, boxes, has, start, write
+from shell.boxes import LEFT_RUNNING, PLAIN, Boxes, boxes, has, start, write
 from support.sandbox import needs_sandbox
 
 SERVE = "python3 -u -m http.server --bind 127.0.0.1 0"
@@ -46,6 +46,16 @@ async def test_the_next_command_reaches_a_background_server(box: Boxes, workspac
         process.terminate()
         await process.communicate()
         await opened.close()
+
+
+@pytest.mark.parametrize("command", LEFT_RUNNING)
+async def test_what_a_command_left_running_is_reported(box: Boxes, command: str) -> None:
+    """Its processes end with it, so the model must learn that its server is gone. Nothing else is reported."""
+    opened = await box.layer.open(command, PLAIN)
+    running = Command(opened.launch, TIMEOUT, lambda text: None)
+    await running.run()
+    await opened.close()
+    assert sorted(running.left_running) == LEFT_RUNNING[command]
 
 
 async def test_the_network_namespace_is_removed(workspace: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from fairlead.shell.direct import DirectLayer, find_windows_bash
 from fairlead.shell.layer import View
 from fairlead.shell.process import Command
 from fairlead.workspace.paths import Roots
-from shell.boxes import write
+from shell.boxes import LEFT_RUNNING, write
 
 GIT = ("Git/cmd/git.exe", "Git/mingw64/bin/git.exe", "Git/bin/bash.exe")
 WSL = ("Windows/System32/bash.exe", "Local/Microsoft/WindowsApps/bash.exe")
@@ -32,6 +32,16 @@ def test_the_bash_of_git_for_windows_is_found(tmp_path: Path, folders: tuple[str
     write(tmp_path, dict.fromkeys((*files, "msys64/usr/bin/bash.exe"), ""))
     found = find_windows_bash([str(tmp_path / folder) if folder else "" for folder in folders])
     assert found == (None if bash is None else str(tmp_path / bash))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has the reaper")
+@pytest.mark.parametrize("command", LEFT_RUNNING)
+async def test_what_a_command_left_running_is_reported(workspace: Path, command: str) -> None:
+    """Its processes end with it, so the model must learn that its server is gone. Nothing else is reported."""
+    box = await DirectLayer(Roots.of(workspace)).open(command, View())
+    running = Command(box.launch, 60, lambda text: None)
+    await running.run()
+    assert sorted(running.left_running) == LEFT_RUNNING[command]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the commands are written for a POSIX shell")

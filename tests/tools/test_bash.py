@@ -11,12 +11,15 @@ import pytest
 
 from fairlead.agent.errors import ToolError
 from fairlead.tools.approvals import Approvals
+from fairlead.tools.lost_state import LOST as LOST_STATE
+from fairlead.tools.lost_state import lost_state_hint
 from fairlead.workspace.editor import ApprovalAnswer, ApprovalRequest
 from tools.stand_ins import Desk, ScriptedUser
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are written for a POSIX shell")
 RIGHTS = "It runs outside the sandbox, with your permissions."
 NO_SANDBOX = "No sandbox here."
+IN_BACKGROUND = "(If it is a server or a watcher, start it with `background`."
 UNTIL_CI = "(`react-scripts test` waits for changed files unless CI is set. Run the command again with"
 MakeDesk = Callable[..., Desk]
 
@@ -185,20 +188,67 @@ async def test_with_an_allowance_the_edits_that_are_not_seen_are_still_reported(
         ("printf '\\n> app@1.0 test\\n> react-scripts test --env=jsdom\\n\\n'; sleep 60", UNTIL_CI),
         ("printf '$ jest --watchAll\\n'; sleep 60", "(With `--watchAll`, a program waits for changes"),
         ("sleep 60 # tsc --watch -p .", "(With `--watch`, a program waits for changes"),
-        ("sleep 60; CI=true react-scripts test", None),
-        ("printf '> react-scripts test --watchAll=false\\n'; sleep 60", None),
+        ("sleep 60; CI=true react-scripts test", IN_BACKGROUND),
+        ("printf '> react-scripts test --watchAll=false\\n'; sleep 60", IN_BACKGROUND),
     ],
 )
-async def test_a_command_that_waits_for_changed_files(desk_with: MakeDesk, command: str, hint: str | None) -> None:
-    """At the time limit, the model reads why the command did not end and what to do.
+async def test_a_command_that_does_not_end(desk_with: MakeDesk, command: str, hint: str) -> None:
+    """At the time limit, the model reads why the command may not have ended and what to do.
 
     This also works if only the output shows that the command waits for changed files.
     """
     desk = desk_with("allow_once")
     with pytest.raises(ToolError) as error:
         await desk.call("bash", command=command, timeout_seconds=3)
-    last = str(error.value).splitlines()[-1]
-    assert last.startswith(hint) if hint else "(" not in last
+    assert str(error.value).splitlines()[-1].startswith(hint)
+
+
+LOST = [
+    "cd src",
+    "cd src\n",
+    "cd src && export A=b",
+    "export A='b c'",
+    "A=b",
+    "cd",
+    "source .venv/bin/activate",
+    "cd a; cd b;",
+]
+LASTS = [
+    "cd src && make",
+    "cd src; ls",
+    "export A=b && make",
+    "A=b make",
+    "(cd src)",
+    "cdrecord x",
+    "cd $(make)",
+    "cd a | b",
+    "ls",
+]
+
+
+@pytest.mark.parametrize("command", [*LOST, *LASTS])
+def test_a_command_that_only_changes_its_shell_has_a_hint(command: str) -> None:
+    """A folder or a variable does not last until the next command. A command that uses it has no hint."""
+    assert bool(lost_state_hint(command)) == (command in LOST)
+
+
+async def test_the_hint_about_a_lost_folder_is_in_the_result(desk_with: MakeDesk) -> None:
+    """If the command failed, its own error is enough."""
+    desk = desk_with("allow_once")
+    assert f"{LOST_STATE}\n(exit code 0" in await desk.call("bash", command="cd /")
+    assert LOST_STATE not in await desk.call("bash", command="cd missing")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has the reaper")
+async def test_a_server_that_was_ended_with_its_command_is_reported(desk_with: MakeDesk) -> None:
+    """The model learns how to keep it running. Only a few processes are named, and each once."""
+    desk = desk_with("allow_once")
+    said = "(Still running when the command exited, and so ended: {}. To keep a server running, start it with "
+    text = await desk.call("bash", command="sleep 1000 & sleep 0.1; echo on")
+    assert text.startswith(f"on\n{said.format('`sleep 1000`')}`background` and without `&`.)\n(exit code 0")
+    text = await desk.call("bash", command="for n in 1 1 2 3 4; do sleep 100$n & done; sleep 0.1")
+    assert text.startswith(said.format("`sleep 1001`, `sleep 1002`, `sleep 1003`, ..."))
+    assert "Still running" not in await desk.call("bash", command="sleep 0.1 & wait")
 
 
 async def test_fault_26_a_command_that_waits_for_input_returns(desk_with: MakeDesk) -> None:

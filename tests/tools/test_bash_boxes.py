@@ -211,7 +211,7 @@ async def test_a_denied_command_is_refused_without_asking(workspace: Path) -> No
 async def test_changes_of_a_command_at_its_time_limit_are_reported(workspace: Path) -> None:
     """At its time limit, a command's changes are proposed. The error has their summary and the output until then."""
     setup = set_up(workspace)
-    with pytest.raises(ToolError, match=r"^Killed at the time limit of 3 s. Output so far:\non\n1 file changed.$"):
+    with pytest.raises(ToolError, match=r"^Killed at the time limit of 3 s. Output so far:\non\n1 file changed.\n"):
         await setup.desk.call("bash", command="echo on; sleep 60", timeout_seconds=3)
     assert (setup.layer.closed, setup.proposed) == (1, ["call-1"])
 

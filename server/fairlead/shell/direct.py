@@ -67,7 +67,8 @@ class DirectLayer:
         reaping = [sys.executable, "-I", "-S", reaper.__file__, str(os.getpid()), str(limits.processes)]
         wrapper = reaping if sys.platform == "linux" else []
         cwd = self.roots.first.path if folder is None else folder
-        return DirectBox(Launch([*wrapper, shell, "-c", "--", command], cwd, command_environment()))
+        argv = [*wrapper, shell, "-c", "--", command]
+        return DirectBox(Launch(argv, cwd, command_environment(), has_report=bool(wrapper)))
 
     async def leftovers(self, view: View) -> Sequence[str]:
         """Returns none: all files are the user's."""

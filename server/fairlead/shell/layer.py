@@ -171,6 +171,8 @@ class Launch:
     cwd: Path
     env: Mapping[str, str]
     pass_fds: Sequence[int] = ()
+    has_report: bool = False
+    """Whether the process ends what its command left running, and reports it (`reaper.REPORT`)."""
 
 
 class NotRun(ToolError):

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,6 +24,7 @@ from fairlead.shell.uncancelled import finish_uncancelled
 GRACE = 4.5 if sys.platform == "linux" else 1.5
 # seconds to wait for the end of the output, after the command has exited and again after its group was killed
 DRAIN = 0.2
+MAX_REPORT = 1 << 16  # bytes, more than a reaper or a launcher writes
 FILE_TOO_LARGE_EXIT_CODE = 128 + 25  # SIGXFSZ
 
 
@@ -82,6 +83,12 @@ class Command:
         self._stream = Stream(on_output)
         self._started: float | None = None
         self._total_seconds: float | None = None
+        self._report: int | None = None
+        self.left_running: Sequence[str] = ()
+        """The command lines of processes that still ran when the command exited, and so were ended. At most 10.
+
+        Only on Linux. Set when `run` returns.
+        """
 
     @property
     def seconds(self) -> float:
@@ -127,6 +134,10 @@ class Command:
 
     async def _spawn(self) -> _Process:
         launch = self._launch
+        env, pass_fds = launch.env, tuple(launch.pass_fds)
+        if launch.has_report and sys.platform == "linux":
+            self._report = os.memfd_create("report")
+            env, pass_fds = {**env, reaper.REPORT: str(self._report)}, (*pass_fds, self._report)
         # in its own process group (POSIX: with a new session; Windows: with a flag), so that it can be ended as a whole
         windows_flags: int = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
         try:
@@ -134,13 +145,13 @@ class Command:
                 lambda: _Pipe(self._add),
                 *launch.argv,
                 cwd=launch.cwd,
-                env=launch.env,
+                env=env,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.STDOUT,
                 start_new_session=sys.platform != "win32",
                 creationflags=windows_flags,
-                pass_fds=tuple(launch.pass_fds),
+                pass_fds=pass_fds,
             )
         except (OSError, ValueError) as error:
             raise ToolError(f"The command could not be started: {error}.") from error
@@ -150,6 +161,10 @@ class Command:
         with contextlib.suppress(ToolError):
             await _end(*await spawning)
         self._stream.end()
+        if self._report is not None:
+            report = os.pread(self._report, MAX_REPORT, 0).decode("utf-8", "replace")
+            os.close(self._report)
+            self.left_running = report.removesuffix("\n").split("\n") if report else ()
 
     def _add(self, data: bytes) -> None:
         self._output.add(data)

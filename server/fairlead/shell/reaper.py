@@ -3,7 +3,8 @@
 A separate process, on Linux only. As a subreaper, the reaper becomes the parent of all orphans that the command leaves,
 in any group or session, and so can end them (docs/faults.md 28). On SIGTERM, or when the server dies, the reaper ends
 the command: with SIGTERM first, then with SIGKILL. The exit code is the command's, or 128 plus the number of the signal
-that ended the command.
+that ended the command. If the command exited, the command lines of its processes that still run are written to the
+descriptor that the variable REPORT names, one per line.
 """
 
 import contextlib
@@ -18,11 +19,17 @@ PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 # in seconds. GRACE: for a command to end after SIGTERM, or for everything to end after SIGKILL. DRAIN: for background
 # processes to end after the command. TICK: between two checks.
 GRACE, DRAIN, TICK = 1.0, 0.2, 0.1
+REPORT = "FAIRLEAD_REPORT"
+# how many processes are reported, and how many bytes of each command line
+MAX_LEFT, MAX_COMMAND_LINE = 10, 200
 TOO_MANY = "\nEnded: the command had more than {:,} processes at once (limited by the setting bash.processes).\n"
 
 
 def main(server_pid: int, processes: int, command: list[str]) -> int:
     """Runs the command; returns the exit code. Ends it if it has more than `processes` processes at once."""
+    report = int(os.environ.pop(REPORT, -1))
+    if report >= 0:
+        os.set_inheritable(report, False)
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGCHLD})
@@ -45,6 +52,8 @@ def main(server_pid: int, processes: int, command: list[str]) -> int:
         status = _reap(child)
     else:
         _reap(None, DRAIN)
+        if report >= 0:
+            _report_left_running(report)
     _end_all(child)
     code = 128 + signal.SIGKILL if status is None else os.waitstatus_to_exitcode(status)
     return code if code >= 0 else 128 - code
@@ -82,6 +91,14 @@ def _reap(child: int | None, seconds: float = 0.0) -> int | None:
                 signal.sigtimedwait({signal.SIGCHLD}, remaining)
                 continue
         return None
+
+
+def _report_left_running(report: int) -> None:
+    for pid in list(descendants(os.getpid()))[:MAX_LEFT]:
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
+            words = file.read(MAX_COMMAND_LINE).rstrip(b"\0")  # empty if the process has ended
+            if words:
+                os.write(report, words.replace(b"\0", b" ").replace(b"\n", b" ") + b"\n")
 
 
 def _end_all(child: int) -> None:

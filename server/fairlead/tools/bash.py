@@ -6,7 +6,7 @@ Asks the user first if the policy requires it.
 import contextlib
 import errno
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import partial
 from pathlib import PurePath
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 from fairlead.agent.errors import ToolError, VerbatimToolError
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
-from fairlead.display import escape_invisible, escape_to_one_line
+from fairlead.display import escape_invisible, escape_to_one_line, shorten
 from fairlead.shell.background import BackgroundCommand
 from fairlead.shell.command_line.verifications import find_verifications
 from fairlead.shell.layer import HIDDEN_TEXT, Layer, NotRun, View
@@ -22,6 +22,7 @@ from fairlead.shell.process import Command
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.check_run import find_check
 from fairlead.tools.commands import Commands, Job, repeat_clean
+from fairlead.tools.lost_state import lost_state_hint
 from fairlead.tools.unreachable import unreachable_hint
 from fairlead.tools.watch_mode import watch_mode_hint
 from fairlead.workspace.files import Files
@@ -48,10 +49,13 @@ SANDBOX_PROPERTIES: dict[str, Any] = {
 NOT_VISIBLE = "Runs on the files on disk; {edits} not visible to it."
 ACCEPT_FIRST = "If it should see proposed edits, accept them first."
 TOO_LONG = f"(The time limit is {MAX_SECONDS} s, the maximum.)"
+AT_TIME_LIMIT = "(If it is a server or a watcher, start it with `background`. If it needs longer, set timeout_seconds.)"
 IN_BACKGROUND = "Started in the background as {handle}. Read it with bash_output, end it with bash_kill."
 
 MAX_BYTES = 100_000  # of a command; Linux passes no argument over 128 KiB
 MAX_NAMED = 5
+MAX_LEFT = 3  # processes that are named
+MAX_COMMAND_LINE = 60  # characters that are shown of a command line
 # the kernel's error when a command changes a file whose owner or group has no id in the sandbox
 _TOO_LARGE = os.strerror(errno.EOVERFLOW)
 FOREIGN = (
@@ -173,12 +177,14 @@ class Bash:
         if result.ended == "timeout":
             limit = f"Killed at the time limit of {running.timeout:g} s. Output so far:"
             watching = watch_mode_hint(job.command, result.output)
-            hints.append(f"({watching})" if watching else "")
+            hints.append(f"({watching})" if watching else AT_TIME_LIMIT)
             raise VerbatimToolError(_lines(*notes, limit, result.output, changed, *hints))
         hidden = _hidden_files(job.hidden_files, result.exit_code, result.output)
         foreign = FOREIGN if job.where == "sandboxed" and _TOO_LARGE in result.output else ""
+        lost = "" if result.exit_code else lost_state_hint(job.command)
         code = f"({result.exit_text}, {result.seconds:.1f} s)"
-        return _lines(*notes, result.output, changed, hidden, foreign, *hints, _inconclusive(job), code)
+        left = _left_running(job.running.left_running)
+        return _lines(*notes, result.output, changed, hidden, foreign, *hints, _inconclusive(job), left, lost, code)
 
     def _failure_hints(self, job: Job, output: str) -> list[str]:
         """What the sandbox does not have, if the output of a failed command names it."""
@@ -191,7 +197,8 @@ class Bash:
         async def on_end(command: BackgroundCommand) -> str:
             assert command.ended is not None
             try:
-                return await job.end(command.ended, command.exit_code)
+                changed = await job.end(command.ended, command.exit_code)
+                return _lines(changed, _left_running(job.running.left_running))
             except NotRun as error:
                 command.ended, command.exit_code = "failed", None
                 return str(error)
@@ -256,3 +263,13 @@ def _inconclusive(job: Job) -> str:
 
 def _lines(*parts: str) -> str:
     return "\n".join(part.rstrip("\n") for part in parts if part.strip())
+
+
+def _left_running(command_lines: Sequence[str]) -> str:
+    """A sentence about the processes that were ended because the command had exited; empty if there are none."""
+    names = list(dict.fromkeys(shorten(line, MAX_COMMAND_LINE) for line in command_lines))
+    shown = ", ".join([*(f"`{name}`" for name in names[:MAX_LEFT]), *(["..."] if len(names) > MAX_LEFT else [])])
+    return shown and (
+        f"(Still running when the command exited, and so ended: {shown}. To keep a server running, start it with "
+        "`background` and without `&`.)"
+    )

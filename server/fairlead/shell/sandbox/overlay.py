@@ -408,7 +408,7 @@ class SandboxBox:
             opened.pop_all()
         self._launcher_descriptors = (sent, status)
         descriptors = [*self._launcher_descriptors, *spec["join"]]
-        self.launch = Launch(launcher_argv("main", sent), Path(spec["cwd"]), spec["env"], descriptors)
+        self.launch = Launch(launcher_argv("main", sent), Path(spec["cwd"]), spec["env"], descriptors, has_report=True)
 
     async def close(self) -> Changes:
         """See `Box.close`. Ends the box if its launcher died before it could do so."""

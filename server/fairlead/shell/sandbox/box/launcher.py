@@ -35,6 +35,10 @@ _INIT_GRACE = 2.0
 _KILL_INTERVAL = 0.1
 # processes to reap before the next check of the limits: in a fork loop they end as fast as they are reaped
 _REAPED_AT_ONCE = 100
+# as in `reaper.py`, which imports too much: the variable with the descriptor of the report, how many processes that a
+# command left running are reported, and how many bytes of each command line
+_REPORT = "FAIRLEAD_REPORT"
+_MAX_LEFT, _MAX_COMMAND_LINE = 10, 200
 _KILLED = 128 + kernel.SIGKILL
 
 
@@ -42,7 +46,8 @@ def main() -> None:
     """`python -I -S -c "..." SERVER_FOLDER SPEC_FD`. Does not return."""
     with open(int(sys.argv[2]), "rb") as sent:
         spec: BoxSpec = marshal.load(sent)
-    os.set_inheritable(spec["status"], False)
+    for descriptor in (spec["status"], *([int(os.environ[_REPORT])] if _REPORT in os.environ else [])):
+        os.set_inheritable(descriptor, False)
     try:
         code = _launch(spec)
     except OSError as error:
@@ -165,6 +170,8 @@ def _init(spec: "BoxSpec", wait: int) -> int:
         os._exit(FAILED)
     os.close(status_write)
     code = _wait_for_command(command, {1, command} if spec["bubblewrap"] else {1}, monitor)
+    if code != _KILLED and _REPORT in os.environ:
+        _report_left_running(spec["bubblewrap"])
     limits.kill_all()
     if spec["bubblewrap"] and code < 128 and code != FAILED and not _was_started(status_read):
         os.write(spec["status"], f"error bubblewrap failed with exit code {code}; see the output\n".encode())
@@ -196,6 +203,14 @@ def _wait_for_command(command: int, spared: set[int], monitor: limits.BoxMonitor
             if not ended:
                 break
     return _KILLED
+
+
+def _report_left_running(bubblewrap: str) -> None:
+    """Writes the command lines of processes that are still running to the report, as the reaper does."""
+    found = [limits.command_line(name) for name in os.listdir("/proc") if name.isdigit() and name != "1"]
+    left = [words for words in found if words and words[0] != os.fsencode(bubblewrap)]
+    for words in left[:_MAX_LEFT]:
+        os.write(int(os.environ[_REPORT]), b" ".join(words)[:_MAX_COMMAND_LINE].replace(b"\n", b" ") + b"\n")
 
 
 def _write_output(text: str) -> None:
@@ -243,7 +258,8 @@ def _run_command(spec: "BoxSpec", status: int) -> None:
 def _bubblewrap(spec: "BoxSpec", status: int) -> list[str]:
     # in a user namespace of its own, because as root in ours, bubblewrap would keep every capability
     user = ["--unshare-user", "--uid", str(spec["uid"]), "--gid", str(spec["gid"]), "--disable-userns"]
-    arguments = [spec["bubblewrap"], *user, "--cap-drop", "ALL", "--unshare-pid", "--new-session", "--die-with-parent"]
+    # without --die-with-parent: the init reports what the command left running before it kills everything
+    arguments = [spec["bubblewrap"], *user, "--cap-drop", "ALL", "--unshare-pid", "--new-session"]
     os.set_inheritable(status, True)
     arguments += ["--json-status-fd", str(status)]
     if spec["seccomp"]:

@@ -203,6 +203,12 @@ def kill_tree(top: int, proc: int) -> None:
             pass
 
 
+def command_line(pid: str) -> list[bytes]:
+    """The words of a process's command line; none if the process has ended."""
+    line = _read(f"/proc/{pid}/cmdline").rstrip(b"\0")
+    return line.split(b"\0") if line else []
+
+
 def _machine_load() -> tuple[int, int]:
     """The number of all threads on the machine, and the available memory in bytes."""
     threads = _read("/proc/loadavg").split()[3].partition(b"/")[2]
