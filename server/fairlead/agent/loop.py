@@ -1,4 +1,4 @@
-"""The agent loop (docs/plan.md, rules L1 to L18).
+"""The agent loop (docs/plan.md, rules L1 to L19).
 
     prompt ──> ask the model ──> no calls ──> end of the run
                     ^      └───> calls ─────> run them ──┐
@@ -34,8 +34,10 @@ from fairlead.agent.guard import IdleGuard, RepeatGuard
 from fairlead.agent.images import without_images
 from fairlead.agent.messages import Block, History, Message, ToolCall, ToolResult, text_block, without_thinking
 from fairlead.agent.model import Model, Reply, Request, Retrying, TextDelta, ThinkingDelta, Usage, Used
-from fairlead.agent.outcome import DONE, NEW_BUDGET, REDIRECT, Ending, Outcome, ending_of, failure
+from fairlead.agent.outcome import DONE, NEW_BUDGET, REDIRECT, Ending, Outcome, call_as_text, ending_of, failure
 from fairlead.agent.prompts import (
+    CALL_AS_TEXT,
+    CALL_AS_TEXT_SHOWN,
     CONTINUE,
     CONTINUE_PAUSED_TURN,
     CUT_OFF_CALL,
@@ -45,6 +47,7 @@ from fairlead.agent.prompts import (
 )
 from fairlead.agent.shortening import shorten_results, summary_request
 from fairlead.agent.stopped import StoppedCalls
+from fairlead.agent.textual_calls import find_textual_call
 from fairlead.agent.tool import KEEPS_RESULTS, Mode, Tool
 from fairlead.agent.window import Window, prefix_size
 from fairlead.display import end_sentence
@@ -249,12 +252,14 @@ class _Run:
         """Handles an answer without calls. Returns None if the run continues.
 
         After a complete answer, the run continues if the model must read something (`must_continue`). After an
-        incomplete or empty one, it continues unless `cut_offs` already counts the previous answer (L13). Any other
-        answer ends the run.
+        incomplete or empty one, or one with a call as text (L19), it continues unless `cut_offs` already counts the
+        previous answer (L13). Any other answer ends the run.
         """
         if reply.stop_reason == "tool_use" and reply.text:  # without calls, the text is a complete answer
             reply = replace(reply, stop_reason="end_turn")
         is_done = reply.stop_reason in DONE
+        text = self.cut_off_text + reply.text
+        textual_call = find_textual_call(text, self.agent.tools) if is_done else ""
         if is_done and await self.must_continue():
             feedback = await self.take_feedback()
             if feedback:  # empty if the proposals with the errors were replaced meanwhile
@@ -262,12 +267,17 @@ class _Run:
                 self.agent.history.add_user_message(map(text_block, feedback))
                 return None
         continuation = CONTINUATIONS.get(reply.stop_reason)
-        if is_done and not (self.cut_off_text + reply.text):
+        if is_done and not text:
             continuation = EMPTY_ANSWER
+        if textual_call:
+            continuation = CALL_AS_TEXT.format(name=textual_call)
         if continuation is None or self.cut_offs:
-            return self.ending_of(reply)
+            return call_as_text(textual_call) if textual_call else self.ending_of(reply)
         self.cut_offs += 1
-        self.cut_off_text += reply.text
+        if textual_call:
+            self.agent.emit(Text(CALL_AS_TEXT_SHOWN.format(name=textual_call)))
+        else:
+            self.cut_off_text = text
         texts = [continuation, *await self.take_feedback()]
         self.agent.history.add_user_message(map(text_block, texts))
         return None

@@ -25,6 +25,10 @@ UNREQUESTED_CALLS = (
     "The model's answer contained tool calls, but ended with stop reason {reason} instead of tool_use. The calls were "
     "not run. Send a follow-up to try again. A local model may need a different chat template."
 )
+CALL_AS_TEXT = (
+    "The model wrote a call of {name} as text instead of calling the tool, also after it was told. The call was not "
+    "run, so the task may not be done. Send a follow-up to try again. A local model may need a different chat template."
+)
 NO_ANSWER = (
     "The model's answer was empty (no text and no tool call), and the answer before it was incomplete too. The model's "
     "earlier work is saved. Send a follow-up to try again. A local model may need a different chat template."
@@ -98,6 +102,11 @@ def ending_of(reply: Reply, text: str, answer_limit: int | None) -> Ending:
             return failure(_retryable_error(NO_STOP_REASON))
         case reason:
             return failure(_retryable_error(UNKNOWN_STOP_REASON.format(reason=reason)))
+
+
+def call_as_text(name: str) -> Ending:
+    """The end of a run whose model calls a tool only in its text (docs/plan.md L19)."""
+    return failure(_retryable_error(CALL_AS_TEXT.format(name=name)))
 
 
 def _retryable_error(message: str) -> ModelError:

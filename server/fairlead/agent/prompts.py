@@ -16,6 +16,11 @@ MISSING_CALL = (
     "<cut_off>Your answer ended with stop reason 'tool_use', but it contains no call. Send the call.</cut_off>"
 )
 EMPTY_ANSWER = "<cut_off>Your answer was empty. Continue, or say in a sentence what you did.</cut_off>"
+CALL_AS_TEXT = (
+    "<cut_off>Your answer contains a call of {name} as text, which is not run. Call the tool itself. If the text was "
+    "not meant as a call, say so and end your turn.</cut_off>"
+)
+CALL_AS_TEXT_SHOWN = "\n\n(The model wrote this call of {name} as text, so it was not run. The model was told.)\n\n"
 
 _REFUSED_ANSWER = "Not run: the answer "
 CUT_OFF_CALL = (
