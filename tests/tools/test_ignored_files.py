@@ -78,9 +78,14 @@ async def test_an_ignored_folder_can_be_named(desk: Desk) -> None:
 IGNORED = "\n(Left out because ignored: {}. To use one, pass it as `path`.)"
 
 
-async def test_ignored_files_at_a_path_are_named_if_there_are_no_others(desk: Desk) -> None:
-    """Otherwise the model would conclude that there are no such files. Secrets, and files that do not match, are not
-    named, and neither is any file if the call searches the whole workspace.
+SECRET = "\n(1 file that looks like a secret was omitted; read_file asks the user.)"
+
+
+@pytest.mark.parametrize("given", [{"path": "logs"}, {"path": "."}, {}], ids=str)
+async def test_ignored_files_are_named_if_there_are_no_others(desk: Desk, given: dict[str, str]) -> None:
+    """Otherwise the model would conclude that there are no such files. Files that do not match are not named.
+
+    Secrets are only counted, whatever they contain.
     """
     desk.write(".git/HEAD")
     desk.write(".gitignore", "*.log\n*.txt\n.env\n")
@@ -90,18 +95,23 @@ async def test_ignored_files_at_a_path_are_named_if_there_are_no_others(desk: De
     desk.write("logs/c.txt", "other\n")
     desk.write("logs/.env", "needle\n")
     expected = IGNORED.format("logs/a.log, logs/b.log")
-    assert await desk.call("search", pattern="needle", path="logs") == f"No matches.{expected}"
-    assert await desk.call("search", pattern="needle", path="logs", context=1) == f"No matches.{expected}"
-    assert await desk.call("list_files", path="logs", glob="*.log") == f"No files.{expected}"
-    assert await found(desk, "needle", path="logs/a.log") == ["logs/a.log:1:needle"]
-    assert await found(desk, "nothing like it", path="logs") == []
-    assert await found(desk, "needle", path="logs", glob="*.py") == []
-    assert await listed(desk, path="logs", glob="*.py") == []
-    assert await listed(desk, path="logs") == ["logs/.gitkeep"]
-    for everything in ({}, {"path": "."}):
-        assert await found(desk, "needle", **everything) == []
+    for more in ({}, {"context": 1}):
+        assert await desk.call("search", pattern="needle", **given, **more) == f"No matches.{expected}{SECRET}"
+    assert await desk.call("search", pattern="needle", glob="*.py", **given) == "No matches."
+    assert await desk.call("search", pattern="nothing like it", **given) == f"No matches.{SECRET}"
+    assert await desk.call("list_files", glob="*.log", **given) == f"No files.{expected}"
+    assert await desk.call("list_files", glob=".env", **given) == f"No files.{SECRET}"
+    assert await desk.call("list_files", glob="*.py", **given) == "No files."
     desk.write("logs/d.md", "needle\n")
-    assert await found(desk, "needle", path="logs") == ["logs/d.md:1:needle"]
+    assert await found(desk, "needle", **given) == ["logs/d.md:1:needle"]
+    assert await listed(desk, glob="logs/*", **given) == ["logs/.gitkeep", "logs/d.md"]
+
+
+async def test_the_files_of_packages_are_no_secrets(desk: Desk) -> None:
+    """Packages ship public certificates. Counting them would suggest that the workspace has secrets."""
+    desk.write(".gitignore", "node_modules/\n")
+    desk.write("node_modules/x/cert.pem", "needle\n")
+    assert await desk.call("search", pattern="other") == "No matches."
 
 
 async def test_only_some_ignored_files_are_named(desk: Desk) -> None:
@@ -111,12 +121,11 @@ async def test_only_some_ignored_files_are_named(desk: Desk) -> None:
     for number in range(8):
         desk.write(f"logs/{number}.log", "needle\n")
     await desk.call("delete_file", path="logs/0.log")
-    expected = IGNORED.format("logs/1.log, logs/2.log, logs/3.log, logs/4.log, logs/5.log, ..")
-    assert await desk.call("list_files", path="logs") == f"No files.{expected}"
-    note = (await desk.call("search", pattern="needle", path="logs")).removeprefix("No matches.")
-    named = re.findall(r"logs/[1-7]\.log", note)
-    assert len(set(named)) == 5
-    assert note == IGNORED.format(", ".join([*named, ".."]))
+    for call, given in (("list_files", {}), ("search", {"pattern": "needle"})):
+        note = (await desk.call(call, path="logs", **given)).partition("\n")[2]
+        named = re.findall(r"logs/[1-7]\.log", note)
+        assert len(set(named)) == 5
+        assert f"\n{note}" == IGNORED.format(", ".join([*named, ".."]))
 
 
 async def test_a_search_ends_at_the_first_match_of_an_ignored_file(desk: Desk) -> None:
@@ -136,7 +145,6 @@ async def test_the_search_in_ignored_files_has_a_time_limit(desk: Desk) -> None:
     desk.tools["search"] = Search(desk.files, ignored_seconds=0)
     assert await found(desk, "needle", path="logs") == [
         "No matches.",
-        "(Not all ignored files here were searched. To search one, pass it as `path`.)",
+        "(Not all ignored files were looked at. To use one, pass it as `path`.)",
     ]
     assert await found(desk, "needle", path="logs/a.log") == ["logs/a.log:1:needle"]
-    assert await found(desk, "needle") == []

@@ -1,12 +1,14 @@
 """`list_files`: lists the names of files, including new ones that are only proposed."""
 
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from typing import Any
 
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.display import count_of
 from fairlead.tools.globs import glob_filter
-from fairlead.tools.search_scope import WITH_IGNORED, omitted_ignored, search_scope
+from fairlead.tools.search_scope import IGNORED_SECONDS, SearchTarget, ignored_note, search_scope
 from fairlead.tools.secret_files import omitted_secrets
 from fairlead.workspace.files import Files
 
@@ -53,10 +55,21 @@ class ListFiles:
         secrets = set(filter(is_secret, matching))
         ordered = sorted(matching - secrets)
         if not ordered:
-            named = [target for target in targets if not target.is_whole_folder]
-            ignored = {name for target in named for name in await target.names(MAX_COLLECTED, [WITH_IGNORED])}
-            omitted = [name for name in ignored - deleted if matches(name) and not is_secret(name)]
-            return "No files." + omitted_ignored(omitted) + omitted_secrets(len(secrets))
+            for target in targets:
+                found = await target.ignored_secrets(is_secret, MAX_COLLECTED, IGNORED_SECONDS)
+                secrets |= set(filter(matches, found - deleted))
+            ignored = [
+                _ignored(target, lambda name: matches(name) and name not in deleted and not is_secret(name))
+                for target in targets
+            ]
+            return "No files." + await ignored_note(ignored, IGNORED_SECONDS) + omitted_secrets(len(secrets))
         left = len(ordered) - MAX_FILES
         more = f"\n({at_least}{count_of(left, 'more file')}; narrow it with path or glob.)" if left > 0 else ""
         return "\n".join(ordered[:MAX_FILES]) + more + omitted_secrets(len(secrets))
+
+
+async def _ignored(target: SearchTarget, is_wanted: Callable[[str], bool]) -> AsyncGenerator[str, None]:
+    async with aclosing(target.ignored_names()) as names:
+        async for name in names:
+            if is_wanted(name):
+                yield name

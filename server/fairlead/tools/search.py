@@ -15,7 +15,7 @@ from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.display import count_of
 from fairlead.tools.globs import glob_filter
-from fairlead.tools.search_scope import MAX_IGNORED, WITH_IGNORED, SearchTarget, omitted_ignored, search_scope
+from fairlead.tools.search_scope import IGNORED_SECONDS, WITH_IGNORED, SearchTarget, ignored_note, search_scope
 from fairlead.tools.secret_files import omitted_secrets
 from fairlead.workspace.disk import decode_single_bytes
 from fairlead.workspace.errors import WorkspaceError
@@ -30,8 +30,6 @@ MAX_COLLECTED = 5000
 MAX_LINE = 300  # characters that are shown of a line
 MAX_CONTEXT = 10
 MAX_FILES = 1_000_000
-IGNORED_SECONDS = 5.0
-NOT_ALL_IGNORED = "\n(Not all ignored files here were searched. To search one, pass it as `path`.)"
 LEAD = 100  # characters before the match in a shortened line
 NAMES_CR = re.compile(r"\r|(?<!\\)(?:\\\\)*\\(?:r|x0d|x\{0*d\})", re.IGNORECASE)
 INSTEAD_OF_OPTIONS = {
@@ -116,33 +114,17 @@ class Search:
                 found += await _collect(_hits([*options, "-"], targets[0].root.path, lambda _, name=name: name, text))
         omitted_files = ""
         if not any(hit.match for hit in found):
+            existing, seconds = [target for target in targets if target.path.exists()], self._ignored_seconds
+            for target in existing:
+                found_secrets = await target.ignored_secrets(is_secret, MAX_FILES, seconds)
+                secrets |= {name for name in found_secrets if matches(name) and name not in unsaved}
             ignored = [
                 _files_with_hits([WITH_IGNORED, *pattern, target.inner], target.root.path, partial(named, target))
-                for target in targets
-                if target.path.exists() and not target.is_whole_folder
+                for target in existing
             ]
-            omitted_files = await self._omitted_ignored(ignored)
+            omitted_files = await ignored_note(ignored, seconds)
         # counts all secrets in the scope: the number of those with a match would reveal their content
         return _show(sorted(found)) + omitted_files + omitted_secrets(len(secrets))
-
-    async def _omitted_ignored(self, searches: Sequence[AsyncGenerator[str, None]]) -> str:
-        """Lines about the ignored files with a match, with a leading newline; empty if there are none.
-
-        Folders such as `node_modules` can be very large, so the time for them is limited, and the search ends when it
-        has found more files than the result names.
-        """
-        names, is_complete = set[str](), True
-        try:
-            async with asyncio.timeout(self._ignored_seconds):
-                for found in searches:
-                    async with aclosing(found):
-                        async for name in found:
-                            names.add(name)
-                            if len(names) > MAX_IGNORED:
-                                return omitted_ignored(names)
-        except TimeoutError:
-            is_complete = False
-        return omitted_ignored(names) + ("" if is_complete else NOT_ALL_IGNORED)
 
     async def _unsaved(self, targets: Sequence[SearchTarget], texts: dict[Path, str | None]) -> dict[str, str | None]:
         """The texts by name (None: no file), without those of ignored files. Proposed files are never ignored."""

@@ -1,20 +1,25 @@
 """Where `search` and `list_files` look: files and folders on disk, and the texts of proposed and open files."""
 
+import asyncio
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 
 from fairlead.agent.errors import ToolError
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Root, Roots, below
-from fairlead.workspace.ripgrep import file_names, options_for_names
-from fairlead.workspace.secrets import secret_globs
+from fairlead.workspace.ripgrep import file_names, options_for_names, plain_name, records
+from fairlead.workspace.secrets import is_shipped, secret_globs
 
 MAX_NAMED = 200
 """The most names in the arguments of one `rg` command."""
 MAX_IGNORED = 5
 """The most ignored files that a result names."""
+IGNORED_SECONDS = 2.0
+"""How long a search may look for ignored files."""
+NOT_ALL_IGNORED = "\n(Not all ignored files were looked at. To use one, pass it as `path`.)"
 WITH_IGNORED = "--no-ignore"
 """The option of `rg` that includes ignored files."""
 
@@ -32,11 +37,6 @@ class SearchTarget:
     def inner(self) -> str:
         """The path relative to `root`, with `/`."""
         return (below(self.path, self.root.path) or ".").replace(os.sep, "/")
-
-    @property
-    def is_whole_folder(self) -> bool:
-        """Whether it is a folder of the workspace, not a path in one."""
-        return self.path == self.root.path
 
     async def names(self, limit: int, options: Sequence[str] = ()) -> set[str]:
         """The names (`Roots.relative`) of at most `limit` files in it on disk that no rule ignores.
@@ -63,6 +63,28 @@ class SearchTarget:
             not_ignored = await file_names(self.inner, self.root.path, limit, options)
             return {name for name, inner in secrets.items() if inner in not_ignored}
         return set(secrets)
+
+    async def ignored_names(self) -> AsyncGenerator[str, None]:
+        """The names of all files in it on disk, with those that a rule ignores."""
+        if self.path.exists():
+            listing = records(["--files", "--null", WITH_IGNORED, "--", self.inner], self.root.path, end=b"\0")
+            async with aclosing(listing) as output:
+                async for record in output:
+                    name = self.name(plain_name(record.decode("utf-8", "replace"))) if record else None
+                    if name is not None:
+                        yield name
+
+    async def ignored_secrets(self, is_secret: Callable[[str], bool], limit: int, seconds: float) -> set[str]:
+        """Like `secrets`, with those that a rule ignores, but without those of installed packages.
+
+        Empty if listing them takes longer than `seconds`.
+        """
+        options = [WITH_IGNORED, *secret_globs(self.roots.paths)]
+        try:
+            async with asyncio.timeout(seconds):
+                return {name for name in await self.names(limit, options) if is_secret(name) and not is_shipped(name)}
+        except TimeoutError:
+            return set()
 
     def name(self, inner: str) -> str | None:
         """The name of a file at a path in `root`; None if it belongs to a nested folder of the workspace."""
@@ -94,8 +116,30 @@ def search_scope(files: Files, given: str | None) -> tuple[list[SearchTarget], d
     return targets, texts
 
 
-def omitted_ignored(names: Collection[str]) -> str:
-    """A line about the ignored files that a result omits, with a leading newline; empty if there are none."""
+async def ignored_note(found: Sequence[AsyncGenerator[str, None]], seconds: float) -> str:
+    """Lines about ignored files that a result without files omits, with a leading newline; empty if there are none.
+
+    Folders such as `node_modules` can be very large, so the time for them is limited, and the search ends when it has
+    found more files than the result names.
+
+    Args:
+        found: the names of the files, which may be repeated.
+    """
+    names, is_complete = set[str](), True
+    try:
+        async with asyncio.timeout(seconds):
+            for each in found:
+                async with aclosing(each):
+                    async for name in each:
+                        names.add(name)
+                        if len(names) > MAX_IGNORED:
+                            return _omitted_ignored(names)
+    except TimeoutError:
+        is_complete = False
+    return _omitted_ignored(names) + ("" if is_complete else NOT_ALL_IGNORED)
+
+
+def _omitted_ignored(names: Collection[str]) -> str:
     if not names:
         return ""
     shown = ", ".join(sorted(names)[:MAX_IGNORED]) + (", ..." if len(names) > MAX_IGNORED else ".")

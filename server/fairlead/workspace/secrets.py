@@ -91,6 +91,11 @@ def secret_name_filter(roots: Roots) -> IsSecret:
     return is_secret
 
 
+def is_shipped(name: str) -> bool:
+    """Whether a file that looks like a secret is public, as the certificates in an installed package are."""
+    return _SHIPPED.search(name.casefold()) is not None
+
+
 def names_secrets(folder: Path) -> bool:
     """Whether a folder has rules of its own by which a file looks like a secret."""
     return any(not line.startswith("!") for line in _lines(_read_rules(folder)))
@@ -236,7 +241,7 @@ async def _secrets_below(root: Path, folders: Sequence[str]) -> frozenset[str]:
         async with aclosing(listing) as output:
             async for record in output:
                 name = plain_name((record or b"").decode("utf-8", "surrogateescape"))
-                if name and is_secret(name) and not _SHIPPED.search(name.casefold()):
+                if name and is_secret(name) and not is_shipped(name):
                     found.add(name)
                 if len(found) >= _MAX_FILES:
                     return frozenset(found)
