@@ -233,3 +233,22 @@ def test_the_demo_saves_nothing(state: Env) -> None:
     """The demo is not saved as a session."""
     assert run_plain("demo", **state).code == 0
     assert journals(state) == []
+
+
+def test_fault_147_the_sessions_of_a_renamed_folder_are_adopted(
+    hello: Path, undecided: Ended, record: Record, state: Env
+) -> None:
+    """docs/faults.md 147: without `--adopt`, nothing is continued, and a message names the former folder. With it, the
+    change is accepted in the renamed folder."""
+    assert undecided.code == 0
+    former, folder = hello.parent, hello.parent.with_name("renamed")
+    former.rename(folder)
+    work = ("Go on", "--replay", record({"text": "Done."}, name="second.yaml"), "--accept", "all")
+    offered = continue_run(folder, *work, **state)
+    assert offered.code == 2
+    assert f"These folders no longer exist and have saved sessions: {former}." in " ".join(offered.out.split())
+    assert "夜" not in (folder / hello.name).read_text()
+    adopted = continue_run(folder, "--adopt", former, *work, **state)
+    assert adopted.code == 0, adopted.out
+    assert "夜" in (folder / hello.name).read_text()
+    assert not former.exists()

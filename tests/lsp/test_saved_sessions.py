@@ -337,3 +337,41 @@ async def test_fault_40_no_key_in_the_journals(connect: Connect, storage: Path) 
     assert any(b"Do this." in path.read_bytes() for path in files)
     assert [path for path in files if KEY.encode() in path.read_bytes()] == []
     assert {oct(path.stat().st_mode & 0o077) for path in files if os.name == "posix"} == {"0o0"}
+
+
+async def test_fault_147_the_sessions_of_a_renamed_folder_are_adopted(
+    tmp_path: Path, replay: Replay, storage: Path
+) -> None:
+    """docs/faults.md 147: they are offered and not listed until the client adopts them. Then their paths lead to the
+    new folder: a proposal is accepted there, and one for a text that has changed is in conflict. The sessions of a
+    folder that exists are not offered."""
+    former, folder, other = (tmp_path / name for name in ("former", "renamed", "other"))
+    settings = replay({"calls": edits(("one", "1"), ("three", "3"))}, {"text": "."})
+    for place in (former, other):
+        place.mkdir()
+        (place / "a.txt").write_text("one\n\n\ntwo\n\n\nthree\n")
+        async with Client(place, settings=settings, storage=storage) as client:
+            await client.run(place.name)
+    former.rename(folder)
+    (folder / "a.txt").write_text("one\n\n\ntwo\n\n\nTHREE\n")
+    adopt = {"former": former.as_uri(), "folder": folder.as_uri()}
+    async with Client(folder, storage=storage) as client:
+        assert await listed(client) == {}
+        offered = await client.request("agent/sessions/former", {})
+        assert offered == {"folders": [{"uri": former.as_uri(), "sessions": 1}]}
+        for wrong in ({"former": other.as_uri()}, {"folder": other.as_uri()}):
+            assert (await client.error("agent/sessions/adopt", {**adopt, **wrong})).code == -32803
+        assert await client.request("agent/sessions/adopt", adopt) == {"adopted": 1}
+        row = (await listed(client))["former"]
+        opened = await client.request("agent/sessions/open", {"sessionId": row["sessionId"]})
+        [file] = opened["edits"]["files"]
+        assert file["uri"] == (folder / "a.txt").as_uri()
+        first, second = file["hunks"]
+        assert (first["conflict"], second["conflict"]["current"]) == (None, "THREE\n")
+        target = {"uri": file["uri"], "hunk": first["id"]}
+        await client.request("agent/edits/accept", {"sessionId": row["sessionId"], "target": target})
+        assert (folder / "a.txt").read_text() == "1\n\n\ntwo\n\n\nTHREE\n"
+        assert (await client.request("agent/sessions/former", {}))["folders"] == []
+        assert not former.exists()
+    async with Client(folder, storage=storage) as client:
+        assert list(await listed(client)) == ["former"]

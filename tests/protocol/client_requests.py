@@ -79,6 +79,10 @@ def requests() -> Iterator[Golden]:
     yield _asks("sessions.rewind.params", wire.REWIND_SESSION, rewind)
     kept = HunkOutcome(FOLDER / "src/問候.py", None, "failed", "src/問候.py has changed since.")
     rewound = {"sessionId": SESSION, "prompt": "翻譯問候語 👋", "kept": [convert.outcome(kept)]}
+    yield _asks("sessions.adopt.params", wire.ADOPT_SESSIONS, {"former": f"{URI}/%E8%88%8A", "folder": URI})
+    yield _answers("sessions.adopt.result", wire.ADOPT_SESSIONS, {"adopted": 2})
+    former: wire.FormerFoldersResult = {"folders": [{"uri": f"{URI}/%E8%88%8A", "sessions": 2}]}
+    yield _answers("sessions.former.result", wire.FORMER_FOLDERS, former, wire.FormerFoldersResult)
     yield _answers("sessions.rewind.result", wire.REWIND_SESSION, rewound, wire.RewindResult)
     yield _asks("steer.params", wire.STEER, {"sessionId": SESSION, "text": "用您好 (say it politely)"})
     yield _answers("steer.result", wire.STEER, {"queued": 1}, wire.SteerResult)

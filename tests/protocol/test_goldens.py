@@ -62,7 +62,13 @@ async def test_each_message_has_exactly_the_fields_of_its_type(made: dict[str, G
     results |= {wire.OpenResult, wire.SteerResult, wire.ChecksResult, wire.SuggestedChecks, wire.RecordResult}
     results |= {states.SmallestSetWire, wire.RewindResult}
     asked = {wire.ApproveParams, wire.ApproveResult, wire.AskParams, wire.AskResult}
-    asked |= {wire.DiagnosticsParams, wire.DiagnosticsResult, wire.ClaimsParams, wire.ClaimsResult}
+    asked |= {
+        wire.DiagnosticsParams,
+        wire.DiagnosticsResult,
+        wire.ClaimsParams,
+        wire.ClaimsResult,
+        wire.FormerFoldersResult,
+    }
     assert shown == whole | results | asked
 
 

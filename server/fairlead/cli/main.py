@@ -192,6 +192,11 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="continue the newest session of the folder; TASK is then optional",
     )
+    run.add_argument(
+        "--adopt",
+        metavar="DIR",
+        help="with --continue: the folder was renamed from DIR, so the sessions of DIR are now sessions of the folder",
+    )
     run.add_argument("--workspace", metavar="DIR", action="append", help=WORKSPACE.format(what="work in"))
     source = run.add_mutually_exclusive_group()
     source.add_argument("--model", metavar="NAME", default="", help="the model to use")
@@ -313,6 +318,8 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
             fail("the task is empty: say what the agent should do")
     elif not given.resume:
         fail("TASK is missing: say what the agent should do, or use --continue to continue the last session")
+    if given.adopt and not given.resume:
+        fail("--adopt needs --continue")
     if given.replay and given.base_url:
         fail("--base-url cannot be used with --replay, which uses no model")
     if given.replay and given.provider:
@@ -327,6 +334,7 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
         workspace=workspace,
         storage=platformdirs.user_state_path("fairlead", appauthor=False) / "terminal",
         resume=given.resume,
+        adopt=real_path(_path(given.adopt)) if given.adopt else None,
         replay=_path(given.replay).absolute() if given.replay else None,
         model=given.model,
         provider=given.provider or "",

@@ -23,6 +23,8 @@ class RunOptions:
     """The folder of the saved sessions. None: sessions are not saved."""
     resume: bool = False
     """Whether to continue the newest session of the workspace."""
+    adopt: Path | None = None
+    """`--adopt`: the former path of the workspace's first folder, whose sessions become those of that folder."""
     replay: Path | None = None
     model: str = ""
     provider: str = ""

@@ -20,7 +20,7 @@ from fairlead.cli.options import Accept, RunOptions
 from fairlead.cli.program import program_name
 from fairlead.cli.recording import ConversationRecorder
 from fairlead.cli.review import FileReport, Review
-from fairlead.cli.saved_sessions import NoSavedSession, delete_old_sessions, newest_session
+from fairlead.cli.saved_sessions import NoSavedSession, adopt_sessions, delete_old_sessions, newest_session
 from fairlead.cli.signals import CANCELLED, ending_signals, suspend_signal
 from fairlead.cli.summary import (
     Window,
@@ -132,6 +132,8 @@ class Run:
         if not self._options.resume:
             self._session_id = (await self._client.request(wire.CREATE_SESSION, {}))["sessionId"]
             return
+        if self._options.adopt is not None:
+            await adopt_sessions(self._client, self._options.adopt, self._options.workspace.first.path)
         row = await newest_session(self._client)
         self._session_id = row["sessionId"]
         opened: wire.OpenResult = await self._client.request(wire.OPEN_SESSION, {"sessionId": self._session_id})

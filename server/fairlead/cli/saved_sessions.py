@@ -1,8 +1,11 @@
 """The saved sessions of the workspace: which one is continued, and which are deleted."""
 
+from pathlib import Path
+
 from fairlead.agent.errors import FairleadError
 from fairlead.cli.client import AgentClient
 from fairlead.cli.program import program_name
+from fairlead.code.uris import file_path
 from fairlead.lsp import protocol as wire
 from fairlead.lsp import protocol_states as states
 
@@ -11,6 +14,13 @@ MAX_UNFINISHED = 20
 
 DELETED = "Deleted, because only the newest {count} unfinished sessions of a folder are saved: “{title}”"
 NOTHING = 'This folder has no saved session to continue. Start one: {program} run "your task"'
+
+FORMER = (
+    " These folders no longer exist and have saved sessions: {folders}. If one of them was renamed to this one, add "
+    "--adopt with its path."
+)
+MAX_FORMER = 3
+"""The maximum number of former folders in that message."""
 
 
 class NoSavedSession(FairleadError):
@@ -26,8 +36,16 @@ async def newest_session(client: AgentClient) -> states.SessionRowWire:
     """
     rows = await _rows(client)
     if not rows:
-        raise NoSavedSession(NOTHING.format(program=program_name()))
+        former: wire.FormerFoldersResult = await client.request(wire.FORMER_FOLDERS, {})
+        paths = [str(file_path(folder["uri"])) for folder in former["folders"][:MAX_FORMER]]
+        hint = FORMER.format(folders=", ".join(paths)) if paths else ""
+        raise NoSavedSession(NOTHING.format(program=program_name()) + hint)
     return rows[0]
+
+
+async def adopt_sessions(client: AgentClient, former: Path, folder: Path) -> None:
+    """Moves the sessions of a folder that no longer exists to this one. Raises as `AgentClient.request`."""
+    await client.request(wire.ADOPT_SESSIONS, {"former": former.as_uri(), "folder": folder.as_uri()})
 
 
 async def delete_old_sessions(client: AgentClient) -> list[str]:

@@ -15,6 +15,8 @@ LIST_SESSIONS = "agent/sessions/list"
 OPEN_SESSION = "agent/sessions/open"
 REWIND_SESSION = "agent/sessions/rewind"
 DELETE_SESSION = "agent/sessions/delete"
+FORMER_FOLDERS = "agent/sessions/former"
+ADOPT_SESSIONS = "agent/sessions/adopt"
 RUN_TASK = "agent/runTask"
 STEER = "agent/steer"
 STOP_COMMAND = "agent/command/stop"
@@ -224,6 +226,15 @@ class AskParams(TypedDict):
     toolCallId: str
     question: str
     options: list[str]
+
+
+class FormerFolder(TypedDict):
+    uri: str
+    sessions: int
+
+
+class FormerFoldersResult(TypedDict):
+    folders: list[FormerFolder]
 
 
 class ClaimsParams(TypedDict):

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import os
 import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,6 +31,9 @@ MAX_SETTLED = 200  # how many settled sessions that began with the same folders 
 
 OPEN_ELSEWHERE = "This session is open in another window or terminal. Continue there, or close it there first."
 FOLDER_REMOVED = "No folder of this session is open in this window anymore. Add {folders} again."
+
+NO_FORMER = "There is no session of {folder}, or the folder exists."
+NOT_OPEN = "{folder} is not open. Open it first."
 
 
 class Sessions:
@@ -329,6 +333,51 @@ class Sessions:
             raise RequestRefused(
                 f"The session's file cannot be deleted: {reason}. The session will appear again after a restart."
             ) from error
+
+    def former_folders(self) -> dict[str, list[JournalInfo]]:
+        """The sessions of each folder that no longer exists, the most recently written first. Raises as `create`.
+
+        Omits the sessions of folders that exist, and those of this workspace.
+        """
+        paths = set(map(str, self._context.workspace().paths))
+        found: dict[str, list[JournalInfo]] = {}
+        for info in self._context.journals.scan({*self._sessions, *self._to_load, *self._unloaded, *self._deleted}):
+            if not paths.isdisjoint(info.folders):
+                continue
+            for folder in info.folders:
+                if not os.path.lexists(folder):
+                    found.setdefault(folder, []).append(info)
+        return found
+
+    async def adopt(self, former: str, folder: Path) -> int:
+        """Moves the sessions of a folder that no longer exists to an open one. Returns how many it moved.
+
+        Those that another process has open, and those that cannot be read, stay.
+
+        Raises:
+            RequestRefused: `former` exists or has no sessions, or `folder` is not open.
+        """
+        if folder not in self._context.workspace().paths:
+            raise RequestRefused(NOT_OPEN.format(folder=folder))
+        infos = self.former_folders().get(former)
+        if infos is None:
+            raise RequestRefused(NO_FORMER.format(folder=former))
+        moved = 0
+        for info in infos:
+            try:
+                await asyncio.to_thread(self._move, info, former, str(folder))
+                moved += 1
+            except (Locked, OSError, ValueError) as error:
+                log.warning("a session was not moved to %s: %s", folder, error)
+        self._find()
+        return moved
+
+    def _move(self, info: JournalInfo, former: str, folder: str) -> None:
+        journal, state = self._context.journals.open(info)
+        try:
+            journal.move_folder(former, folder, state)
+        finally:
+            journal.close()
 
     def change_folders(self) -> None:
         """The loaded sessions continue with the folders that are open now. Proposals in a removed folder stay."""

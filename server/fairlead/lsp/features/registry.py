@@ -18,6 +18,8 @@ REQUESTS: dict[str, Handler] = {
     wire.OPEN_SESSION: sessions.open_session,
     wire.REWIND_SESSION: sessions.rewind_session,
     wire.DELETE_SESSION: sessions.delete_session,
+    wire.FORMER_FOLDERS: sessions.former_folders,
+    wire.ADOPT_SESSIONS: sessions.adopt_sessions,
     wire.RUN_TASK: runs.run_task,
     wire.STEER: runs.steer,
     wire.STOP_COMMAND: runs.stop_command,

@@ -1,5 +1,7 @@
 """Creates, lists, opens, rewinds and deletes sessions."""
 
+from pathlib import Path
+
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.lsp import protocol_states as states
@@ -64,3 +66,15 @@ async def rewind_session(server: AgentServer, params: Params) -> wire.RewindResu
 async def delete_session(server: AgentServer, params: Params) -> None:
     """`agent/sessions/delete`."""
     await server.sessions.delete(params.text("sessionId"))
+
+
+async def former_folders(server: AgentServer, _: Params) -> wire.FormerFoldersResult:
+    """`agent/sessions/former`: the folders that no longer exist, with the number of their saved sessions."""
+    found = server.sessions.former_folders()
+    return {"folders": [{"uri": Path(path).as_uri(), "sessions": len(infos)} for path, infos in found.items()]}
+
+
+async def adopt_sessions(server: AgentServer, params: Params) -> dict[str, int]:
+    """`agent/sessions/adopt`: moves the sessions of a folder that no longer exists to an open folder."""
+    former, folder = (params.path(name) for name in ("former", "folder"))
+    return {"adopted": await server.sessions.adopt(str(former), folder)}

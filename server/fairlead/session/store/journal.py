@@ -24,6 +24,7 @@ from fairlead.session.store.codec import Json
 from fairlead.session.store.entries import EntryEncoder
 from fairlead.session.store.former_folder import move_journals
 from fairlead.session.store.lock import Lock, Locked, is_held
+from fairlead.session.store.moved_folder import with_moved_folder
 from fairlead.session.store.reader import FORMAT, JournalInfo
 from fairlead.session.store.saving_messages import NOT_SAVED, SAVED_AGAIN
 
@@ -127,6 +128,16 @@ class Journal:
         """
         if self._file is not None and self._size > max(SMALL_BYTES, MAX_GROWTH * self._size_after_rewrite):
             self._write_whole(state)
+
+    def move_folder(self, former: str, folder: str, state: SessionState) -> None:
+        """Rewrites a loaded file for a workspace folder that has another path now.
+
+        Args:
+            state: the loaded state.
+        """
+        folders = [self._head["root"], *self._head.get("others", ())]
+        self._head = _head(self._head["id"], [folder if each == former else each for each in folders])
+        self._write_whole(with_moved_folder(state, former, folder))
 
     def delete(self) -> None:
         """Removes the journal's file and its lock file. Later writes do nothing.
