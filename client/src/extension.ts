@@ -17,6 +17,7 @@ import { EditsView } from "./review/editsView";
 import { registerTaskDocuments } from "./context/taskDocuments";
 import { watchEditors } from "./context/editorContext";
 import { registerHelp } from "./server/help";
+import { adoptSessions } from "./sessions/adoption";
 import { restoreSessions } from "./sessions/restore";
 import { ModelAccess } from "./server/modelAccess";
 import { Notices } from "./questions/notices";
@@ -150,6 +151,7 @@ export function activate(context: vscode.ExtensionContext): void {
     writeCommitMessage: (source?: Partial<vscode.SourceControl>) => pages.writeCommitMessage(source?.rootUri),
     showCommandRules: () => pages.showCommandRules(),
     reviewAll: () => diffs.openAll(),
+    adoptSessions: () => adoptSessions(agent),
     addStep: (node?: Partial<PlanNode>) => planEdits.add(node),
     nextChange: () => cursor.goTo("next"),
     previousChange: () => cursor.goTo("previous"),

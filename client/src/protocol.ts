@@ -20,6 +20,8 @@ export const method = {
   openSession: "agent/sessions/open",
   rewindSession: "agent/sessions/rewind",
   deleteSession: "agent/sessions/delete",
+  formerFolders: "agent/sessions/former",
+  adoptSessions: "agent/sessions/adopt",
   steer: "agent/steer",
   stopCommand: "agent/command/stop",
   runTask: "agent/runTask",
@@ -329,6 +331,17 @@ export interface AskParams {
 export interface AskResult {
   /** Null if the question was withdrawn without an answer. */
   readonly answer: string | null;
+}
+
+export interface FormerFolder {
+  /** A folder that no longer exists. */
+  readonly uri: string;
+  /** The number of its saved sessions. */
+  readonly sessions: number;
+}
+
+export interface FormerFoldersResult {
+  readonly folders: readonly FormerFolder[];
 }
 
 export interface ClaimsParams {
