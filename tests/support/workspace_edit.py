@@ -11,7 +11,7 @@ from fairlead.code.uris import file_path
 from fairlead.workspace.disk import decode, read_bytes
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.paths import real_path
-from fairlead.workspace.write import FileChange, write_files
+from fairlead.workspace.write import FileChange, FileWriter
 
 Json = dict[str, Any]
 
@@ -30,7 +30,7 @@ def apply_workspace_edit(params: Json, encoding: str = "utf-16") -> Json:
         KeyError, TypeError, ValueError, AttributeError: the edit is malformed. Nothing was changed.
     """
     try:
-        write_files(_file_changes(params, encoding))
+        FileWriter().write(_file_changes(params, encoding))
     except WorkspaceError as error:
         return {"applied": False, "failureReason": str(error)}
     except OSError as error:

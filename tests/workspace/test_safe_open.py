@@ -14,7 +14,7 @@ from fairlead.workspace import safe_open
 from fairlead.workspace.disk import read_bytes
 from fairlead.workspace.paths import PathEscape, Roots
 from fairlead.workspace.safe_open import Folder, open_beneath
-from fairlead.workspace.write import FileChange, write_files
+from fairlead.workspace.write import FileChange, FileWriter
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs symbolic links")
 
@@ -85,9 +85,9 @@ def test_fault_34_nothing_is_written_through_a_new_link(workspace: Path, outside
     (workspace / "sub").symlink_to(outside / "sub")
     for name, before in (("sub/a", b"outside"), ("sub/new", None), ("sub/deep/new", None), ("sub/further/new", None)):
         with pytest.raises(PathEscape):
-            write_files([FileChange(workspace / name, before, b"written")], Roots.of(workspace))
+            FileWriter(Roots.of(workspace)).write([FileChange(workspace / name, before, b"written")])
     with pytest.raises(PathEscape):
-        write_files([FileChange(workspace / "sub" / "a", b"outside", None)], Roots.of(workspace))
+        FileWriter(Roots.of(workspace)).write([FileChange(workspace / "sub" / "a", b"outside", None)])
     assert sorted(path.name for path in outside.rglob("*")) == ["a", "deep", "sub"]
     assert (outside / "sub" / "a").read_text() == "outside"
 
@@ -96,7 +96,7 @@ def test_fault_34_a_file_that_became_a_link_is_not_written_through(workspace: Pa
     """docs/faults.md 34: the file that it leads to stays as it is, and so does the link."""
     (workspace / "a").symlink_to(outside / "sub" / "a")
     with pytest.raises(PathEscape):
-        write_files([FileChange(workspace / "a", b"outside", b"written")], Roots.of(workspace))
+        FileWriter(Roots.of(workspace)).write([FileChange(workspace / "a", b"outside", b"written")])
     assert (outside / "sub" / "a").read_text() == "outside"
     assert (workspace / "a").is_symlink()
 
@@ -126,7 +126,7 @@ def test_fault_34_a_link_that_comes_and_goes_is_never_written_through(
     done = refused = 0
     for number in range(5_000):
         try:
-            write_files([FileChange(workspace / "sub" / f"n{number}", None, b"written")], Roots.of(workspace))
+            FileWriter(Roots.of(workspace)).write([FileChange(workspace / "sub" / f"n{number}", None, b"written")])
             done += 1
         except PathEscape:
             refused += 1
@@ -151,7 +151,7 @@ def test_fault_43_a_root_may_be_a_link(workspace: Path, outside: Path) -> None:
     named.symlink_to(workspace)
     assert read_bytes(named / "sub" / "a", named) == b"inside"
     new = named / "new 日本" / "er" / "a b"
-    write_files([FileChange(new, None, b"1"), FileChange(named / "sub" / "a", b"inside", b"2")], Roots.of(named))
+    FileWriter(Roots.of(named)).write([FileChange(new, None, b"1"), FileChange(named / "sub" / "a", b"inside", b"2")])
     assert (workspace / "new 日本" / "er" / "a b").read_bytes() == b"1"
     assert (workspace / "sub" / "a").read_bytes() == b"2"
     assert read_bytes(named / "gone" / "x", named) is None

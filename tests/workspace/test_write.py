@@ -13,19 +13,19 @@ import pytest
 
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.paths import Roots
-from fairlead.workspace.write import FileChange, write_files
+from fairlead.workspace.write import FileChange, FileWriter
 from support.workspace_edit import apply_workspace_edit
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from fairlead.workspace.write import FileChange, write_files
+from fairlead.workspace.write import FileChange, FileWriter
 path, event, after = Path(sys.argv[1]), sys.argv[2], None if sys.argv[3] == "None" else b"new"
 changes = [FileChange(path, b"old", after)]
 if after is None:
     changes.append(FileChange(path.with_name("other"), None, b"other"))
 sys.addaudithook(lambda name, _: os.kill(os.getpid(), signal.SIGKILL) if name == event else None)
-write_files(changes)
+FileWriter().write(changes)
 """
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
@@ -58,7 +58,7 @@ def test_a_leftover_is_removed_with_the_next_write_of_the_file(workspace: Path) 
     for name in users:
         name.write_bytes(b"mine")
         make_old(name)
-    write_files([FileChange(path, b"old", b"newer")], Roots.of(workspace))
+    FileWriter(Roots.of(workspace)).write([FileChange(path, b"old", b"newer")])
     assert sorted(workspace.iterdir()) == sorted([path, second, *users])
 
 
@@ -69,7 +69,7 @@ def test_a_deleted_file_that_was_set_aside_stays(workspace: Path) -> None:
     left, other = kill_while_writing(path, "os.remove", "None")
     assert (left.read_bytes(), other.read_bytes(), path.exists()) == (b"old", b"other", False)
     make_old(left)
-    write_files([FileChange(path, None, b"newer")], Roots.of(workspace))
+    FileWriter(Roots.of(workspace)).write([FileChange(path, None, b"newer")])
     assert left.read_bytes() == b"old"
 
 
@@ -84,7 +84,7 @@ def test_fault_111_a_deleted_file_is_restored_after_its_name_became_a_folder(wor
         FileChange(other, b"old", b"new"),
     ]
     with pytest.raises(WorkspaceError, match=r"^c changed at the same time\.$"):
-        write_files(changes, Roots.of(workspace))
+        FileWriter(Roots.of(workspace)).write(changes)
     assert {path: path.read_bytes() for path in workspace.iterdir()} == {deleted: b"old", other: b"other"}
 
 
@@ -92,13 +92,13 @@ OCCUPIED = """
 import sys
 from pathlib import Path
 from fairlead.workspace.errors import WorkspaceError
-from fairlead.workspace.write import FileChange, write_files
+from fairlead.workspace.write import FileChange, FileWriter
 deleted, changed, other = map(Path, sys.argv[1:])
 occupy = lambda name, _: deleted.write_bytes(b"theirs") if name == "os.rename" and not deleted.exists() else None
 sys.addaudithook(occupy)
 changes = [FileChange(deleted, b"old", None), FileChange(changed, b"old", b"new"), FileChange(other, b"old", b"new")]
 try:
-    write_files(changes)
+    FileWriter().write(changes)
 except WorkspaceError as error:
     print(error)
 """
@@ -123,7 +123,7 @@ def test_a_written_file_keeps_its_owner(workspace: Path) -> None:
     path.write_bytes(b"old")
     path.chmod(0o640)
     os.chown(path, 1000, 1001)
-    write_files([FileChange(path, b"old", b"new")], Roots.of(workspace))
+    FileWriter(Roots.of(workspace)).write([FileChange(path, b"old", b"new")])
     rename = {"kind": "rename", "oldUri": path.as_uri(), "newUri": moved.as_uri()}
     assert path.read_bytes() == b"new"
     for file in (path, moved):
@@ -145,7 +145,7 @@ def test_a_written_file_keeps_its_access_control_list(workspace: Path) -> None:
         os.setxattr(path, name, acl)
     except OSError:
         pytest.skip("the file system has no access control lists")
-    write_files([FileChange(path, b"old", b"new")], Roots.of(workspace))
+    FileWriter(Roots.of(workspace)).write([FileChange(path, b"old", b"new")])
     assert (path.read_bytes(), os.getxattr(path, name)) == (b"new", acl)
 
 
@@ -154,7 +154,7 @@ def test_a_file_with_hard_links_is_replaced(workspace: Path) -> None:
     path, other = workspace / "a.txt", workspace / "other.txt"
     path.write_bytes(b"old")
     os.link(path, other)
-    write_files([FileChange(path, b"old", b"new")], Roots.of(workspace))
+    FileWriter(Roots.of(workspace)).write([FileChange(path, b"old", b"new")])
     assert (path.read_bytes(), other.read_bytes()) == (b"new", b"old")
 
 
@@ -162,8 +162,8 @@ MOUNTED = """
 mount --bind "$1/host" "$1/a.txt" || exit 9
 exec "$2" -c 'import sys
 from pathlib import Path
-from fairlead.workspace.write import FileChange, write_files
-write_files([FileChange(Path(sys.argv[1]), b"old", b"new")])' "$1/a.txt"
+from fairlead.workspace.write import FileChange, FileWriter
+FileWriter().write([FileChange(Path(sys.argv[1]), b"old", b"new")])' "$1/a.txt"
 """
 
 

@@ -87,11 +87,6 @@ class FileWriter:
             transaction.close()
 
 
-def write_files(changes: Sequence[FileChange], roots: Roots | None = None) -> None:
-    """Writes one group of files (`FileWriter.write`)."""
-    FileWriter(roots).write(changes)
-
-
 def _with_unrestored(error: OSError | WorkspaceError, unrestored: Sequence[tuple[str, Path]]) -> str:
     """The text of an error, and how the user gets back the files that `_Transaction.undo` returned."""
     text = f"The files could not be written: {error.strerror or error}." if isinstance(error, OSError) else str(error)
