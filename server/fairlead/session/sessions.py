@@ -376,6 +376,8 @@ class Sessions:
         journal, state = self._context.journals.open(info)
         try:
             journal.move_folder(former, folder, state)
+            if journal.retry_delay is not None:
+                raise OSError("its file cannot be written")
         finally:
             journal.close()
 
