@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import logging
-import os
 import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,6 +12,7 @@ from pathlib import Path
 from fairlead.agent.events import RunFinished, RunStarted
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
+from fairlead.session.former_folders import former_folders, move_sessions
 from fairlead.session.report.listing import Row, rows, settled_row, unsettled_row
 from fairlead.session.server_context import ServerContext
 from fairlead.session.session import Session
@@ -335,24 +335,13 @@ class Sessions:
             ) from error
 
     def former_folders(self) -> dict[str, list[JournalInfo]]:
-        """The sessions of each folder that no longer exists, the most recently written first. Raises as `create`.
-
-        Omits the sessions of folders that exist, and those of this workspace.
-        """
+        """The sessions of each folder that no longer exists, without those of this workspace. Raises as `create`."""
         paths = set(map(str, self._context.workspace().paths))
-        found: dict[str, list[JournalInfo]] = {}
-        for info in self._context.journals.scan({*self._sessions, *self._to_load, *self._unloaded, *self._deleted}):
-            if not paths.isdisjoint(info.folders):
-                continue
-            for folder in info.folders:
-                if not os.path.lexists(folder):
-                    found.setdefault(folder, []).append(info)
-        return found
+        known = {*self._sessions, *self._to_load, *self._unloaded, *self._deleted}
+        return former_folders(self._context.journals, known, paths)
 
     async def adopt(self, former: str, folder: Path) -> int:
         """Moves the sessions of a folder that no longer exists to an open one. Returns how many it moved.
-
-        Those that another process has open, and those that cannot be read, stay.
 
         Raises:
             RequestRefused: `former` exists or has no sessions, or `folder` is not open.
@@ -362,24 +351,9 @@ class Sessions:
         infos = self.former_folders().get(former)
         if infos is None:
             raise RequestRefused(NO_FORMER.format(folder=former))
-        moved = 0
-        for info in infos:
-            try:
-                await asyncio.to_thread(self._move, info, former, str(folder))
-                moved += 1
-            except (Locked, OSError, ValueError) as error:
-                log.warning("a session was not moved to %s: %s", folder, error)
+        moved = await move_sessions(self._context.journals, infos, former, str(folder))
         self._find()
         return moved
-
-    def _move(self, info: JournalInfo, former: str, folder: str) -> None:
-        journal, state = self._context.journals.open(info)
-        try:
-            journal.move_folder(former, folder, state)
-            if journal.retry_delay is not None:
-                raise OSError("its file cannot be written")
-        finally:
-            journal.close()
 
     def change_folders(self) -> None:
         """The loaded sessions continue with the folders that are open now. Proposals in a removed folder stay."""
