@@ -77,7 +77,7 @@ def todo(status: str) -> Json:
 async def work(workspace: Path, replay: Replay, command: str, run: str, value: int) -> tuple[Json, int]:
     """Runs a command and a test after an edit, and accepts the edit. Returns the step, and the test's exit code then.
 
-    The last run of the test is on the disk, as in a fresh clone.
+    The last run of the test is on the disk, as in a fresh clone. The check of what was accepted agrees with it.
     """
     for name, text in FILES.items():
         (workspace / name).write_text(text)
@@ -93,7 +93,11 @@ async def work(workspace: Path, replay: Replay, command: str, run: str, value: i
         item = client.last("agent/plan")["items"][0]
         record = await client.request("agent/record", {"sessionId": result["sessionId"]})
         assert record["record"]["steps"][0]["verification"] == item["verification"]
-    return item, subprocess.run(["bash", "-c", run], cwd=workspace, check=False, capture_output=True).returncode
+        accepted = {"sessionId": result["sessionId"], "check": run, "base": True}
+        [checked] = (await client.request("agent/checks/run", accepted))["results"]
+    code = subprocess.run(["bash", "-c", run], cwd=workspace, check=False, capture_output=True).returncode
+    assert checked["passed"] == (code == 0)
+    return item, code
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

@@ -62,7 +62,8 @@ def is_flaky(command: str, record: Record, changed_since: ChangedSince) -> bool:
 
     A failure before the first pass does not count: the agent may have installed what was missing.
     """
-    runs = [run for run in _runs(record) if run.command.strip() == command and not changed_since(_state(run))]
+    same = (run for run in _runs(record) if run.command.strip() == command and not run.leftovers)
+    runs = [run for run in same if not changed_since(_state(run))]
     failures = [run.failed for run in reversed(runs)]
     return False in failures and True in failures[failures.index(False) :]
 

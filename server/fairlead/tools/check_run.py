@@ -29,6 +29,8 @@ class CheckRun:
     """Identifies it, so that the user can stop it."""
     changes: Changeset | None = None
     """The proposals that it sees; None: all. Without a sandbox, a check sees none, whatever this is."""
+    is_of_user: bool = False
+    """Whether the user runs it, to learn what the accepted or proposed files are worth without the session."""
 
 
 @dataclass(frozen=True)
@@ -94,14 +96,19 @@ async def _run(commands: Commands, check: CheckRun, call: RunningCall) -> CheckE
     layer = await commands.layer()
     view = await commands.view(layer.roots, check.changes) if layer.where == "sandboxed" else View()
     line, leftovers = found.with_pipefail(check.command), await layer.leftovers(view)
+    is_clean = bool(leftovers) and (check.is_of_user or check.changes is not None)
     # `background`, because other commands may run at the same time
-    box = await layer.open(line, view, limits=commands.limits, background=True)
+    box = await layer.open(line, view, limits=commands.limits, background=True, clean=is_clean)
     running = Command(box.launch, commands.timeout, call.output)
     job = Job(commands, call, check.command, layer, False, box, running, handle=check.handle)
     if check.changes is None:
-        job = replace(job, verifications=found, state=check.state, leftovers=leftovers)
-        if leftovers:
-            job = replace(job, repeat=partial(repeat_clean, layer, line, view, commands.limits, commands.timeout))
+        job = replace(job, verifications=found, state=check.state)
+        if leftovers and not is_clean:
+            job = replace(
+                job,
+                leftovers=leftovers,
+                repeat=partial(repeat_clean, layer, line, view, commands.limits, commands.timeout),
+            )
     elif not len(check.changes):
         job = replace(job, without_changes=check.state)
     job.begin()

@@ -187,7 +187,7 @@ async def _execute(
     where = await allow_check(commands, session.approvals, command, call)
     if where == "workspace" and visible is not None and request.scope == "some":
         raise ToolError(f"It needs the sandbox. {commands.unavailable}")
-    check = CheckRun(command, where, commands.record_state(where), request.handle, visible)
+    check = CheckRun(command, where, commands.record_state(where), request.handle, visible, is_of_user=True)
     reviewed = _review_of(session).reviewed
     end = await run_check(commands, check, call)
     await session.compare_files()
