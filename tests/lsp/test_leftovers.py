@@ -102,8 +102,8 @@ async def work(workspace: Path, replay: Replay, command: str, run: str, value: i
 
 @pytest.mark.parametrize("attack", ATTACKS)
 async def test_p16_an_ignored_file_of_the_session_proves_nothing(workspace: Path, replay: Replay, attack: str) -> None:
-    """The change is wrong, and the test passes only because of an ignored file that a command left. The step is
-    unverified and names the file. The same test fails in a fresh clone.
+    """docs/faults.md 131: the change is wrong, and the test passes only because of an ignored file that a command left.
+    The step is unverified and names the file. The same test fails in a fresh clone.
     """
     item, code = await work(workspace, replay, ATTACKS[attack], COMMANDS.get(attack, RUN), 3)
     assert item["verification"] == "unverified"

@@ -54,8 +54,8 @@ async def changed(known: KnownFiles, folder: Path, state: int = 0) -> list[str]:
 async def test_p16_a_change_of_a_file_that_nobody_opened(
     tmp_path: Path, name: str, before: str, after: str, back: list[str] | None
 ) -> None:
-    """It is named, unless Git ignores it. With the old content, the verification holds again, if the content was read.
-    The same after a restart.
+    """docs/faults.md 130: it is named, unless Git ignores it. With the old content, the verification holds again, if
+    the content was read. The same after a restart.
     """
     write(tmp_path, {".gitignore": "build/\n", name: before})
     known = await verified(files_of(tmp_path))
