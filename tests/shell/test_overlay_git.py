@@ -77,6 +77,26 @@ async def test_a_filter_of_the_user(box: Boxes, workspace: Path, folder: str) ->
     assert (await box.run("true")).changes.warnings == []
 
 
+@pytest.mark.parametrize("kind", ["repository", "worktree", "subfolder"])
+async def test_a_tracked_file_that_is_hidden_is_unchanged_for_git(kind: str, tmp_path: Path) -> None:
+    """Git neither shows the placeholder of a tracked `.env` as a change nor commits it."""
+    main = tmp_path / "main"
+    write(main, {"sub/.env": "KEY=1\n", "sub/a.txt": "a\n"})
+    git(main, "init", "-q")
+    git(main, "add", ".")
+    git(main, "commit", "-qm", "first")
+    workspace = main / "sub" if kind == "subfolder" else main
+    if kind == "worktree":
+        workspace = tmp_path / "other"
+        git(main, "worktree", "add", "-q", str(workspace))
+    view = View(hidden=[".env" if kind == "subfolder" else "sub/.env"])
+    async with boxes(workspace, tmp_path / "state") as box:
+        assert await box.output("git status --short; git diff --stat", view) == ""
+        ran = await box.run(f"echo b > $(git ls-files '*a.txt'); git {AUTHOR} commit -qam second; git show", view)
+        assert ("+b" in ran.output, "hidden" in ran.output) == (True, False)
+        assert [len(each) for each in (ran.contents, ran.changes.warnings)] == [1, 1]
+
+
 async def test_hooks_and_settings_of_the_repository_are_read_only(box: Boxes, workspace: Path) -> None:
     """No command can write programs that git runs later, not even in its layer."""
     write(workspace, {"a.txt": "a"})

@@ -26,28 +26,25 @@ from fairlead.shell.sandbox.box.loopback import loopback
 from fairlead.shell.sandbox.box.seccomp import seccomp_filter
 from fairlead.shell.sandbox.box.spec import BoxSpec, OverlaySpec, launcher_argv
 from fairlead.shell.sandbox.caches import CompilerCaches
+from fairlead.shell.sandbox.index_copies import IndexCopies
 from fairlead.shell.sandbox.layer import collect_changes, trees
-from fairlead.shell.sandbox.layer.index import assume_rest_unchanged, assume_unchanged
 from fairlead.shell.sandbox.layer.layer_folder import LayerFolder, sweep
 from fairlead.shell.sandbox.layer.leftovers import find_leftovers
-from fairlead.shell.sandbox.layer.lower_layer import Fingerprint, LowerLayer
 from fairlead.shell.sandbox.layer.upper_layer import UpperLayer, owner_of
 from fairlead.shell.sandbox.overlay_folders import OverlayFolders
 from fairlead.shell.sandbox.reasons import is_full
 from fairlead.shell.sandbox.shown_paths import ShownPaths
 from fairlead.shell.uncancelled import finish_uncancelled
 from fairlead.workspace.paths import Roots, real_path
-from fairlead.workspace.repositories import enclosing_repository, git_folder
+from fairlead.workspace.repositories import enclosing_repository
 
 log = logging.getLogger(__name__)
-
-# what a copy of an index depends on: the index, whether the work tree is shown, and the hidden files in it
-_IndexState = tuple[Fingerprint, bool, frozenset[Path]]
 
 OMITTED_FILTERS = (
     "These Git filters of the user are missing in the sandbox, because it does not show their programs: {names}. So "
     "git may show files as changed that are not."
 )
+
 # the maximum size of a file, in bytes: more than a build needs, and less than a disk has
 FILE_SIZE = 8 << 30
 
@@ -103,7 +100,6 @@ class SandboxLayer:
         self._open_lock = asyncio.Lock()
         self._cancelled: set[asyncio.Task[None]] = set()
         self._namespaces: list[int] = []
-        self._indexes: dict[Path, tuple[_IndexState, bytes | None]] = {}
         self._enforce_permissions = enforce_permissions
         self._pass_variables = pass_variables
         self._shown = ShownPaths(
@@ -113,6 +109,7 @@ class SandboxLayer:
             self._owner,
             enforce_permissions=enforce_permissions,
         )
+        self._indexes = IndexCopies(self._overlay_folders, self._shown, self._owner)
 
     async def open(
         self,
@@ -240,8 +237,13 @@ class SandboxLayer:
         private = mounts.private_folders(mounted if self._enforce_permissions else ())
         tools = self._shown.tools(view, private, order.programs)
         for layer in layers[len(uppers) :]:
-            target = Path(layer["target"])
-            self._replace_index(Path(layer["upper"]), target, outside[target], view, private)
+            path = Path(layer["target"])
+            work_trees = {enclosing_repository(top) or top: top for top in outside[path]}
+            for top in work_trees.values():
+                self._indexes.write(Path(layer["upper"]), path, top, view, private)
+        for top in self._overlay_folders.paths:
+            if (top / ".git").is_dir() and not (top / ".git").is_symlink():
+                self._indexes.write(uppers[top].folder, top, top, view, private)
         machine = str(self._make_folder(f"{folder.name}/machine")) if self._enforce_permissions else ""
         scratch = self._make_folder(f"{folder.name}/scratch")
         return BoxSpec(
@@ -277,48 +279,6 @@ class SandboxLayer:
             env=mounts.command_environment(os.environ, self._pass_variables(), network=network)
             | {name: value for top in uppers for name, value in repository.git_environment(top).items()},
         )
-
-    def _replace_index(
-        self, upper: Path, outside: Path, tops: Sequence[Path], view: View, private: list[mounts.PrivateFolder]
-    ) -> None:
-        """Writes an index to a repository's layer. In it, the files that the box does not show count as unchanged.
-
-        Does nothing if the box shows the whole work tree, without hiding any of its files.
-
-        Args:
-            upper: the folder of the layer.
-            outside: the repository.
-            tops: the overlays' folders that belong to the repository.
-            view: what the command sees.
-            private: the folders that are private to the box.
-        """
-        above = enclosing_repository(tops[0])
-        if above is None:
-            return
-        hidden = self._shown.hidden_around(above, view)
-        if not hidden and (above in view.enclosing or mounts.is_shown(above, mounts.paths_of(private), ())):
-            return
-        index = git_folder(above / ".git") / "index"
-        if not index.is_relative_to(outside):
-            return
-        fingerprint = LowerLayer(index.parent).fingerprint("index")
-        state = fingerprint, above in view.enclosing, hidden
-        known, data = self._indexes.get(index, (None, None))
-        if state != known:
-            if above in view.enclosing:
-                data = assume_unchanged(frozenset(os.fsencode(path.relative_to(above)) for path in hidden), index)
-            else:
-                data = assume_rest_unchanged([os.fsencode(top.relative_to(above)) for top in tops], index)
-            self._indexes[index] = state, data
-        if data is not None:
-            folder = upper
-            for name in index.parent.relative_to(outside).parts:
-                folder /= name
-                trees.make_folder(folder.parent, name, self._owner.uid, self._owner.gid)
-            with open(folder / "index", "xb") as file:
-                file.write(data)
-                os.fchmod(file.fileno(), 0o644)
-                os.fchown(file.fileno(), self._owner.uid, self._owner.gid)
 
     def _shared_network(self) -> list[int]:
         """The namespaces that all boxes without the machine's network share, so that one reaches another's servers."""

@@ -191,6 +191,11 @@ class ShownPaths:
             if (view.proposed[name] is not None if name in view.proposed else os.path.exists(path))
         ]
 
+    def hidden_in(self, work_tree: Path, view: View) -> frozenset[Path]:
+        """The files and folders in the work tree of a repository that are hidden, also those in the workspace."""
+        own = (path for path in self._existing(view.hidden, view) if path.is_relative_to(work_tree))
+        return self.hidden_around(work_tree, view).union(own)
+
     def hidden_around(self, top: Path, view: View) -> frozenset[Path]:
         """The files and folders of a repository around the workspace that are hidden; empty if it is not shown."""
         return frozenset(self._existing_around(view.enclosing[top].hidden, top) if top in view.enclosing else ())

@@ -8,7 +8,7 @@ not trusted.
 import hashlib
 import re
 import struct
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from fairlead.workspace.repositories import named_path, read_start
@@ -21,22 +21,37 @@ _STAT = 40  # the bytes of an entry before its hash
 _ASSUMED, _EXTENDED, _LENGTH = 0x80, 0x4000, 0x0FFF
 
 
-def assume_rest_unchanged(folders: Sequence[bytes], index: Path) -> bytes | None:
-    """The content of an index, with every entry outside of `folders` (relative to the work tree) assumed unchanged.
+def assume_unchanged(paths: Collection[bytes], index: Path, shown: Sequence[bytes] | None = None) -> bytes | None:
+    """The content of an index, with some entries assumed unchanged. All paths are relative to the work tree.
 
-    See `_assume_unchanged`.
-    """
-    shown = tuple(folder + b"/" for folder in folders)
-    return _assume_unchanged(index, lambda path: not path.startswith(shown))
+    None if there are no such entries or no index, or if it cannot be read, is larger than MAX_BYTES, is split into two
+    files (`core.splitIndex`), or has an unknown format.
 
-
-def assume_unchanged(paths: Collection[bytes], index: Path) -> bytes | None:
-    """The content of an index, with the entries at and below `paths` (relative to the work tree) assumed unchanged.
-
-    See `_assume_unchanged`.
+    Args:
+        paths: the entries at and below these paths are assumed unchanged.
+        index: the index.
+        shown: so are those that are in none of these folders. None: the whole work tree is shown.
     """
     below = tuple(path + b"/" for path in paths)
-    return _assume_unchanged(index, lambda path: path in paths or path.startswith(below))
+    folders = tuple(folder + b"/" for folder in shown) if shown is not None else (b"",)
+    hash_size = _hash_size(index)
+    try:
+        data = _read(index)
+        assumed = [
+            flags
+            for flags, path in _entries(data, hash_size)
+            if path in paths or path.startswith(below) or not path.startswith(folders)
+        ]
+    except (OSError, ValueError, IndexError, struct.error):
+        return None
+    if not assumed:
+        return None
+    for flags in assumed:
+        data[flags] |= _ASSUMED
+    digest = hashlib.sha256 if hash_size == hashlib.sha256().digest_size else hashlib.sha1
+    if any(data[-hash_size:]):  # zeros: Git's settings turn the checksum off
+        data[-hash_size:] = digest(data[:-hash_size]).digest()
+    return bytes(data)
 
 
 def has_entry_below(folder: bytes, index: Path) -> bool:
@@ -49,26 +64,6 @@ def has_entry_below(folder: bytes, index: Path) -> bool:
         return any(path.startswith(folder + b"/") for _, path in _entries(data, _hash_size(index)))
     except (OSError, ValueError, IndexError, struct.error):
         return False
-
-
-def _assume_unchanged(index: Path, is_assumed: Callable[[bytes], bool]) -> bytes | None:
-    """The content of an index, with some entries assumed unchanged.
-
-    None if there is no index, or if it cannot be read, is larger than MAX_BYTES, is split into two files
-    (`core.splitIndex`), or has an unknown format.
-    """
-    hash_size = _hash_size(index)
-    try:
-        data = _read(index)
-        for flags, path in _entries(data, hash_size):
-            if is_assumed(path):
-                data[flags] |= _ASSUMED
-    except (OSError, ValueError, IndexError, struct.error):
-        return None
-    digest = hashlib.sha256 if hash_size == hashlib.sha256().digest_size else hashlib.sha1
-    if any(data[-hash_size:]):  # zeros: Git's settings turn the checksum off
-        data[-hash_size:] = digest(data[:-hash_size]).digest()
-    return bytes(data)
 
 
 def _read(index: Path) -> bytearray:
