@@ -134,6 +134,21 @@ def test_a_written_file_keeps_its_owner(workspace: Path) -> None:
     assert list(workspace.iterdir()) == [moved]
 
 
+def test_permissions_change_together_with_the_bytes(workspace: Path) -> None:
+    """A file has its new permissions as soon as it has its new bytes, and neither if the group fails."""
+    script, other = workspace / "a.sh", workspace / "b.sh"
+    changes = [FileChange(script, b"old", b"new", 0o755), FileChange(other, b"old", b"new", 0o755)]
+    script.write_bytes(b"old")
+    script.chmod(0o640)
+    other.write_bytes(b"changed")
+    with pytest.raises(WorkspaceError):
+        write_files(changes, Roots.of(workspace))
+    assert (script.read_bytes(), script.stat().st_mode & 0o7777) == (b"old", 0o640)
+    other.write_bytes(b"old")
+    write_files(changes, Roots.of(workspace))
+    assert (script.read_bytes(), script.stat().st_mode & 0o7777) == (b"new", 0o755)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="the attribute exists only on Linux")
 def test_a_written_file_keeps_its_access_control_list(workspace: Path) -> None:
     path, name = workspace / "a.txt", "system.posix_acl_access"
@@ -147,6 +162,8 @@ def test_a_written_file_keeps_its_access_control_list(workspace: Path) -> None:
         pytest.skip("the file system has no access control lists")
     FileWriter(Roots.of(workspace)).write([FileChange(path, b"old", b"new")])
     assert (path.read_bytes(), os.getxattr(path, name)) == (b"new", acl)
+    write_files([FileChange(path, b"new", b"run", 0o775)], Roots.of(workspace))
+    assert (path.read_bytes(), path.stat().st_mode & 0o777, len(os.getxattr(path, name))) == (b"run", 0o775, len(acl))
 
 
 def test_a_file_with_hard_links_is_replaced(workspace: Path) -> None:

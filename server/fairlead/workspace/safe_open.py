@@ -205,17 +205,23 @@ class Folder:
                 raise _link_escape(name) from error
             raise
 
-    def write(self, name: str, data: bytes, new: Attributes | None = None) -> None:
-        """Overwrites an existing file. With attributes, creates a file instead, which must not exist."""
+    def write(self, name: str, data: bytes, new: Attributes | None = None, mode: int | None = None) -> None:
+        """Overwrites an existing file. With attributes, creates a file instead, which must not exist.
+
+        Args:
+            mode: the new permission bits of an existing file; None: they stay.
+        """
         how = os.O_CREAT | os.O_EXCL if new is not None else os.O_TRUNC
         with open(self._open(name, os.O_WRONLY | how), "wb") as file:
             file.write(data)
             if new is not None:
-                _set_owner(file.fileno(), new.owner)  # first, because it clears bits of the mode
-                os.chmod(file.fileno() if os.chmod in os.supports_fd else self._name(name), new.mode)
+                _set_owner(file.fileno(), new.owner)
                 if sys.platform == "linux" and new.acl is not None:
                     with contextlib.suppress(OSError):
                         os.setxattr(file.fileno(), _ACL, new.acl)
+                mode = new.mode  # the last, because the others change bits of the mode
+            if mode is not None:
+                os.chmod(file.fileno() if os.chmod in os.supports_fd else self._name(name), mode)
 
     def _open(self, name: str, flags: int) -> int:
         return os.open(self._name(name), flags | _NO_FOLLOW | _BINARY, 0o600, dir_fd=self._fd)

@@ -18,7 +18,7 @@ import stat
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -41,7 +41,7 @@ class FileChange:
     after: bytes | None
     """The new bytes; None deletes the file."""
     mode: int | None = None
-    """The permission bits of a new file; None: the system's default. An existing file keeps its own."""
+    """The permission bits afterwards. None: the system's default for a new file; an existing one keeps its own."""
     owner: tuple[int, int] | None = None
     """The ids of the user and the group of a new file (`Attributes.owner`). An existing file keeps its own."""
 
@@ -124,6 +124,7 @@ class _Transaction:
         temporary = _temporary_name(name, _NEW)
         if change.before is not None:
             attributes = folder.attributes(name)
+            attributes = replace(attributes, mode=attributes.mode if change.mode is None else change.mode)
         else:
             attributes = Attributes(change.mode if change.mode is not None else _new_file_mode(), change.owner)
         self._undo_steps.append(partial(folder.remove, temporary))
@@ -134,7 +135,10 @@ class _Transaction:
         """Moves the new bytes to the file, or writes them in place."""
         folder, name = self._place(change.path)
         before = change.before
-        undo_step = partial(folder.remove, name) if before is None else partial(folder.write, name, before)
+        if before is None:
+            undo_step = partial(folder.remove, name)
+        else:
+            undo_step = partial(folder.write, name, before, mode=folder.attributes(name).mode)
         self._check_bytes(change)
         try:
             folder.move(temporary, name)
@@ -146,7 +150,7 @@ class _Transaction:
             return
         self._check_bytes(change)
         self._undo_steps.append(undo_step)  # first, because a failure may leave half of the bytes
-        folder.write(name, change.after or b"")
+        folder.write(name, change.after or b"", mode=change.mode)
         with contextlib.suppress(OSError):
             folder.remove(temporary)
 

@@ -347,14 +347,11 @@ def _set_permissions(edit: FileEdit) -> EditResult:
 
 def _write_file(session: Session, writer: FileWriter, edit: FileEdit, claims: Claims) -> EditResult:
     """Applies an edit directly. If only the permissions change, nothing is compared."""
-    result = EditResult(True) if edit.is_permissions_only else _write_content(session, writer, edit, claims)
-    if not result.done:
-        return result
-    return replace(result, message=f"{result.message} {_set_permissions(edit).message}".strip())
+    return _set_permissions(edit) if edit.is_permissions_only else _write_content(session, writer, edit, claims)
 
 
 def _write_content(session: Session, writer: FileWriter, edit: FileEdit, claims: Claims) -> EditResult:
-    """Creates, writes, moves or deletes a file directly. Does not change the permissions of an existing file.
+    """Creates, writes, moves or deletes a file directly, with its permissions.
 
     Fails if the edit is no longer for the server to apply, or if the file does not have the expected text.
     """

@@ -242,7 +242,7 @@ class SandboxLayer:
             for top in work_trees.values():
                 self._indexes.write(Path(layer["upper"]), path, top, view, private)
         for top in self._overlay_folders.paths:
-            if (top / ".git").is_dir() and not (top / ".git").is_symlink():
+            if os.path.isdir(top / ".git") and not os.path.islink(top / ".git"):
                 self._indexes.write(uppers[top].folder, top, top, view, private)
         machine = str(self._make_folder(f"{folder.name}/machine")) if self._enforce_permissions else ""
         scratch = self._make_folder(f"{folder.name}/scratch")
