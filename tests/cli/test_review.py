@@ -197,6 +197,22 @@ def test_a_deleted_file_is_reported_once(hello: Path, record: Record) -> None:
     assert "Not applied" not in ended.out
 
 
+def test_a_folder_goes_with_its_last_file(hello: Path, record: Record) -> None:
+    """After an accept, the folders that a command moved and removed are not on disk, and the agent's next command did
+    not see them."""
+    needs_sandbox()
+    for name in ("src/a.txt", "old/deep/b.txt"):
+        (hello.parent / name).parent.mkdir(parents=True)
+        (hello.parent / name).write_text("text\n")
+    commands = [
+        {"bash": {"command": line}} for line in ("mv src lib; rm -r old", "test -d lib -a ! -e src -a ! -e old")
+    ]
+    recording = record({"calls": commands}, {"text": "Done."})
+    ended = run_plain("run", "a task", "--workspace", hello.parent, "--replay", recording, "--accept", "all")
+    assert (ended.code, "exit code 1" in ended.out) == (0, False), ended.out
+    assert sorted(path.name for path in hello.parent.iterdir() if path.is_dir()) == ["lib"]
+
+
 @pytest.mark.parametrize("stopped", [False, True])
 def test_background_commands_end_with_the_run(hello: Path, record: Record, stopped: bool) -> None:
     """What they changed until then is reviewed, also if the user stopped the run. The output says how they ended; while
