@@ -131,6 +131,18 @@ async def test_a_folder_goes_with_the_last_file_that_a_tool_deletes_or_moves() -
         assert paths_in(agent.tree) == ["lib/", "lib/b", "lib/c"]
 
 
+@pytest.mark.parametrize("editor", EDITORS)
+async def test_a_folder_takes_the_place_of_a_file(editor: type[Editor]) -> None:
+    """An accept replaces the file with the folder, and an undo the folder with the file."""
+    async with boxed_session(["src/deep/a", "lib"], editor) as agent:
+        before = agent.tree
+        await agent.bash("rm lib; mv src lib")
+        assert {each.outcome for each in await agent.accept()} == {"applied"}
+        assert paths_in(agent.tree) == ["lib/", "lib/deep/", "lib/deep/a"]
+        assert {each.outcome for each in await undo.undo(agent.session)} == {"applied"}
+        assert agent.tree == before
+
+
 @pytest.mark.parametrize("command", ["mkdir -p made/deep", "mkdir -p made/deep; touch made/deep/x.o"])
 async def test_fault_125_a_file_in_place_of_a_folder_is_not_deleted(command: str) -> None:
     """docs/faults.md 125: the user's file takes the place of a folder that only the commands saw, also if that was a

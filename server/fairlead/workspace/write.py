@@ -217,8 +217,8 @@ def _may_have(folder: Folder, name: str) -> bool:
 
 
 def missing_folders(path: Path) -> list[Path]:
-    """The folders on a path that do not exist, the innermost first. The path itself counts as a folder."""
-    return list(takewhile(lambda folder: not folder.exists(), (path, *path.parents)))
+    """The folders on a path that do not exist as such, the innermost first. The path itself counts as a folder."""
+    return list(takewhile(lambda folder: not folder.is_dir(), (path, *path.parents)))
 
 
 class _Leftovers:

@@ -73,8 +73,8 @@ async def apply_edits(session: Session, label: str, edits: Sequence[FileEdit]) -
     failed = next((replace(result, retryable=True) for result in editor_results if not result.done), None)
     for_server = [edit for edit, route in routes if route.writer == "server"]
     writer, yielder = FileWriter(session.roots), Yielder(ignores_cancellation=True)
-    # deletions first: a new file may need the path of a deleted one
-    for edit in sorted(for_server, key=lambda edit: edit.new is not None):
+    # deletions first, new files last: a new file may need the path of a deleted or moved one, or of a folder for it
+    for edit in sorted(for_server, key=lambda edit: (edit.new is not None, edit.old is None)):
         await yielder.yield_if_due()
         results[id(edit)] = failed or _write_file(session, writer, edit, claims)
     return [results[id(edit)] for edit in edits]
