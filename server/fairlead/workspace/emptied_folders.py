@@ -8,6 +8,7 @@ import contextlib
 import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path
 
 from fairlead.edits.changeset import Changeset
@@ -48,11 +49,9 @@ def _with_parents(roots: Roots, folders: Iterable[str]) -> set[str]:
 
 def _parents(roots: Roots, path: str) -> Iterator[str]:
     """The folders that contain a path, the innermost first, without the folders of the workspace and those above."""
-    tops = {str(top) for top in roots.paths}
-    if not roots.contains(Path(path)):
-        return
-    while (path := os.path.dirname(path)) not in tops:
-        yield path
+    root = roots.folder_of(Path(path))
+    inner = takewhile(lambda folder: folder != root.path, Path(path).parents) if root is not None else ()
+    return map(str, inner)
 
 
 def _names(folder: str) -> list[tuple[str, bool]]:
