@@ -15,7 +15,7 @@ const PACKAGES = nodeProgram("");
  */
 export async function makeClone(folder, account) {
   const clone = path.join(folder, "fairlead");
-  await command("git", ["clone", "--quiet", "--depth", "1", `file://${root}`, clone]);
+  await command("git", ["clone", "--quiet", "--no-local", "--depth", "1", root, clone]);
   await copyChanges(clone);
   await command("cp", ["-a", venv, PACKAGES, clone]);
   relocate(path.join(clone, path.basename(venv)), root, clone);
