@@ -71,9 +71,10 @@ class Boxes:
         network: bool = False,
         background: bool = False,
         programs: Sequence[Path] = (),
+        retained: bool = True,
     ) -> RunResult:
         box = await self.layer.open(
-            command, view, limits=limits, network=network, background=background, programs=programs
+            command, view, limits=limits, network=network, background=background, programs=programs, retained=retained
         )
         process = await start(box)
         output, _ = await process.communicate()

@@ -12,7 +12,10 @@ from shell.boxes import EACH_BACKEND, boxes, is_installed
 collect_ignore_glob = (
     []
     if sys.platform == "linux"
-    else ["test_overlay*.py", "test_upper.py", "test_sandbox_walls.py", "test_shown_tools.py", "test_boxed.py"]
+    else [
+        *("test_overlay*.py", "test_upper.py", "test_sandbox_walls.py", "test_shown_tools.py", "test_boxed.py"),
+        "test_build_outputs.py",
+    ]
 )
 
 

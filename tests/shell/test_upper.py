@@ -131,15 +131,6 @@ def test_a_tree_is_removed_whatever_its_modes(tmp_path: Path) -> None:
     assert on_disk(tmp_path) == {"outside/a.txt": "a"}
 
 
-async def test_the_caches_of_compilers_see_each_edit(workspace: Path, tmp_path: Path) -> None:
-    """Compilers compare sizes and whole seconds. So a new text gets a later second; the same text keeps its second."""
-    write(workspace, {"a": "0"})
-    async with boxes(workspace, tmp_path / "state") as box:
-        times = [await box.output("stat -c %Y a", seen(a=text)) for text in ("1", "1", "2", "3", "3")]
-    first, again, second, third, last = (int(line) for line in times)
-    assert int((workspace / "a").stat().st_mtime) < first == again < second < third == last
-
-
 async def test_a_link_on_the_disk_is_not_followed(workspace: Path, tmp_path: Path) -> None:
     """docs/faults.md 34: files in a folder that replaced a link have no earlier content, wherever the link led."""
     outside = tmp_path / "outside"

@@ -33,6 +33,7 @@ class StandInLayer:
     fails: ToolError | None = None
     changes: Changes = CHANGES
     where: Where = "sandboxed"
+    has_retained: bool = False
     opened: list[tuple[str, bool, bool]] = field(default_factory=list)
     closed: int = 0
 
@@ -50,7 +51,7 @@ class StandInLayer:
         network: bool = False,
         background: bool = False,
         programs: Sequence[Path] = (),
-        clean: bool = False,
+        retained: bool = True,
     ) -> "StandInBox":
         self.opened.append((command, network, background))
         return StandInBox(self, await DirectLayer(self.roots).open(command, view, limits=limits))

@@ -142,10 +142,10 @@ def test_permissions_change_together_with_the_bytes(workspace: Path) -> None:
     script.chmod(0o640)
     other.write_bytes(b"changed")
     with pytest.raises(WorkspaceError):
-        write_files(changes, Roots.of(workspace))
+        FileWriter(Roots.of(workspace)).write(changes)
     assert (script.read_bytes(), script.stat().st_mode & 0o7777) == (b"old", 0o640)
     other.write_bytes(b"old")
-    write_files(changes, Roots.of(workspace))
+    FileWriter(Roots.of(workspace)).write(changes)
     assert (script.read_bytes(), script.stat().st_mode & 0o7777) == (b"new", 0o755)
 
 
@@ -162,7 +162,7 @@ def test_a_written_file_keeps_its_access_control_list(workspace: Path) -> None:
         pytest.skip("the file system has no access control lists")
     FileWriter(Roots.of(workspace)).write([FileChange(path, b"old", b"new")])
     assert (path.read_bytes(), os.getxattr(path, name)) == (b"new", acl)
-    write_files([FileChange(path, b"new", b"run", 0o775)], Roots.of(workspace))
+    FileWriter(Roots.of(workspace)).write([FileChange(path, b"new", b"run", 0o775)])
     assert (path.read_bytes(), path.stat().st_mode & 0o777, len(os.getxattr(path, name))) == (b"run", 0o775, len(acl))
 
 

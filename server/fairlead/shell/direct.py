@@ -36,6 +36,7 @@ class DirectLayer:
     """
 
     where: Where = "workspace"
+    has_retained = False
 
     def __init__(self, roots: Roots) -> None:
         self.roots = roots
@@ -50,9 +51,9 @@ class DirectLayer:
         network: bool = False,
         background: bool = False,
         programs: Sequence[Path] = (),
-        clean: bool = False,
+        retained: bool = True,
     ) -> "DirectBox":
-        """See `Layer.open`. `view`, `network`, `background`, `programs` and `clean` have no effect.
+        """See `Layer.open`. `view`, `network`, `background`, `programs` and `retained` have no effect.
 
         Of the limits, only `processes` applies, and only on Linux. Threads do not count.
 

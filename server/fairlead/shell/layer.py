@@ -216,6 +216,11 @@ class Layer(Protocol):
         """`sandboxed`: on a copy-on-write view that includes the proposals. `workspace`: on the user's files."""
         ...
 
+    @property
+    def has_retained(self) -> bool:
+        """Whether the ignored files in the sandbox differ from the user's, because commands changed them."""
+        ...
+
     async def open(
         self,
         command: str,
@@ -226,7 +231,7 @@ class Layer(Protocol):
         network: bool = False,
         background: bool = False,
         programs: Sequence[Path] = (),
-        clean: bool = False,
+        retained: bool = True,
     ) -> Box:
         """Makes the box for a bash command line.
 
@@ -242,7 +247,8 @@ class Layer(Protocol):
             background: whether the command runs in the background, so that the limit of one open box does not apply.
             programs: the absolute paths of programs that the user's settings or Fairlead chose, never the model or the
                 workspace. In the sandbox, they are visible with what they need, wherever they are.
-            clean: whether the ignored files that earlier commands left are missing. Needs `background`.
+            retained: whether a background command in the sandbox sees the ignored files that other commands left there.
+                All other commands see them.
 
         Raises:
             ToolError: the box cannot be made, or another box that is not `background` is open. The command does not run

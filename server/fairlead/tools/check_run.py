@@ -98,7 +98,7 @@ async def _run(commands: Commands, check: CheckRun, call: RunningCall) -> CheckE
     line, leftovers = found.with_pipefail(check.command), await layer.leftovers(view)
     is_clean = bool(leftovers) and (check.is_of_user or check.changes is not None)
     # `background`, because other commands may run at the same time
-    box = await layer.open(line, view, limits=commands.limits, background=True, clean=is_clean)
+    box = await layer.open(line, view, limits=commands.limits, background=True, retained=not is_clean)
     running = Command(box.launch, commands.timeout, call.output)
     job = Job(commands, call, check.command, layer, False, box, running, handle=check.handle)
     if check.changes is None:

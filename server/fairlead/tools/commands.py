@@ -204,7 +204,7 @@ async def repeat_clean(
     Raises:
         ToolError: it cannot run.
     """
-    box = await layer.open(line, view, limits=limits, network=network, background=True, clean=True)
+    box = await layer.open(line, view, limits=limits, network=network, background=True, retained=False)
     try:
         return (await Command(box.launch, timeout, lambda _: None).run()).exit_code == 0
     finally:

@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from fairlead.agent.errors import ToolError
@@ -60,7 +61,7 @@ class _Order:
     network: bool
     background: bool
     programs: Sequence[Path]
-    clean: bool
+    retained: bool
 
 
 class SandboxLayer:
@@ -111,6 +112,11 @@ class SandboxLayer:
         )
         self._indexes = IndexCopies(self._overlay_folders, self._shown, self._owner)
 
+    @property
+    def has_retained(self) -> bool:
+        """See `Layer.has_retained`."""
+        return any(upper.retained for upper in self._uppers.values())
+
     async def open(
         self,
         command: str,
@@ -121,16 +127,17 @@ class SandboxLayer:
         network: bool = False,
         background: bool = False,
         programs: Sequence[Path] = (),
-        clean: bool = False,
+        retained: bool = True,
     ) -> "SandboxBox":
         """See `Layer.open`.
 
-        A background command sees the session's ignored files as they change. Its own are lost when it ends.
+        A background command sees the session's ignored files as they change, unless `retained` is false. Its own are
+        lost when it ends.
         """
         if self._has_foreground and not background:
             raise ToolError("Another command is still running in the sandbox. Wait until it has ended.")
         self._has_foreground |= not background
-        order = _Order(command, view, folder, limits, network, background, programs, clean)
+        order = _Order(command, view, folder, limits, network, background, programs, retained)
         opening = asyncio.ensure_future(self._open(order))
         try:
             return await asyncio.shield(opening)
@@ -201,11 +208,11 @@ class SandboxLayer:
             view = replace(view, enclosing={})
             settings = self._shown.settings(view) or ()
         uppers, folder = self._session_uppers(view), self._make_folder(name)
+        if not order.background or not self._has_foreground:
+            for upper in uppers.values():
+                upper.prepare()
         if order.background:
-            uppers = self._make_uppers(f"{folder.name}/upper", uppers)
-            if not self._has_foreground:
-                for upper in self._uppers.values():
-                    upper.remove_stale()
+            uppers = self._make_uppers(f"{folder.name}/upper", uppers, uppers if order.retained else {})
         views = {**view.enclosing, **self._overlay_folders.split(view)}
         for top, upper in uppers.items():
             upper.fill(views[top])
@@ -226,13 +233,12 @@ class SandboxLayer:
         view, limits, network = order.view, order.limits, order.network
         layers: list[OverlaySpec] = []
         for number, (top, upper) in enumerate(uppers.items(), 1):
-            own = [] if order.clean or upper is self._uppers[top] else [str(self._uppers[top].folder)]
             work = self._make_folder(f"{folder.name}/work-{number}")
-            layers.append(_overlay(str(top), [*own, str(top)], upper.folder, work))
+            layers.append(_overlay(str(top), upper.lower_folders, upper.folder, work))
         outside = self._overlay_folders.outside_repositories()
         for number, path in enumerate(outside, 1):
             names = f"{folder.name}/repository-{number}", f"{folder.name}/repository-work-{number}"
-            layers.append(_overlay(str(path), [str(path)], *map(self._make_folder, names)))
+            layers.append(_overlay(str(path), [path], *map(self._make_folder, names)))
         mounted = [mounts.home(), *(Path(layer["target"]) for layer in layers), *order.programs]
         private = mounts.private_folders(mounted if self._enforce_permissions else ())
         tools = self._shown.tools(view, private, order.programs)
@@ -326,9 +332,11 @@ class SandboxLayer:
                 self._uppers |= self._make_uppers(f"upper-{len(self._uppers)}", [top])
         return {top: self._uppers[top] for top in (*sorted(view.enclosing), *self._overlay_folders.paths)}
 
-    def _make_uppers(self, name: str, tops: Iterable[Path]) -> dict[Path, UpperLayer]:
+    def _make_uppers(
+        self, name: str, tops: Iterable[Path], below: Mapping[Path, UpperLayer] = MappingProxyType({})
+    ) -> dict[Path, UpperLayer]:
         folders = (f"{name}-{number}" for number in itertools.count(1))
-        return {top: UpperLayer(top, self._make_folder(next(folders)), self._owner) for top in tops}
+        return {top: UpperLayer(top, self._make_folder(next(folders)), self._owner, below.get(top)) for top in tops}
 
     def _clear(self) -> None:
         for upper in self._uppers.values():
@@ -407,5 +415,5 @@ async def _close_opened(opening: asyncio.Future[SandboxBox]) -> None:
             await opening.result().close()
 
 
-def _overlay(target: str, lower: list[str], upper: Path, work: Path) -> OverlaySpec:
-    return OverlaySpec(target=target, lower=lower, upper=str(upper), work=str(work))
+def _overlay(target: str, lower: Sequence[Path], upper: Path, work: Path) -> OverlaySpec:
+    return OverlaySpec(target=target, lower=list(map(str, lower)), upper=str(upper), work=str(work))

@@ -32,6 +32,9 @@ _CHUNK = 1 << 20
 _TOO_LARGE = f"it is larger than {MAX_BYTES // 1_000_000} MB"
 _LINK = "on disk it is a link, or in a linked folder"
 _MAX_NAMED = 5
+# Files that a command wrote without changing them are copied for every later command, so that their times are new. A
+# command that writes more files than this usually edits all files of a kind in place, and builds nothing meanwhile.
+_MAX_REWRITTEN = 1_000
 
 
 def collect(upper: UpperLayer, view: View, since: int, repositories: Sequence[Path] = ()) -> Changes:
@@ -56,7 +59,9 @@ def collect(upper: UpperLayer, view: View, since: int, repositories: Sequence[Pa
     except BaseException:
         upper.clear()
         raise
+    collector.note_rewritten()
     upper.retained = collector.retained
+    upper.times.note_end()
     return collector.result()
 
 
@@ -86,6 +91,8 @@ class _Collector:
     _new_ignored: list[str] = field(default_factory=list[str])
     _empty_folders: list[str] = field(default_factory=list[str])
     _removed_folders: list[str] = field(default_factory=list[str])
+    # the files that the command wrote without changing their content, with that content and the permission bits
+    _rewritten: dict[str, tuple[bytes, int]] = field(default_factory=dict[str, tuple[bytes, int]])
 
     def __post_init__(self) -> None:
         self._lower: LowerLayer = self.upper.lower
@@ -120,6 +127,12 @@ class _Collector:
             with trees.opened(folder) as at:
                 self._note_repository(at, LowerLayer(outside or self.upper.root), "")
 
+    def note_rewritten(self) -> None:
+        """Notes that the files that the command wrote without changing them may have had another content meanwhile."""
+        if len(self._rewritten) <= _MAX_REWRITTEN:
+            for path, content in self._rewritten.items():
+                self.upper.times.note_changed(path, content)
+
     def result(self) -> Changes:
         """Everything that was collected; without changes to files if HEAD or the stash moved."""
         if self._head_moved:
@@ -145,6 +158,9 @@ class _Collector:
         """
         found = os.stat(name, dir_fd=at, follow_symlinks=False)
         in_lower = folder.shows_lower and self._lower.status(path) is not None
+        if self.upper.is_untouched_copy(path, found, self.view):
+            trees.remove(name, at)
+            return in_lower
         if name == ".git" or self._is_git_folder(at, name, path, found):
             self._repository_entry(at, name, path, found)
             return in_lower
@@ -221,6 +237,7 @@ class _Collector:
             is_same = is_link and self._same_link(at, name, path)
             return is_same or self._add_not_proposed(path, "it is a link" if is_link else "it is not a regular file")
         if self._is_full():
+            self.upper.times.note_changed(path, None)
             return False
         if not found.st_mode & stat.S_IRUSR and os.geteuid() != 0:
             os.chmod(name, stat.S_IMODE(found.st_mode) | stat.S_IRUSR, dir_fd=at)
@@ -232,9 +249,12 @@ class _Collector:
         before, obstacle = self._before_command(path)
         mode = found.st_mode & PERMISSIONS
         if before is not None and before.data == data and before.mode == mode:
+            if not self.upper.is_untouched(path, found):
+                self._rewritten[path] = data, mode
             return True
         if obstacle:
             return self._add_not_proposed(path, obstacle)
+        self.upper.times.note_changed(path, (data, mode))
         expected = before.mode if before is not None else mode & ~0o111
         self._add(Change(path, before, Entry(data, None if mode == expected else mode)))
         return True
@@ -306,6 +326,7 @@ class _Collector:
         if path in self.view.proposed and self.view.proposed[path] is None:  # there was nothing to delete
             return
         self._seen.add(path)
+        self.upper.times.note_changed(path, None)
         if self._is_full():
             return
         before, obstacle = self._before_command(path)
@@ -320,6 +341,7 @@ class _Collector:
 
     def _add_not_proposed(self, path: str, reason: str) -> bool:
         """Adds a change that cannot be proposed. Returns false, because it is lost."""
+        self.upper.times.note_changed(path, None)
         self._add(Change(path, None, None, reason))
         return False
 

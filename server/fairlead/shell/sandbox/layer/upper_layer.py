@@ -1,29 +1,32 @@
 """The upper layer of an overlay: the proposed files before a command, and the command's changes after it.
 
 Between commands it contains only files that git ignores (builds, dependencies), so that builds stay warm. Proposals are
-written again for each command, because the changeset is their only source. The content is hostile: no link is followed.
-This module mounts nothing.
+written again for each command, because the changeset is their only source. So are copies of user's files that must not
+show their time on disk (`shown_times.py`). The content is hostile: no link is followed. This module mounts nothing.
 """
 
 import contextlib
 import os
 import stat
-import time
+from collections.abc import Generator
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 
 from fairlead.agent.errors import ToolError
 from fairlead.shell.layer import Entry, View
 from fairlead.shell.sandbox.layer import trees
 from fairlead.shell.sandbox.layer.lower_layer import Fingerprint, LowerLayer, parents
+from fairlead.shell.sandbox.layer.shown_times import ShownTimes
 from fairlead.workspace.safe_open import closing
 
 WHITEOUT = "user.overlay.whiteout"
 OPAQUE = "user.overlay.opaque"
 PERMISSIONS = 0o777
 DEFAULT_MODE = 0o644
-_SECOND = 1_000_000_000  # ns
+# the largest file of the user, in bytes, that is copied to give it a new time
+_MAX_COPY = 20_000_000
+
+_Status = tuple[int, int, int, int]  # inode, size in bytes, times of the last modification and of the last change in ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,46 +44,74 @@ def owner_of(root: Path) -> Owner:
 
 
 class UpperLayer:
-    """The upper layer at `folder`, over the workspace at `root`. New files in it belong to `owner`."""
+    """The upper layer at `folder`, over the workspace at `root`. New files in it belong to `owner`.
 
-    def __init__(self, root: Path, folder: Path, owner: Owner) -> None:
+    It may be over another upper layer (`below`) of the same workspace, whose files then have the same times in it.
+    """
+
+    def __init__(self, root: Path, folder: Path, owner: Owner, below: "UpperLayer | None" = None) -> None:
         self.root, self.lower, self.folder, self._owner = root, LowerLayer(root), folder, owner
+        self.lower_folders = [root] if below is None else [below.folder, root]
         # the files and folders that stay between commands, each with the fingerprint of the user's file at its path,
         # taken when the changes were collected
         self.retained: dict[str, Fingerprint] = {}
-        # for each proposed file, the digest of its last content, and the modification time of that content in ns
-        self._times: dict[str, tuple[bytes, int]] = {}
+        self.times = ShownTimes() if below is None else below.times.copy()
+        # the status of each file that `fill` wrote
+        self._written: dict[str, _Status] = {}
+
+    def prepare(self) -> None:
+        """Removes stale files, and prepares the times for what stays. Call it before `fill`, unless the layer is new.
+
+        Raises:
+            OSError: a stale file cannot be removed.
+        """
+        if self._remove_stale():
+            self.times.renew()  # what the user has built replaces it, and may be newer than the proposals
+        if not self.retained:
+            self.times = ShownTimes()
+        for path in filter(self._is_retained, self.times.paths()):
+            self.times.forget(path)
 
     def fill(self, view: View) -> None:
         """Writes the proposed files and the empty folders of a view, and whiteouts for what does not exist in it.
 
-        Removes stale files first.
+        Also writes copies of the user's files that need new times.
 
         Raises:
-            ToolError: a proposed file cannot be written.
-            OSError: the layer cannot be opened, or a stale file cannot be removed.
+            ToolError: a file cannot be written.
+            OSError: the layer cannot be opened.
         """
-        self.remove_stale()
+        self._written = {}
         with trees.opened(self.folder) as top:
             self._give_to_owner(top)  # an earlier command may have changed the permissions
             os.fchmod(top, stat.S_IMODE(os.stat(self.root).st_mode) | stat.S_IRWXU)
             for path, entry in view.proposed.items():
-                try:
+                with _named(f"the proposed {path}"):
                     self._put(top, path, entry)
-                except OSError as error:
-                    raise ToolError(
-                        f"The command was not run: the proposed {path} could not be written to its sandbox "
-                        f"({error.strerror})."
-                    ) from error
+            for path in self.times.paths():
+                if path not in view.proposed and path not in view.hidden:
+                    with _named(path):
+                        self._put_unproposed(top, path)
             self._put_folders(top, view)
+
+    def is_untouched(self, path: str, found: os.stat_result) -> bool:
+        """Whether a file in the layer is as `fill` wrote it, given its status."""
+        return self._written.get(path) == _status(found)
+
+    def is_untouched_copy(self, path: str, found: os.stat_result, view: View) -> bool:
+        """Whether a file in the layer is a copy that only gives the user's file a new time."""
+        return path not in view.proposed and self.is_untouched(path, found)
 
     def clear(self) -> None:
         """Removes all that can be removed, including builds. For a layer with unknown content, or on a full disk."""
         self.retained = {}
         trees.clear(self.folder)
 
-    def remove_stale(self) -> None:
-        """Removes retained files that the user has changed since, so that commands see the user's version."""
+    def _remove_stale(self) -> bool:
+        """Removes retained files that the user has changed since, so that commands see the user's version.
+
+        Returns whether there were any.
+        """
         stale = [path for path, known in self.retained.items() if self.lower.fingerprint(path) != known]
         with trees.opened(self.folder) as top:
             for path in stale:
@@ -89,6 +120,7 @@ class UpperLayer:
                 with contextlib.suppress(FileNotFoundError, NotADirectoryError), trees.opened_below(top, folder) as at:
                     trees.remove(name, at)
                 _remove_empty(top, folder)
+        return bool(stale)
 
     def _put_folders(self, top: int, view: View) -> None:
         """Creates the empty folders of a view, and whiteouts for the removed ones in which nothing is left."""
@@ -110,9 +142,11 @@ class UpperLayer:
             return view.proposed[path] is not None
         return path in self.retained or (self.lower.status(path) is not None and not self.lower.is_folder(path))
 
-    def _put(self, top: int, path: str, entry: Entry | None) -> None:
+    def _put(self, top: int, path: str, entry: Entry | None, *, is_copy: bool = False) -> None:
         folder, _, name = path.rpartition("/")
         lower = self.lower.status(path)
+        if entry is None:
+            self.times.hide(path)
         if entry is None and lower is None:
             with contextlib.suppress(FileNotFoundError, NotADirectoryError), trees.opened_below(top, folder) as at:
                 trees.remove(name, at)
@@ -121,34 +155,50 @@ class UpperLayer:
             trees.remove(name, at)
             if entry is None:
                 os.mknod(name, stat.S_IFCHR, os.makedev(0, 0), dir_fd=at)
-            else:
-                self._write(at, name, entry, lower, self._time(path, entry.data, lower))
+                return
+            mode = entry.mode if entry.mode is not None else mode_of(lower)
+            time_ns = self.times.show(path, entry.data, mode, None if is_copy else lower)
+            self._written[path] = self._write(at, name, entry.data, mode, time_ns)
 
-    def _time(self, path: str, data: bytes, lower: os.stat_result | None) -> int:
-        """The modification time for a proposed file, in ns.
+    def _put_unproposed(self, top: int, path: str) -> None:
+        """Writes a copy of the user's file if commands must not see its time on disk."""
+        lower = self.lower.status(path)
+        if lower is None:
+            self.times.hide(path)
+            self._renew_folder(top, path)
+        elif self.times.is_late_enough(path, lower):
+            self.times.forget(path)
+        elif self._can_copy(lower):
+            data = self.lower.read(path, _MAX_COPY)
+            if data is not None:
+                self._put(top, path, Entry(data), is_copy=True)
 
-        The same content keeps its time, so that builds stay warm. Other content gets a later second, because caches
-        (Python's, make's) detect edits by the second and the size.
-        """
-        digest = blake2b(data).digest()
-        last_digest, last_time = self._times.get(path) or (b"", 0 if lower is None else lower.st_mtime_ns)
-        if last_digest == digest:
-            return last_time
-        now = time.time_ns()
-        new_time = now if now // _SECOND > last_time // _SECOND else last_time + _SECOND
-        self._times[path] = digest, new_time
-        return new_time
+    def _can_copy(self, lower: os.stat_result) -> bool:
+        """Whether a file of the user is not too large to copy, and a copy can be read by nobody else."""
+        is_readable = os.geteuid() != 0 or lower.st_uid == self._owner.uid or bool(lower.st_mode & stat.S_IROTH)
+        return is_readable and stat.S_ISREG(lower.st_mode) and lower.st_size <= _MAX_COPY
 
-    def _write(self, at: int, name: str, entry: Entry, lower: os.stat_result | None, time_ns: int) -> None:
-        mode = entry.mode if entry.mode is not None else mode_of(lower)
+    def _is_retained(self, path: str) -> bool:
+        """Whether the layer has a version of its own at or above a path, which git ignores."""
+        return path in self.retained or any(path[:at] in self.retained for at, part in enumerate(path) if part == "/")
+
+    def _renew_folder(self, top: int, path: str) -> None:
+        """Gives the folder in which a file no longer exists a new time, unless it does not exist itself."""
+        folder = path.rpartition("/")[0]
+        while folder and not self.lower.is_folder(folder):
+            folder = folder.rpartition("/")[0]
+        os.close(self._make_folders(top, folder))
+
+    def _write(self, at: int, name: str, data: bytes, mode: int, time_ns: int) -> "_Status":
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(name, flags, 0o600, dir_fd=at)
         with open(descriptor, "wb") as file:
-            file.write(entry.data)
+            file.write(data)
             self._give_to_owner(descriptor)
             os.fchmod(descriptor, mode & PERMISSIONS)
             file.flush()
             os.utime(descriptor, ns=(time_ns, time_ns))
+            return _status(os.fstat(descriptor))
 
     def _make_folders(self, top: int, folder: str) -> int:
         """A descriptor of a folder of the layer. Creates it and its parents where necessary.
@@ -197,6 +247,21 @@ def _remove_empty(top: int, folder: str) -> None:
             above, _, name = path.rpartition("/")
             with trees.opened_below(top, above) as at:
                 os.rmdir(name, dir_fd=at)
+
+
+def _status(found: os.stat_result) -> _Status:
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+@contextlib.contextmanager
+def _named(what: str) -> Generator[None]:
+    """Turns an OSError into a ToolError that names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise ToolError(
+            f"The command was not run: {what} could not be written to its sandbox ({error.strerror})."
+        ) from error
 
 
 def mode_of(found: os.stat_result | None) -> int:
